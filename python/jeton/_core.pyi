@@ -229,6 +229,25 @@ class Tokenizer:
     ) -> Tokenizer:
         """From the bytes of a SentencePiece ``.model``."""
     @staticmethod
+    def from_vocab_txt(
+        data: bytes,
+        *,
+        lowercase: bool = True,
+        strip_accents: bool | None = None,
+        handle_chinese_chars: bool = True,
+        clean_text: bool = True,
+        unk_token: str | None = None,
+        name: str | None = None,
+        path: str | None = None,
+    ) -> Tokenizer:
+        """From the bytes of BERT's ``vocab.txt``; the keywords are what the file does not say.
+
+        ``strip_accents`` is as ``lowercase`` unless it is given.
+        """
+    @staticmethod
+    def from_rwkv(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+        """From the bytes of RWKV's list of tokens."""
+    @staticmethod
     def from_canonical(
         data: bytes, *, name: str | None = None, path: str | None = None
     ) -> Tokenizer:
@@ -264,7 +283,12 @@ class Tokenizer:
         *,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
-    ) -> Encoding: ...
+        trim_offsets: bool = True,
+    ) -> Encoding:
+        """Ids with where each comes from.
+
+        ``trim_offsets=False`` leaves white space in the ranges where the file wants it left out.
+        """
     def count(
         self, text: _Text, *, allow_special: Iterable[str] | Literal["all"] | None = None
     ) -> int: ...

@@ -31,22 +31,22 @@ PROBE = (
 )
 FROZEN = {
     "jeton-code-32k-v1": (
-        "5f108981a1294e5581a1f62726f0d213a9fdaa90cff2d8cae4e5c38d9947a523",
+        "1d176567dd087a75ceb05452c77237454f6a945e9f37ac8d8018562f7098ab62",
         116,
         "c0463182018c9903cf8935667ff05218fec29dd564bde2293cbf01fae49f21ca",
     ),
     "jeton-general-32k-v1": (
-        "ee70d7bdff111787e8050a7fe0d44063ee22840cc415be05a34ed543e039fdaf",
+        "94d39c4c390d18b66b82cf8a14c2acb9694037e6f88c47371d2fbbdd8a4a51db",
         102,
         "434027958f75b35050059911ca05e8b1ad67ab7536e3710487657a67593a8379",
     ),
     "jeton-legal-32k-v1": (
-        "de3e8a85d6b56a8d11689fcc722216909e334b8e8fc737ba0ea9b65514da98cd",
+        "e27c26f6ccaeb817f863f3221ef30193a489a6c80d5300d8ca59f2b7082dc886",
         128,
         "ab7d6b5112d44285b485f21d5257fe7e734f37692228be8c8c6a578a1bb03b4c",
     ),
     "jeton-medical-32k-v1": (
-        "7cee2ded8c3a4bdc3c98bbcf01a965cdc48cc1087b70d46a0ef9b18020155bfc",
+        "3ee59b8d7d74432356a42f53c2bc76cdeb3bebb1a3ec34c7206f3d6da7feb4da",
         130,
         "6c85f8850111847ab9510568549a1c46ba10e3097b5a0442fe0a7e514d8e5cbd",
     ),

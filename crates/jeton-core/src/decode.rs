@@ -7,20 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::byte_alphabet;
 use crate::error::Result;
+use crate::normalize::replace::ReplacePattern;
+use crate::pretokenize::metaspace::PrependScheme;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, Splitter};
 use crate::unicode::UnicodeVersion;
-
-/// When a Metaspace puts its mark in front of text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PrependScheme {
-    /// Before every part of the text.
-    Always,
-    /// Before the first part only.
-    First,
-    /// Never.
-    Never,
-}
 
 /// One step of decoding, as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,8 +47,8 @@ pub enum DecoderConfig {
     },
     /// A pattern is replaced in every token.
     Replace {
-        /// A regular expression as Oniguruma reads it.
-        pattern: String,
+        /// A text, or a regular expression as Oniguruma reads it.
+        pattern: ReplacePattern,
         /// What takes its place.
         content: String,
     },
@@ -91,7 +81,10 @@ impl Decoder {
             let splitter = match config {
                 DecoderConfig::Replace { pattern, .. } => Some(
                     SplitConfig {
-                        pattern: pattern.clone(),
+                        pattern: match pattern {
+                            ReplacePattern::String(text) => regex_syntax::escape(text),
+                            ReplacePattern::Regex(regex) => regex.clone(),
+                        },
                         dialect: Dialect::Oniguruma,
                         unicode: UnicodeVersion::REFERENCES,
                         behavior: Behavior::Isolated,
@@ -107,6 +100,14 @@ impl Decoder {
         Ok(Self {
             steps: steps.collect::<Result<_>>()?,
         })
+    }
+
+    /// How the chain is written down.
+    pub fn config(&self) -> Vec<DecoderConfig> {
+        self.steps
+            .iter()
+            .map(|(config, _)| config.clone())
+            .collect()
     }
 
     /// The text of token strings. Without any step they are joined by spaces, as `tokenizers` does.
@@ -352,7 +353,7 @@ mod tests {
             " a "
         );
         let replace = D::Replace {
-            pattern: "\u{2581}".into(),
+            pattern: ReplacePattern::String("\u{2581}".into()),
             content: " ".into(),
         };
         assert_eq!(decode(&[replace], &["\u{2581}a\u{2581}"]), " a ");

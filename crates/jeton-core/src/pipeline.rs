@@ -4,12 +4,18 @@
 //! before, and for those the work is one hash and one cache line.
 
 use crate::error::Result;
+use crate::normalize::Alignment;
 use crate::pretokenize::PreTokenizer;
+use crate::pretokenize::rewriting::Origin;
+use crate::vocab::Vocab;
 
 /// A tokenization model: turns one pretoken into ids, and knows nothing of other models.
 pub trait Model: Send + Sync {
     /// Memory it reuses between pretokens.
     type Scratch: Default + Send;
+
+    /// Token bytes and ids.
+    fn vocab(&self) -> &Vocab;
 
     /// Appends the ids of one pretoken.
     fn encode_pretoken(
@@ -18,6 +24,25 @@ pub trait Model: Send + Sync {
         scratch: &mut Self::Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()>;
+
+    /// The same with the bytes of the pretoken that each id stands for: `each(id, start, end)`.
+    fn encode_spans(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut Self::Scratch,
+        each: &mut dyn FnMut(u32, usize, usize),
+    ) -> Result<()>;
+}
+
+/// Spans from the lengths of pieces that follow one another without gaps: what most models have.
+pub(crate) fn spans_of_lengths(
+    each: &mut dyn FnMut(u32, usize, usize),
+) -> impl FnMut(u32, usize) + '_ {
+    let mut start = 0;
+    move |id, bytes| {
+        each(id, start, start + bytes);
+        start += bytes;
+    }
 }
 
 /// Where ids go: a vector, or a mere count.
@@ -51,11 +76,10 @@ pub struct Pipeline<M> {
     model: M,
 }
 
-/// What a thread needs to encode: its word cache and the model's memory.
+/// What a thread needs to encode, whatever the model: its word cache and room for ids.
 #[derive(Debug, Default)]
-pub struct PipelineScratch<S> {
+pub struct WordScratch {
     cache: WordCache,
-    model: S,
     ids: Vec<u32>,
 }
 
@@ -82,45 +106,91 @@ impl<M: Model> Pipeline<M> {
     pub fn encode<K: Sink>(
         &self,
         text: &str,
-        scratch: &mut PipelineScratch<M::Scratch>,
+        origin: Origin<'_>,
+        words: &mut WordScratch,
+        scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let PipelineScratch { cache, model, ids } = scratch;
+        if self.pretokenizer.rewrites() {
+            let pieces = self.pretokenizer.pieces(text, origin, false)?;
+            let bytes = pieces.text.as_bytes();
+            return pieces
+                .ranges
+                .iter()
+                .try_for_each(|&(start, end)| self.word(bytes, start, end, words, scratch, sink));
+        }
         let bytes = text.as_bytes();
         self.pretokenizer.split(text, |start, end| {
-            let Some(key) = Key::new(bytes, start, end) else {
-                ids.clear();
-                self.model.encode_pretoken(&bytes[start..end], model, ids)?;
-                sink.take(ids);
-                return Ok(());
-            };
-            if let Some(known) = cache.get(key) {
-                sink.take(known);
-                return Ok(());
-            }
-            ids.clear();
-            self.model.encode_pretoken(&bytes[start..end], model, ids)?;
-            cache.put(key, ids);
-            sink.take(ids);
-            Ok(())
+            self.word(bytes, start, end, words, scratch, sink)
         })
     }
 
-    /// Encodes text pretoken by pretoken, without the cache: `each(start, end, ids)` in bytes of the text.
-    pub fn encode_pretokens(
+    /// One pretoken, from the cache or the model.
+    #[inline]
+    fn word<K: Sink>(
         &self,
-        text: &str,
-        scratch: &mut PipelineScratch<M::Scratch>,
-        mut each: impl FnMut(usize, usize, &[u32]),
+        bytes: &[u8],
+        start: usize,
+        end: usize,
+        words: &mut WordScratch,
+        scratch: &mut M::Scratch,
+        sink: &mut K,
     ) -> Result<()> {
-        let PipelineScratch { model, ids, .. } = scratch;
-        self.pretokenizer.split(text, |start, end| {
+        let WordScratch { cache, ids } = words;
+        let Some(key) = Key::new(bytes, start, end) else {
             ids.clear();
             self.model
-                .encode_pretoken(&text.as_bytes()[start..end], model, ids)?;
-            each(start, end, ids);
+                .encode_pretoken(&bytes[start..end], scratch, ids)?;
+            sink.take(ids);
+            return Ok(());
+        };
+        if let Some(known) = cache.get(key) {
+            sink.take(known);
+            return Ok(());
+        }
+        ids.clear();
+        self.model
+            .encode_pretoken(&bytes[start..end], scratch, ids)?;
+        cache.put(key, ids);
+        sink.take(ids);
+        Ok(())
+    }
+
+    /// Encodes text without the cache: `each(id, start, end, word)`, in bytes of the text, and the number of
+    /// the pretoken. Returns how many pretokens there were.
+    pub fn encode_spans(
+        &self,
+        text: &str,
+        origin: Origin<'_>,
+        scratch: &mut M::Scratch,
+        each: &mut dyn FnMut(u32, usize, usize, i64),
+    ) -> Result<i64> {
+        let mut words = 0;
+        if self.pretokenizer.rewrites() {
+            let pieces = self.pretokenizer.pieces(text, origin, true)?;
+            let identity = Alignment::identity(text.len());
+            let mut lookup = pieces.alignment.as_ref().unwrap_or(&identity).lookup();
+            for &(start, end) in &pieces.ranges {
+                let pretoken = &pieces.text.as_bytes()[start..end];
+                self.model
+                    .encode_spans(pretoken, scratch, &mut |id, from, to| {
+                        let (from, to) = lookup.source_range(start + from, start + to);
+                        each(id, from, to, words);
+                    })?;
+                words += 1;
+            }
+            return Ok(words);
+        }
+        self.pretokenizer.split(text, |start, end| {
+            let pretoken = &text.as_bytes()[start..end];
+            self.model
+                .encode_spans(pretoken, scratch, &mut |id, from, to| {
+                    each(id, start + from, start + to, words);
+                })?;
+            words += 1;
             Ok(())
-        })
+        })?;
+        Ok(words)
     }
 }
 

@@ -188,7 +188,8 @@ impl AddedTokens {
         })
     }
 
-    /// Tokens in the raw text, left to right, none overlapping.
+    /// Tokens in the raw text, left to right. They overlap only where one begins in white space that
+    /// the one before takes along.
     pub fn find_raw(&self, text: &str, allow: &Allow, out: &mut Vec<Found>) {
         out.clear();
         if let Some(finder) = &self.raw {
@@ -207,7 +208,9 @@ impl AddedTokens {
 
 impl Finder {
     fn find(&self, text: &str, tokens: &[AddedToken], allow: &Allow, out: &mut Vec<Found>) {
-        let mut position = 0; // where the search goes on
+        // Where the search goes on. It does not know of white space that tokens take along: one that begins
+        // inside such space is found all the same, and overlaps (as in `tokenizers`).
+        let mut position = 0;
         let mut free = 0; // first byte that no found token has taken
         while let Some(found) = self
             .automaton
@@ -225,7 +228,7 @@ impl Finder {
             if token.single_word && self.touches_word(text, start, end) {
                 continue;
             }
-            if token.lstrip {
+            if token.lstrip && free < start {
                 let before = &text[free..start];
                 start = free + before.trim_end().len();
             }
@@ -233,14 +236,12 @@ impl Finder {
                 let after = &text[end..];
                 end += after.len() - after.trim_start().len();
             }
-            let start = start.max(free);
             out.push(Found {
                 start,
                 end,
                 id: token.id,
             });
             free = end;
-            position = position.max(end);
         }
     }
 
@@ -294,6 +295,17 @@ mod tests {
         assert_eq!(found("<s><s>", &Allow::All), [(0, 6, 3)]);
         assert_eq!(found("x  <mask> y", &Allow::All), [(1, 9, 1)]);
         assert_eq!(found("<s> <mask>", &Allow::All), [(0, 3, 0), (3, 10, 1)]);
+    }
+
+    #[test]
+    fn a_token_inside_the_white_space_of_another_is_found() {
+        let mut line = AddedToken::special(0, "\n");
+        line.rstrip = true;
+        let added = AddedTokens::new(vec![line], &Normalizer::default(), false).unwrap();
+        let mut out = Vec::new();
+        added.find_raw("\n\na", &Allow::All, &mut out);
+        let ranges: Vec<_> = out.iter().map(|f| (f.start, f.end)).collect();
+        assert_eq!(ranges, [(0, 2), (1, 2)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use jeton_core::error::ErrorKind;
 use jeton_core::normalize::Normalizer;
-use jeton_core::pretokenize::PreTokenizer;
+use jeton_core::pretokenize::{PreTokenizer, StepConfig};
 use jeton_core::train::{self as core, BpeTrainOptions, TieRule};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -38,7 +38,7 @@ impl PretokenCounts {
     fn new(py: Python<'_>, pattern: &str, normalizer: Option<&str>) -> PyResult<Self> {
         let recipe = Recipe::new(pattern, normalizer)?;
         let normalizer = quick(py, Normalizer::new(&recipe.normalizer))?;
-        let pretokenizer = quick(py, PreTokenizer::new(&[recipe.split()]))?;
+        let pretokenizer = quick(py, PreTokenizer::new(&[StepConfig::Split(recipe.split())]))?;
         Ok(Self {
             recipe,
             normalizer,

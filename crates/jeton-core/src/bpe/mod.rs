@@ -92,11 +92,6 @@ impl BpeModel {
         })
     }
 
-    /// The vocabulary.
-    pub fn vocab(&self) -> &Vocab {
-        &self.vocab
-    }
-
     /// The merges, as they were given.
     pub fn merges(&self) -> Merges {
         if self.by_rank {
@@ -140,6 +135,10 @@ impl BpeModel {
 impl Model for BpeModel {
     type Scratch = BpeScratch;
 
+    fn vocab(&self) -> &Vocab {
+        &self.vocab
+    }
+
     fn encode_pretoken(
         &self,
         pretoken: &[u8],
@@ -156,6 +155,43 @@ impl Model for BpeModel {
         self.byte_ids(pretoken, out)?;
         let merged = merge::merge(&self.pairs, &mut out[start..], scratch);
         out.truncate(start + merged);
+        Ok(())
+    }
+    fn encode_spans(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut BpeScratch,
+        each: &mut dyn FnMut(u32, usize, usize),
+    ) -> Result<()> {
+        let mut ids = Vec::new();
+        self.encode_pretoken(pretoken, scratch, &mut ids)?;
+        let skips =
+            |byte: &u8| self.missing == Missing::Skip && self.bytes[usize::from(*byte)] == NONE;
+        let mut end = 0;
+        for id in ids {
+            let mut start = end
+                + pretoken[end..]
+                    .iter()
+                    .take_while(|byte| skips(byte))
+                    .count();
+            // The unknown token stands for one byte, whatever its own text.
+            let mut left = match self.missing {
+                Missing::Unknown(unknown) if unknown == id => 1,
+                _ => self.vocab.id_to_bytes(id).map_or(0, <[u8]>::len),
+            };
+            // With `whole_pretokens` a token may have bytes that have no token of their own.
+            if end == 0 && left == pretoken.len() {
+                (start, end) = (0, left);
+                left = 0;
+            } else {
+                end = start;
+            }
+            while left > 0 && end < pretoken.len() {
+                left -= usize::from(!skips(&pretoken[end]));
+                end += 1;
+            }
+            each(id, start, end);
+        }
         Ok(())
     }
 }

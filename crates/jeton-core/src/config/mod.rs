@@ -5,17 +5,22 @@
 //! fields; the SHA-256 of those bytes is the tokenizer's fingerprint, and a tokenizer is
 //! pickled as them.
 
+mod models;
 mod sentencepiece;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
+pub use models::{MissingCharacterConfig, MissingConfig, ModelConfig};
 pub use sentencepiece::SentencePieceConfig;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::decode::DecoderConfig;
 use crate::error::{Error, Result};
+use crate::inputs::{Padding, Truncation};
 use crate::normalize::NormalizerConfig;
-use crate::pretokenize::SplitConfig;
+use crate::pretokenize::StepConfig;
 use crate::special::AddedToken;
+use crate::template::Template;
 
 /// Version of the canonical form. It changes only when the same tokenizer would be written differently.
 pub const CANONICAL_VERSION: u32 = 1;
@@ -34,6 +39,8 @@ pub enum Reference {
     /// Google's `sentencepiece`.
     #[serde(rename = "sentencepiece")]
     SentencePiece,
+    /// RWKV's own tokenizer.
+    Rwkv,
     /// A tokenizer of our own.
     Jeton,
 }
@@ -45,6 +52,7 @@ impl Reference {
             Self::Tiktoken => "tiktoken",
             Self::Hf => "hf",
             Self::SentencePiece => "sentencepiece",
+            Self::Rwkv => "rwkv",
             Self::Jeton => "jeton",
         }
     }
@@ -62,56 +70,36 @@ pub struct Config {
     pub normalizer: Vec<NormalizerConfig>,
     /// Special and added tokens, by id.
     pub added_tokens: Vec<AddedToken>,
-    /// Splits, in order.
-    pub pretokenizer: Vec<SplitConfig>,
-    /// What is put around a text when special tokens are asked for.
+    /// Steps of pre-tokenization, in order.
+    pub pretokenizer: Vec<StepConfig>,
+    /// What is put around texts when special tokens are asked for.
     pub template: Template,
+    /// Steps from token strings to text; null where decoding joins the tokens' bytes.
+    pub decoder: Option<Vec<DecoderConfig>>,
+    /// How texts that are too long are cut, if the file says so.
+    pub truncation: Option<Truncation>,
+    /// How batches are filled up, if the file says so.
+    pub padding: Option<Padding>,
+    /// The probability of leaving out a merge that the file asks for; only sampling uses it.
+    pub dropout: Option<Real>,
     /// The model.
     pub model: ModelConfig,
 }
 
-/// Ids put around one text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Template {
-    /// Ids before the text.
-    pub before: Vec<u32>,
-    /// Ids after the text.
-    pub after: Vec<u32>,
-}
-
-/// A model's parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub enum ModelConfig {
-    /// Byte-level BPE.
-    Bpe {
-        /// Token bytes by id, in base64; null where an id has no token.
-        tokens: Vec<Option<TokenBytes>>,
-        /// Ids that are only decoded, never made from text.
-        opaque: Vec<u32>,
-        /// Pairs of ids in merge order; null: any pair whose concatenation is a token, lowest id first.
-        merges: Option<Vec<(u32, u32)>>,
-        /// Whether a pretoken that is a token is never cut.
-        whole_pretokens: bool,
-        /// What becomes of a byte without a token.
-        missing: MissingConfig,
-    },
-    /// SentencePiece.
-    #[serde(rename = "sentencepiece")]
-    SentencePiece(SentencePieceConfig),
-}
-
-/// What becomes of a byte without a token.
+/// A number by the bits of its 64-bit float, so that every one of a file is written and read as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MissingConfig {
-    /// It is left out.
-    Skip,
-    /// It becomes this id.
-    Unknown(u32),
-    /// It is an error.
-    Fail,
+pub struct Real(u64);
+
+impl From<f64> for Real {
+    fn from(value: f64) -> Self {
+        Self(value.to_bits())
+    }
+}
+
+impl From<Real> for f64 {
+    fn from(real: Real) -> Self {
+        Self::from_bits(real.0)
+    }
 }
 
 /// Token bytes, written in base64.

@@ -1,17 +1,17 @@
 //! File formats, parsed from bytes and written to bytes.
 
 mod hf_json;
-mod hf_json_write;
-pub mod rwkv;
+mod rwkv;
 pub mod sentencepiece;
 mod tiktoken;
 mod trained;
-pub mod vocab_txt;
+mod vocab_txt;
 
-pub use hf_json::from_hf_json;
-pub use hf_json_write::to_hf_json;
+pub use hf_json::{from_hf_json, to_hf_json};
+pub use rwkv::from_rwkv;
 pub use tiktoken::{TiktokenOptions, from_tiktoken, to_tiktoken};
 pub use trained::from_trained;
+pub use vocab_txt::{BertOptions, from_vocab_txt, to_vocab_txt};
 
 use crate::config::Config;
 use crate::error::Result;

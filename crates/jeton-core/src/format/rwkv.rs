@@ -5,14 +5,34 @@
 //! published reader evaluates it as Python code). The id 0 is not in the file: the published model uses
 //! it for the end of a text.
 
+use crate::assembly::{ModelParts, Parts};
+use crate::config::Reference;
 use crate::error::{Error, Result};
-use crate::rwkv::GreedyModel;
+use crate::special::AddedToken;
+use crate::tokenizer::Tokenizer;
 use crate::vocab::{MAX_IDS, Vocab};
 
 const FORMAT: &str = "RWKV vocabulary";
 
-/// Reads the list.
-pub fn from_rwkv(bytes: &[u8]) -> Result<GreedyModel> {
+/// Reads the list as a tokenizer. The reference keeps id 0 for the end of a text and does not list it.
+pub fn from_rwkv(bytes: &[u8]) -> Result<Tokenizer> {
+    let vocab = read(bytes)?;
+    let added_tokens = match vocab.id_to_bytes(END_OF_TEXT_ID) {
+        None => vec![AddedToken::special(END_OF_TEXT_ID, END_OF_TEXT)],
+        Some(_) => Vec::new(),
+    };
+    Tokenizer::from_parts(Parts {
+        added_tokens,
+        ..Parts::new(Reference::Rwkv, ModelParts::Greedy { vocab })
+    })
+}
+
+/// The id that ends a text: <https://github.com/BlinkDL/ChatRWKV>, `rwkv_tokenizer.py` and `chat.py`.
+const END_OF_TEXT_ID: u32 = 0;
+/// What that id is called here; the list has no text for it.
+const END_OF_TEXT: &str = "<|endoftext|>";
+
+fn read(bytes: &[u8]) -> Result<Vocab> {
     // Lines are about 17 bytes.
     let mut vocab = Vocab::with_capacity(bytes.len() / 17);
     let mut token = Vec::new();
@@ -71,7 +91,7 @@ pub fn from_rwkv(bytes: &[u8]) -> Result<GreedyModel> {
         );
         return Err(Error::format(FORMAT, reason));
     }
-    GreedyModel::new(vocab)
+    Ok(vocab)
 }
 
 /// Reads what Python's `repr` prints for a `str` or `bytes`; appends its bytes (UTF-8 for a `str`).
@@ -195,11 +215,10 @@ mod tests {
 
     #[test]
     fn reads_and_encodes() {
-        let model = from_rwkv(&file(&["257 ' a b' 4", "259 'é' 2"])).unwrap();
+        let tokenizer = from_rwkv(&file(&["257 ' a b' 4", "259 'é' 2"])).unwrap();
         let mut ids = Vec::new();
-        let mut scratch = Vec::default();
-        model
-            .encode_pretoken("x a bé".as_bytes(), &mut scratch, &mut ids)
+        tokenizer
+            .encode_into("x a bé", &crate::special::Allow::None, false, &mut ids)
             .unwrap();
         assert_eq!(ids, [u32::from(b'x') + 1, 257, 259]);
     }

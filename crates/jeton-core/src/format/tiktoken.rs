@@ -7,10 +7,10 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 
 use crate::assembly::{ModelParts, Parts};
 use crate::bpe::{Merges, Missing};
-use crate::config::{Reference, Template};
+use crate::config::Reference;
 use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::NormalizerConfig;
-use crate::pretokenize::{Behavior, Dialect, SplitConfig};
+use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::special::AddedToken;
 use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
@@ -71,24 +71,25 @@ pub fn from_tiktoken(bytes: &[u8], options: TiktokenOptions) -> Result<Tokenizer
         return Err(Error::format(FORMAT, reason));
     }
     Tokenizer::from_parts(Parts {
-        reference: options.reference,
         normalizer: options.normalizer,
         added_tokens,
-        splits: vec![SplitConfig {
+        pretokenizer: vec![StepConfig::Split(SplitConfig {
             pattern: options.pattern,
             dialect: Dialect::FancyRegex,
             unicode: UnicodeVersion::REFERENCES,
             behavior: Behavior::Isolated,
             invert: false,
             in_byte_alphabet: false,
-        }],
-        template: Template::default(),
-        model: ModelParts::Bpe {
-            vocab,
-            merges: Merges::ByRank,
-            whole_pretokens: true,
-            missing: Missing::Fail,
-        },
+        })],
+        ..Parts::new(
+            options.reference,
+            ModelParts::Bpe {
+                vocab,
+                merges: Merges::ByRank,
+                whole_pretokens: true,
+                missing: Missing::Fail,
+            },
+        )
     })
 }
 

@@ -2,10 +2,10 @@
 
 use crate::assembly::{ModelParts, Parts};
 use crate::bpe::{Merges, Missing};
-use crate::config::{Reference, Template};
+use crate::config::Reference;
 use crate::error::{Error, Result};
 use crate::normalize::NormalizerConfig;
-use crate::pretokenize::SplitConfig;
+use crate::pretokenize::{SplitConfig, StepConfig};
 use crate::special::AddedToken;
 use crate::tokenizer::Tokenizer;
 use crate::train::TrainedBpe;
@@ -29,22 +29,23 @@ pub fn from_trained(
         }
     }
     Tokenizer::from_parts(Parts {
-        reference: Reference::Jeton,
         normalizer,
         added_tokens,
-        splits: vec![split],
-        template: Template::default(),
-        model: ModelParts::Bpe {
-            vocab,
-            merges: Merges::List(
-                trained
-                    .merges
-                    .iter()
-                    .map(|&(left, right, _)| (left, right))
-                    .collect(),
-            ),
-            whole_pretokens: false,
-            missing: Missing::Fail,
-        },
+        pretokenizer: vec![StepConfig::Split(split)],
+        ..Parts::new(
+            Reference::Jeton,
+            ModelParts::Bpe {
+                vocab,
+                merges: Merges::List(
+                    trained
+                        .merges
+                        .iter()
+                        .map(|&(left, right, _)| (left, right))
+                        .collect(),
+                ),
+                whole_pretokens: false,
+                missing: Missing::Fail,
+            },
+        )
     })
 }

@@ -9,11 +9,18 @@
 
 use std::collections::HashMap;
 
+use crate::assembly::{ModelParts, Parts};
+use crate::config::Reference;
+use crate::decode::DecoderConfig;
 use crate::error::{Error, ErrorKind, Result};
+use crate::normalize::NormalizerConfig;
 use crate::normalize::bert::BertConfig;
+use crate::pretokenize::components::bert_words;
 use crate::special::AddedToken;
+use crate::template::Template;
+use crate::tokenizer::Tokenizer;
 use crate::vocab::{MAX_IDS, Vocab};
-use crate::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX, WordPieceModel};
+use crate::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
 
 const FORMAT: &str = "vocab.txt";
 
@@ -62,24 +69,11 @@ impl Default for BertOptions {
     }
 }
 
-/// What the file and the options make.
-#[derive(Debug)]
-pub struct BertParts {
-    /// The model, with its vocabulary.
-    pub model: WordPieceModel,
-    /// The normalization; BERT's pre-tokenization follows it.
-    pub normalizer: BertConfig,
-    /// Those of the special tokens that the vocabulary has, by id.
-    pub added_tokens: Vec<AddedToken>,
-    /// Ids put before and after one text; none if the vocabulary lacks one of the two tokens.
-    pub template: Option<(u32, u32)>,
-}
-
 /// Reads a vocabulary.
 ///
 /// A vocabulary without the unknown token is read: a word that no tokens spell is then an error when
 /// it is met, as in the reference.
-pub fn from_vocab_txt(bytes: &[u8], options: &BertOptions) -> Result<BertParts> {
+pub fn from_vocab_txt(bytes: &[u8], options: &BertOptions) -> Result<Tokenizer> {
     let vocab = parse(bytes)?;
     let id = |token: &str| {
         vocab
@@ -101,20 +95,34 @@ pub fn from_vocab_txt(bytes: &[u8], options: &BertOptions) -> Result<BertParts> 
             added_tokens.push(AddedToken::special(id, name.as_str()));
         }
     }
-    added_tokens.sort_by_key(|token| token.id);
-    let template = id(&options.cls_token).zip(id(&options.sep_token));
-    let unknown = id(&options.unk_token);
-    let normalizer = BertConfig {
-        clean_text: options.clean_text,
-        handle_chinese_chars: options.tokenize_chinese_chars,
-        strip_accents: options.strip_accents.unwrap_or(options.lowercase),
-        lowercase: options.lowercase,
+    let template = match id(&options.cls_token).zip(id(&options.sep_token)) {
+        Some((cls, sep)) => Template::bert(cls, sep),
+        None => Template::default(),
     };
-    Ok(BertParts {
-        model: WordPieceModel::new(vocab, options.prefix.as_str(), options.max_chars, unknown)?,
-        normalizer,
+    let unknown = id(&options.unk_token);
+    Tokenizer::from_parts(Parts {
+        normalizer: vec![NormalizerConfig::Bert(BertConfig {
+            clean_text: options.clean_text,
+            handle_chinese_chars: options.tokenize_chinese_chars,
+            strip_accents: options.strip_accents.unwrap_or(options.lowercase),
+            lowercase: options.lowercase,
+        })],
         added_tokens,
+        pretokenizer: bert_words().into(),
         template,
+        decoder: Some(vec![DecoderConfig::WordPiece {
+            prefix: options.prefix.clone(),
+            cleanup: true,
+        }]),
+        ..Parts::new(
+            Reference::Hf,
+            ModelParts::WordPiece {
+                vocab,
+                prefix: options.prefix.clone(),
+                max_chars: options.max_chars,
+                unknown,
+            },
+        )
     })
 }
 
@@ -213,19 +221,24 @@ mod tests {
     #[test]
     fn special_tokens_are_those_that_exist() {
         let file = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n";
-        let parts = from_vocab_txt(file, &BertOptions::default()).unwrap();
-        assert_eq!(parts.template, Some((2, 3)));
-        assert_eq!(parts.model.unknown(), Some(1));
-        let names: Vec<&str> = parts
-            .added_tokens
+        let tokenizer = from_vocab_txt(file, &BertOptions::default()).unwrap();
+        assert_eq!(*tokenizer.template(), Template::bert(2, 3));
+        assert_eq!(tokenizer.unknown(), Some(1));
+        let names: Vec<&str> = tokenizer
+            .added_tokens()
             .iter()
             .map(|t| t.content.as_str())
             .collect();
         assert_eq!(names, ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]);
-        assert!(parts.normalizer.strip_accents);
-        assert_eq!(to_vocab_txt(parts.model.vocab()).unwrap(), file);
-        let parts = from_vocab_txt(b"a\nb\n", &BertOptions::default()).unwrap();
-        assert_eq!((parts.template, parts.model.unknown()), (None, None));
+        assert_eq!(to_vocab_txt(tokenizer.vocab()).unwrap(), file);
+        let mut ids = Vec::new();
+        tokenizer
+            .encode_into("\u{c1}B x", &crate::special::Allow::None, true, &mut ids)
+            .unwrap();
+        assert_eq!(ids, [2, 4, 5, 1, 3]);
+        let tokenizer = from_vocab_txt(b"a\nb\n", &BertOptions::default()).unwrap();
+        assert_eq!(tokenizer.unknown(), None);
+        assert_eq!(*tokenizer.template(), Template::default());
     }
 
     #[test]

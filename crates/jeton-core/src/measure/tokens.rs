@@ -79,9 +79,9 @@ impl TokenStats {
         if let Some(bytes) = bytes {
             bytes.clear();
             tokenizer.decode_into(ids, false, bytes)?;
-            let expected = tokenizer.expected_decoding(text)?;
-            self.n_normalized_documents += u64::from(expected != text);
-            self.n_round_trip_failures += u64::from(expected.as_bytes() != bytes.as_slice());
+            let fidelity = tokenizer.fidelity(text, bytes)?;
+            self.n_normalized_documents += u64::from(!fidelity.unchanged);
+            self.n_round_trip_failures += u64::from(!fidelity.round_trip);
         }
         Ok(())
     }

@@ -1,16 +1,12 @@
 //! `Metaspace`: spaces become a visible character, which also begins pieces that have none.
 //!
-//! Unlike other steps this one rewrites its pieces, so what it returns is a text of its own with
-//! the ends of its pieces: further splits work inside them, and an alignment leads back.
-//!
 //! Where nothing splits before it, it is the same as a normalization (spaces replaced, a prefix
 //! unless the text begins with the replacement) and a split before each replacement.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::normalize::Alignment;
-use crate::normalize::rewrite::{Sink, aligned};
+use crate::normalize::rewrite::Sink;
 
 /// Which pieces get a prefix (the names are those of `tokenizer.json`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,16 +32,12 @@ pub struct MetaspaceConfig {
     pub split: bool,
 }
 
-/// What a rewriting step makes of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rewritten {
-    /// The new text.
-    pub text: String,
-    /// Where its pieces end; the first begins at 0.
-    pub ends: Vec<usize>,
-}
-
 impl MetaspaceConfig {
+    /// Whether the piece at the very beginning differs from the others.
+    pub(super) fn treats_the_first_apart(self) -> bool {
+        self.prepend_scheme == PrependScheme::First
+    }
+
     /// Whether a piece gets a prefix. `at_start`: the piece is at the very beginning of the text that was
     /// given: of the section, if nothing was split before; else where its first character came from.
     fn prepends(self, piece: &str, at_start: bool) -> bool {
@@ -57,7 +49,7 @@ impl MetaspaceConfig {
         wanted && !piece.is_empty() && !piece.starts_with([self.replacement, ' '])
     }
 
-    fn rewrite_piece(self, piece: &str, at_start: bool, sink: &mut impl Sink) {
+    pub(super) fn rewrite_piece(self, piece: &str, at_start: bool, sink: &mut impl Sink) {
         let mut kept = 0;
         if self.prepends(piece, at_start) {
             // The prefix comes from the first character, as that itself does.
@@ -73,55 +65,6 @@ impl MetaspaceConfig {
             kept = space + 1;
         }
         sink.keep(&piece[kept..]);
-    }
-
-    /// Rewrites pieces: byte ranges of a text, each with whether it is at the very beginning.
-    pub fn apply(
-        self,
-        text: &str,
-        pieces: impl Iterator<Item = Result<(usize, usize, bool)>>,
-    ) -> Result<Rewritten> {
-        let mut out = Rewritten {
-            text: String::with_capacity(text.len() + text.len() / 4),
-            ends: Vec::new(),
-        };
-        for piece in pieces {
-            let (start, end, at_start) = piece?;
-            let begin = out.text.len();
-            self.rewrite_piece(&text[start..end], at_start, &mut out.text);
-            if self.split {
-                let replacement = self.replacement;
-                let cuts = out.text[begin..]
-                    .match_indices(replacement)
-                    .map(|(at, _)| begin + at);
-                out.ends.extend(cuts.filter(|&at| at > begin));
-            }
-            if out.text.len() > begin {
-                out.ends.push(out.text.len());
-            }
-        }
-        Ok(out)
-    }
-
-    /// Where each stretch of the rewritten text comes from; the pieces are those given to `apply`.
-    pub fn align(
-        self,
-        text: &str,
-        pieces: impl Iterator<Item = (usize, usize, bool)>,
-    ) -> Alignment {
-        aligned(|out| {
-            let mut position = 0;
-            for (start, end, at_start) in pieces {
-                if start > position {
-                    out.omit(&text[position..start]);
-                }
-                self.rewrite_piece(&text[start..end], at_start, out);
-                position = end;
-            }
-            if position < text.len() {
-                out.omit(&text[position..]);
-            }
-        })
     }
 
     /// Reads the fields of `tokenizer.json`; `add_prefix_space` is how old files say it.
@@ -164,6 +107,7 @@ impl MetaspaceConfig {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rewriting::Rewrite;
     use super::*;
 
     const fn metaspace(prepend_scheme: PrependScheme, split: bool) -> MetaspaceConfig {
@@ -189,8 +133,9 @@ mod tests {
         text: &str,
         pieces: &[(usize, usize, bool)],
     ) -> Vec<(String, usize, usize)> {
-        let rewritten = config.apply(text, pieces.iter().copied().map(Ok)).unwrap();
-        let alignment = config.align(text, pieces.iter().copied());
+        let rewrite = Rewrite::Metaspace(config);
+        let rewritten = rewrite.apply(text, pieces);
+        let alignment = rewrite.align(text, pieces);
         let mut lookup = alignment.lookup();
         let mut start = 0;
         let mut out = Vec::new();

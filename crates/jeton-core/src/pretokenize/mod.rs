@@ -3,13 +3,18 @@
 //! A pre-tokenizer is a sequence of splits, each applied to the pieces of the one before. Every
 //! scheme in use is such a sequence: the published patterns are one split; `tokenizer.json`
 //! combines several (digits apart, punctuation apart, GPT-2's pattern).
+//!
+//! A few steps of `tokenizer.json` also rewrite their pieces (see [`rewriting`]); what follows them works on
+//! the new text, and an alignment leads back.
 
 mod automaton;
+pub mod components;
 mod emptiness;
 pub mod fixed_length;
 pub mod metaspace;
 mod pattern;
 pub mod published;
+pub mod rewriting;
 pub mod scripts;
 mod splitter;
 
@@ -19,8 +24,35 @@ pub use splitter::{Behavior, Splitter};
 
 use serde::{Deserialize, Serialize};
 
+use self::fixed_length::FixedLength;
+use self::metaspace::MetaspaceConfig;
+use self::rewriting::{Origin, Pieces, Rewrite};
+use self::scripts::ScriptSplitter;
 use crate::error::{Error, Result};
+use crate::normalize::Alignment;
+use crate::normalize::rewrite::compose;
 use crate::unicode::UnicodeVersion;
+
+/// One step of a pre-tokenizer, as the canonical form keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum StepConfig {
+    /// A pattern, and what becomes of its matches.
+    Split(SplitConfig),
+    /// A cut wherever the script changes.
+    Scripts,
+    /// Pieces of so many characters.
+    FixedLength {
+        /// Characters of a piece.
+        chars: usize,
+    },
+    /// Spaces become a visible character, which also begins pieces.
+    Metaspace(MetaspaceConfig),
+    /// Each piece that does not begin with a space gets one.
+    PrefixSpace,
+    /// Bytes are written in GPT-2's alphabet, for models that do not work on bytes themselves.
+    ByteLevel,
+}
 
 /// How a split is written down: what the canonical form keeps of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,48 +80,139 @@ impl SplitConfig {
     }
 }
 
-/// A compiled pre-tokenizer.
+/// A compiled pre-tokenizer: cuts of the text as it is, and perhaps steps that rewrite its pieces.
 #[derive(Debug)]
 pub struct PreTokenizer {
-    /// Splits of text.
-    text: Vec<Splitter>,
-    /// Splits in GPT-2's alphabet; they come after those of text.
+    /// Cuts of the text.
+    text: Vec<Cut>,
+    /// Cuts in GPT-2's alphabet, where the model works on bytes; they come after those of text.
     bytes: Vec<Splitter>,
+    /// What comes after the first rewriting step, that step included.
+    stages: Vec<Stage>,
+}
+
+/// A step that cuts and changes nothing.
+#[derive(Debug)]
+enum Cut {
+    Pattern(Splitter),
+    Scripts(Box<ScriptSplitter>),
+    FixedLength(FixedLength),
+}
+
+/// A step that rewrites pieces, and the cuts after it.
+#[derive(Debug)]
+struct Stage {
+    rewrite: Rewrite,
+    cuts: Vec<Cut>,
+}
+
+impl Cut {
+    fn split(&self, text: &str, emit: &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Pattern(splitter) => splitter.split(text, emit),
+            Self::Scripts(scripts) => scripts.split(text, emit),
+            Self::FixedLength(length) => length.split(text, emit),
+        }
+    }
 }
 
 impl PreTokenizer {
-    /// Compiles a sequence of splits; an empty one leaves the text whole.
-    pub fn new(configs: &[SplitConfig]) -> Result<Self> {
-        let (mut text, mut bytes) = (Vec::new(), Vec::new());
+    /// Compiles a sequence of steps; an empty one leaves the text whole.
+    pub fn new(configs: &[StepConfig]) -> Result<Self> {
+        let mut made = Self {
+            text: Vec::new(),
+            bytes: Vec::new(),
+            stages: Vec::new(),
+        };
         for config in configs {
-            if config.in_byte_alphabet {
-                bytes.push(config.compile()?);
-            } else if bytes.is_empty() {
-                text.push(config.compile()?);
-            } else {
-                return Err(Error::pattern(
-                    &config.pattern,
-                    None,
-                    "a split of text cannot follow a split of bytes",
-                ));
-            }
+            let rewrite = match config {
+                StepConfig::Split(split) if split.in_byte_alphabet => {
+                    made.bytes.push(split.compile()?);
+                    continue;
+                }
+                StepConfig::Split(split) => {
+                    made.push(Cut::Pattern(split.compile()?))?;
+                    continue;
+                }
+                StepConfig::Scripts => {
+                    made.push(Cut::Scripts(Box::new(ScriptSplitter::new()?)))?;
+                    continue;
+                }
+                &StepConfig::FixedLength { chars } => {
+                    made.push(Cut::FixedLength(FixedLength::new(chars)?))?;
+                    continue;
+                }
+                &StepConfig::Metaspace(metaspace) => Rewrite::Metaspace(metaspace),
+                StepConfig::PrefixSpace => Rewrite::PrefixSpace,
+                StepConfig::ByteLevel => Rewrite::ByteLevel,
+            };
+            made.check_order()?;
+            made.stages.push(Stage {
+                rewrite,
+                cuts: Vec::new(),
+            });
         }
-        Ok(Self { text, bytes })
+        Ok(made)
+    }
+
+    fn push(&mut self, cut: Cut) -> Result<()> {
+        self.check_order()?;
+        match self.stages.last_mut() {
+            Some(stage) => stage.cuts.push(cut),
+            None => self.text.push(cut),
+        }
+        Ok(())
+    }
+
+    /// Splits of bytes may cut characters, so nothing that works on text can follow.
+    fn check_order(&self) -> Result<()> {
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        Err(Error::unsupported(
+            "pre-tokenizer",
+            "step",
+            "one on text after a split of bytes",
+        ))
     }
 
     /// Whether pre-tokenization takes time linear in the text.
     pub fn is_linear(&self) -> bool {
-        self.text.iter().chain(&self.bytes).all(Splitter::is_linear)
+        let cuts = self
+            .text
+            .iter()
+            .chain(self.stages.iter().flat_map(|stage| &stage.cuts));
+        let patterns = cuts.filter_map(|cut| match cut {
+            Cut::Pattern(splitter) => Some(splitter),
+            Cut::Scripts(_) | Cut::FixedLength(_) => None,
+        });
+        patterns.chain(&self.bytes).all(Splitter::is_linear)
     }
 
-    /// Calls `emit` with the byte range of each pretoken of `text`, left to right.
+    /// Whether pieces are rewritten, so that pretokens are not ranges of the text.
+    pub fn rewrites(&self) -> bool {
+        !self.stages.is_empty()
+    }
+
+    /// Whether pieces depend on where in the original text they come from.
+    pub fn needs_origin(&self) -> bool {
+        // Before the first cut there is just one piece, whose place is known.
+        let cut_before = usize::from(self.text.is_empty());
+        self.stages
+            .iter()
+            .skip(cut_before)
+            .any(|stage| stage.rewrite.needs_origin())
+    }
+
+    /// Calls `emit` with the byte range of each pretoken of `text`, left to right. For a pre-tokenizer
+    /// that [rewrites](Self::rewrites), use [`Self::pieces`].
     pub fn split(
         &self,
         text: &str,
         mut emit: impl FnMut(usize, usize) -> Result<()>,
     ) -> Result<()> {
         // The shape of every published pattern gets a loop of its own, without calls through pointers.
-        if let ([only], []) = (self.text.as_slice(), self.bytes.as_slice())
+        if let ([Cut::Pattern(only)], []) = (self.text.as_slice(), self.bytes.as_slice())
             && let Some(pieces) = only.isolated_pieces(text)
         {
             for (start, end) in pieces {
@@ -97,22 +220,110 @@ impl PreTokenizer {
             }
             return Ok(());
         }
-        self.split_text(&self.text, text, 0, &mut emit)
+        split_cuts(&self.text, text, 0, &mut |start, end| {
+            split_bytes(&self.bytes, &text.as_bytes()[start..end], start, &mut emit)
+        })
     }
 
-    fn split_text(
-        &self,
-        steps: &[Splitter],
-        text: &str,
-        base: usize,
-        emit: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<()> {
-        match steps {
-            [] => split_bytes(&self.bytes, text.as_bytes(), base, emit),
-            [head, tail @ ..] => head.split(text, &mut |start, end| {
-                self.split_text(tail, &text[start..end], base + start, emit)
-            }),
+    /// The pretokens of a text whose pieces are rewritten: the new text, the ranges of it that are
+    /// pretokens, and, if `align`, the way back.
+    pub fn pieces(&self, text: &str, origin: Origin<'_>, align: bool) -> Result<Pieces> {
+        let mut ranges = Vec::new();
+        split_cuts(&self.text, text, 0, &mut |start, end| {
+            ranges.push((start, end));
+            Ok(())
+        })?;
+        let align = align || self.needs_origin();
+        let mut pieces = Pieces {
+            text: text.to_owned(),
+            ranges,
+            alignment: align.then(|| Alignment::identity(text.len())),
+        };
+        let mut whole = self.text.is_empty();
+        for stage in &self.stages {
+            pieces = stage.apply(&pieces, origin, whole)?;
+            whole = false;
         }
+        if !self.bytes.is_empty() {
+            let mut cut = Vec::new();
+            for &(start, end) in &pieces.ranges {
+                split_bytes(
+                    &self.bytes,
+                    &pieces.text.as_bytes()[start..end],
+                    start,
+                    &mut |start, end| {
+                        cut.push((start, end));
+                        Ok(())
+                    },
+                )?;
+            }
+            pieces.ranges = cut;
+        }
+        Ok(pieces)
+    }
+}
+
+impl Stage {
+    /// Rewrites pieces, then cuts them. `whole`: nothing has cut the text so far.
+    fn apply(&self, before: &Pieces, origin: Origin<'_>, whole: bool) -> Result<Pieces> {
+        let mut lookup = before.alignment.as_ref().map(Alignment::lookup);
+        let mut outer = origin.alignment.map(Alignment::lookup);
+        let pieces: Vec<(usize, usize, bool)> = before
+            .ranges
+            .iter()
+            .map(|&(start, end)| {
+                let at_start = origin.begins
+                    && (whole || {
+                        let (start, end) = lookup
+                            .as_mut()
+                            .map_or((start, end), |lookup| lookup.source_range(start, end));
+                        outer
+                            .as_mut()
+                            .map_or(start, |outer| outer.source_range(start, end).0)
+                            == 0
+                    });
+                (start, end, at_start)
+            })
+            .collect();
+        let rewritten = self.rewrite.apply(&before.text, &pieces);
+        let mut ranges = Vec::with_capacity(rewritten.ends.len());
+        let mut start = 0;
+        for end in rewritten.ends {
+            split_cuts(
+                &self.cuts,
+                &rewritten.text[start..end],
+                start,
+                &mut |start, end| {
+                    ranges.push((start, end));
+                    Ok(())
+                },
+            )?;
+            start = end;
+        }
+        Ok(Pieces {
+            alignment: before
+                .alignment
+                .as_ref()
+                .map(|outer| compose(outer, &self.rewrite.align(&before.text, &pieces))),
+            text: rewritten.text,
+            ranges,
+        })
+    }
+}
+
+/// Cuts text by one step after the other; no piece is empty.
+fn split_cuts(
+    cuts: &[Cut],
+    text: &str,
+    base: usize,
+    emit: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
+    match cuts {
+        [] if text.is_empty() => Ok(()),
+        [] => emit(base, base + text.len()),
+        [head, tail @ ..] => head.split(text, &mut |start, end| {
+            split_cuts(tail, &text[start..end], base + start, emit)
+        }),
     }
 }
 
@@ -137,13 +348,15 @@ mod tests {
 
     #[test]
     fn steps_apply_to_the_pieces_of_the_step_before() {
-        let step = |pattern: &str, behavior| SplitConfig {
-            pattern: pattern.to_owned(),
-            dialect: Dialect::Oniguruma,
-            unicode: UnicodeVersion::REFERENCES,
-            behavior,
-            invert: false,
-            in_byte_alphabet: false,
+        let step = |pattern: &str, behavior| {
+            StepConfig::Split(SplitConfig {
+                pattern: pattern.to_owned(),
+                dialect: Dialect::Oniguruma,
+                unicode: UnicodeVersion::REFERENCES,
+                behavior,
+                invert: false,
+                in_byte_alphabet: false,
+            })
         };
         let pre = PreTokenizer::new(&[
             step("[0-9]", Behavior::Isolated),

@@ -5,7 +5,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::longest_match::{LongestMatch, PopStack};
-use crate::pipeline::Model;
+use crate::pipeline::{Model, spans_of_lengths};
 use crate::vocab::Vocab;
 
 /// A greedy longest-match model over bytes.
@@ -26,15 +26,29 @@ impl GreedyModel {
         let matcher = LongestMatch::new(tokens, None)?;
         Ok(Self { vocab, matcher })
     }
-
-    /// The vocabulary.
-    pub fn vocab(&self) -> &Vocab {
-        &self.vocab
-    }
 }
 
 impl Model for GreedyModel {
     type Scratch = PopStack;
+
+    fn vocab(&self) -> &Vocab {
+        &self.vocab
+    }
+
+    fn encode_spans(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut PopStack,
+        each: &mut dyn FnMut(u32, usize, usize),
+    ) -> Result<()> {
+        let mut ids = Vec::new();
+        self.encode_pretoken(pretoken, scratch, &mut ids)?;
+        let mut position = spans_of_lengths(each);
+        for id in ids {
+            position(id, self.vocab.id_to_bytes(id).map_or(0, <[u8]>::len));
+        }
+        Ok(())
+    }
 
     fn encode_pretoken(
         &self,

@@ -16,7 +16,6 @@ use super::piece::{Piece, PieceKind, SPACE, check};
 use crate::bpe::merge::{BpeScratch, merge};
 use crate::bpe::pairs::PairTable;
 use crate::error::{ErrorKind, Result};
-use crate::pipeline::Model;
 use crate::unigram::check_length;
 use crate::unigram::emit::{Emit, Fuse, NO_ID, SpannedId, char_bytes};
 use crate::unigram::random::SplitMix64;
@@ -304,16 +303,15 @@ impl SpmBpe {
     }
 }
 
-impl Model for SpmBpe {
-    type Scratch = SpmBpeScratch;
-
-    fn encode_pretoken(
+impl SpmBpe {
+    /// Appends the ids of a normalized text.
+    pub fn encode(
         &self,
-        pretoken: &[u8],
+        text: &[u8],
         scratch: &mut SpmBpeScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        self.encode_to(pretoken, None, scratch, out)
+        self.encode_to(text, None, scratch, out)
     }
 }
 

@@ -127,9 +127,7 @@ fn encode(model: &SpmBpe, text: &str) -> Vec<SpannedId> {
         .encode_with_pieces(text.as_bytes(), scratch, &mut out)
         .unwrap();
     let mut ids = Vec::new();
-    model
-        .encode_pretoken(text.as_bytes(), scratch, &mut ids)
-        .unwrap();
+    model.encode(text.as_bytes(), scratch, &mut ids).unwrap();
     assert!(ids.iter().eq(out.iter().map(|spanned| &spanned.id)));
     out
 }

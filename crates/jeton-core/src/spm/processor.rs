@@ -7,7 +7,7 @@ use super::piece::PieceKind;
 use super::spec::{ModelType, SpmModel};
 use super::words::{SpmChars, SpmWords};
 use crate::error::Result;
-use crate::pipeline::Model;
+use crate::pipeline::Model as _;
 use crate::unigram::{SpannedId, SplitMix64, UnigramModel, UnigramScratch};
 use crate::vocab::Vocab;
 
@@ -94,20 +94,14 @@ impl SpmEncoder {
     }
 }
 
-impl Model for SpmEncoder {
-    type Scratch = SpmScratch;
-
-    fn encode_pretoken(
-        &self,
-        pretoken: &[u8],
-        scratch: &mut SpmScratch,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
+impl SpmEncoder {
+    /// Appends the ids of a normalized text.
+    pub fn encode(&self, text: &[u8], scratch: &mut SpmScratch, out: &mut Vec<u32>) -> Result<()> {
         match self {
-            Self::Unigram(model) => model.encode_pretoken(pretoken, &mut scratch.unigram, out),
-            Self::Bpe(model) => model.encode_pretoken(pretoken, &mut scratch.bpe, out),
-            Self::Words(model) => model.encode_pretoken(pretoken, &mut (), out),
-            Self::Chars(model) => model.encode_pretoken(pretoken, &mut (), out),
+            Self::Unigram(model) => model.encode_pretoken(text, &mut scratch.unigram, out),
+            Self::Bpe(model) => model.encode(text, &mut scratch.bpe, out),
+            Self::Words(model) => model.encode(text, out),
+            Self::Chars(model) => model.encode(text, out),
         }
     }
 }
@@ -179,8 +173,7 @@ impl SpmProcessor {
     /// Appends the ids of a text.
     pub fn encode(&self, text: &str, scratch: &mut SpmScratch, out: &mut Vec<u32>) -> Result<()> {
         let normalized = self.normalizer.normalize(text);
-        self.encoder
-            .encode_pretoken(normalized.as_bytes(), scratch, out)
+        self.encoder.encode(normalized.as_bytes(), scratch, out)
     }
 
     /// Appends the ids of a text with their surfaces, in bytes of the text. Surfaces leave nothing out

@@ -3,7 +3,6 @@
 use super::normalizer::Matcher;
 use super::piece::{Checked, Piece, PieceKind, SPACE, check};
 use crate::error::Result;
-use crate::pipeline::Model;
 use crate::unigram::check_length;
 use crate::unigram::emit::{Emit, Fuse, NO_ID, SpannedId, char_bytes};
 use crate::vocab::Vocab;
@@ -126,19 +125,17 @@ impl SpmChars {
     }
 }
 
-impl Model for SpmWords {
-    type Scratch = ();
-
-    fn encode_pretoken(&self, pretoken: &[u8], (): &mut (), out: &mut Vec<u32>) -> Result<()> {
-        self.encode_to(pretoken, out)
+impl SpmWords {
+    /// Appends the ids of a normalized text.
+    pub fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Result<()> {
+        self.encode_to(text, out)
     }
 }
 
-impl Model for SpmChars {
-    type Scratch = ();
-
-    fn encode_pretoken(&self, pretoken: &[u8], (): &mut (), out: &mut Vec<u32>) -> Result<()> {
-        self.encode_to(pretoken, out)
+impl SpmChars {
+    /// Appends the ids of a normalized text.
+    pub fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Result<()> {
+        self.encode_to(text, out)
     }
 }
 
@@ -168,7 +165,7 @@ mod tests {
         let text = "a▁a▁b▁c▁".as_bytes();
         let mut ids = Vec::new();
         let words = SpmWords::new(&pieces(), false).unwrap();
-        words.encode_pretoken(text, &mut (), &mut ids).unwrap();
+        words.encode(text, &mut ids).unwrap();
         assert_eq!(ids, [3, 1, 0, 2]); // two unknown words in a row are one
         let characters = SpmChars::new(&pieces(), false).unwrap();
         let mut spans = Vec::new();
@@ -181,7 +178,7 @@ mod tests {
 
     fn ids_of_nothing(words: &SpmWords) {
         let mut ids = Vec::new();
-        words.encode_pretoken(b"", &mut (), &mut ids).unwrap();
+        words.encode(b"", &mut ids).unwrap();
         assert!(ids.is_empty());
     }
 }

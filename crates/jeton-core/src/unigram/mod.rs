@@ -191,9 +191,14 @@ impl UnigramModel {
         })
     }
 
-    /// Pieces and ids.
-    pub fn vocab(&self) -> &Vocab {
-        &self.vocab
+    /// Adds a token that text never becomes: a special token without a score.
+    pub(crate) fn insert_opaque(&mut self, id: u32, bytes: &[u8]) -> Result<()> {
+        self.vocab.insert_opaque(id, bytes)
+    }
+
+    /// Pieces and scores by id.
+    pub fn scored_pieces(&self) -> impl Iterator<Item = (&[u8], f64)> + '_ {
+        (0..).map_while(|id| Some((self.vocab.id_to_bytes(id)?, self.score(id)?)))
     }
 
     /// Whose arithmetic this follows.
@@ -373,6 +378,24 @@ impl UnigramModel {
 
 impl Model for UnigramModel {
     type Scratch = UnigramScratch;
+
+    fn vocab(&self) -> &Vocab {
+        &self.vocab
+    }
+
+    fn encode_spans(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut UnigramScratch,
+        each: &mut dyn FnMut(u32, usize, usize),
+    ) -> Result<()> {
+        let mut spans: Vec<SpannedId> = Vec::new();
+        self.encode_to(pretoken, scratch, &mut spans)?;
+        for span in spans {
+            each(span.id, span.start as usize, span.end as usize);
+        }
+        Ok(())
+    }
 
     fn encode_pretoken(
         &self,

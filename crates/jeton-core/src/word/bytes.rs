@@ -47,11 +47,6 @@ impl RawBytesModel {
         }
     }
 
-    /// The vocabulary.
-    pub fn vocab(&self) -> &Vocab {
-        &self.vocab
-    }
-
     /// What is added to a byte.
     pub fn offset(&self) -> u32 {
         self.offset
@@ -60,6 +55,22 @@ impl RawBytesModel {
 
 impl Model for RawBytesModel {
     type Scratch = ();
+
+    fn vocab(&self) -> &Vocab {
+        &self.vocab
+    }
+
+    fn encode_spans(
+        &self,
+        pretoken: &[u8],
+        (): &mut (),
+        each: &mut dyn FnMut(u32, usize, usize),
+    ) -> Result<()> {
+        for (at, &byte) in pretoken.iter().enumerate() {
+            each(self.offset + u32::from(byte), at, at + 1);
+        }
+        Ok(())
+    }
 
     fn encode_pretoken(&self, pretoken: &[u8], (): &mut (), out: &mut Vec<u32>) -> Result<()> {
         out.extend(pretoken.iter().map(|&byte| self.offset + u32::from(byte)));

@@ -2,7 +2,7 @@
 
 use super::whole::{check_id, unencodable};
 use crate::error::{Error, Result};
-use crate::pipeline::Model;
+use crate::pipeline::{Model, spans_of_lengths};
 use crate::vocab::Vocab;
 
 /// What becomes of a character without a token.
@@ -50,11 +50,6 @@ impl CharacterModel {
             missing,
             ascii,
         })
-    }
-
-    /// The vocabulary.
-    pub fn vocab(&self) -> &Vocab {
-        &self.vocab
     }
 
     /// What becomes of a character without a token.
@@ -112,6 +107,19 @@ impl CharacterModel {
 
 impl Model for CharacterModel {
     type Scratch = ();
+
+    fn vocab(&self) -> &Vocab {
+        &self.vocab
+    }
+
+    fn encode_spans(
+        &self,
+        pretoken: &[u8],
+        (): &mut (),
+        each: &mut dyn FnMut(u32, usize, usize),
+    ) -> Result<()> {
+        self.encode_with_pieces(pretoken, spans_of_lengths(each))
+    }
 
     fn encode_pretoken(&self, pretoken: &[u8], (): &mut (), out: &mut Vec<u32>) -> Result<()> {
         self.encode_with_pieces(pretoken, |id, _| out.push(id))

@@ -18,11 +18,6 @@ impl WordModel {
         Ok(Self { vocab, unknown })
     }
 
-    /// The vocabulary.
-    pub fn vocab(&self) -> &Vocab {
-        &self.vocab
-    }
-
     /// The unknown token's id.
     pub fn unknown(&self) -> Option<u32> {
         self.unknown
@@ -31,6 +26,22 @@ impl WordModel {
 
 impl Model for WordModel {
     type Scratch = ();
+
+    fn vocab(&self) -> &Vocab {
+        &self.vocab
+    }
+
+    fn encode_spans(
+        &self,
+        pretoken: &[u8],
+        (): &mut (),
+        each: &mut dyn FnMut(u32, usize, usize),
+    ) -> Result<()> {
+        let mut ids = Vec::with_capacity(1);
+        self.encode_pretoken(pretoken, &mut (), &mut ids)?;
+        ids.iter().for_each(|&id| each(id, 0, pretoken.len()));
+        Ok(())
+    }
 
     fn encode_pretoken(&self, pretoken: &[u8], (): &mut (), out: &mut Vec<u32>) -> Result<()> {
         if pretoken.is_empty() {

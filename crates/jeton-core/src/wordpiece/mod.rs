@@ -12,7 +12,7 @@ mod naive;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::longest_match::{LongestMatch, Piece, PopStack};
-use crate::pipeline::Model;
+use crate::pipeline::{Model, spans_of_lengths};
 use crate::vocab::Vocab;
 
 /// Most characters of a word, in BERT's own code and in `tokenizers` unless a file says otherwise.
@@ -79,11 +79,6 @@ impl WordPieceModel {
         LongestMatch::new(beginning, Some(&mut continuing))
     }
 
-    /// The vocabulary, prefixes included.
-    pub fn vocab(&self) -> &Vocab {
-        &self.vocab
-    }
-
     /// What marks the tokens that continue a word.
     pub fn prefix(&self) -> &str {
         &self.prefix
@@ -131,6 +126,20 @@ impl WordPieceModel {
 
 impl Model for WordPieceModel {
     type Scratch = WordPieceScratch;
+
+    /// Prefixes included.
+    fn vocab(&self) -> &Vocab {
+        &self.vocab
+    }
+
+    fn encode_spans(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut WordPieceScratch,
+        each: &mut dyn FnMut(u32, usize, usize),
+    ) -> Result<()> {
+        self.encode_with_pieces(pretoken, scratch, spans_of_lengths(each))
+    }
 
     fn encode_pretoken(
         &self,

@@ -78,17 +78,12 @@ fn what_is_written_reads_the_same() {
 #[test]
 fn unsupported_components_are_named() {
     let cases = [
-        (json!({"type": "Metaspace"}), model(), "Metaspace"),
-        (json!({"type": "Whitespace"}), model(), "Whitespace"),
+        (json!({"type": "Metaspaces"}), model(), "Metaspaces"),
+        (json!({"pattern": "x"}), model(), "without a type"),
         (
             byte_level(),
-            json!({"type": "WordPiece", "vocab": {}}),
-            "WordPiece",
-        ),
-        (
-            byte_level(),
-            json!({"type": "BPE", "dropout": 0.5, "vocab": {}, "merges": []}),
-            "dropout",
+            json!({"type": "SentencePiece", "vocab": {}}),
+            "SentencePiece",
         ),
     ];
     for (pre_tokenizer, model, name) in cases {

@@ -1,0 +1,196 @@
+//! Putting a tokenizer together from its canonical form or from what a format's reader found, and
+//! taking it apart again.
+
+mod models;
+
+pub(crate) use models::ModelParts;
+
+use crate::byte_alphabet;
+use crate::config::{CANONICAL_VERSION, Config, Real, Reference};
+use crate::decode::{Decoder, DecoderConfig};
+use crate::engine::SentencePiece;
+use crate::error::{ErrorKind, Result};
+use crate::inputs::{Padding, Truncation};
+use crate::normalize::{Normalizer, NormalizerConfig};
+use crate::pretokenize::StepConfig;
+use crate::scratch::Pool;
+use crate::special::{AddedToken, AddedTokens};
+use crate::spm::{PieceKind, SpmModel};
+use crate::template::Template;
+use crate::tokenizer::Tokenizer;
+
+/// What a format's reader hands over.
+pub(crate) struct Parts {
+    pub(crate) reference: Reference,
+    pub(crate) normalizer: Vec<NormalizerConfig>,
+    pub(crate) added_tokens: Vec<AddedToken>,
+    pub(crate) pretokenizer: Vec<StepConfig>,
+    pub(crate) template: Template,
+    pub(crate) decoder: Option<Vec<DecoderConfig>>,
+    pub(crate) truncation: Option<Truncation>,
+    pub(crate) padding: Option<Padding>,
+    pub(crate) dropout: Option<f64>,
+    pub(crate) model: ModelParts,
+}
+
+impl Parts {
+    /// A model and nothing around it: the rest is filled in where a format has it.
+    pub(crate) fn new(reference: Reference, model: ModelParts) -> Self {
+        Self {
+            reference,
+            normalizer: Vec::new(),
+            added_tokens: Vec::new(),
+            pretokenizer: Vec::new(),
+            template: Template::default(),
+            decoder: None,
+            truncation: None,
+            padding: None,
+            dropout: None,
+            model,
+        }
+    }
+}
+
+/// Added tokens that `tokenizers` 0.23.3 does not decode to their own text, by id: it takes that of tokens found
+/// in normalized text as normalization leaves it, and reads it in GPT-2's alphabet where tokens are
+/// bytes.
+fn respelled(
+    added_tokens: &[AddedToken],
+    normalizer: &Normalizer,
+    on_bytes: bool,
+) -> Result<Vec<(u32, Vec<u8>)>> {
+    let mut found = Vec::new();
+    for token in added_tokens {
+        let text = match token.normalized {
+            true => normalizer.normalize(&token.content)?,
+            false => token.content.as_str().into(),
+        };
+        let spelled = on_bytes.then(|| byte_alphabet::spell(&text)).flatten();
+        let bytes = spelled.unwrap_or_else(|| text.as_bytes().to_vec());
+        if bytes != token.content.as_bytes() {
+            found.push((token.id, bytes));
+        }
+    }
+    Ok(found)
+}
+
+impl Tokenizer {
+    /// Builds a tokenizer from its canonical form.
+    pub fn from_config(config: Config) -> Result<Self> {
+        Self::from_parts(Parts {
+            reference: config.reference,
+            normalizer: config.normalizer,
+            added_tokens: config.added_tokens,
+            pretokenizer: config.pretokenizer,
+            template: config.template,
+            decoder: config.decoder,
+            truncation: config.truncation,
+            padding: config.padding,
+            dropout: config.dropout.map(f64::from),
+            model: ModelParts::from_config(config.model)?,
+        })
+    }
+
+    /// Builds a tokenizer from a SentencePiece model. Its control pieces are special tokens; those of
+    /// beginning and end are put around a text on request.
+    pub(crate) fn from_sentencepiece(model: SpmModel) -> Result<Self> {
+        let controls = (0..)
+            .zip(&model.pieces)
+            .filter(|(_, piece)| piece.kind == PieceKind::Control);
+        let added_tokens = controls
+            .filter_map(|(id, piece)| {
+                Some(AddedToken::special(
+                    id,
+                    std::str::from_utf8(&piece.bytes).ok()?,
+                ))
+            })
+            .filter(|token| !token.content.is_empty())
+            .collect();
+        let engine = SentencePiece::new(model)?;
+        let before: Vec<u32> = engine.processor.bos().into_iter().collect();
+        let after: Vec<u32> = engine.processor.eos().into_iter().collect();
+        Self::from_parts(Parts {
+            added_tokens,
+            template: Template::around(&before, &after),
+            ..Parts::new(
+                Reference::SentencePiece,
+                ModelParts::SentencePiece(engine.model),
+            )
+        })
+    }
+
+    /// Builds a tokenizer from what a format's reader found.
+    pub(crate) fn from_parts(parts: Parts) -> Result<Self> {
+        let Parts {
+            reference,
+            normalizer,
+            mut added_tokens,
+            pretokenizer,
+            template,
+            decoder,
+            truncation,
+            padding,
+            dropout,
+            model,
+        } = parts;
+        added_tokens.sort_by_key(|token| token.id);
+        let engine = model.build(&pretokenizer, &added_tokens)?;
+        let vocab = engine.vocab();
+        let added = added_tokens.iter().map(|token| token.id);
+        for id in template.token_ids().chain(added) {
+            if vocab.id_to_bytes(id).is_none() {
+                let vocab_size = u64::from(vocab.size());
+                return Err(ErrorKind::UnknownId {
+                    id: u64::from(id),
+                    vocab_size,
+                }
+                .into());
+            }
+        }
+        let mut special_ids: Vec<u32> = added_tokens
+            .iter()
+            .filter(|t| t.special)
+            .map(|t| t.id)
+            .collect();
+        special_ids.sort_unstable();
+        let compiled = Normalizer::new(&normalizer)?;
+        let respelled = match reference {
+            Reference::Hf => respelled(&added_tokens, &compiled, decoder.is_none())?,
+            _ => Vec::new(),
+        };
+        let added = AddedTokens::new(added_tokens, &compiled, reference == Reference::Tiktoken)?;
+        Ok(Self {
+            reference,
+            normalizer_config: normalizer,
+            normalizer: compiled,
+            added,
+            steps: pretokenizer,
+            template,
+            decoder: decoder.as_deref().map(Decoder::new).transpose()?,
+            truncation,
+            padding,
+            dropout,
+            engine,
+            special_ids,
+            respelled,
+            pool: Pool::default(),
+        })
+    }
+
+    /// The canonical form.
+    pub fn to_config(&self) -> Config {
+        Config {
+            jeton: CANONICAL_VERSION,
+            reference: self.reference,
+            normalizer: self.normalizer_config.clone(),
+            added_tokens: self.added.tokens().to_vec(),
+            pretokenizer: self.steps.clone(),
+            template: self.template.clone(),
+            decoder: self.decoder.as_ref().map(Decoder::config),
+            truncation: self.truncation,
+            padding: self.padding.clone(),
+            dropout: self.dropout.map(Real::from),
+            model: models::to_config(&self.engine, self.added.tokens()),
+        }
+    }
+}

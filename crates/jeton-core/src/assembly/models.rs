@@ -1,0 +1,330 @@
+//! Models: from their parameters to an engine, and back.
+
+use crate::bpe::{BpeModel, Merges, Missing};
+use crate::config::{
+    MissingCharacterConfig, MissingConfig, ModelConfig, Real, SentencePieceConfig, TokenBytes,
+};
+use crate::engine::{Engine, SentencePiece};
+use crate::error::{Error, Result};
+use crate::pipeline::{Model, Pipeline};
+use crate::pretokenize::{PreTokenizer, StepConfig};
+use crate::rwkv::GreedyModel;
+use crate::special::AddedToken;
+use crate::spm::SpmModel;
+use crate::unigram::UnigramModel;
+use crate::vocab::Vocab;
+use crate::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
+use crate::wordpiece::WordPieceModel;
+
+/// A model's parameters as a reader hands them over.
+pub(crate) enum ModelParts {
+    /// Byte-level BPE.
+    Bpe {
+        vocab: Vocab,
+        merges: Merges,
+        whole_pretokens: bool,
+        missing: Missing,
+    },
+    /// `WordPiece`.
+    WordPiece {
+        vocab: Vocab,
+        prefix: String,
+        max_chars: usize,
+        unknown: Option<u32>,
+    },
+    /// Whole words.
+    Word { vocab: Vocab, unknown: Option<u32> },
+    /// Characters.
+    Character {
+        vocab: Vocab,
+        missing: MissingCharacter,
+    },
+    /// Bytes.
+    RawBytes { vocab: Vocab, offset: u32 },
+    /// The longest token that fits.
+    Greedy { vocab: Vocab },
+    /// A unigram language model as `tokenizers` has it.
+    Unigram {
+        pieces: Vec<(String, f64)>,
+        unknown: Option<u32>,
+        byte_fallback: bool,
+    },
+    /// SentencePiece.
+    SentencePiece(SpmModel),
+}
+
+impl ModelParts {
+    /// Reads the canonical form.
+    pub(super) fn from_config(config: ModelConfig) -> Result<Self> {
+        Ok(match config {
+            ModelConfig::Bpe {
+                tokens,
+                opaque,
+                merges,
+                whole_pretokens,
+                missing,
+            } => Self::Bpe {
+                vocab: read_vocab(tokens, &opaque)?,
+                merges: merges.map_or(Merges::ByRank, Merges::List),
+                whole_pretokens,
+                missing: match missing {
+                    MissingConfig::Skip => Missing::Skip,
+                    MissingConfig::Unknown(id) => Missing::Unknown(id),
+                    MissingConfig::Fail => Missing::Fail,
+                },
+            },
+            ModelConfig::WordPiece {
+                tokens,
+                opaque,
+                prefix,
+                max_chars,
+                unknown,
+            } => Self::WordPiece {
+                vocab: read_vocab(tokens, &opaque)?,
+                prefix,
+                max_chars: usize::try_from(max_chars).unwrap_or(usize::MAX),
+                unknown,
+            },
+            ModelConfig::Word {
+                tokens,
+                opaque,
+                unknown,
+            } => Self::Word {
+                vocab: read_vocab(tokens, &opaque)?,
+                unknown,
+            },
+            ModelConfig::Character {
+                tokens,
+                opaque,
+                missing,
+            } => Self::Character {
+                vocab: read_vocab(tokens, &opaque)?,
+                missing: match missing {
+                    MissingCharacterConfig::Unknown(id) => MissingCharacter::Unknown(id),
+                    MissingCharacterConfig::Bytes(ids) => {
+                        let ids = <Box<[u32; 256]>>::try_from(ids).map_err(|ids| {
+                            let reason = format!("{} ids for 256 bytes", ids.len());
+                            Error::format("jeton tokenizer", reason)
+                        })?;
+                        MissingCharacter::Bytes(ids)
+                    }
+                    MissingCharacterConfig::Fail => MissingCharacter::Fail,
+                },
+            },
+            ModelConfig::RawBytes {
+                tokens,
+                opaque,
+                offset,
+            } => Self::RawBytes {
+                vocab: read_vocab(tokens, &opaque)?,
+                offset,
+            },
+            ModelConfig::Greedy { tokens, opaque } => Self::Greedy {
+                vocab: read_vocab(tokens, &opaque)?,
+            },
+            ModelConfig::Unigram {
+                pieces,
+                unknown,
+                byte_fallback,
+            } => Self::Unigram {
+                pieces: pieces
+                    .into_iter()
+                    .map(|(piece, score)| (piece, score.into()))
+                    .collect(),
+                unknown,
+                byte_fallback,
+            },
+            ModelConfig::SentencePiece(model) => Self::SentencePiece(model.into()),
+        })
+    }
+
+    /// Builds the engine. Added tokens that are in no model's vocabulary are decoded all the same.
+    pub(super) fn build(self, steps: &[StepConfig], added: &[AddedToken]) -> Result<Engine> {
+        Ok(match self {
+            Self::Bpe {
+                vocab,
+                merges,
+                whole_pretokens,
+                missing,
+            } => {
+                let vocab = with_added(vocab, added)?;
+                let model = BpeModel::new(vocab, &merges, whole_pretokens, missing)?;
+                Engine::Bpe(pipeline(steps, model)?)
+            }
+            Self::WordPiece {
+                vocab,
+                prefix,
+                max_chars,
+                unknown,
+            } => {
+                let vocab = with_added(vocab, added)?;
+                let model = WordPieceModel::new(vocab, prefix, max_chars, unknown)?;
+                Engine::WordPiece(pipeline(steps, model)?)
+            }
+            Self::Word { vocab, unknown } => {
+                let model = WordModel::new(with_added(vocab, added)?, unknown)?;
+                Engine::Word(pipeline(steps, model)?)
+            }
+            Self::Character { vocab, missing } => {
+                let model = CharacterModel::new(with_added(vocab, added)?, missing)?;
+                Engine::Character(pipeline(steps, model)?)
+            }
+            Self::RawBytes { vocab, offset } => {
+                let model = RawBytesModel::from_vocab(with_added(vocab, added)?, offset)?;
+                Engine::RawBytes(pipeline(steps, model)?)
+            }
+            Self::Greedy { vocab } => {
+                let model = GreedyModel::new(with_added(vocab, added)?)?;
+                Engine::Greedy(pipeline(steps, model)?)
+            }
+            Self::Unigram {
+                pieces,
+                unknown,
+                byte_fallback,
+            } => {
+                let mut model = UnigramModel::from_scored(&pieces, unknown, byte_fallback)?;
+                for token in added {
+                    if model.vocab().id_to_bytes(token.id).is_none() {
+                        model.insert_opaque(token.id, token.content.as_bytes())?;
+                    }
+                }
+                Engine::Unigram(pipeline(steps, model)?)
+            }
+            Self::SentencePiece(model) => {
+                Engine::SentencePiece(Box::new(SentencePiece::new(model)?))
+            }
+        })
+    }
+}
+
+fn pipeline<M: Model>(steps: &[StepConfig], model: M) -> Result<Box<Pipeline<M>>> {
+    Ok(Box::new(Pipeline::new(PreTokenizer::new(steps)?, model)))
+}
+
+fn with_added(mut vocab: Vocab, added: &[AddedToken]) -> Result<Vocab> {
+    for token in added {
+        if vocab.id_to_bytes(token.id).is_none() {
+            vocab.insert_opaque(token.id, token.content.as_bytes())?;
+        }
+    }
+    Ok(vocab)
+}
+
+/// The canonical form of an engine's model.
+pub(super) fn to_config(engine: &Engine, added: &[AddedToken]) -> ModelConfig {
+    let write = |vocab| write_vocab(vocab, added);
+    match engine {
+        Engine::Bpe(pipeline) => {
+            let model = pipeline.model();
+            let (tokens, opaque) = write(model.vocab());
+            ModelConfig::Bpe {
+                tokens,
+                opaque,
+                merges: match model.merges() {
+                    Merges::ByRank => None,
+                    Merges::List(list) => Some(list),
+                },
+                whole_pretokens: model.whole_pretokens(),
+                missing: match model.missing() {
+                    Missing::Skip => MissingConfig::Skip,
+                    Missing::Unknown(id) => MissingConfig::Unknown(id),
+                    Missing::Fail => MissingConfig::Fail,
+                },
+            }
+        }
+        Engine::WordPiece(pipeline) => {
+            let model = pipeline.model();
+            let (tokens, opaque) = write(model.vocab());
+            ModelConfig::WordPiece {
+                tokens,
+                opaque,
+                prefix: model.prefix().to_owned(),
+                max_chars: model.max_chars() as u64,
+                unknown: model.unknown(),
+            }
+        }
+        Engine::Word(pipeline) => {
+            let (tokens, opaque) = write(pipeline.model().vocab());
+            ModelConfig::Word {
+                tokens,
+                opaque,
+                unknown: pipeline.model().unknown(),
+            }
+        }
+        Engine::Character(pipeline) => {
+            let (tokens, opaque) = write(pipeline.model().vocab());
+            ModelConfig::Character {
+                tokens,
+                opaque,
+                missing: match pipeline.model().missing() {
+                    MissingCharacter::Unknown(id) => MissingCharacterConfig::Unknown(*id),
+                    MissingCharacter::Bytes(ids) => MissingCharacterConfig::Bytes(ids.to_vec()),
+                    MissingCharacter::Fail => MissingCharacterConfig::Fail,
+                },
+            }
+        }
+        Engine::RawBytes(pipeline) => {
+            let (tokens, opaque) = write(pipeline.model().vocab());
+            ModelConfig::RawBytes {
+                tokens,
+                opaque,
+                offset: pipeline.model().offset(),
+            }
+        }
+        Engine::Greedy(pipeline) => {
+            let (tokens, opaque) = write(pipeline.model().vocab());
+            ModelConfig::Greedy { tokens, opaque }
+        }
+        Engine::Unigram(pipeline) => {
+            let model = pipeline.model();
+            ModelConfig::Unigram {
+                pieces: model
+                    .scored_pieces()
+                    .map(|(piece, score)| {
+                        (
+                            String::from_utf8_lossy(piece).into_owned(),
+                            Real::from(score),
+                        )
+                    })
+                    .collect(),
+                unknown: model.unknown(),
+                byte_fallback: model.byte_fallback(),
+            }
+        }
+        Engine::SentencePiece(engine) => {
+            ModelConfig::SentencePiece(SentencePieceConfig::from(&engine.model))
+        }
+    }
+}
+
+/// Tokens by id, and the ids that are opaque. An added token that is in no model's vocabulary is
+/// written once, as an added token.
+fn write_vocab(vocab: &Vocab, added: &[AddedToken]) -> (Vec<Option<TokenBytes>>, Vec<u32>) {
+    let is_added = |id| added.binary_search_by_key(&id, |token| token.id).is_ok();
+    let ids = || 0..vocab.size();
+    let tokens = ids().map(|id| match vocab.id_to_bytes(id) {
+        Some(bytes) if vocab.is_findable(id) || !is_added(id) => Some(TokenBytes(bytes.to_vec())),
+        _ => None,
+    });
+    let opaque = ids()
+        .filter(|&id| !vocab.is_findable(id) && !is_added(id) && vocab.id_to_bytes(id).is_some());
+    (tokens.collect(), opaque.collect())
+}
+
+fn read_vocab(tokens: Vec<Option<TokenBytes>>, opaque: &[u32]) -> Result<Vocab> {
+    let mut vocab = Vocab::with_capacity(tokens.len());
+    let mut is_opaque = vec![false; tokens.len()];
+    for &id in opaque {
+        if let Some(flag) = is_opaque.get_mut(id as usize) {
+            *flag = true;
+        }
+    }
+    for (id, (token, opaque)) in (0..).zip(tokens.into_iter().zip(is_opaque)) {
+        match token {
+            Some(TokenBytes(bytes)) if opaque => vocab.insert_opaque(id, &bytes)?,
+            Some(TokenBytes(bytes)) => vocab.insert(id, &bytes)?,
+            None => {}
+        }
+    }
+    Ok(vocab)
+}

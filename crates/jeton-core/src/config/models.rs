@@ -1,0 +1,109 @@
+//! The canonical form of a model.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Real, SentencePieceConfig, TokenBytes};
+
+/// A model's parameters. Tokens are listed by id, null where an id has none; *opaque* ids are only
+/// decoded, never made from text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ModelConfig {
+    /// Byte-level BPE.
+    Bpe {
+        /// Token bytes.
+        tokens: Vec<Option<TokenBytes>>,
+        /// Opaque ids.
+        opaque: Vec<u32>,
+        /// Pairs of ids in merge order; null: any pair whose concatenation is a token, lowest id first.
+        merges: Option<Vec<(u32, u32)>>,
+        /// Whether a pretoken that is a token is never cut.
+        whole_pretokens: bool,
+        /// What becomes of a byte without a token.
+        missing: MissingConfig,
+    },
+    /// `WordPiece`.
+    #[serde(rename = "wordpiece")]
+    WordPiece {
+        /// Token strings.
+        tokens: Vec<Option<TokenBytes>>,
+        /// Opaque ids.
+        opaque: Vec<u32>,
+        /// What marks a token that continues a word.
+        prefix: String,
+        /// Most characters of a word that is not unknown.
+        max_chars: u64,
+        /// The unknown token.
+        unknown: Option<u32>,
+    },
+    /// Whole words.
+    Word {
+        /// Words.
+        tokens: Vec<Option<TokenBytes>>,
+        /// Opaque ids.
+        opaque: Vec<u32>,
+        /// The unknown token.
+        unknown: Option<u32>,
+    },
+    /// Characters.
+    Character {
+        /// Characters.
+        tokens: Vec<Option<TokenBytes>>,
+        /// Opaque ids.
+        opaque: Vec<u32>,
+        /// What becomes of a character without a token.
+        missing: MissingCharacterConfig,
+    },
+    /// Bytes.
+    RawBytes {
+        /// Bytes, and what else has an id.
+        tokens: Vec<Option<TokenBytes>>,
+        /// Opaque ids.
+        opaque: Vec<u32>,
+        /// The id of the byte 0.
+        offset: u32,
+    },
+    /// The longest token that fits, on bytes.
+    Greedy {
+        /// Token bytes.
+        tokens: Vec<Option<TokenBytes>>,
+        /// Opaque ids.
+        opaque: Vec<u32>,
+    },
+    /// A unigram language model, as `tokenizers` has it.
+    Unigram {
+        /// Pieces and their scores; an id is a place in the list.
+        pieces: Vec<(String, Real)>,
+        /// The id of unknown text.
+        unknown: Option<u32>,
+        /// Whether unknown characters become bytes.
+        byte_fallback: bool,
+    },
+    /// SentencePiece.
+    #[serde(rename = "sentencepiece")]
+    SentencePiece(SentencePieceConfig),
+}
+
+/// What becomes of a byte without a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingConfig {
+    /// It is left out.
+    Skip,
+    /// It becomes this id.
+    Unknown(u32),
+    /// It is an error.
+    Fail,
+}
+
+/// What becomes of a character without a token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingCharacterConfig {
+    /// It becomes this id.
+    Unknown(u32),
+    /// Its bytes become these ids (256 of them).
+    Bytes(Vec<u32>),
+    /// It is an error.
+    Fail,
+}

@@ -1,0 +1,228 @@
+//! The kinds of tokenizer behind one door, chosen once at load.
+//!
+//! Most tokenizers are a pre-tokenizer and a model over pretokens; SentencePiece is not.
+
+mod sentencepiece;
+
+pub(crate) use sentencepiece::SentencePiece;
+
+use crate::bpe::{BpeModel, BpeScratch, Missing};
+use crate::error::Result;
+use crate::longest_match::PopStack;
+use crate::pipeline::{Model, Pipeline, Sink, WordScratch};
+use crate::pretokenize::PreTokenizer;
+use crate::pretokenize::rewriting::Origin;
+use crate::rwkv::GreedyModel;
+use crate::spm::{ModelType, SpmScratch};
+use crate::unigram::{UnigramModel, UnigramScratch};
+use crate::vocab::Vocab;
+use crate::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
+use crate::wordpiece::{WordPieceModel, WordPieceScratch};
+
+/// One kind of tokenizer.
+#[derive(Debug)]
+pub(crate) enum Engine {
+    /// Byte-level BPE.
+    Bpe(Box<Pipeline<BpeModel>>),
+    /// `WordPiece`.
+    WordPiece(Box<Pipeline<WordPieceModel>>),
+    /// Whole words.
+    Word(Box<Pipeline<WordModel>>),
+    /// Characters.
+    Character(Box<Pipeline<CharacterModel>>),
+    /// Bytes.
+    RawBytes(Box<Pipeline<RawBytesModel>>),
+    /// The longest token that fits.
+    Greedy(Box<Pipeline<GreedyModel>>),
+    /// A unigram language model over pretokens, as `tokenizers` has it.
+    Unigram(Box<Pipeline<UnigramModel>>),
+    /// SentencePiece over sentences.
+    SentencePiece(Box<SentencePiece>),
+}
+
+/// Does the same with the pipeline of whatever kind, or something else with SentencePiece.
+macro_rules! of_kind {
+    ($engine:expr, $pipeline:ident => $usual:expr, $spm:ident => $other:expr) => {
+        match $engine {
+            Engine::Bpe($pipeline) => $usual,
+            Engine::WordPiece($pipeline) => $usual,
+            Engine::Word($pipeline) => $usual,
+            Engine::Character($pipeline) => $usual,
+            Engine::RawBytes($pipeline) => $usual,
+            Engine::Greedy($pipeline) => $usual,
+            Engine::Unigram($pipeline) => $usual,
+            Engine::SentencePiece($spm) => $other,
+        }
+    };
+}
+
+/// Memory that one thread reuses, whatever the kind; what a kind does not use stays empty.
+#[derive(Debug, Default)]
+pub(crate) struct EngineScratch {
+    words: WordScratch,
+    models: ModelScratch,
+    spm: SpmScratch,
+    ids: Vec<u32>,
+}
+
+#[derive(Debug, Default)]
+struct ModelScratch {
+    bpe: BpeScratch,
+    wordpiece: WordPieceScratch,
+    greedy: PopStack,
+    unigram: UnigramScratch,
+    nothing: (),
+}
+
+/// A model that knows its place in the common scratch.
+trait Scratched: Model {
+    fn scratch(all: &mut ModelScratch) -> &mut Self::Scratch;
+}
+
+impl Scratched for BpeModel {
+    fn scratch(all: &mut ModelScratch) -> &mut BpeScratch {
+        &mut all.bpe
+    }
+}
+
+impl Scratched for WordPieceModel {
+    fn scratch(all: &mut ModelScratch) -> &mut WordPieceScratch {
+        &mut all.wordpiece
+    }
+}
+
+impl Scratched for GreedyModel {
+    fn scratch(all: &mut ModelScratch) -> &mut PopStack {
+        &mut all.greedy
+    }
+}
+
+impl Scratched for UnigramModel {
+    fn scratch(all: &mut ModelScratch) -> &mut UnigramScratch {
+        &mut all.unigram
+    }
+}
+
+impl Scratched for WordModel {
+    fn scratch(all: &mut ModelScratch) -> &mut () {
+        &mut all.nothing
+    }
+}
+
+impl Scratched for CharacterModel {
+    fn scratch(all: &mut ModelScratch) -> &mut () {
+        &mut all.nothing
+    }
+}
+
+impl Scratched for RawBytesModel {
+    fn scratch(all: &mut ModelScratch) -> &mut () {
+        &mut all.nothing
+    }
+}
+
+fn encode_with<M: Scratched, K: Sink>(
+    pipeline: &Pipeline<M>,
+    text: &str,
+    origin: Origin<'_>,
+    scratch: &mut EngineScratch,
+    sink: &mut K,
+) -> Result<()> {
+    let EngineScratch { words, models, .. } = scratch;
+    pipeline.encode(text, origin, words, M::scratch(models), sink)
+}
+
+impl Engine {
+    /// Token bytes and ids.
+    pub(crate) fn vocab(&self) -> &Vocab {
+        of_kind!(self, pipeline => pipeline.model().vocab(), engine => &engine.bytes)
+    }
+
+    /// The pre-tokenizer; SentencePiece has none.
+    pub(crate) fn pretokenizer(&self) -> Option<&PreTokenizer> {
+        of_kind!(self, pipeline => Some(pipeline.pretokenizer()), _engine => None)
+    }
+
+    /// The name of the model's algorithm.
+    pub(crate) fn algorithm(&self) -> &'static str {
+        match self {
+            Self::Bpe(_) => "bpe",
+            Self::WordPiece(_) => "wordpiece",
+            Self::Word(_) => "word",
+            Self::Character(_) => "char",
+            Self::RawBytes(_) => "bytes",
+            Self::Greedy(_) => "greedy",
+            Self::Unigram(_) => "unigram",
+            Self::SentencePiece(engine) => match engine.model.trainer.model_type {
+                ModelType::Unigram => "unigram",
+                ModelType::Bpe => "bpe",
+                ModelType::Word => "word",
+                ModelType::Char => "char",
+            },
+        }
+    }
+
+    /// The id that stands for text without a token, if the model has one.
+    pub(crate) fn unknown(&self) -> Option<u32> {
+        match self {
+            Self::Bpe(pipeline) => match pipeline.model().missing() {
+                Missing::Unknown(id) => Some(id),
+                Missing::Skip | Missing::Fail => None,
+            },
+            Self::WordPiece(pipeline) => pipeline.model().unknown(),
+            Self::Word(pipeline) => pipeline.model().unknown(),
+            Self::Character(pipeline) => match pipeline.model().missing() {
+                MissingCharacter::Unknown(id) => Some(*id),
+                MissingCharacter::Bytes(_) | MissingCharacter::Fail => None,
+            },
+            Self::RawBytes(_) | Self::Greedy(_) => None,
+            Self::Unigram(pipeline) => pipeline.model().unknown(),
+            Self::SentencePiece(engine) => engine.unknown(),
+        }
+    }
+
+    /// Encodes text in which nothing special is left, and which is normalized where the tokenizer's
+    /// own steps do it.
+    pub(crate) fn encode<K: Sink>(
+        &self,
+        text: &str,
+        origin: Origin<'_>,
+        scratch: &mut EngineScratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        of_kind!(self,
+            pipeline => encode_with(pipeline, text, origin, scratch, sink),
+            engine => {
+                let EngineScratch { spm, ids, .. } = scratch;
+                ids.clear();
+                engine.processor.encode(text, spm, ids)?;
+                sink.take(ids);
+                Ok(())
+            }
+        )
+    }
+
+    /// The same with the bytes of `text` that each id stands for, and the word it belongs to:
+    /// `each(id, start, end, word)`. Returns the number of words.
+    pub(crate) fn encode_spans(
+        &self,
+        text: &str,
+        origin: Origin<'_>,
+        scratch: &mut EngineScratch,
+        each: &mut dyn FnMut(u32, usize, usize, i64),
+    ) -> Result<i64> {
+        fn with<M: Scratched>(
+            pipeline: &Pipeline<M>,
+            text: &str,
+            origin: Origin<'_>,
+            scratch: &mut EngineScratch,
+            each: &mut dyn FnMut(u32, usize, usize, i64),
+        ) -> Result<i64> {
+            pipeline.encode_spans(text, origin, M::scratch(&mut scratch.models), each)
+        }
+        of_kind!(self,
+            pipeline => with(pipeline, text, origin, scratch, each),
+            engine => engine.encode_spans(text, &mut scratch.spm, each)
+        )
+    }
+}

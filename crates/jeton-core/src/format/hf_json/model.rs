@@ -1,0 +1,314 @@
+//! `model`, read.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{FORMAT, bad};
+use crate::assembly::ModelParts;
+use crate::bpe::{Merges, Missing};
+use crate::byte_alphabet;
+use crate::error::{Error, Result};
+use crate::special::AddedToken;
+use crate::vocab::{MAX_IDS, Vocab};
+use crate::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
+
+#[derive(Deserialize)]
+pub(super) struct Written {
+    #[serde(rename = "type", default)]
+    kind: Option<String>,
+    #[serde(default)]
+    dropout: Option<f64>,
+    #[serde(default)]
+    unk_token: Option<String>,
+    #[serde(default)]
+    unk_id: Option<u64>,
+    #[serde(default)]
+    continuing_subword_prefix: Option<String>,
+    #[serde(default)]
+    end_of_word_suffix: Option<String>,
+    #[serde(default)]
+    max_input_chars_per_word: Option<u64>,
+    #[serde(default)]
+    fuse_unk: bool,
+    #[serde(default)]
+    byte_fallback: bool,
+    #[serde(default)]
+    ignore_merges: bool,
+    vocab: Value,
+    #[serde(default)]
+    merges: Option<Vec<Pair>>,
+}
+
+impl Written {
+    /// The share of merges to leave out at random.
+    pub(super) fn dropout(&self) -> Option<f64> {
+        self.dropout.filter(|&dropout| dropout > 0.0)
+    }
+
+    fn merges(&self) -> &[Pair] {
+        self.merges.as_deref().unwrap_or_default()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Pair {
+    Joined(String),
+    Parts(String, String),
+}
+
+impl Pair {
+    fn parts(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Parts(left, right) => Some((left, right)),
+            Self::Joined(joined) => joined.split_once(' '),
+        }
+    }
+}
+
+/// The four kinds of model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Bpe,
+    WordPiece,
+    WordLevel,
+    Unigram,
+}
+
+impl Kind {
+    /// The kind by its name, or by its fields in files that do not name it.
+    pub(super) fn of(model: &Written) -> Result<Self> {
+        match model.kind.as_deref() {
+            Some("BPE") => Ok(Self::Bpe),
+            Some("WordPiece") => Ok(Self::WordPiece),
+            Some("WordLevel") => Ok(Self::WordLevel),
+            Some("Unigram") => Ok(Self::Unigram),
+            Some(name) => Err(Error::unsupported(FORMAT, "model", name)),
+            None if model.merges.is_some() => Ok(Self::Bpe),
+            None if model.vocab.is_array() => Ok(Self::Unigram),
+            None if model.max_input_chars_per_word.is_some() => Ok(Self::WordPiece),
+            None if model.unk_token.is_some() => Ok(Self::WordLevel),
+            None => Err(Error::unsupported(
+                FORMAT,
+                "model",
+                "a model without a type",
+            )),
+        }
+    }
+}
+
+/// The vocabulary, whichever way it is written.
+pub(super) struct Entries<'v> {
+    ids: HashMap<&'v str, u32>,
+    /// In the order of the file.
+    listed: Vec<(&'v str, u32)>,
+    /// Scores by id, if the model has some.
+    scores: Vec<f64>,
+}
+
+impl<'v> Entries<'v> {
+    pub(super) fn read(model: &'v Written, kind: Kind) -> Result<Self> {
+        let mut entries = Self {
+            ids: HashMap::new(),
+            listed: Vec::new(),
+            scores: Vec::new(),
+        };
+        match (&model.vocab, kind) {
+            (Value::Array(pieces), Kind::Unigram) => {
+                if pieces.len() > MAX_IDS as usize {
+                    return Err(bad(format!("more than {MAX_IDS} pieces")));
+                }
+                for (id, piece) in (0..).zip(pieces) {
+                    let (Some(text), Some(score)) = (piece[0].as_str(), piece[1].as_f64()) else {
+                        return Err(bad(format!(
+                            "piece {id} is not a text and a score: {piece}"
+                        )));
+                    };
+                    entries.listed.push((text, id));
+                    entries.scores.push(score);
+                }
+            }
+            (Value::Object(tokens), Kind::Bpe | Kind::WordPiece | Kind::WordLevel) => {
+                for (token, id) in tokens {
+                    let id = super::id(id).filter(|&id| id < MAX_IDS).ok_or_else(|| {
+                        bad(format!(
+                            "the token {token:?} has the id {id}, not a whole number below {MAX_IDS}"
+                        ))
+                    })?;
+                    entries.listed.push((token, id));
+                }
+            }
+            (_, Kind::Unigram) => return Err(bad("the vocabulary is not a list")),
+            _ => return Err(bad("the vocabulary is not an object")),
+        }
+        // Of equal pieces the last counts.
+        entries.ids = entries.listed.iter().copied().collect();
+        Ok(entries)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.listed.len()
+    }
+
+    pub(super) fn id(&self, token: &str) -> Option<u32> {
+        self.ids.get(token).copied()
+    }
+}
+
+/// Whether a BPE model in GPT-2's alphabet is the same as one on bytes: nothing is put around
+/// characters, and what is unknown is either impossible or handled byte by byte.
+pub(super) fn works_on_bytes(model: &Written, entries: &Entries<'_>) -> bool {
+    let empty = |affix: &Option<String>| affix.as_deref().is_none_or(str::is_empty);
+    let complete = || {
+        (0..=255u8).all(|byte| {
+            let letter = byte_alphabet::byte_to_char(byte);
+            entries.id(letter.encode_utf8(&mut [0; 4])).is_some()
+        })
+    };
+    empty(&model.continuing_subword_prefix)
+        && empty(&model.end_of_word_suffix)
+        && ((!model.byte_fallback && (!model.fuse_unk || model.unk_token.is_none())) || complete())
+}
+
+pub(super) fn read(
+    model: &Written,
+    kind: Kind,
+    entries: &Entries<'_>,
+    added_tokens: &[AddedToken],
+    on_bytes: bool,
+) -> Result<ModelParts> {
+    let unknown = |default: &str| {
+        let token = model.unk_token.as_deref().unwrap_or(default);
+        entries.id(token)
+    };
+    Ok(match kind {
+        Kind::Bpe if on_bytes => read_bpe_on_bytes(model, entries, added_tokens)?,
+        Kind::Bpe => return Err(Error::unsupported(FORMAT, "model", "character BPE")),
+        Kind::WordPiece => ModelParts::WordPiece {
+            vocab: read_vocab(entries, &HashSet::new())?,
+            prefix: model
+                .continuing_subword_prefix
+                .clone()
+                .unwrap_or_else(|| DEFAULT_PREFIX.to_owned()),
+            max_chars: match model.max_input_chars_per_word {
+                Some(chars) => usize::try_from(chars).unwrap_or(usize::MAX),
+                None => DEFAULT_MAX_CHARS,
+            },
+            unknown: unknown("[UNK]"),
+        },
+        Kind::WordLevel => ModelParts::Word {
+            vocab: read_vocab(entries, &HashSet::new())?,
+            unknown: unknown("<unk>"),
+        },
+        Kind::Unigram => ModelParts::Unigram {
+            pieces: entries
+                .listed
+                .iter()
+                .zip(&entries.scores)
+                .map(|(&(piece, _), &score)| (piece.to_owned(), score))
+                .collect(),
+            unknown: match model.unk_id {
+                Some(id) => Some(u32::try_from(id).unwrap_or(u32::MAX)),
+                None => None,
+            },
+            byte_fallback: model.byte_fallback,
+        },
+    })
+}
+
+fn read_vocab(entries: &Entries<'_>, left_out: &HashSet<&str>) -> Result<Vocab> {
+    let mut vocab = Vocab::with_capacity(entries.len());
+    let kept = entries
+        .listed
+        .iter()
+        .filter(|(token, _)| !left_out.contains(token));
+    for &(token, id) in kept {
+        vocab
+            .insert(id, token.as_bytes())
+            .map_err(|error| bad(format!("the token {token:?}: {error}")))?;
+    }
+    Ok(vocab)
+}
+
+fn read_bpe_on_bytes(
+    model: &Written,
+    entries: &Entries<'_>,
+    added_tokens: &[AddedToken],
+) -> Result<ModelParts> {
+    let mut vocab = Vocab::with_capacity(entries.len());
+    let left_out = unreachable_special_tokens(model, added_tokens);
+    let kept = entries
+        .listed
+        .iter()
+        .filter(|(token, _)| !left_out.contains(token));
+    for &(token, id) in kept {
+        match byte_alphabet::spell(token) {
+            Some(bytes) => vocab.insert(id, &bytes),
+            None => vocab.insert_opaque(id, token.as_bytes()),
+        }
+        .map_err(|error| bad(format!("the token {token:?}: {error}")))?;
+    }
+    Ok(ModelParts::Bpe {
+        vocab,
+        merges: Merges::List(read_merges(model, entries)?),
+        whole_pretokens: model.ignore_merges,
+        missing: match read_unknown(model, entries)? {
+            Some(id) => Missing::Unknown(id),
+            None => Missing::Skip,
+        },
+    })
+}
+
+fn read_unknown(model: &Written, entries: &Entries<'_>) -> Result<Option<u32>> {
+    let Some(token) = &model.unk_token else {
+        return Ok(None);
+    };
+    let id = entries.id(token);
+    id.map(Some).ok_or_else(|| {
+        bad(format!(
+            "the unknown token {token:?} is not in the vocabulary"
+        ))
+    })
+}
+
+/// Special tokens that the vocabulary lists and no merge makes or uses: ordinary text never becomes
+/// them, so they are special tokens only. (With `ignore_merges`, `tokenizers` would find one that is a
+/// whole pretoken; text that looks like a special token stays text here.)
+fn unreachable_special_tokens<'t>(
+    model: &Written,
+    added_tokens: &'t [AddedToken],
+) -> HashSet<&'t str> {
+    let special = added_tokens
+        .iter()
+        .filter(|token| token.special && token.content.chars().nth(1).is_some());
+    let mut special: HashSet<&str> = special.map(|token| token.content.as_str()).collect();
+    for pair in model.merges() {
+        if let Some((left, right)) = pair.parts() {
+            special.remove(left);
+            special.remove(right);
+            special.remove(format!("{left}{right}").as_str());
+        }
+    }
+    special
+}
+
+fn read_merges(model: &Written, entries: &Entries<'_>) -> Result<Vec<(u32, u32)>> {
+    let id = |token: &str, number: usize| -> Result<u32> {
+        entries.id(token).ok_or_else(|| {
+            bad(format!(
+                "merge {number} names {token:?}, which is not in the vocabulary"
+            ))
+        })
+    };
+    let merges = model.merges().iter().enumerate().map(|(number, pair)| {
+        let (left, right) = pair.parts().ok_or_else(|| {
+            bad(format!(
+                "merge {number} is not two tokens with a space between"
+            ))
+        })?;
+        Ok((id(left, number)?, id(right, number)?))
+    });
+    merges.collect()
+}

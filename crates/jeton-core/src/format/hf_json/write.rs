@@ -1,0 +1,231 @@
+//! Writing `tokenizer.json`.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    FORMAT, added_tokens, decoder, inexpressible, inputs, normalizer, post_processor, pre_tokenizer,
+};
+use crate::byte_alphabet;
+use crate::config::{Config, MissingConfig, ModelConfig, TokenBytes};
+use crate::error::{Error, Result};
+use crate::tokenizer::Tokenizer;
+
+/// Writes a `tokenizer.json` that `tokenizers` loads and that gives equal ids there.
+pub fn to_hf_json(tokenizer: &Tokenizer) -> Result<Vec<u8>> {
+    let config = tokenizer.to_config();
+    let on_bytes = matches!(config.model, ModelConfig::Bpe { .. });
+    let decoder = match &config.decoder {
+        Some(steps) => decoder::write(steps),
+        None if on_bytes => decoder::byte_level(),
+        None => {
+            return Err(inexpressible(
+                "it decodes by joining bytes, without a vocabulary of bytes",
+            ));
+        }
+    };
+    let file = json!({
+        "version": "1.0",
+        "truncation": inputs::write_truncation(config.truncation.as_ref()),
+        "padding": inputs::write_padding(config.padding.as_ref()),
+        "added_tokens": added_tokens::write(&config.added_tokens),
+        "normalizer": normalizer::write(&config.normalizer),
+        "pre_tokenizer": pre_tokenizer::write(&config.pretokenizer, on_bytes)?,
+        "post_processor": post_processor::write(&config.template, &config.added_tokens)?,
+        "decoder": decoder,
+        "model": model(tokenizer, &config)?,
+    });
+    serde_json::to_vec_pretty(&file).map_err(|error| Error::format(FORMAT, error.to_string()))
+}
+
+fn model(tokenizer: &Tokenizer, config: &Config) -> Result<Value> {
+    let dropout = config.dropout.map(f64::from);
+    match &config.model {
+        ModelConfig::Bpe {
+            tokens,
+            opaque,
+            merges,
+            whole_pretokens,
+            missing,
+        } => {
+            let opaque: HashSet<u32> = opaque.iter().copied().collect();
+            let names = Names::new(tokens, |id, bytes| {
+                if opaque.contains(&id) {
+                    String::from_utf8_lossy(bytes).into_owned()
+                } else {
+                    byte_alphabet::write(bytes)
+                }
+            });
+            let list = match merges {
+                Some(list) => list.clone(),
+                None => merges_of_ranks(tokenizer)?,
+            };
+            let unknown = match missing {
+                MissingConfig::Unknown(id) => Some(*id),
+                MissingConfig::Skip | MissingConfig::Fail => None,
+            };
+            Ok(json!({
+                "type": "BPE",
+                "dropout": dropout,
+                "unk_token": names.of(unknown, config)?,
+                "continuing_subword_prefix": null,
+                "end_of_word_suffix": null,
+                "fuse_unk": false,
+                "byte_fallback": false,
+                "ignore_merges": whole_pretokens,
+                "vocab": names.vocab(config),
+                "merges": names.merges(&list),
+            }))
+        }
+        ModelConfig::WordPiece {
+            tokens,
+            prefix,
+            max_chars,
+            unknown,
+            ..
+        } => {
+            let names = Names::of_strings(tokens)?;
+            Ok(json!({
+                "type": "WordPiece",
+                // One that is in no vocabulary: without an unknown token the reference fails, too.
+                "unk_token": names.of(*unknown, config)?.unwrap_or_default(),
+                "continuing_subword_prefix": prefix,
+                "max_input_chars_per_word": max_chars,
+                "vocab": names.vocab(config),
+            }))
+        }
+        ModelConfig::Word {
+            tokens, unknown, ..
+        } => {
+            let names = Names::of_strings(tokens)?;
+            Ok(json!({
+                "type": "WordLevel",
+                "vocab": names.vocab(config),
+                "unk_token": names.of(*unknown, config)?.unwrap_or_default(),
+            }))
+        }
+        ModelConfig::Unigram {
+            pieces,
+            unknown,
+            byte_fallback,
+        } => {
+            let listed = pieces
+                .iter()
+                .map(|(piece, score)| json!([piece, f64::from(*score)]));
+            let last = pieces.len() as u32;
+            if let Some(token) = config.added_tokens.iter().find(|token| {
+                // The reference numbers what is in no vocabulary from its end on.
+                token.id >= last && token.id - last >= config.added_tokens.len() as u32
+            }) {
+                return Err(inexpressible(format!(
+                    "the id {} of {:?} leaves a hole after the pieces",
+                    token.id, token.content
+                )));
+            }
+            Ok(json!({
+                "type": "Unigram",
+                "unk_id": unknown,
+                "vocab": listed.collect::<Vec<_>>(),
+                "byte_fallback": byte_fallback,
+            }))
+        }
+        ModelConfig::Character { .. }
+        | ModelConfig::RawBytes { .. }
+        | ModelConfig::Greedy { .. } => Err(inexpressible(format!(
+            "the library has no model like {:?}",
+            tokenizer.algorithm()
+        ))),
+        ModelConfig::SentencePiece(_) => Err(inexpressible(
+            "SentencePiece models are written as .model files",
+        )),
+    }
+}
+
+/// Token strings by id.
+struct Names(Vec<Option<String>>);
+
+impl Names {
+    fn new(tokens: &[Option<TokenBytes>], spell: impl Fn(u32, &[u8]) -> String) -> Self {
+        let names = (0..)
+            .zip(tokens)
+            .map(|(id, token)| token.as_ref().map(|token| spell(id, &token.0)));
+        Self(names.collect())
+    }
+
+    fn of_strings(tokens: &[Option<TokenBytes>]) -> Result<Self> {
+        let names = tokens.iter().map(|token| {
+            let Some(TokenBytes(bytes)) = token else {
+                return Ok(None);
+            };
+            let text = String::from_utf8(bytes.clone())
+                .map_err(|_| inexpressible("a token is not UTF-8"))?;
+            Ok(Some(text))
+        });
+        Ok(Self(names.collect::<Result<_>>()?))
+    }
+
+    fn get(&self, id: u32) -> Option<&str> {
+        self.0.get(id as usize)?.as_deref()
+    }
+
+    /// The name of an id, which may be that of an added token.
+    fn of(&self, id: Option<u32>, config: &Config) -> Result<Option<String>> {
+        let Some(id) = id else { return Ok(None) };
+        let added = || {
+            let mut tokens = config.added_tokens.iter();
+            tokens
+                .find(|token| token.id == id)
+                .map(|token| token.content.as_str())
+        };
+        self.get(id)
+            .or_else(added)
+            .map(|name| Some(name.to_owned()))
+            .ok_or_else(|| inexpressible(format!("its unknown token {id} has no text")))
+    }
+
+    /// Special tokens stand in the vocabulary too: `tokenizers` numbers those that do not as it likes.
+    fn vocab(&self, config: &Config) -> Map<String, Value> {
+        let mut vocab = Map::with_capacity(self.0.len());
+        for (id, name) in self.0.iter().enumerate() {
+            if let Some(name) = name {
+                vocab.insert(name.clone(), json!(id));
+            }
+        }
+        for token in &config.added_tokens {
+            vocab.insert(token.content.clone(), json!(token.id));
+        }
+        vocab
+    }
+
+    fn merges(&self, list: &[(u32, u32)]) -> Vec<[&str; 2]> {
+        let name = |id| self.get(id).unwrap_or_default();
+        list.iter()
+            .map(|&(left, right)| [name(left), name(right)])
+            .collect()
+    }
+}
+
+/// The merge list that does what ranks do: every pair that makes a token, in the order of the tokens'
+/// ids. (A single merge per token would not always do: ranks let any cut of a token merge into it.)
+fn merges_of_ranks(tokenizer: &Tokenizer) -> Result<Vec<(u32, u32)>> {
+    let vocab = tokenizer.vocab();
+    let mut merges = Vec::with_capacity(vocab.n_tokens() as usize * 3);
+    for (id, bytes) in vocab.iter().filter(|&(id, _)| vocab.is_findable(id)) {
+        if tokenizer.added_tokens().iter().any(|token| token.id == id) {
+            continue;
+        }
+        for cut in 1..bytes.len() {
+            if let (Some(left), Some(right)) = (
+                vocab.bytes_to_id(&bytes[..cut]),
+                vocab.bytes_to_id(&bytes[cut..]),
+            ) {
+                merges.push((left, right));
+            }
+        }
+    }
+    if merges.is_empty() && vocab.n_tokens() > 256 {
+        return Err(inexpressible("no token can be made from two others"));
+    }
+    Ok(merges)
+}

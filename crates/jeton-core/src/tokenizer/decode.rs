@@ -1,0 +1,123 @@
+//! Ids to text.
+
+use std::borrow::Cow;
+
+use super::Tokenizer;
+use crate::byte_alphabet;
+use crate::engine::Engine;
+use crate::error::{ErrorKind, Result};
+use crate::normalize::NormalizerConfig;
+
+impl Tokenizer {
+    /// Appends the bytes of ids.
+    ///
+    /// A tokenizer whose file has decoders that work on strings gives valid UTF-8, with U+FFFD where they put
+    /// it; any other gives the tokens' bytes, whatever they are.
+    pub fn decode_into(
+        &self,
+        ids: &[u32],
+        skip_special_tokens: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        if let Engine::SentencePiece(engine) = &self.engine {
+            out.extend(engine.processor.decode(ids)?);
+            return Ok(());
+        }
+        let kept = ids
+            .iter()
+            .filter(|&&id| !(skip_special_tokens && self.is_special(id)));
+        let vocab = self.vocab();
+        let bytes_of = |id: u32| {
+            self.respelled(id)
+                .or_else(|| vocab.id_to_bytes(id))
+                .ok_or(ErrorKind::UnknownId {
+                    id: u64::from(id),
+                    vocab_size: u64::from(vocab.size()),
+                })
+        };
+        let Some(decoder) = &self.decoder else {
+            for &id in kept {
+                out.extend_from_slice(bytes_of(id)?);
+            }
+            return Ok(());
+        };
+        let tokens = kept
+            .map(|&id| {
+                bytes_of(id)?;
+                Ok(self.token_string(id).into_owned())
+            })
+            .collect::<Result<Vec<_>>>()?;
+        out.extend_from_slice(decoder.decode(tokens)?.as_bytes());
+        Ok(())
+    }
+
+    fn respelled(&self, id: u32) -> Option<&[u8]> {
+        let index = self
+            .respelled
+            .binary_search_by_key(&id, |(id, _)| *id)
+            .ok()?;
+        Some(&self.respelled[index].1)
+    }
+
+    /// The string that a `tokenizer.json` has for an id: byte-level tokens in GPT-2's alphabet.
+    pub(crate) fn token_string(&self, id: u32) -> Cow<'_, str> {
+        if let Some(bytes) = self.respelled(id) {
+            return String::from_utf8_lossy(bytes);
+        }
+        let vocab = self.vocab();
+        let bytes = vocab.id_to_bytes(id).unwrap_or_default();
+        match &self.engine {
+            Engine::Bpe(_) if vocab.is_findable(id) => Cow::Owned(byte_alphabet::write(bytes)),
+            _ => String::from_utf8_lossy(bytes),
+        }
+    }
+
+    /// Whether the bytes that a text's ids decode to are the text that the model saw, and whether
+    /// that is the text that was given.
+    ///
+    /// Tokenizers whose decoding is not plain concatenation write white space anew: theirs is compared
+    /// without white space and without U+2581, which stands for it.
+    pub fn fidelity(&self, text: &str, decoded: &[u8]) -> Result<Fidelity> {
+        if let Engine::SentencePiece(engine) = &self.engine {
+            let expected = engine.expected_decoding(text);
+            return Ok(Fidelity {
+                round_trip: expected.as_bytes() == decoded,
+                unchanged: expected == text,
+            });
+        }
+        let mut normalized = self.normalizer.normalize(text)?;
+        if self.normalizer_config.last() == Some(&NormalizerConfig::ByteLevel)
+            && let Some(bytes) = byte_alphabet::spell(&normalized)
+        {
+            normalized = Cow::Owned(String::from_utf8_lossy(&bytes).into_owned());
+        }
+        let rewrites = self
+            .engine
+            .pretokenizer()
+            .is_some_and(crate::pretokenize::PreTokenizer::rewrites);
+        if self.decoder.is_none() && !rewrites {
+            return Ok(Fidelity {
+                round_trip: normalized.as_bytes() == decoded,
+                unchanged: normalized == text,
+            });
+        }
+        let visible = |text: &str| -> String {
+            let shown = |c: &char| !c.is_whitespace() && *c != '\u{2581}';
+            text.chars().filter(shown).collect()
+        };
+        let normalized = visible(&normalized);
+        Ok(Fidelity {
+            round_trip: normalized == visible(&String::from_utf8_lossy(decoded)),
+            unchanged: normalized == visible(text),
+        })
+    }
+}
+
+/// What became of a text on the way to ids and back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fidelity {
+    /// The ids decode to the normalized text.
+    pub round_trip: bool,
+    /// Normalization left the text as it was.
+    pub unchanged: bool,
+}

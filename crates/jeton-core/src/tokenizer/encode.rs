@@ -1,0 +1,142 @@
+//! Text to ids.
+
+use super::{Scratch, Tokenizer};
+use crate::error::Result;
+use crate::normalize::Alignment;
+use crate::pipeline::{Counter, Sink};
+use crate::pretokenize::PreTokenizer;
+use crate::pretokenize::rewriting::Origin;
+use crate::special::Allow;
+use crate::template::Part;
+
+impl Tokenizer {
+    /// Appends the ids of a text.
+    pub fn encode_into(
+        &self,
+        text: &str,
+        allow: &Allow,
+        add_special_tokens: bool,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        self.pool
+            .with(|scratch| self.encode_with(text, allow, add_special_tokens, scratch, out))
+    }
+
+    pub(super) fn encode_with(
+        &self,
+        text: &str,
+        allow: &Allow,
+        add_special_tokens: bool,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        if !add_special_tokens {
+            return self.encode_sections(text, allow, scratch, out);
+        }
+        for part in &self.template.single {
+            match part {
+                Part::Token { id, .. } => out.push(*id),
+                Part::Text { .. } => self.encode_sections(text, allow, scratch, out)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of ids of a text, without making them.
+    pub fn count(&self, text: &str, allow: &Allow) -> Result<u64> {
+        self.pool.with(|scratch| {
+            let mut counter = Counter::default();
+            self.encode_sections(text, allow, scratch, &mut counter)?;
+            Ok(counter.0)
+        })
+    }
+
+    /// Special tokens, then normalization, then the engine.
+    pub(super) fn encode_sections<K: Sink>(
+        &self,
+        text: &str,
+        allow: &Allow,
+        scratch: &mut Scratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        if self.added.nothing_to_find(allow) {
+            return self.encode_section(text, true, None, scratch, sink);
+        }
+        let mut raw = std::mem::take(&mut scratch.raw);
+        self.added.find_raw(text, allow, &mut raw);
+        let mut position = 0;
+        let mut encode = || -> Result<()> {
+            for found in raw.iter().map(Some).chain([None]) {
+                let end = found.map_or(text.len(), |found| found.start);
+                if position < end {
+                    let section = &text[position..end];
+                    self.encode_section(section, position == 0, Some(allow), scratch, sink)?;
+                }
+                if let Some(found) = found {
+                    sink.take(&[found.id]);
+                    position = found.end;
+                }
+            }
+            Ok(())
+        };
+        let result = encode();
+        scratch.raw = raw;
+        result
+    }
+
+    /// A part of the raw text without tokens that are found there. `begins`: the given text begins with
+    /// it. `allow`: None if no token can be found in the normalized text either.
+    fn encode_section<K: Sink>(
+        &self,
+        section: &str,
+        begins: bool,
+        allow: Option<&Allow>,
+        scratch: &mut Scratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        let Scratch {
+            engine, normalized, ..
+        } = scratch;
+        let needs_alignment = !self.normalizer.is_identity()
+            && self
+                .engine
+                .pretokenizer()
+                .is_some_and(PreTokenizer::needs_origin);
+        let (text, alignment): (_, Option<Alignment>) = if needs_alignment {
+            let (text, alignment) = self.normalizer.normalize_aligned(section)?;
+            (text, Some(alignment))
+        } else {
+            (self.normalizer.normalize(section)?, None)
+        };
+        let origin = Origin {
+            begins,
+            alignment: alignment.as_ref(),
+        };
+        let Some(allow) = allow else {
+            return self.engine.encode(&text, origin, engine, sink);
+        };
+        self.added.find_normalized(&text, allow, normalized);
+        let mut position = 0;
+        for token in normalized.iter() {
+            if position < token.start {
+                let part = &text[position..token.start];
+                self.engine
+                    .encode(part, origin_of(origin, position), engine, sink)?;
+            }
+            sink.take(&[token.id]);
+            position = token.end;
+        }
+        let part = &text[position..];
+        self.engine
+            .encode(part, origin_of(origin, position), engine, sink)
+    }
+}
+
+/// Where a part of a section stands: only the first can be at the beginning of the text.
+pub(super) fn origin_of(section: Origin<'_>, position: usize) -> Origin<'_> {
+    if position == 0 {
+        section
+    } else {
+        Origin::default()
+    }
+}

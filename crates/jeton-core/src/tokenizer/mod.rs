@@ -1,0 +1,249 @@
+//! The tokenizer: special tokens, normalization, pre-tokenization, model, template; and the way back.
+
+mod decode;
+mod encode;
+mod offsets;
+
+use std::borrow::Cow;
+
+pub use offsets::Encoding;
+
+use crate::batch::BatchRef;
+use crate::config::Reference;
+use crate::decode::Decoder;
+use crate::engine::{Engine, EngineScratch};
+use crate::error::{ErrorKind, Result};
+use crate::inputs::{Padding, Truncation};
+use crate::normalize::{Normalizer, NormalizerConfig};
+use crate::parallel::map_documents;
+use crate::pipeline::Counter;
+use crate::pretokenize::StepConfig;
+use crate::pretokenize::rewriting::Origin;
+use crate::scratch::Pool;
+use crate::special::{AddedToken, AddedTokens, Allow, Found};
+use crate::template::Template;
+use crate::vocab::Vocab;
+
+/// An immutable tokenizer; share it between threads by reference.
+#[derive(Debug)]
+pub struct Tokenizer {
+    pub(crate) reference: Reference,
+    pub(crate) normalizer_config: Vec<NormalizerConfig>,
+    pub(crate) normalizer: Normalizer,
+    pub(crate) added: AddedTokens,
+    pub(crate) steps: Vec<StepConfig>,
+    pub(crate) template: Template,
+    /// From token strings to text; None where decoding joins the tokens' bytes.
+    pub(crate) decoder: Option<Decoder>,
+    pub(crate) truncation: Option<Truncation>,
+    pub(crate) padding: Option<Padding>,
+    pub(crate) dropout: Option<f64>,
+    pub(crate) engine: Engine,
+    /// Ids of special tokens, sorted: what a decoding that skips them leaves out.
+    pub(crate) special_ids: Vec<u32>,
+    /// Added tokens that do not decode to their own text, sorted by id.
+    pub(crate) respelled: Vec<(u32, Vec<u8>)>,
+    pub(crate) pool: Pool<Scratch>,
+}
+
+/// What one thread needs for one call.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    engine: EngineScratch,
+    raw: Vec<Found>,
+    normalized: Vec<Found>,
+}
+
+/// Ids of many texts: those of text `i` are `ids[offsets[i]..offsets[i + 1]]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenBatch {
+    /// All ids.
+    pub ids: Vec<u32>,
+    /// Where each text's ids start, and where the last one's end.
+    pub offsets: Vec<i64>,
+}
+
+impl Tokenizer {
+    /// Whose ids these are.
+    pub fn reference(&self) -> Reference {
+        self.reference
+    }
+
+    /// The name of the model's algorithm (`bpe`, `unigram` ...).
+    pub fn algorithm(&self) -> &'static str {
+        self.engine.algorithm()
+    }
+
+    /// Token bytes and ids.
+    pub fn vocab(&self) -> &Vocab {
+        self.engine.vocab()
+    }
+
+    /// The id that stands for text without a token, if there is one.
+    pub fn unknown(&self) -> Option<u32> {
+        self.engine.unknown()
+    }
+
+    /// Special and added tokens by id.
+    pub fn added_tokens(&self) -> &[AddedToken] {
+        self.added.tokens()
+    }
+
+    /// Whether an id is that of a special token.
+    pub fn is_special(&self, id: u32) -> bool {
+        self.special_ids.binary_search(&id).is_ok()
+    }
+
+    /// The steps of the pre-tokenizer.
+    pub fn pretokenizer_steps(&self) -> &[StepConfig] {
+        &self.steps
+    }
+
+    /// What is put around texts on request.
+    pub fn template(&self) -> &Template {
+        &self.template
+    }
+
+    /// How the file wants texts cut that are too long; `encode` does not do it.
+    pub fn truncation(&self) -> Option<&Truncation> {
+        self.truncation.as_ref()
+    }
+
+    /// How the file wants batches filled up; `encode` does not do it.
+    pub fn padding(&self) -> Option<&Padding> {
+        self.padding.as_ref()
+    }
+
+    /// The share of merges that the file wants left out at random; `encode` never does.
+    pub fn dropout(&self) -> Option<f64> {
+        self.dropout
+    }
+
+    /// Turns names of special tokens into what the encoding functions take.
+    pub fn allow<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Allow> {
+        self.added.allow(names)
+    }
+
+    /// The text as the pre-tokenizer or the model sees it.
+    pub fn normalize<'t>(&self, text: &'t str) -> Result<Cow<'t, str>> {
+        match &self.engine {
+            Engine::SentencePiece(engine) => {
+                Ok(Cow::Owned(engine.processor.normalizer().normalize(text)))
+            }
+            _ => self.normalizer.normalize(text),
+        }
+    }
+
+    /// The pretokens of a normalized text, as the model sees them. (A split of bytes may cut a
+    /// character.)
+    pub fn pretokenize(&self, normalized: &str) -> Result<Vec<Vec<u8>>> {
+        let mut pretokens = Vec::new();
+        match self.engine.pretokenizer() {
+            Some(steps) if steps.rewrites() => {
+                let origin = Origin {
+                    begins: true,
+                    alignment: None,
+                };
+                let pieces = steps.pieces(normalized, origin, false)?;
+                let bytes = pieces.text.as_bytes();
+                let cut = |&(start, end): &(usize, usize)| bytes[start..end].to_vec();
+                pretokens.extend(pieces.ranges.iter().map(cut));
+            }
+            Some(steps) => steps.split(normalized, |start, end| {
+                pretokens.push(normalized.as_bytes()[start..end].to_vec());
+                Ok(())
+            })?,
+            None if normalized.is_empty() => {}
+            None => pretokens.push(normalized.as_bytes().to_vec()),
+        }
+        Ok(pretokens)
+    }
+
+    /// Encodes many texts. Each must be valid UTF-8.
+    pub fn encode_batch(
+        &self,
+        batch: BatchRef<'_>,
+        allow: &Allow,
+        add_special_tokens: bool,
+        threads: usize,
+        keep_going: &mut dyn FnMut() -> bool,
+    ) -> Result<TokenBatch> {
+        let parts = map_documents(batch, threads, keep_going, &|range| {
+            self.pool.with(|scratch| {
+                // Four bytes a token is a usual ratio: one growth at most for most text.
+                let bytes = batch.slice(range.start, range.end);
+                let mut part = TokenBatch::default();
+                part.ids
+                    .reserve(bytes.iter().map(<[u8]>::len).sum::<usize>() / 4);
+                for text in bytes.iter() {
+                    self.encode_with(
+                        as_text(text)?,
+                        allow,
+                        add_special_tokens,
+                        scratch,
+                        &mut part.ids,
+                    )?;
+                    part.offsets.push(part.ids.len() as i64);
+                }
+                Ok(part)
+            })
+        })?;
+        Ok(TokenBatch::concat(parts, batch.len()))
+    }
+
+    /// Counts the ids of many texts.
+    pub fn count_batch(
+        &self,
+        batch: BatchRef<'_>,
+        allow: &Allow,
+        threads: usize,
+        keep_going: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<i64>> {
+        let parts = map_documents(batch, threads, keep_going, &|range| {
+            self.pool.with(|scratch| {
+                let mut counts = Vec::with_capacity(range.len());
+                for text in batch.slice(range.start, range.end).iter() {
+                    let mut counter = Counter::default();
+                    self.encode_sections(as_text(text)?, allow, scratch, &mut counter)?;
+                    counts.push(counter.0 as i64);
+                }
+                Ok(counts)
+            })
+        })?;
+        Ok(parts.concat())
+    }
+}
+
+impl TokenBatch {
+    /// Joins parts whose offsets lack the leading 0.
+    fn concat(parts: Vec<Self>, n_texts: usize) -> Self {
+        let mut whole = Self {
+            ids: Vec::new(),
+            offsets: Vec::with_capacity(n_texts + 1),
+        };
+        whole.offsets.push(0);
+        whole
+            .ids
+            .reserve_exact(parts.iter().map(|part| part.ids.len()).sum());
+        for part in parts {
+            let base = whole.ids.len() as i64;
+            whole
+                .offsets
+                .extend(part.offsets.iter().map(|offset| base + offset));
+            whole.ids.extend_from_slice(&part.ids);
+        }
+        whole
+    }
+}
+
+/// A document as text; batches promise UTF-8, and this holds them to it.
+pub(crate) fn as_text(bytes: &[u8]) -> Result<&str> {
+    simdutf8::basic::from_utf8(bytes).map_err(|_| {
+        let byte_offset =
+            simdutf8::compat::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+        ErrorKind::InvalidUtf8 {
+            byte_offset: byte_offset as u64,
+        }
+        .into()
+    })
+}

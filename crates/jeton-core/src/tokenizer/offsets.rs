@@ -1,0 +1,167 @@
+//! Text to ids with where each comes from.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::encode::origin_of;
+use super::{Scratch, Tokenizer};
+use crate::error::Result;
+use crate::normalize::Alignment;
+use crate::pretokenize::rewriting::Origin;
+use crate::special::Allow;
+use crate::template::{Part, TrimOffsets};
+
+/// Ids of one text with where each comes from, in bytes of the original text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Encoding {
+    /// The ids.
+    pub ids: Vec<u32>,
+    /// First byte of each token in the original text.
+    pub starts: Vec<usize>,
+    /// One past the last byte.
+    pub ends: Vec<usize>,
+    /// Index of the pretoken; -1 for special and added tokens.
+    pub word_ids: Vec<i64>,
+}
+
+impl Tokenizer {
+    /// The ids of a text with where each comes from. Tokens of the template come from nowhere: those before
+    /// the text have the range 0..0, those after it that of its end.
+    ///
+    /// `trim`: whether ranges leave out white space as the file wants it (`trim_offsets`).
+    pub fn encode_with_offsets(
+        &self,
+        text: &str,
+        allow: &Allow,
+        add_special_tokens: bool,
+        trim: bool,
+    ) -> Result<Encoding> {
+        let mut encoding = Encoding::default();
+        self.pool.with(|scratch| -> Result<()> {
+            if !add_special_tokens {
+                return self.align_text(text, allow, scratch, &mut encoding);
+            }
+            let mut place = 0;
+            for part in &self.template.single {
+                match part {
+                    Part::Token { id, .. } => encoding.push(*id, place, place, -1),
+                    Part::Text { .. } => {
+                        self.align_text(text, allow, scratch, &mut encoding)?;
+                        place = text.len();
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        if let Some(how) = self.template.trim_offsets.filter(|_| trim) {
+            self.trim(text, how, &mut encoding);
+        }
+        Ok(encoding)
+    }
+
+    fn align_text(
+        &self,
+        text: &str,
+        allow: &Allow,
+        scratch: &mut Scratch,
+        encoding: &mut Encoding,
+    ) -> Result<()> {
+        let mut words = 0;
+        let mut found = Vec::new();
+        self.added.find_raw(text, allow, &mut found);
+        let mut position = 0;
+        for token in found.iter().map(Some).chain([None]) {
+            let end = token.map_or(text.len(), |token| token.start.max(position));
+            self.align_section(text, position..end, allow, scratch, &mut words, encoding)?;
+            if let Some(token) = token {
+                encoding.push(token.id, token.start, token.end, -1);
+                position = token.end;
+            }
+        }
+        Ok(())
+    }
+
+    /// Encodes one section of raw text and notes where its tokens come from.
+    fn align_section(
+        &self,
+        text: &str,
+        range: Range<usize>,
+        allow: &Allow,
+        scratch: &mut Scratch,
+        words: &mut i64,
+        encoding: &mut Encoding,
+    ) -> Result<()> {
+        let base = range.start;
+        let section = &text[range];
+        if section.is_empty() {
+            return Ok(());
+        }
+        let (normalized, alignment) = if self.normalizer.is_identity() {
+            (Cow::Borrowed(section), Alignment::identity(section.len()))
+        } else {
+            self.normalizer.normalize_aligned(section)?
+        };
+        let origin = Origin {
+            begins: base == 0,
+            alignment: Some(&alignment),
+        };
+        let mut lookup = alignment.lookup();
+        self.added
+            .find_normalized(&normalized, allow, &mut scratch.normalized);
+        let found = std::mem::take(&mut scratch.normalized);
+        let mut position = 0;
+        for token in found.iter().map(Some).chain([None]) {
+            let end = token.map_or(normalized.len(), |token| token.start.max(position));
+            let first_word = *words;
+            let found_words = self.engine.encode_spans(
+                &normalized[position..end],
+                origin_of(origin, position),
+                &mut scratch.engine,
+                &mut |id, start, end, word| {
+                    let (from, to) = lookup.source_range(position + start, position + end);
+                    encoding.push(id, base + from, base + to, first_word + word);
+                },
+            )?;
+            *words += found_words;
+            if let Some(token) = token {
+                let (from, to) = lookup.source_range(token.start, token.end);
+                encoding.push(token.id, base + from, base + to, -1);
+                position = token.end;
+            }
+        }
+        scratch.normalized = found;
+        Ok(())
+    }
+
+    /// Leaves white space at the ends of tokens out of their ranges, as `tokenizers` does: as many
+    /// characters of the text as the token has white space.
+    fn trim(&self, text: &str, how: TrimOffsets, encoding: &mut Encoding) {
+        for index in 0..encoding.ids.len() {
+            let token = self.token_string(encoding.ids[index]);
+            let white = |c: &char| *c == '\u{120}' || c.is_whitespace();
+            let mut leading = token.chars().take_while(white).count();
+            let trailing = token.chars().rev().take_while(white).count();
+            let (start, end) = (encoding.starts[index], encoding.ends[index]);
+            if leading > 0 && how.add_prefix_space && (index == 0 || start == 0) {
+                leading -= 1;
+            }
+            // Bytes of a character that a range cuts belong to it for this purpose.
+            let range = &text[text.floor_char_boundary(start)..text.ceil_char_boundary(end)];
+            let mut characters = range.chars();
+            let skipped: usize = characters.by_ref().take(leading).map(char::len_utf8).sum();
+            let dropped: usize = characters.rev().take(trailing).map(char::len_utf8).sum();
+            let end = end.saturating_sub(dropped);
+            encoding.starts[index] = (start + skipped).min(end);
+            encoding.ends[index] = end;
+        }
+    }
+}
+
+impl Encoding {
+    fn push(&mut self, id: u32, start: usize, end: usize, word: i64) {
+        self.ids.push(id);
+        self.starts.push(start);
+        self.ends.push(end);
+        self.word_ids.push(word);
+    }
+}

@@ -1,0 +1,58 @@
+//! Ids to text and bytes.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::Tokenizer;
+use crate::door::quick;
+use crate::error::undecodable;
+
+impl Tokenizer {
+    fn bytes(&self, ids: &Bound<'_, PyAny>, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
+        let py = ids.py();
+        let ids = self.collect_ids(ids)?;
+        let mut bytes = Vec::with_capacity(ids.len() * 4);
+        quick(
+            py,
+            self.core.decode_into(&ids, skip_special_tokens, &mut bytes),
+        )?;
+        Ok(bytes)
+    }
+}
+
+#[pymethods]
+impl Tokenizer {
+    #[pyo3(signature = (ids, *, skip_special_tokens=false, errors="replace"))]
+    fn decode(
+        &self,
+        ids: &Bound<'_, PyAny>,
+        skip_special_tokens: bool,
+        errors: &str,
+    ) -> PyResult<String> {
+        let bytes = self.bytes(ids, skip_special_tokens)?;
+        match errors {
+            "replace" => Ok(match String::from_utf8(bytes) {
+                Ok(text) => text,
+                Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+            }),
+            "strict" => String::from_utf8(bytes)
+                .map_err(|error| undecodable(ids.py(), error.utf8_error().valid_up_to())),
+            other => Err(PyValueError::new_err(format!(
+                "errors is {other:?}; expected \"replace\" or \"strict\""
+            ))),
+        }
+    }
+
+    #[pyo3(signature = (ids, *, skip_special_tokens=false))]
+    fn decode_bytes<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        skip_special_tokens: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(
+            ids.py(),
+            &self.bytes(ids, skip_special_tokens)?,
+        ))
+    }
+}

@@ -1,0 +1,199 @@
+//! Tokenizers from bytes and to bytes: one pair of methods a format, and pickling.
+
+use jeton_core::config::Reference;
+use jeton_core::format::{self, BertOptions, TiktokenOptions};
+use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+
+use super::Tokenizer;
+use crate::door::enter;
+use crate::error::to_python_at;
+use crate::recipe::Recipe;
+
+impl Tokenizer {
+    /// Loads through the door, with the file's path in errors.
+    fn load(
+        py: Python<'_>,
+        name: Option<String>,
+        path: Option<&str>,
+        parse: impl FnOnce() -> jeton_core::error::Result<CoreTokenizer> + Send,
+    ) -> PyResult<Self> {
+        let core = py
+            .detach(parse)
+            .map_err(|error| to_python_at(py, &error, path))?;
+        Ok(Self::wrap(core, name))
+    }
+}
+
+#[pymethods]
+impl Tokenizer {
+    #[staticmethod]
+    #[pyo3(signature = (data, *, pattern, special_tokens=None, normalizer=None, name=None, path=None))]
+    fn from_tiktoken(
+        py: Python<'_>,
+        data: &[u8],
+        pattern: &str,
+        special_tokens: Option<&Bound<'_, PyDict>>,
+        normalizer: Option<&str>,
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        let recipe = Recipe::new(pattern, normalizer)?;
+        let special_tokens = match special_tokens {
+            None => Vec::new(),
+            Some(tokens) => tokens
+                .iter()
+                .map(|(content, id)| Ok((content.extract()?, id.extract()?)))
+                .collect::<PyResult<Vec<_>>>()?,
+        };
+        Self::load(py, name, path, || {
+            format::from_tiktoken(
+                data,
+                TiktokenOptions {
+                    pattern: recipe.pattern,
+                    special_tokens,
+                    normalizer: recipe.normalizer,
+                    reference: Reference::Tiktoken,
+                },
+            )
+        })
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (data, *, name=None, path=None))]
+    fn from_hf_json(
+        py: Python<'_>,
+        data: &[u8],
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        Self::load(py, name, path, || format::from_hf_json(data))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (data, *, name=None, path=None))]
+    fn from_sentencepiece(
+        py: Python<'_>,
+        data: &[u8],
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        Self::load(py, name, path, || format::from_sentencepiece(data))
+    }
+
+    /// What a vocab.txt does not say, as keywords.
+    #[staticmethod]
+    #[pyo3(signature = (data, *, lowercase=true, strip_accents=None, handle_chinese_chars=true, clean_text=true, unk_token=None, name=None, path=None))]
+    #[expect(
+        clippy::too_many_arguments,
+        clippy::fn_params_excessive_bools,
+        reason = "keywords of Python"
+    )]
+    fn from_vocab_txt(
+        py: Python<'_>,
+        data: &[u8],
+        lowercase: bool,
+        strip_accents: Option<bool>,
+        handle_chinese_chars: bool,
+        clean_text: bool,
+        unk_token: Option<String>,
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        let mut options = BertOptions {
+            lowercase,
+            strip_accents,
+            tokenize_chinese_chars: handle_chinese_chars,
+            clean_text,
+            ..BertOptions::default()
+        };
+        if let Some(unk_token) = unk_token {
+            options.unk_token = unk_token;
+        }
+        Self::load(py, name, path, || format::from_vocab_txt(data, &options))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (data, *, name=None, path=None))]
+    fn from_rwkv(
+        py: Python<'_>,
+        data: &[u8],
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        Self::load(py, name, path, || format::from_rwkv(data))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (data, *, name=None, path=None))]
+    fn from_canonical(
+        py: Python<'_>,
+        data: &[u8],
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        Self::load(py, name, path, || format::from_canonical(data))
+    }
+
+    fn to_canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(
+            py,
+            &enter(py, |_| format::to_canonical(&self.core))?,
+        ))
+    }
+
+    fn to_tiktoken<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(
+            py,
+            &enter(py, |_| format::to_tiktoken(&self.core))?,
+        ))
+    }
+
+    fn to_hf_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(
+            py,
+            &enter(py, |_| format::to_hf_json(&self.core))?,
+        ))
+    }
+
+    /// The format is chosen by the file's name; formats live in Python, above the core.
+    #[pyo3(signature = (path, *, training_card=None))]
+    fn save(
+        slf: &Bound<'_, Self>,
+        path: &Bound<'_, PyAny>,
+        training_card: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let save_file = slf.py().import("jeton.formats")?.getattr("save_file")?;
+        let keywords = PyDict::new(slf.py());
+        if let Some(card) = training_card {
+            keywords.set_item("training_card", card)?;
+        }
+        save_file.call((slf, path), Some(&keywords)).map(|_| ())
+    }
+
+    /// Pickled by content: the canonical form, compressed, and the name.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let rebuild = slf.get_type().getattr("_from_pickle")?;
+        let core = &slf.get().core;
+        let compressed = enter(py, |_| {
+            let canonical = format::to_canonical(core)?;
+            // Level 3 is zstd's default: what is sent between processes should be made quickly.
+            jeton_io::compress_zstd(&canonical, 3)
+                .map_err(|error| jeton_core::error::Error::format("pickle", error.to_string()))
+        })?;
+        let arguments =
+            (PyBytes::new(py, &compressed), slf.get().name.clone()).into_pyobject(py)?;
+        (rebuild, arguments).into_pyobject(py)
+    }
+
+    #[staticmethod]
+    fn _from_pickle(py: Python<'_>, compressed: &[u8], name: Option<String>) -> PyResult<Self> {
+        Self::load(py, name, None, || {
+            let canonical = jeton_io::decompress(compressed, 1 << 32, None)
+                .map_err(|error| jeton_core::error::Error::format("pickle", error.to_string()))?;
+            format::from_canonical(&canonical)
+        })
+    }
+}
