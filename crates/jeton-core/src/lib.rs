@@ -28,6 +28,7 @@ pub mod template;
 pub mod tokenizer;
 pub mod train;
 pub mod unicode;
+pub mod uniform;
 pub mod unigram;
 pub mod vocab;
 pub mod word;

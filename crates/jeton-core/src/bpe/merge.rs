@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::pairs::{Merge, NO_MERGE, PairTable};
 
@@ -24,17 +25,52 @@ struct Link {
     next: u32,
 }
 
+/// What is kept of each symbol beside its id, and follows as symbols merge.
+pub(crate) trait Beside {
+    /// The symbol at `at` swallows the one at `next`.
+    fn join(&mut self, at: usize, next: usize);
+    /// The symbols of a range move to the front, to where `to` is.
+    fn shift(&mut self, from: Range<usize>, to: usize);
+}
+
+/// Nothing.
+impl Beside for () {
+    fn join(&mut self, _: usize, _: usize) {}
+    fn shift(&mut self, _: Range<usize>, _: usize) {}
+}
+
+/// Lengths, which add up.
+impl Beside for [u32] {
+    fn join(&mut self, at: usize, next: usize) {
+        self[at] += self[next];
+    }
+
+    fn shift(&mut self, from: Range<usize>, to: usize) {
+        self.copy_within(from, to);
+    }
+}
+
 /// Merges `ids` in place; returns how many are left at its front.
 pub(crate) fn merge(pairs: &PairTable, ids: &mut [u32], scratch: &mut BpeScratch) -> usize {
+    merge_beside(pairs, ids, &mut (), scratch)
+}
+
+/// The same, with something that is kept beside each id.
+pub(crate) fn merge_beside<B: Beside + ?Sized>(
+    pairs: &PairTable,
+    ids: &mut [u32],
+    beside: &mut B,
+    scratch: &mut BpeScratch,
+) -> usize {
     match ids.len() {
         0 | 1 => ids.len(),
-        2..=SHORT => merge_short(pairs, ids),
-        _ => merge_long(pairs, ids, scratch),
+        2..=SHORT => merge_short(pairs, ids, beside),
+        _ => merge_long(pairs, ids, beside, scratch),
     }
 }
 
 /// Scans for the lowest rank each time; no allocation, no indirection.
-fn merge_short(pairs: &PairTable, ids: &mut [u32]) -> usize {
+fn merge_short<B: Beside + ?Sized>(pairs: &PairTable, ids: &mut [u32], beside: &mut B) -> usize {
     let mut merges = [NO_MERGE; SHORT];
     let mut left = ids.len();
     for i in 0..left - 1 {
@@ -54,6 +90,8 @@ fn merge_short(pairs: &PairTable, ids: &mut [u32]) -> usize {
         }
         ids[at] = best as u32;
         ids.copy_within(at + 2..left, at + 1);
+        beside.join(at, at + 1);
+        beside.shift(at + 2..left, at + 1);
         merges.copy_within(at + 1..left - 1, at);
         left -= 1;
         merges[left - 1] = NO_MERGE;
@@ -67,7 +105,12 @@ fn merge_short(pairs: &PairTable, ids: &mut [u32]) -> usize {
 }
 
 /// A heap of candidate merges over a linked list of symbols.
-fn merge_long(pairs: &PairTable, ids: &mut [u32], scratch: &mut BpeScratch) -> usize {
+fn merge_long<B: Beside + ?Sized>(
+    pairs: &PairTable,
+    ids: &mut [u32],
+    beside: &mut B,
+    scratch: &mut BpeScratch,
+) -> usize {
     let BpeScratch { heap, links } = scratch;
     links.clear();
     links.extend((0..ids.len() as u32).map(|i| Link {
@@ -99,6 +142,7 @@ fn merge_long(pairs: &PairTable, ids: &mut [u32], scratch: &mut BpeScratch) -> u
             continue; // the pair has changed since it was noted
         }
         ids[i] = merge as u32;
+        beside.join(i, next as usize);
         let after = links[next as usize].next;
         links[next as usize].next = next;
         links[i].next = after;
@@ -122,6 +166,7 @@ fn merge_long(pairs: &PairTable, ids: &mut [u32], scratch: &mut BpeScratch) -> u
     let mut at = 0;
     while at != END {
         ids[left] = ids[at as usize];
+        beside.shift(at as usize..at as usize + 1, left);
         left += 1;
         at = links[at as usize].next;
     }
@@ -165,7 +210,7 @@ mod tests {
             let symbols: Vec<u32> = text.bytes().map(|b| u32::from(b - b'a')).collect();
             let mut long = symbols.clone();
             if long.len() > 1 {
-                let left = merge_long(&pairs, &mut long, &mut BpeScratch::default());
+                let left = merge_long(&pairs, &mut long, &mut (), &mut BpeScratch::default());
                 long.truncate(left);
                 prop_assert_eq!(&long, &expected);
             }

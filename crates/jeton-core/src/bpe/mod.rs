@@ -11,11 +11,17 @@
 //! Cost: O(n^2) comparisons on a stack array for short pretokens, where that is fastest; O(n log n) with a
 //! heap for longer ones, so that a megabyte of one letter is no attack.
 
+mod characters;
+mod dropout;
 pub(crate) mod merge;
 #[cfg(test)]
 mod naive;
 pub(crate) mod pairs;
 
+pub use characters::{
+    CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch, MAX_AFFIX_BYTES,
+};
+pub use dropout::DropoutScratch;
 pub use merge::BpeScratch;
 use pairs::PairTable;
 

@@ -55,15 +55,31 @@ impl PairTable {
     /// The listed pairs; the place in the list is the rank. Of a pair listed twice the last counts,
     /// as in `tokenizers`.
     pub(crate) fn from_list(vocab: &Vocab, list: &[(u32, u32)]) -> Result<Self> {
+        Self::from_prefixed_list(vocab, list, 0)
+    }
+
+    /// The same for a vocabulary in which tokens that continue a word begin with a prefix: of the right
+    /// one of a pair so many bytes are left out, whatever they are (as in `tokenizers`).
+    pub(crate) fn from_prefixed_list(
+        vocab: &Vocab,
+        list: &[(u32, u32)],
+        prefix_bytes: usize,
+    ) -> Result<Self> {
         let mut table = Self::with_capacity(list.len());
         let mut concatenation = Vec::new();
         for (rank, &(left, right)) in list.iter().enumerate() {
             concatenation.clear();
-            for id in [left, right] {
+            for (id, skipped) in [(left, 0), (right, prefix_bytes)] {
                 let bytes = vocab.id_to_bytes(id).ok_or_else(|| {
                     Error::format(
                         "BPE model",
                         format!("merge {rank} names id {id}, which has no token"),
+                    )
+                })?;
+                let bytes = bytes.get(skipped..).ok_or_else(|| {
+                    Error::format(
+                        "BPE model",
+                        format!("the right token of merge {rank} is shorter than the prefix of continuing tokens"),
                     )
                 })?;
                 concatenation.extend_from_slice(bytes);
