@@ -130,9 +130,33 @@ impl Charsmap {
             }
         }
         let (length, start) = found.filter(|&(length, _)| text.is_char_boundary(length))?;
-        let replacement = self.replacements.get(start..)?;
-        let end = memchr::memchr(0, replacement.as_bytes())?;
-        Some((length, &replacement[..end]))
+        Some((length, self.replacement(start)?))
+    }
+
+    /// What replaces the shortest sequence that the text begins with, however much of the text that is.
+    ///
+    /// So `tokenizers` looks up: it replaces the whole text that it asks for.
+    #[inline]
+    pub(crate) fn shortest_prefix(&self, text: &str) -> Option<&str> {
+        let mut at = Unit(*self.units.first()?).offset();
+        for &byte in text.as_bytes().iter().take_while(|&&byte| byte != 0) {
+            at ^= usize::from(byte);
+            let unit = Unit(*self.units.get(at)?);
+            if unit.label() != u32::from(byte) {
+                return None;
+            }
+            at ^= unit.offset();
+            if unit.has_leaf() {
+                return self.replacement(Unit(*self.units.get(at)?).value());
+            }
+        }
+        None
+    }
+
+    /// The replacement that begins at a place.
+    fn replacement(&self, start: usize) -> Option<&str> {
+        let text = self.replacements.get(start..)?;
+        Some(&text[..memchr::memchr(0, text.as_bytes())?])
     }
 
     /// Replaces from left to right.
@@ -231,12 +255,12 @@ impl StretchList {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
     /// A map made the slow way: one block per node, so that the layout is plain to see.
-    fn compile(rules: &[(&str, &str)]) -> Vec<u8> {
+    pub(crate) fn compile(rules: &[(&str, &str)]) -> Vec<u8> {
         let mut nodes = vec![String::new()];
         for (from, _) in rules {
             for end in 1..=from.len() {

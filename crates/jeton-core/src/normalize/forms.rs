@@ -7,12 +7,15 @@
 
 use regex_syntax::hir::ClassUnicode;
 use serde::{Deserialize, Serialize};
-use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::char::{
+    canonical_combining_class, compose, decompose_canonical, decompose_compatible,
+};
 use unicode_normalization::{
     IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick,
 };
 
-use super::{Alignment, Stretch};
+use super::Alignment;
+use super::rewrite::Takes;
 use crate::error::{Error, Result};
 use crate::unicode::{UnicodeVersion, assigned_in, contains};
 
@@ -97,48 +100,89 @@ impl FormNormalizer {
         (out != text).then_some(out)
     }
 
-    /// Where each stretch of the normalized text comes from.
+    /// Where each character of the normalized text comes from.
     ///
-    /// The text is cut where normalization cannot reach across; a stretch that changes maps as a whole.
+    /// As the reference tells it: what a character decomposes to comes from it, a composed character from the
+    /// first of its parts, and marks that change places take the sources in the order of the text.
     pub fn align(&self, text: &str) -> Alignment {
-        let mut stretches: Vec<Stretch> = Vec::new();
-        let mut buffer = String::new();
-        let mut start = 0;
-        let mut cut = |start: usize, end: usize| {
-            let source = &text[start..end];
-            buffer.clear();
-            if self.is_unknown(source.chars().next().unwrap_or('\0')) {
-                buffer.push_str(source);
-            } else {
-                self.form.apply(source, &mut buffer);
-            }
-            let unchanged = buffer == source;
-            match stretches.last_mut() {
-                Some(last) if unchanged && last.unchanged => {
-                    last.source_bytes += source.len();
-                    last.target_bytes += source.len();
-                }
-                _ => stretches.push(Stretch {
-                    source_bytes: source.len(),
-                    target_bytes: buffer.len(),
-                    unchanged,
-                }),
-            }
+        let mut pass = Pass {
+            form: self.form,
+            takes: Takes::new(text),
+            pending: Vec::new(),
         };
-        let mut previous_unknown = false;
-        for (at, c) in text.char_indices() {
-            let unknown = self.is_unknown(c);
-            if at > start && (unknown || previous_unknown || is_boundary(c)) {
-                cut(start, at);
-                start = at;
+        for c in text.chars() {
+            if self.is_unknown(c) {
+                pass.flush();
+                pass.takes.push(c, 0);
+            } else {
+                pass.character(c);
             }
-            previous_unknown = unknown;
         }
-        if start < text.len() {
-            cut(start, text.len());
-        }
-        Alignment { stretches }
+        pass.flush();
+        pass.takes.finish()
     }
+}
+
+/// One pass that notes sources. Nothing leaves it before a starter that nothing composes with.
+struct Pass<'t> {
+    form: Form,
+    takes: Takes<'t>,
+    /// Combining class, character, how many characters of the text it takes (see [`Takes`]).
+    pending: Vec<(u8, char, isize)>,
+}
+
+impl Pass<'_> {
+    fn character(&mut self, c: char) {
+        if is_boundary(c) && c < '\u{80}' {
+            self.flush(); // keeps the list short; longer ones are as right
+        }
+        let mut change = 0;
+        let pending = &mut self.pending;
+        let part = |part| {
+            pending.push((canonical_combining_class(part), part, change));
+            change = 1;
+        };
+        match self.form {
+            Form::Nfc | Form::Nfd => decompose_canonical(c, part),
+            Form::Nfkc | Form::Nfkd => decompose_compatible(c, part),
+        }
+    }
+
+    fn flush(&mut self) {
+        for run in self.pending.chunk_by_mut(|a, b| a.0 != 0 && b.0 != 0) {
+            run.sort_by_key(|(class, ..)| *class); // stable: equal ones stay in order
+        }
+        if matches!(self.form, Form::Nfc | Form::Nfkc) {
+            compose_all(&mut self.pending);
+        }
+        for (_, c, change) in self.pending.drain(..) {
+            self.takes.push(c, change);
+        }
+    }
+}
+
+/// Composes what is decomposed and in canonical order (UAX #15), with what each part takes.
+fn compose_all(parts: &mut Vec<(u8, char, isize)>) {
+    let mut kept = 0;
+    let mut starter: Option<usize> = None;
+    for index in 0..parts.len() {
+        let (class, c, change) = parts[index];
+        if let Some(at) = starter {
+            // Blocked unless nothing lies between the two, or only marks of a lower class.
+            let blocked = kept > at + 1 && (class == 0 || parts[kept - 1].0 >= class);
+            if !blocked && let Some(composed) = compose(parts[at].1, c) {
+                parts[at].1 = composed;
+                parts[at].2 += change - 1;
+                continue;
+            }
+        }
+        parts[kept] = (class, c, change);
+        if class == 0 {
+            starter = Some(kept);
+        }
+        kept += 1;
+    }
+    parts.truncate(kept);
 }
 
 /// Whether normalization never reaches across the position before a character: it is a starter and

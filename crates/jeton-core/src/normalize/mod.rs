@@ -4,6 +4,7 @@ pub mod bert;
 pub mod case;
 pub mod charsmap;
 mod forms;
+pub mod precompiled;
 pub mod replace;
 pub mod rewrite;
 pub mod strip;
@@ -14,6 +15,7 @@ pub use forms::{Form, FormNormalizer};
 use serde::{Deserialize, Serialize};
 
 use self::bert::{BertConfig, BertNormalizer};
+use self::precompiled::{CharsmapBytes, Precompiled};
 use self::replace::{Replace, ReplaceConfig};
 use self::strip::{Strip, StripMarks};
 use crate::error::Result;
@@ -56,6 +58,11 @@ pub enum NormalizerConfig {
     },
     /// Bytes are written in GPT-2's alphabet.
     ByteLevel,
+    /// The rules of a SentencePiece model, as `tokenizers` applies them: grapheme by grapheme.
+    Precompiled {
+        /// The rules.
+        charsmap: CharsmapBytes,
+    },
 }
 
 /// A compiled sequence of normalization steps.
@@ -76,6 +83,7 @@ enum Step {
     Replace(Box<Replace>),
     Prepend(String),
     ByteLevel,
+    Precompiled(Box<Precompiled>),
 }
 
 impl Step {
@@ -93,6 +101,9 @@ impl Step {
             NormalizerConfig::Replace(config) => Self::Replace(Box::new(Replace::new(config)?)),
             NormalizerConfig::Prepend { prefix } => Self::Prepend(prefix.clone()),
             NormalizerConfig::ByteLevel => Self::ByteLevel,
+            NormalizerConfig::Precompiled { charsmap } => {
+                Self::Precompiled(Box::new(Precompiled::new(charsmap)?))
+            }
         })
     }
 
@@ -109,27 +120,20 @@ impl Step {
             Self::Replace(replace) => replace.normalize(text)?,
             Self::Prepend(prefix) => strip::prepend::normalize(text, prefix),
             Self::ByteLevel => strip::byte_level::normalize(text),
+            Self::Precompiled(rules) => rules.normalize(text),
         })
+    }
+
+    /// Whether text may come from elsewhere though it reads the same.
+    fn may_move(&self) -> bool {
+        matches!(self, Self::Replace(_) | Self::Precompiled(_))
     }
 
     /// Where each stretch of the normalized text comes from.
     fn align(&self, text: &str) -> Result<Alignment> {
         Ok(match self {
             Self::Form(form) => form.align(text),
-            Self::PrefixSpace if prefix_space(text).is_some() => Alignment {
-                stretches: vec![
-                    Stretch {
-                        source_bytes: 0,
-                        target_bytes: 1,
-                        unchanged: false,
-                    },
-                    Stretch {
-                        source_bytes: text.len(),
-                        target_bytes: text.len(),
-                        unchanged: true,
-                    },
-                ],
-            },
+            Self::PrefixSpace if prefix_space(text).is_some() => strip::prepend::align(text, " "),
             Self::PrefixSpace => Alignment::identity(text.len()),
             Self::Bert(bert) => bert.align(text),
             Self::Strip(strip) => strip.align(text),
@@ -139,6 +143,7 @@ impl Step {
             Self::Replace(replace) => replace.align(text)?,
             Self::Prepend(prefix) => strip::prepend::align(text, prefix),
             Self::ByteLevel => strip::byte_level::align(text),
+            Self::Precompiled(rules) => rules.align(text),
         })
     }
 }
@@ -192,8 +197,11 @@ impl Normalizer {
         let mut result = Cow::Borrowed(text);
         let mut alignment = Alignment::identity(text.len());
         for step in &self.steps {
-            if let Some(changed) = step.normalize(&result)? {
+            let changed = step.normalize(&result)?;
+            if changed.is_some() || step.may_move() {
                 alignment = rewrite::compose(&alignment, &step.align(&result)?);
+            }
+            if let Some(changed) = changed {
                 result = Cow::Owned(changed);
             }
         }
@@ -254,6 +262,14 @@ impl<'a> Lookup<'a> {
         None
     }
 
+    /// Whether the stretch that holds a byte is unchanged, and how many of its bytes are left from there.
+    pub(crate) fn stretch_at(&mut self, byte: usize) -> (bool, usize) {
+        match self.seek(byte) {
+            Some((stretch, _, target)) => (stretch.unchanged, target + stretch.target_bytes - byte),
+            None => (false, usize::MAX),
+        }
+    }
+
     /// The bytes of the original that `start..end` of the normalized text came from.
     pub fn source_range(&mut self, start: usize, end: usize) -> (usize, usize) {
         let Some((stretch, source, target)) = self.seek(start) else {
@@ -300,17 +316,20 @@ mod tests {
         assert_eq!(text, "aéb");
         let mut lookup = alignment.lookup();
         assert_eq!(lookup.source_range(0, 1), (0, 1));
-        assert_eq!(lookup.source_range(1, 3), (1, 4));
-        assert_eq!(lookup.source_range(1, 2), (1, 4));
+        // A composed character comes from the first of its parts, as in the reference.
+        assert_eq!(lookup.source_range(1, 3), (1, 2));
+        assert_eq!(lookup.source_range(1, 2), (1, 2));
         assert_eq!(lookup.source_range(3, 4), (4, 5));
     }
 
     #[test]
-    fn a_prefix_space_comes_from_nowhere() {
+    fn a_prefix_space_comes_from_the_first_character() {
         let normalizer = Normalizer::new(&[NormalizerConfig::PrefixSpace]).unwrap();
         let (text, alignment) = normalizer.normalize_aligned("ab").unwrap();
         assert_eq!(text, " ab");
+        assert_eq!(alignment.lookup().source_range(0, 1), (0, 1));
         assert_eq!(alignment.lookup().source_range(0, 2), (0, 1));
+        assert_eq!(alignment.lookup().source_range(2, 3), (1, 2));
         assert_eq!(normalizer.normalize(" ab").unwrap(), " ab");
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Alignment;
 use super::rewrite::{Sink, aligned, rewritten};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::pretokenize::{Behavior, Dialect, ParsedPattern, SplitConfig, Splitter};
 use crate::unicode::UnicodeVersion;
 
@@ -47,11 +47,6 @@ enum Engine {
     Backtracking(Box<fancy_regex::Regex>),
 }
 
-/// Steps that a backtracking engine may take for one match (fancy-regex counts them).
-const BACKTRACK_LIMIT: usize = 1_000_000;
-/// Bytes that a compiled pattern may take.
-const SIZE_LIMIT: usize = 64 << 20;
-
 impl Replace {
     pub(crate) fn new(config: &ReplaceConfig) -> Result<Self> {
         let engine = match &config.pattern {
@@ -86,23 +81,9 @@ impl Replace {
         Self::backtracking(pattern)
     }
 
-    /// A pattern for fancy-regex in Oniguruma's way: `^` and `$` are those of a line. Its flags `m` and `s`
-    /// are not Oniguruma's, so they are refused.
     fn backtracking(pattern: &str) -> Result<Engine> {
-        if has_line_flags(pattern) {
-            return Err(Error::pattern(
-                pattern,
-                None,
-                "the flags m and s are not supported in a pattern that needs backtracking",
-            ));
-        }
-        let regex = fancy_regex::RegexBuilder::new(pattern)
-            .multi_line(true)
-            .oniguruma_mode(true)
-            .backtrack_limit(BACKTRACK_LIMIT)
-            .delegate_size_limit(SIZE_LIMIT)
-            .build()
-            .map_err(|error| Error::pattern(pattern, None, error.to_string()))?;
+        let (dialect, unicode) = (Dialect::Oniguruma, UnicodeVersion::REFERENCES);
+        let regex = crate::pretokenize::backtracking(pattern, dialect, unicode)?;
         Ok(Engine::Backtracking(Box::new(regex)))
     }
 
@@ -171,16 +152,6 @@ impl Replace {
         sink.keep(&text[kept..]);
         Ok(())
     }
-}
-
-/// Whether a pattern sets a flag whose letter means something else to the engine at hand.
-fn has_line_flags(pattern: &str) -> bool {
-    pattern.match_indices("(?").any(|(at, _)| {
-        pattern[at + 2..]
-            .chars()
-            .take_while(|c| c.is_ascii_alphabetic() || *c == '-')
-            .any(|c| c == 'm' || c == 's')
-    })
 }
 
 #[cfg(test)]
@@ -260,7 +231,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_refused() {
-        for pattern in ["(", r"(?m).(?<=a)", "[z-a]"] {
+        for pattern in ["(", r"(?s).(?<=a)", "[z-a]"] {
             let pattern = ReplacePattern::Regex(pattern.to_owned());
             let content = String::new();
             assert!(Replace::new(&ReplaceConfig { pattern, content }).is_err());

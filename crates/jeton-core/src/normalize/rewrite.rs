@@ -123,73 +123,162 @@ pub fn each_char(text: &str, sink: &mut impl Sink, change: impl Fn(char) -> Chan
     sink.keep(&text[kept..]);
 }
 
+/// The map back of a rewriting that is told as characters of the new text and how many of the old text each takes.
+///
+/// This is how `tokenizers` tells it. A character comes from one character of the old text: the next
+/// one, which it takes along with the given number of further ones, or, where it takes none, the one
+/// before. What a character takes further and what nothing takes belongs to no character.
+pub(crate) struct Takes<'t> {
+    text: &'t str,
+    /// Where the characters that were taken end, and where the last of them begins.
+    taken: usize,
+    last: usize,
+    out: Ranges,
+}
+
+impl<'t> Takes<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            taken: 0,
+            last: 0,
+            out: Ranges::default(),
+        }
+    }
+
+    /// Takes the next character of the text and nothing for it.
+    pub(crate) fn skip(&mut self) {
+        self.last = self.taken;
+        self.taken += self.text[self.taken..]
+            .chars()
+            .next()
+            .map_or(0, char::len_utf8);
+    }
+
+    /// A character of the new text. `change` is 1 for one that takes nothing, 0 for one that takes the next
+    /// character of the old text, -n for one that takes n more.
+    pub(crate) fn push(&mut self, target: char, change: isize) {
+        if change > 0 {
+            self.out
+                .push(self.last, self.taken, target.len_utf8(), false);
+            return;
+        }
+        self.skip();
+        let same = self.text[self.last..].starts_with(target);
+        self.out
+            .push(self.last, self.taken, target.len_utf8(), same);
+        for _ in 0..change.unsigned_abs() {
+            self.skip();
+        }
+    }
+
+    pub(crate) fn finish(self) -> Alignment {
+        self.out.finish(self.text.len())
+    }
+}
+
+/// Stretches while they are found, as ranges of the source in rising order for bytes of the result.
+#[derive(Debug, Default)]
+struct Ranges {
+    stretches: Vec<Stretch>,
+    /// Where the source of the last stretch begins and ends.
+    start: usize,
+    end: usize,
+}
+
+impl Ranges {
+    /// The next bytes of the result come from a range of the source. Ranges that overlap go together.
+    fn push(&mut self, start: usize, end: usize, target_bytes: usize, unchanged: bool) {
+        if target_bytes == 0 {
+            return;
+        }
+        if let Some(last) = self.stretches.last_mut() {
+            if last.unchanged && unchanged && start == self.end {
+                last.source_bytes += end - start;
+                last.target_bytes += target_bytes;
+                self.end = end;
+                return;
+            }
+            if start < self.end || start == end && end == self.end {
+                if last.unchanged && !unchanged && end == self.end {
+                    // The end of what stayed has more than one result after all.
+                    let alone = end - start.max(self.start);
+                    if alone < last.source_bytes {
+                        last.source_bytes -= alone;
+                        last.target_bytes -= alone;
+                        self.start = start;
+                        self.stretches.push(Stretch {
+                            source_bytes: alone,
+                            target_bytes: alone + target_bytes,
+                            unchanged: false,
+                        });
+                        return;
+                    }
+                }
+                last.source_bytes += end.saturating_sub(self.end);
+                last.target_bytes += target_bytes;
+                last.unchanged = false;
+                self.end = self.end.max(end);
+                return;
+            }
+        }
+        self.omit(start);
+        self.stretches.push(Stretch {
+            source_bytes: end - start,
+            target_bytes,
+            unchanged,
+        });
+        (self.start, self.end) = (start, end);
+    }
+
+    /// Nothing comes from the source up to here.
+    fn omit(&mut self, until: usize) {
+        if until > self.end {
+            self.stretches.push(Stretch {
+                source_bytes: until - self.end,
+                target_bytes: 0,
+                unchanged: false,
+            });
+            self.end = until;
+        }
+    }
+
+    fn finish(mut self, source_bytes: usize) -> Alignment {
+        self.omit(source_bytes);
+        Alignment {
+            stretches: self.stretches,
+        }
+    }
+}
+
 /// One alignment followed by another that starts from its result.
 ///
-/// The result is cut wherever both are, and inside what both leave unchanged; where one's changed
-/// stretch reaches over the other's end, the two go together.
+/// Each byte of the second's result comes from what all bytes that it comes from come from. Where both
+/// tell of single characters, as those of the reference do, so does the result.
 pub fn compose(first: &Alignment, next: &Alignment) -> Alignment {
-    let mut out: Vec<Stretch> = Vec::with_capacity(first.stretches.len() + next.stretches.len());
-    let mut push = |stretch: Stretch| match out.last_mut() {
-        Some(last) if last.unchanged && stretch.unchanged => {
-            last.source_bytes += stretch.source_bytes;
-            last.target_bytes += stretch.target_bytes;
-        }
-        _ => out.push(stretch),
-    };
-    let empty = Stretch {
-        source_bytes: 0,
-        target_bytes: 0,
-        unchanged: true,
-    };
-    let (mut before, mut after) = (first.stretches.iter(), next.stretches.iter());
-    // What is left, in bytes of the text between the two, of the stretch that each is in.
-    let (mut left, mut right) = (0, 0);
-    let (mut now, mut then) = (empty, empty);
-    let mut block = empty;
-    loop {
-        let within = |stretch: &Stretch, rest: usize| !stretch.unchanged && rest > 0;
-        if left == 0
-            && let Some(stretch) = before.next()
-        {
-            (now, left) = (*stretch, stretch.target_bytes);
-            if !now.unchanged {
-                block.source_bytes += now.source_bytes;
-                block.unchanged = false;
+    let mut out = Ranges::default();
+    let mut before = first.lookup();
+    let mut middle = 0;
+    for then in &next.stretches {
+        let end = middle + then.source_bytes;
+        if !then.unchanged && end == 0 {
+            // What is put in front of everything comes from the very start, whatever was removed there.
+            out.push(0, 0, then.target_bytes, false);
+        } else if !then.unchanged {
+            let (start, stop) = before.source_range(middle, end);
+            out.push(start, stop, then.target_bytes, false);
+        } else {
+            while middle < end {
+                let (now, rest) = before.stretch_at(middle);
+                let bytes = rest.min(end - middle);
+                let (start, stop) = before.source_range(middle, middle + bytes);
+                out.push(start, stop, bytes, now);
+                middle += bytes;
             }
-            if left == 0 && !within(&then, right) {
-                push(std::mem::replace(&mut block, empty)); // a removal
-            }
-            continue;
         }
-        if right == 0
-            && let Some(stretch) = after.next()
-        {
-            (then, right) = (*stretch, stretch.source_bytes);
-            if !then.unchanged {
-                block.target_bytes += then.target_bytes;
-                block.unchanged = false;
-            }
-            if right == 0 && !within(&now, left) {
-                push(std::mem::replace(&mut block, empty)); // an insertion
-            }
-            continue;
-        }
-        let bytes = left.min(right);
-        if bytes == 0 {
-            break;
-        }
-        left -= bytes;
-        right -= bytes;
-        block.source_bytes += if now.unchanged { bytes } else { 0 };
-        block.target_bytes += if then.unchanged { bytes } else { 0 };
-        if !within(&now, left) && !within(&then, right) {
-            push(std::mem::replace(&mut block, empty));
-        }
+        middle = end;
     }
-    if block.source_bytes + block.target_bytes > 0 {
-        push(block);
-    }
-    Alignment { stretches: out }
+    out.finish(first.stretches.iter().map(|s| s.source_bytes).sum())
 }
 
 #[cfg(test)]

@@ -32,7 +32,8 @@ impl ParsedPattern {
     }
 }
 
-fn may_be_empty(ast: &Ast) -> bool {
+/// Whether some match may have no character.
+pub(super) fn may_be_empty(ast: &Ast) -> bool {
     match ast {
         Ast::Empty | Ast::End | Ast::NextIs(_) | Ast::NextIsNot(_) => true,
         Ast::Class(_) => false,

@@ -20,6 +20,7 @@ mod splitter;
 
 pub(crate) use emptiness::ParsedPattern;
 pub use pattern::Dialect;
+pub(crate) use splitter::backtracking;
 pub use splitter::{Behavior, Splitter};
 
 use serde::{Deserialize, Serialize};

@@ -1,13 +1,20 @@
-//! Split patterns: a parser of the dialects in use.
+//! Split patterns: parsers of the dialects in use.
 //!
-//! Published split patterns are written for Oniguruma (`tokenizers`), for fancy-regex (`tiktoken`)
-//! or for PCRE. What they have in common is small: classes of characters, alternatives, repetition
-//! (greedy, lazy, possessive), groups with flags, and a look at the next character. This parser reads
-//! exactly that and says `Beyond` for anything else (back-references, look-behind, atomic groups),
-//! which the caller hands to a backtracking engine.
+//! Published split patterns are written for Oniguruma (`tokenizers`) or for fancy-regex (`tiktoken`).
+//! What they have in common is small: classes of characters, alternatives, repetition
+//! (greedy, lazy, possessive), groups with flags, and a look at the next character. An automaton can
+//! do exactly that. The parsers say `Beyond` for anything else (back-references, look-behind, atomic groups), which
+//! the caller hands to a backtracking engine in the words that [`translate`] gives.
 //!
-//! The content of a class is read by `regex-syntax`, so `\p{..}`, `&&` and nesting mean what
-//! they mean there.
+//! Oniguruma's dialect has its own parser ([`oniguruma`]), which reads all of it: the backtracking engine is
+//! fancy-regex, which would read some of it otherwise. In fancy-regex's dialect the content of a class is read by
+//! `regex-syntax`, as there.
+
+mod classes;
+mod cost;
+mod fold;
+mod node;
+mod oniguruma;
 
 use regex_syntax::hir::ClassUnicode;
 use serde::{Deserialize, Serialize};
@@ -67,29 +74,12 @@ pub(crate) enum ParseError {
 const MAX_DEPTH: u32 = 64;
 /// Largest bound of a counted repetition.
 const MAX_REPEAT: u32 = 1000;
-
-/// `\w` outside brackets as Oniguruma has it (asked for every character): with the superscripts and fractions of
-/// Latin-1, without the two joiners.
-const ONIGURUMA_WORD: &str = r"[[\w\xB2\xB3\xB9\xBC-\xBE]--[\x{200C}\x{200D}]]";
-
-/// A bracketed class with `\w` and `\W` inside it as Oniguruma has them there: the joiners are no word characters.
-fn word_of_oniguruma(expression: &str) -> String {
-    let mut out = String::with_capacity(expression.len());
-    let mut characters = expression.chars();
-    while let Some(c) = characters.next() {
-        match (c, characters.clone().next()) {
-            ('\\', Some('w')) => out.push_str(r"[\w--[\x{200C}\x{200D}]]"),
-            ('\\', Some('W')) => out.push_str(r"[\W\x{200C}\x{200D}]"),
-            ('\\', Some(escaped)) => out.extend([c, escaped]),
-            _ => {
-                out.push(c);
-                continue;
-            }
-        }
-        characters.next();
-    }
-    out
-}
+/// Most parts of a pattern; the longest published ones have about 200.
+const MAX_ATOMS: usize = 4096;
+/// Most parts with every counted repetition written out: `(a{1000}){1000}` is a million.
+const MAX_UNROLLED: u64 = 100_000;
+/// Longest pattern, in bytes; the longest published ones have a few thousand.
+const MAX_PATTERN_BYTES: usize = 1 << 16;
 
 /// Parses a whole pattern.
 pub(crate) fn parse(
@@ -97,18 +87,64 @@ pub(crate) fn parse(
     dialect: Dialect,
     version: UnicodeVersion,
 ) -> Result<Ast, ParseError> {
+    check_size(pattern)?;
+    if dialect == Dialect::Oniguruma {
+        return read_oniguruma(pattern, version)?.lower();
+    }
     let mut parser = Parser {
         pattern,
         position: 0,
-        dialect,
         version,
         depth: 0,
+        n_atoms: 0,
     };
     let ast = parser.alternation(Flags::default())?;
     if parser.position < pattern.len() {
         return Err(parser.bad("unmatched ')'"));
     }
     Ok(ast)
+}
+
+/// A pattern in the words of fancy-regex without flags, for what no automaton can do.
+pub(crate) fn translate(
+    pattern: &str,
+    dialect: Dialect,
+    version: UnicodeVersion,
+) -> Result<String, ParseError> {
+    check_size(pattern)?;
+    match dialect {
+        Dialect::FancyRegex => Ok(pattern.to_owned()),
+        Dialect::Oniguruma => {
+            let mut out = String::new();
+            read_oniguruma(pattern, version)?.write(&mut out);
+            Ok(out)
+        }
+    }
+}
+
+fn check_size(pattern: &str) -> Result<(), ParseError> {
+    let bad = |reason: String| Err(ParseError::Bad { offset: 0, reason });
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return bad(format!(
+            "it has {} bytes; {MAX_PATTERN_BYTES} are the most",
+            pattern.len()
+        ));
+    }
+    if cost::weight(pattern) > cost::MAX_WEIGHT {
+        return bad("its counted repetitions make it too large".to_owned());
+    }
+    Ok(())
+}
+
+fn read_oniguruma(pattern: &str, version: UnicodeVersion) -> Result<node::Node, ParseError> {
+    let node = oniguruma::parse(pattern, version)?;
+    if node.unrolled() > MAX_UNROLLED {
+        return Err(ParseError::Bad {
+            offset: 0,
+            reason: "its counted repetitions make it too large".to_owned(),
+        });
+    }
+    Ok(node)
 }
 
 #[derive(Clone, Copy, Default)]
@@ -120,9 +156,9 @@ struct Flags {
 struct Parser<'a> {
     pattern: &'a str,
     position: usize,
-    dialect: Dialect,
     version: UnicodeVersion,
     depth: u32,
+    n_atoms: usize,
 }
 
 impl Parser<'_> {
@@ -176,6 +212,10 @@ impl Parser<'_> {
             if c == '|' || c == ')' {
                 break;
             }
+            self.n_atoms += 1;
+            if self.n_atoms > MAX_ATOMS {
+                return Err(self.bad(format!("more than {MAX_ATOMS} parts")));
+            }
             let Some(atom) = self.atom(flags)? else {
                 continue;
             };
@@ -196,10 +236,7 @@ impl Parser<'_> {
         Ok(Some(match c {
             '(' => return self.group(flags),
             '[' => {
-                let mut expression = self.bracket_class()?;
-                if self.dialect == Dialect::Oniguruma {
-                    expression = word_of_oniguruma(&expression);
-                }
+                let expression = self.bracket_class()?;
                 Ast::Class(self.class(&expression, *flags)?)
             }
             '.' => {
@@ -212,10 +249,7 @@ impl Parser<'_> {
             '^' => return Err(ParseError::Beyond("the anchor ^")),
             '$' => {
                 self.position += 1;
-                match self.dialect {
-                    Dialect::FancyRegex => Ast::End,
-                    Dialect::Oniguruma => Ast::NextIsNot(self.class(r"[^\n]", Flags::default())?),
-                }
+                Ast::End
             }
             '*' | '+' | '?' => return Err(self.bad("nothing to repeat")),
             '{' if self.counted()?.is_some() => return Err(self.bad("nothing to repeat")),
@@ -272,8 +306,7 @@ impl Parser<'_> {
                         }
                         '-' => enable = false,
                         'i' => inner.ignore_case = enable,
-                        's' if self.dialect == Dialect::FancyRegex => inner.dot_all = enable,
-                        'm' if self.dialect == Dialect::Oniguruma => inner.dot_all = enable,
+                        's' => inner.dot_all = enable,
                         'u' => {}
                         _ => {
                             return Err(ParseError::Beyond(
@@ -380,12 +413,7 @@ impl Parser<'_> {
                 return Ok(Ast::Class(self.class(&literal, flags)?));
             }
         };
-        let expression = match (self.dialect, c) {
-            (Dialect::Oniguruma, 'w') => ONIGURUMA_WORD.to_owned(),
-            (Dialect::Oniguruma, 'W') => format!("[^{ONIGURUMA_WORD}]"),
-            _ => rest[..length].to_owned(),
-        };
-        let class = self.class(&expression, flags)?;
+        let class = self.class(&rest[..length], flags)?;
         self.position += length;
         Ok(Ast::Class(class))
     }
@@ -438,9 +466,7 @@ impl Parser<'_> {
                 _ => return Ok(node),
             };
             self.position += length;
-            let counted = length > 1;
-            let possessive = !(counted && self.dialect == Dialect::Oniguruma);
-            let greed = if possessive && self.eat("+") {
+            let greed = if self.eat("+") {
                 Greed::Possessive
             } else if self.eat("?") {
                 Greed::Lazy
@@ -458,97 +484,5 @@ impl Parser<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parsed(pattern: &str) -> Result<Ast, ParseError> {
-        parse(pattern, Dialect::FancyRegex, UnicodeVersion::REFERENCES)
-    }
-
-    #[test]
-    fn accepts_what_published_patterns_use() {
-        for pattern in crate::pretokenize::published::PATTERNS.iter().map(|p| p.1) {
-            parsed(pattern).unwrap();
-        }
-        for pattern in [
-            r"[]a]",
-            r"[^]a]",
-            r"a{2}",
-            r"a{,3}",
-            r"{",
-            r"a{b",
-            r"(?i)s|(?-i:t)",
-            r"(?<name>a)",
-            r"\u{4e00}",
-        ] {
-            parsed(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
-        }
-    }
-
-    #[test]
-    fn dialects_differ() {
-        let possessive =
-            |dialect| match parse("a{1,3}+", dialect, UnicodeVersion::REFERENCES).unwrap() {
-                Ast::Repeat { greed, .. } => greed == Greed::Possessive,
-                _ => false,
-            };
-        assert!(possessive(Dialect::FancyRegex) && !possessive(Dialect::Oniguruma));
-        let end = parse("$", Dialect::Oniguruma, UnicodeVersion::REFERENCES).unwrap();
-        assert!(matches!(end, Ast::NextIsNot(_)));
-    }
-
-    #[test]
-    fn words_of_oniguruma() {
-        let class = |pattern| match parse(pattern, Dialect::Oniguruma, UnicodeVersion::REFERENCES)
-            .unwrap()
-        {
-            Ast::Class(class) => class,
-            other => panic!("{other:?}"),
-        };
-        let has = |pattern, c| crate::unicode::contains(&class(pattern), c);
-        assert!(
-            has(r"\w", '\u{b2}')
-                && !has(r"\w", '\u{200d}')
-                && has(r"\W", '\u{200d}')
-                && has(r"\w", 'a')
-        );
-        assert!(
-            !has(r"[\w]", '\u{b2}')
-                && !has(r"[\w]", '\u{200d}')
-                && has(r"[^\w]", '\u{200d}')
-                && has(r"[\\w]", 'w')
-        );
-    }
-
-    #[test]
-    fn names_what_is_beyond_it() {
-        for pattern in [r"(?<=a)b", r"(?>a)", r"(a)\1", r"\bword", r"(?!ab)c", r"^a"] {
-            assert!(
-                matches!(parsed(pattern), Err(ParseError::Beyond(_))),
-                "{pattern}"
-            );
-        }
-    }
-
-    #[test]
-    fn refuses_what_is_wrong() {
-        for pattern in [
-            "(",
-            ")",
-            "[a",
-            "*a",
-            "a{3,1}",
-            r"\p{Nope}",
-            r"a{100000}",
-            "\\",
-            "(?i",
-        ] {
-            assert!(
-                matches!(parsed(pattern), Err(ParseError::Bad { .. })),
-                "{pattern}"
-            );
-        }
-        let deep = "(".repeat(100) + "a" + &")".repeat(100);
-        assert!(matches!(parsed(&deep), Err(ParseError::Bad { .. })));
-    }
-}
+#[path = "pattern_tests.rs"]
+mod tests;

@@ -6,7 +6,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 use super::SplitConfig;
 use super::automaton::{Automaton, BuildError, Pieces};
-use super::pattern::{Dialect, ParseError, parse};
+use super::emptiness::may_be_empty;
+use super::pattern::{Dialect, ParseError, parse, translate};
+use crate::unicode::UnicodeVersion;
 
 /// What becomes of the matches of a pattern (the names are those of `tokenizer.json`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +37,8 @@ pub struct Splitter {
     engine: Engine,
     behavior: Behavior,
     invert: bool,
+    /// Whether a match of nothing separates the text around it, as it does in `tokenizers`.
+    empty_separates: bool,
 }
 
 #[derive(Debug)]
@@ -47,7 +51,7 @@ impl Splitter {
     /// Compiles a split.
     ///
     /// Patterns that a small automaton can express get one; the others run on a backtracking engine with a
-    /// limit, which reads them as fancy-regex does whatever the dialect.
+    /// limit.
     pub fn new(config: &SplitConfig) -> Result<Self> {
         let pattern = &config.pattern;
         let engine = match parse(pattern, config.dialect, config.unicode) {
@@ -61,33 +65,33 @@ impl Splitter {
                     format!("{what} is not supported after ByteLevel"),
                 ));
             }
-            Err(ParseError::Beyond(_)) => Self::backtracking(pattern, config.dialect)?,
+            Err(ParseError::Beyond(_)) => Self::backtracking(config)?,
+            // An automaton does not report matches of nothing, which separate text in this dialect.
+            Ok(ast)
+                if config.dialect == Dialect::Oniguruma
+                    && !config.in_byte_alphabet
+                    && may_be_empty(&ast) =>
+            {
+                Self::backtracking(config)?
+            }
             Ok(ast) => match Automaton::new(&ast, config.in_byte_alphabet) {
                 Ok(automaton) => Engine::Automaton(Box::new(automaton)),
                 Err(BuildError::Possessive | BuildError::TooLarge) if config.in_byte_alphabet => {
                     return Err(Error::pattern(pattern, None, "too complex after ByteLevel"));
                 }
-                Err(BuildError::Possessive | BuildError::TooLarge) => {
-                    Self::backtracking(pattern, config.dialect)?
-                }
+                Err(BuildError::Possessive | BuildError::TooLarge) => Self::backtracking(config)?,
             },
         };
         Ok(Self {
             engine,
             behavior: config.behavior,
             invert: config.invert,
+            empty_separates: config.dialect == Dialect::Oniguruma,
         })
     }
 
-    fn backtracking(pattern: &str, dialect: Dialect) -> Result<Engine> {
-        let oniguruma = dialect == Dialect::Oniguruma;
-        let regex = fancy_regex::RegexBuilder::new(pattern)
-            .multi_line(oniguruma)
-            .oniguruma_mode(oniguruma)
-            .backtrack_limit(BACKTRACK_LIMIT)
-            .delegate_size_limit(FALLBACK_SIZE_LIMIT)
-            .build()
-            .map_err(|error| Error::pattern(pattern, None, error.to_string()))?;
+    fn backtracking(config: &SplitConfig) -> Result<Engine> {
+        let regex = backtracking(&config.pattern, config.dialect, config.unicode)?;
         Ok(Engine::Backtracking(Box::new(regex)))
     }
 
@@ -206,8 +210,8 @@ impl Splitter {
         let mut position = 0;
         for found in matches {
             let (start, end) = found?;
-            if end == start {
-                continue; // an empty match separates nothing
+            if end == start && !self.empty_separates {
+                continue;
             }
             if start > position {
                 arranger.piece(position, start, self.invert)?;
@@ -222,6 +226,23 @@ impl Splitter {
     }
 }
 
+/// A pattern for the backtracking engine, which reads it as its dialect means it.
+pub(crate) fn backtracking(
+    pattern: &str,
+    dialect: Dialect,
+    unicode: UnicodeVersion,
+) -> Result<fancy_regex::Regex> {
+    let translated = translate(pattern, dialect, unicode).map_err(|error| match error {
+        ParseError::Bad { offset, reason } => Error::pattern(pattern, Some(offset), reason),
+        ParseError::Beyond(what) => Error::pattern(pattern, None, what),
+    })?;
+    fancy_regex::RegexBuilder::new(&translated)
+        .backtrack_limit(BACKTRACK_LIMIT)
+        .delegate_size_limit(FALLBACK_SIZE_LIMIT)
+        .build()
+        .map_err(|error| Error::pattern(pattern, None, error.to_string()))
+}
+
 /// Joins matches with their neighbours as the behaviour says.
 struct Arranger<'a> {
     behavior: Behavior,
@@ -234,12 +255,12 @@ impl Arranger<'_> {
     #[inline]
     fn piece(&mut self, start: usize, end: usize, is_match: bool) -> Result<()> {
         match self.behavior {
-            Behavior::Isolated => (self.emit)(start, end),
+            Behavior::Isolated => self.out(start, end),
             Behavior::Removed => {
                 if is_match {
                     Ok(())
                 } else {
-                    (self.emit)(start, end)
+                    self.out(start, end)
                 }
             }
             Behavior::Contiguous => self.join(start, end, is_match, |before, now| before == now),
@@ -266,7 +287,7 @@ impl Arranger<'_> {
                 self.pending = Some((from, end, is_match));
                 return Ok(());
             }
-            (self.emit)(from, to)?;
+            self.out(from, to)?;
         }
         self.pending = Some((start, end, is_match));
         Ok(())
@@ -274,8 +295,18 @@ impl Arranger<'_> {
 
     fn finish(&mut self) -> Result<()> {
         match self.pending.take() {
-            Some((from, to, _)) => (self.emit)(from, to),
+            Some((from, to, _)) => self.out(from, to),
             None => Ok(()),
+        }
+    }
+
+    /// A pretoken, unless nothing is in it.
+    #[inline]
+    fn out(&mut self, start: usize, end: usize) -> Result<()> {
+        if end > start {
+            (self.emit)(start, end)
+        } else {
+            Ok(())
         }
     }
 }
@@ -283,7 +314,6 @@ impl Arranger<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unicode::UnicodeVersion;
 
     fn splitter(
         pattern: &str,
