@@ -1,9 +1,7 @@
 //! Models: from their parameters to an engine, and back.
 
-use crate::bpe::{BpeModel, Merges, Missing};
-use crate::config::{
-    MissingCharacterConfig, MissingConfig, ModelConfig, Real, SentencePieceConfig, TokenBytes,
-};
+use crate::bpe::{BpeModel, CharacterBpeModel, CharacterBpeOptions, Merges, Missing};
+use crate::config::{MissingCharacterConfig, ModelConfig, Real, SentencePieceConfig, TokenBytes};
 use crate::engine::{Engine, SentencePiece};
 use crate::error::{Error, Result};
 use crate::pipeline::{Model, Pipeline};
@@ -24,6 +22,12 @@ pub(crate) enum ModelParts {
         merges: Merges,
         whole_pretokens: bool,
         missing: Missing,
+    },
+    /// BPE on characters.
+    CharacterBpe {
+        vocab: Vocab,
+        merges: Vec<(u32, u32)>,
+        options: CharacterBpeOptions,
     },
     /// `WordPiece`.
     WordPiece {
@@ -67,10 +71,28 @@ impl ModelParts {
                 vocab: read_vocab(tokens, &opaque)?,
                 merges: merges.map_or(Merges::ByRank, Merges::List),
                 whole_pretokens,
-                missing: match missing {
-                    MissingConfig::Skip => Missing::Skip,
-                    MissingConfig::Unknown(id) => Missing::Unknown(id),
-                    MissingConfig::Fail => Missing::Fail,
+                missing: missing.into(),
+            },
+            ModelConfig::CharacterBpe {
+                tokens,
+                opaque,
+                merges,
+                missing,
+                fuse_unknown,
+                byte_fallback,
+                continuing_prefix,
+                end_of_word_suffix,
+                whole_pretokens,
+            } => Self::CharacterBpe {
+                vocab: read_vocab(tokens, &opaque)?,
+                merges,
+                options: CharacterBpeOptions {
+                    missing: missing.into(),
+                    fuse_unknown,
+                    byte_fallback,
+                    continuing_prefix,
+                    end_of_word_suffix,
+                    whole_pretokens,
                 },
             },
             ModelConfig::WordPiece {
@@ -151,6 +173,15 @@ impl ModelParts {
                 let model = BpeModel::new(vocab, &merges, whole_pretokens, missing)?;
                 Engine::Bpe(pipeline(steps, model)?)
             }
+            Self::CharacterBpe {
+                vocab,
+                merges,
+                options,
+            } => {
+                let vocab = with_added(vocab, added)?;
+                let model = CharacterBpeModel::new(vocab, &merges, options)?;
+                Engine::CharacterBpe(pipeline(steps, model)?)
+            }
             Self::WordPiece {
                 vocab,
                 prefix,
@@ -225,11 +256,23 @@ pub(super) fn to_config(engine: &Engine, added: &[AddedToken]) -> ModelConfig {
                     Merges::List(list) => Some(list),
                 },
                 whole_pretokens: model.whole_pretokens(),
-                missing: match model.missing() {
-                    Missing::Skip => MissingConfig::Skip,
-                    Missing::Unknown(id) => MissingConfig::Unknown(id),
-                    Missing::Fail => MissingConfig::Fail,
-                },
+                missing: model.missing().into(),
+            }
+        }
+        Engine::CharacterBpe(pipeline) => {
+            let model = pipeline.model();
+            let (tokens, opaque) = write(model.vocab());
+            let options = model.options();
+            ModelConfig::CharacterBpe {
+                tokens,
+                opaque,
+                merges: model.merges(),
+                missing: options.missing.into(),
+                fuse_unknown: options.fuse_unknown,
+                byte_fallback: options.byte_fallback,
+                continuing_prefix: options.continuing_prefix.clone(),
+                end_of_word_suffix: options.end_of_word_suffix.clone(),
+                whole_pretokens: options.whole_pretokens,
             }
         }
         Engine::WordPiece(pipeline) => {

@@ -52,6 +52,16 @@ pub enum Missing {
     Fail,
 }
 
+impl Missing {
+    /// The id that stands for what has no token, if one does.
+    pub fn id(self) -> Option<u32> {
+        match self {
+            Self::Unknown(id) => Some(id),
+            Self::Skip | Self::Fail => None,
+        }
+    }
+}
+
 /// A byte-level BPE model.
 #[derive(Debug)]
 pub struct BpeModel {

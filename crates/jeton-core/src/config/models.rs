@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Real, SentencePieceConfig, TokenBytes};
+use crate::bpe::Missing;
 
 /// A model's parameters. Tokens are listed by id, null where an id has none; *opaque* ids are only
 /// decoded, never made from text.
@@ -19,8 +20,29 @@ pub enum ModelConfig {
         merges: Option<Vec<(u32, u32)>>,
         /// Whether a pretoken that is a token is never cut.
         whole_pretokens: bool,
-        /// What becomes of a byte without a token.
+        /// What becomes of a byte or character without a token.
         missing: MissingConfig,
+    },
+    /// BPE on characters.
+    CharacterBpe {
+        /// Token strings.
+        tokens: Vec<Option<TokenBytes>>,
+        /// Opaque ids.
+        opaque: Vec<u32>,
+        /// Pairs of ids in merge order.
+        merges: Vec<(u32, u32)>,
+        /// What becomes of a character without a token.
+        missing: MissingConfig,
+        /// Whether unknown characters in a row become one token.
+        fuse_unknown: bool,
+        /// Whether a character without a token is spelled in tokens of bytes.
+        byte_fallback: bool,
+        /// What stands before each character but the first.
+        continuing_prefix: String,
+        /// What stands behind the last character.
+        end_of_word_suffix: String,
+        /// Whether a pretoken that is a token is never cut.
+        whole_pretokens: bool,
     },
     /// `WordPiece`.
     #[serde(rename = "wordpiece")]
@@ -84,7 +106,7 @@ pub enum ModelConfig {
     SentencePiece(SentencePieceConfig),
 }
 
-/// What becomes of a byte without a token.
+/// What becomes of a byte or character without a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingConfig {
@@ -94,6 +116,26 @@ pub enum MissingConfig {
     Unknown(u32),
     /// It is an error.
     Fail,
+}
+
+impl From<MissingConfig> for Missing {
+    fn from(config: MissingConfig) -> Self {
+        match config {
+            MissingConfig::Skip => Self::Skip,
+            MissingConfig::Unknown(id) => Self::Unknown(id),
+            MissingConfig::Fail => Self::Fail,
+        }
+    }
+}
+
+impl From<Missing> for MissingConfig {
+    fn from(missing: Missing) -> Self {
+        match missing {
+            Missing::Skip => Self::Skip,
+            Missing::Unknown(id) => Self::Unknown(id),
+            Missing::Fail => Self::Fail,
+        }
+    }
 }
 
 /// What becomes of a character without a token.

@@ -6,7 +6,7 @@ mod sentencepiece;
 
 pub(crate) use sentencepiece::SentencePiece;
 
-use crate::bpe::{BpeModel, BpeScratch, Missing};
+use crate::bpe::{BpeModel, BpeScratch, CharacterBpeModel, CharacterBpeScratch};
 use crate::error::Result;
 use crate::longest_match::PopStack;
 use crate::pipeline::{Model, Pipeline, Sink, WordScratch};
@@ -24,6 +24,8 @@ use crate::wordpiece::{WordPieceModel, WordPieceScratch};
 pub(crate) enum Engine {
     /// Byte-level BPE.
     Bpe(Box<Pipeline<BpeModel>>),
+    /// BPE on characters.
+    CharacterBpe(Box<Pipeline<CharacterBpeModel>>),
     /// `WordPiece`.
     WordPiece(Box<Pipeline<WordPieceModel>>),
     /// Whole words.
@@ -45,6 +47,7 @@ macro_rules! of_kind {
     ($engine:expr, $pipeline:ident => $usual:expr, $spm:ident => $other:expr) => {
         match $engine {
             Engine::Bpe($pipeline) => $usual,
+            Engine::CharacterBpe($pipeline) => $usual,
             Engine::WordPiece($pipeline) => $usual,
             Engine::Word($pipeline) => $usual,
             Engine::Character($pipeline) => $usual,
@@ -68,6 +71,7 @@ pub(crate) struct EngineScratch {
 #[derive(Debug, Default)]
 struct ModelScratch {
     bpe: BpeScratch,
+    character_bpe: CharacterBpeScratch,
     wordpiece: WordPieceScratch,
     greedy: PopStack,
     unigram: UnigramScratch,
@@ -82,6 +86,12 @@ trait Scratched: Model {
 impl Scratched for BpeModel {
     fn scratch(all: &mut ModelScratch) -> &mut BpeScratch {
         &mut all.bpe
+    }
+}
+
+impl Scratched for CharacterBpeModel {
+    fn scratch(all: &mut ModelScratch) -> &mut CharacterBpeScratch {
+        &mut all.character_bpe
     }
 }
 
@@ -146,7 +156,7 @@ impl Engine {
     /// The name of the model's algorithm.
     pub(crate) fn algorithm(&self) -> &'static str {
         match self {
-            Self::Bpe(_) => "bpe",
+            Self::Bpe(_) | Self::CharacterBpe(_) => "bpe",
             Self::WordPiece(_) => "wordpiece",
             Self::Word(_) => "word",
             Self::Character(_) => "char",
@@ -165,10 +175,8 @@ impl Engine {
     /// The id that stands for text without a token, if the model has one.
     pub(crate) fn unknown(&self) -> Option<u32> {
         match self {
-            Self::Bpe(pipeline) => match pipeline.model().missing() {
-                Missing::Unknown(id) => Some(id),
-                Missing::Skip | Missing::Fail => None,
-            },
+            Self::Bpe(pipeline) => pipeline.model().missing().id(),
+            Self::CharacterBpe(pipeline) => pipeline.model().options().missing.id(),
             Self::WordPiece(pipeline) => pipeline.model().unknown(),
             Self::Word(pipeline) => pipeline.model().unknown(),
             Self::Character(pipeline) => match pipeline.model().missing() {

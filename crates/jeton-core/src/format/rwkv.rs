@@ -164,7 +164,6 @@ fn parse_literal(literal: &str, out: &mut Vec<u8>) -> std::result::Result<(), St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::Model;
 
     fn literal(text: &str) -> std::result::Result<Vec<u8>, String> {
         let mut out = Vec::new();

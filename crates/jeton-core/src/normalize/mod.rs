@@ -32,8 +32,6 @@ pub enum NormalizerConfig {
         /// The version whose characters it knows; later ones are left alone.
         unicode: UnicodeVersion,
     },
-    /// A space is put in front of text that does not begin with one (`add_prefix_space`).
-    PrefixSpace,
     /// BERT's clean-up.
     Bert(BertConfig),
     /// White space goes from the ends.
@@ -74,7 +72,6 @@ pub struct Normalizer {
 #[derive(Debug)]
 enum Step {
     Form(FormNormalizer),
-    PrefixSpace,
     Bert(Box<BertNormalizer>),
     Strip(Strip),
     StripAccents(StripMarks),
@@ -92,7 +89,6 @@ impl Step {
             NormalizerConfig::Form { form, unicode } => {
                 Self::Form(FormNormalizer::new(*form, *unicode)?)
             }
-            NormalizerConfig::PrefixSpace => Self::PrefixSpace,
             NormalizerConfig::Bert(config) => Self::Bert(Box::new(BertNormalizer::new(*config)?)),
             &NormalizerConfig::Strip { left, right } => Self::Strip(Strip { left, right }),
             NormalizerConfig::StripAccents => Self::StripAccents(StripMarks::new()?),
@@ -111,7 +107,6 @@ impl Step {
     fn normalize(&self, text: &str) -> Result<Option<String>> {
         Ok(match self {
             Self::Form(form) => form.normalize(text),
-            Self::PrefixSpace => prefix_space(text),
             Self::Bert(bert) => bert.normalize(text),
             Self::Strip(strip) => strip.normalize(text),
             Self::StripAccents(marks) => marks.normalize(text),
@@ -133,8 +128,6 @@ impl Step {
     fn align(&self, text: &str) -> Result<Alignment> {
         Ok(match self {
             Self::Form(form) => form.align(text),
-            Self::PrefixSpace if prefix_space(text).is_some() => strip::prepend::align(text, " "),
-            Self::PrefixSpace => Alignment::identity(text.len()),
             Self::Bert(bert) => bert.align(text),
             Self::Strip(strip) => strip.align(text),
             Self::StripAccents(marks) => marks.align(text),
@@ -207,10 +200,6 @@ impl Normalizer {
         }
         Ok((result, alignment))
     }
-}
-
-fn prefix_space(text: &str) -> Option<String> {
-    (!text.is_empty() && !text.starts_with(' ')).then(|| format!(" {text}"))
 }
 
 impl Alignment {
@@ -322,23 +311,12 @@ mod tests {
         assert_eq!(lookup.source_range(3, 4), (4, 5));
     }
 
-    #[test]
-    fn a_prefix_space_comes_from_the_first_character() {
-        let normalizer = Normalizer::new(&[NormalizerConfig::PrefixSpace]).unwrap();
-        let (text, alignment) = normalizer.normalize_aligned("ab").unwrap();
-        assert_eq!(text, " ab");
-        assert_eq!(alignment.lookup().source_range(0, 1), (0, 1));
-        assert_eq!(alignment.lookup().source_range(0, 2), (0, 1));
-        assert_eq!(alignment.lookup().source_range(2, 3), (1, 2));
-        assert_eq!(normalizer.normalize(" ab").unwrap(), " ab");
-    }
-
     proptest! {
         #[test]
         fn alignment_covers_both_texts(choices in prop::collection::vec(any::<usize>(), 0..20)) {
             let text = jeton_testing::hostile_text(&choices);
             let steps = [
-                NormalizerConfig::PrefixSpace,
+                NormalizerConfig::Prepend { prefix: " ".to_owned() },
                 NormalizerConfig::Form { form: Form::Nfd, unicode: UnicodeVersion(16, 0) },
                 NormalizerConfig::Form { form: Form::Nfc, unicode: UnicodeVersion(16, 0) },
             ];

@@ -27,7 +27,7 @@ use super::merge::{BpeScratch, merge, merge_beside};
 use super::pairs::PairTable;
 use super::{Missing, NONE};
 use crate::error::{Error, ErrorKind, Result};
-use crate::pipeline::Model;
+use crate::pipeline::{Model, spans_of_lengths};
 use crate::unigram::check_length;
 use crate::vocab::Vocab;
 use table::{Place, Tables};
@@ -168,11 +168,6 @@ impl CharacterBpeModel {
             vocab,
             options,
         })
-    }
-
-    /// The vocabulary, prefixes and suffixes included.
-    pub fn vocab(&self) -> &Vocab {
-        &self.vocab
     }
 
     /// The merges in order; of a pair given twice the last place, which is the one that counts.
@@ -330,6 +325,20 @@ pub(super) fn emit(ids: &[u32], lengths: &[u32], bytes: usize, mut each: impl Fn
 
 impl Model for CharacterBpeModel {
     type Scratch = CharacterBpeScratch;
+
+    /// Prefixes and suffixes included.
+    fn vocab(&self) -> &Vocab {
+        &self.vocab
+    }
+
+    fn encode_spans(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut CharacterBpeScratch,
+        each: &mut dyn FnMut(u32, usize, usize),
+    ) -> Result<()> {
+        self.encode_with_pieces(pretoken, scratch, spans_of_lengths(each))
+    }
 
     fn encode_pretoken(
         &self,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{FORMAT, bad};
 use crate::assembly::ModelParts;
-use crate::bpe::{Merges, Missing};
+use crate::bpe::{CharacterBpeOptions, Merges, Missing};
 use crate::byte_alphabet;
 use crate::error::{Error, Result};
 use crate::special::AddedToken;
@@ -185,7 +185,7 @@ pub(super) fn read(
     };
     Ok(match kind {
         Kind::Bpe if on_bytes => read_bpe_on_bytes(model, entries, added_tokens)?,
-        Kind::Bpe => return Err(Error::unsupported(FORMAT, "model", "character BPE")),
+        Kind::Bpe => read_bpe(model, entries, added_tokens)?,
         Kind::WordPiece => ModelParts::WordPiece {
             vocab: read_vocab(entries, &HashSet::new())?,
             prefix: model
@@ -257,6 +257,29 @@ fn read_bpe_on_bytes(
         missing: match read_unknown(model, entries)? {
             Some(id) => Missing::Unknown(id),
             None => Missing::Skip,
+        },
+    })
+}
+
+fn read_bpe(
+    model: &Written,
+    entries: &Entries<'_>,
+    added_tokens: &[AddedToken],
+) -> Result<ModelParts> {
+    let left_out = unreachable_special_tokens(model, added_tokens);
+    Ok(ModelParts::CharacterBpe {
+        vocab: read_vocab(entries, &left_out)?,
+        merges: read_merges(model, entries)?,
+        options: CharacterBpeOptions {
+            missing: match &model.unk_token {
+                None => Missing::Skip,
+                Some(token) => entries.id(token).map_or(Missing::Fail, Missing::Unknown),
+            },
+            fuse_unknown: model.fuse_unk,
+            byte_fallback: model.byte_fallback,
+            continuing_prefix: model.continuing_subword_prefix.clone().unwrap_or_default(),
+            end_of_word_suffix: model.end_of_word_suffix.clone().unwrap_or_default(),
+            whole_pretokens: model.ignore_merges,
         },
     })
 }

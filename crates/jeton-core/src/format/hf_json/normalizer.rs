@@ -51,7 +51,12 @@ fn read_into(component: &Value, steps: &mut Vec<NormalizerConfig>) -> Result<()>
         "StripAccents" => NormalizerConfig::StripAccents,
         "Lowercase" => NormalizerConfig::Lowercase,
         "Nmt" => NormalizerConfig::Nmt,
-        //PRE
+        "Precompiled" => NormalizerConfig::Precompiled {
+            charsmap: text(component, "precompiled_charsmap")?
+                .to_owned()
+                .try_into()
+                .map_err(|reason: String| bad(format!("precompiled_charsmap: {reason}")))?,
+        },
         "Replace" => NormalizerConfig::Replace(ReplaceConfig {
             pattern: read_pattern(&component["pattern"])?,
             content: text(component, "content")?.to_owned(),
@@ -105,8 +110,10 @@ pub(super) fn write(steps: &[NormalizerConfig]) -> Value {
         NormalizerConfig::StripAccents => json!({"type": "StripAccents"}),
         NormalizerConfig::Lowercase => json!({"type": "Lowercase"}),
         NormalizerConfig::Nmt => json!({"type": "Nmt"}),
-        //PREW
-        NormalizerConfig::PrefixSpace => Value::Null,
+        NormalizerConfig::Precompiled { charsmap } => json!({
+            "type": "Precompiled",
+            "precompiled_charsmap": String::from(charsmap.clone()),
+        }),
         NormalizerConfig::Replace(replace) => json!({
             "type": "Replace",
             "pattern": write_pattern(&replace.pattern),

@@ -78,6 +78,38 @@ fn model(tokenizer: &Tokenizer, config: &Config) -> Result<Value> {
                 "merges": names.merges(&list),
             }))
         }
+        ModelConfig::CharacterBpe {
+            tokens,
+            merges,
+            missing,
+            fuse_unknown,
+            byte_fallback,
+            continuing_prefix,
+            end_of_word_suffix,
+            whole_pretokens,
+            ..
+        } => {
+            let names = Names::of_strings(tokens)?;
+            let affix = |affix: &String| (!affix.is_empty()).then(|| affix.clone());
+            let unknown = match missing {
+                MissingConfig::Unknown(id) => names.of(Some(*id), config)?,
+                MissingConfig::Skip => None,
+                // A name that no vocabulary has: the reference fails where it is needed, too.
+                MissingConfig::Fail => Some(String::new()),
+            };
+            Ok(json!({
+                "type": "BPE",
+                "dropout": dropout,
+                "unk_token": unknown,
+                "continuing_subword_prefix": affix(continuing_prefix),
+                "end_of_word_suffix": affix(end_of_word_suffix),
+                "fuse_unk": fuse_unknown,
+                "byte_fallback": byte_fallback,
+                "ignore_merges": whole_pretokens,
+                "vocab": names.vocab(config),
+                "merges": names.merges(merges),
+            }))
+        }
         ModelConfig::WordPiece {
             tokens,
             prefix,
