@@ -227,7 +227,7 @@ _RUN_UNITS: Final = (
 )
 RUN_LENGTHS: Final = (16, 32, 64, 128, 256, 500, 512, 1000, 1024, 4096)
 """Repetitions around which implementations change algorithm, key, buffer or thread."""
-_LONG_RUN: Final = 1000
+_LONG_RUN: Final = 4096
 """Runs from here on are drawn ten times less often: they cost as much as a hundred short texts."""
 
 # Lower and upper case of these (ASCII, Latin-1, Greek, Cyrillic) are 0x20 apart. A table of our
@@ -372,7 +372,11 @@ class _EdgeTexts:
         return token
 
     def _run(self) -> str:
-        """One unit many times, one more or less than a switch-over length, within other text."""
+        """One unit many times, about a switch-over length or somewhat past it, within other text.
+
+        A few more than the length would not do: what is left over after tokens of 2, 4, 8 ...
+        units is the same, then, for the run in one part or two.
+        """
         below = self._below
         length = RUN_LENGTHS[below(len(RUN_LENGTHS))]
         while length >= _LONG_RUN and below(10):
@@ -387,7 +391,8 @@ class _EdgeTexts:
             unit = self._character(below(len(self._classes)))
         before = self._fragment() if below(2) else ""
         after = self._fragment() if below(2) else ""
-        return before + unit * (length - 1 + below(4)) + after
+        length += below(4) - 1 if below(2) else below(length // 4)
+        return before + unit * length + after
 
     def _fragment(self) -> str:
         group = self._fragments[self._below(len(self._fragments))]
