@@ -154,7 +154,7 @@ def run(
     for batch in itertools.count(first_batch):
         n_texts = min(batch_cases, cases - outcome.cases)
         # A tokenizer that is refused costs no cases, but there is an end to that too.
-        too_many_refused = outcome.n_tokenizers > 20 + 50 * (cases // batch_cases + 1)
+        too_many_refused = outcome.n_tokenizers > 20 + 10 * (cases // batch_cases + 1)
         if n_texts <= 0 or too_many_refused:
             break
         own_seed = batch_seed(seed, batch)
