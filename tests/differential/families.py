@@ -170,15 +170,14 @@ def _sentencepiece(shared: Path, name: str) -> Pair:
 
 
 def _wordpiece_txt(shared: Path, name: str) -> Pair:
-    """BERT's own set-up: lower case and accents by the model's name, as its publishers say."""
+    """BERT's own set-up; whether to lower the case is the publishers' word, not in the file."""
     path = _path(shared, f"{name}.vocab.txt")
     tokenizer = _load(path)
+    lowercase = bool(_header(shared, f"{name}_wordpiece")["normalizer"]["lowercase"])
     with tempfile.TemporaryDirectory() as folder:
         plain_text = Path(folder) / "vocab.txt"
         plain_text.write_bytes(_core.decompress(path.read_bytes()))
-        pair = [
-            BertWordPieceTokenizer(str(plain_text), lowercase="uncased" in name) for _ in range(2)
-        ]
+        pair = [BertWordPieceTokenizer(str(plain_text), lowercase=lowercase) for _ in range(2)]
     plain, special = (each._tokenizer for each in pair)
     plain.encode_special_tokens = True
     return _pair(tokenizer, hf_object_checks(tokenizer, plain, special))

@@ -25,7 +25,7 @@ from tests.differential.references import sentencepiece_checks
 BATCH_CASES = 500
 """Texts for each model: training one takes as long as a thousand texts."""
 _EDGE_LINES = 150
-_ATTEMPTS = 10
+_ATTEMPTS = 40
 _SYMBOLS = (
     "<user>",
     "\u2581",
@@ -81,7 +81,7 @@ def _options(rng: random.Random) -> dict[str, Any]:
     kind = pick(rng, ("unigram", "unigram", "bpe", "bpe", "word", "char"))
     options: dict[str, Any] = {
         "model_type": kind,
-        "vocab_size": 300 + int(rng.random() * 700),
+        "vocab_size": 400 + int(rng.random() * 2_000),
         "hard_vocab_limit": False,
         "normalization_rule_name": pick(
             rng, ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
@@ -95,7 +95,7 @@ def _options(rng: random.Random) -> dict[str, Any]:
         "split_by_number": chance(rng, 0.7),
         "split_by_unicode_script": chance(rng, 0.7),
         "split_digits": chance(rng, 0.3),
-        "character_coverage": pick(rng, (0.9, 0.98, 0.9995)),
+        "character_coverage": pick(rng, (0.98, 0.99, 0.9995)),
         "max_sentencepiece_length": pick(rng, (4, 16, 16)),
         "user_defined_symbols": [pick(rng, _SYMBOLS) for _ in range(pick(rng, (0, 0, 1, 3)))],
         "bos_id": pick(rng, (1, -1)),
