@@ -57,7 +57,7 @@ def byte_level_bpe(rng: random.Random, pretokens: Sequence[str], alphabet: Seque
     """BPE over the 256 byte characters, as published files have it: nothing is ever unknown."""
     words = [word for word, _ in Counter(pretokens).most_common(_MAX_WORDS) if word]
     merges, built = _merges(rng, [word[:_MAX_CHARS] for word in words], "", "")
-    unbuilt = [pick(rng, words) for _ in range(20)] if chance(rng, 0.4) else []
+    unbuilt = [pick(rng, words) for _ in range(20)] if words and chance(rng, 0.4) else []
     return {
         "type": "BPE",
         "dropout": None,
