@@ -70,7 +70,7 @@ format: $(VENV)/.installed  ## put all code into its one form
 	cargo fmt --all
 
 conformance: setup  ## compare with the references' ids on every golden case and whole corpus
-	@$(BIN)/python -m pytest tests/golden -m ""
+	@$(BIN)/python -m scripts.conformance --shared $(SHARED)
 
 bench: bench-setup  ## time against other libraries in .venv-bench, rewrite BENCHMARKS.md
 	$(BENCH_VENV)/bin/python -m benches.run
