@@ -22,18 +22,18 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def golden(name: str, shared: Path) -> GoldenSet:
     return read_set(shared, name)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def reference(golden: GoldenSet) -> sentencepiece.SentencePieceProcessor:
     data = _core.decompress(golden.vocabulary_paths[0].read_bytes())
     return sentencepiece.SentencePieceProcessor(model_proto=data)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tokenizer(golden: GoldenSet) -> Tokenizer:
     return golden.tokenizer()
 
