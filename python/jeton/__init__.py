@@ -46,6 +46,8 @@ from jeton.errors import (
 
 if TYPE_CHECKING:
     from jeton.auditing import audit
+    from jeton.explaining import explain
+    from jeton.probe import probe_digest
     from jeton.registry import load
     from jeton.training import train
 
@@ -81,12 +83,20 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "audit",
+    "explain",
     "load",
+    "probe_digest",
     "train",
 ]
 
 # Public functions that live in packages which take long to import.
-_LAZY = {"audit": "jeton.auditing", "load": "jeton.registry", "train": "jeton.training"}
+_LAZY = {
+    "audit": "jeton.auditing",
+    "explain": "jeton.explaining",
+    "load": "jeton.registry",
+    "probe_digest": "jeton.probe",
+    "train": "jeton.training",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -28,7 +28,7 @@ def test_functions_are_not_hidden_by_packages() -> None:
         if module.name.endswith("__main__"):
             continue
         importlib.import_module(module.name)
-    for name in ("audit", "load", "train"):
+    for name in ("audit", "explain", "load", "probe_digest", "train"):
         assert inspect.isfunction(getattr(jeton, name))
 
 

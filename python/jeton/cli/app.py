@@ -28,6 +28,11 @@ COMMANDS = {
     "decode": ("decode", "decode", "Turn token ids back into text."),
     "show": ("show", "show", "Show how a text is cut into tokens."),
     "train": ("train", "train", "Train a byte-level BPE tokenizer on your own text."),
+    "explain": (
+        "explain",
+        "explain",
+        "Find a smallest text on which two tokenizers differ, and the component that causes it.",
+    ),
     "info": ("info", "info", "Say what a tokenizer is."),
     "vocab": ("vocab", "vocab", "List, add and fetch vocabularies."),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),

@@ -21,6 +21,12 @@ __all__ = ["info"]
     is_flag=True,
     help="Write the canonical form, whose SHA-256 is the fingerprint, and nothing else.",
 )
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write the canonical form into this file instead of to standard output.",
+)
 @options.pattern_option
 @options.special_id_option
 @options.json_option
@@ -28,26 +34,33 @@ def info(
     *,
     tokenizer_name: str,
     canonical: bool,
+    output: str | None,
     pattern: str | None,
     special_tokens: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Say what a tokenizer is.
 
-    T is a name, a file or a folder. The fingerprint is the same wherever a tokenizer comes from,
-    and differs as soon as any id could.
+    T is a name, a file or a folder. The fingerprint is the SHA-256 of the canonical form: equal
+    ones mean the same tokenizer. The probe digest is one of the ids of a fixed text: files that
+    write one tokenizer down differently share it.
 
     \b
     Examples:
       jeton info cl100k_base
       jeton info ./my-tokenizer/tokenizer.json --json
       jeton info jeton-general-32k --canonical | sha256sum
+      jeton info cl100k_base --canonical -o cl100k_base.jeton.json
     """
+    if output is not None and not canonical:
+        raise click.UsageError("-o writes the canonical form: --canonical is missing")
+    if canonical and as_json:
+        raise click.UsageError("give --canonical or --json, not both; the canonical form is JSON")
     tokenizer = options.load_tokenizer(
         tokenizer_name, pattern=pattern, special_tokens=special_tokens
     )
     if canonical:
-        streams.write_bytes(tokenizer.to_canonical())
+        _write_canonical(tokenizer, output)
         return
     facts = _facts(tokenizer)
     card = _card(tokenizer_name)
@@ -65,6 +78,7 @@ def info(
         ("special tokens", f"{len(special):,}"),
         ("split pattern", facts["split_pattern"] or "none"),
         ("fingerprint", facts["fingerprint"]),
+        ("probe digest", facts["probe_digest"]),
     ]
     tables.print_facts(rows)
     if special:
@@ -82,7 +96,20 @@ def info(
 _SHOWN_SPECIAL_TOKENS = 12
 
 
+def _write_canonical(tokenizer: Tokenizer, output: str | None) -> None:
+    from jeton._files import write_whole
+
+    data = tokenizer.to_canonical()
+    if output is None or output == "-":
+        streams.write_bytes(data)
+        return
+    write_whole(output, data)
+    streams.say(f"wrote {output}")
+
+
 def _facts(tokenizer: Tokenizer) -> dict[str, Any]:
+    from jeton.probe import probe_digest
+
     special = dict(sorted(tokenizer.special_tokens.items(), key=lambda item: item[1]))
     return {
         "name": tokenizer.name,
@@ -93,6 +120,7 @@ def _facts(tokenizer: Tokenizer) -> dict[str, Any]:
         "longest_token_bytes": int(tokenizer.token_lengths().max(initial=0)),
         "split_pattern": tokenizer.split_pattern,
         "fingerprint": tokenizer.fingerprint,
+        "probe_digest": probe_digest(tokenizer),
         "special_tokens": special,
     }
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from jeton.corpus import Progress
+    from jeton.explaining import Progress as SearchProgress
     from jeton.training import TrainProgress
 
-__all__ = ["corpus_progress", "training_progress"]
+__all__ = ["corpus_progress", "search_progress", "training_progress"]
 
-_Update = Callable[[str, int, int | None, Literal["bytes", "tokens"]], None]
+_Unit = Literal["bytes", "tokens", "texts"]
+_Update = Callable[[str, int, int | None, _Unit], None]
 
 
 @contextmanager
@@ -51,6 +53,29 @@ def training_progress(*, quiet: bool = False) -> Iterator[Callable[[TrainProgres
 
 
 @contextmanager
+def search_progress(*, quiet: bool = False) -> Iterator[Callable[[SearchProgress], None] | None]:
+    """A bar for the search of ``jeton.explaining``; None where no bar is wanted."""
+    with _bar(quiet=quiet) as update:
+        if update is None:
+            yield None
+            return
+        draw = update
+        titles = {
+            "texts": "your texts",
+            "probe": "probe",
+            "edge_texts": "generated texts",
+            "vocabulary": "vocabularies",
+            "special_tokens": "special tokens",
+        }
+
+        def on_progress(progress: SearchProgress) -> None:
+            words = f"comparing: {titles[progress.source]}"
+            draw(words, progress.n_texts, progress.n_texts_total, "texts")
+
+        yield on_progress
+
+
+@contextmanager
 def _bar(*, quiet: bool) -> Iterator[_Update | None]:
     """A bar that is drawn only in a terminal, and gone when the work is done."""
     if quiet or not sys.stderr.isatty():
@@ -70,15 +95,11 @@ def _bar(*, quiet: bool) -> Iterator[_Update | None]:
     ) as bar:
         task = bar.add_task("", total=None, amount="")
 
-        def update(
-            title: str, done: int, total: int | None, unit: Literal["bytes", "tokens"]
-        ) -> None:
-            written = decimal if unit == "bytes" else _count
+        def update(title: str, done: int, total: int | None, unit: _Unit) -> None:
+            def written(number: int) -> str:
+                return decimal(number) if unit == "bytes" else f"{number:,} {unit}"
+
             amount = written(done) if total is None else f"{written(done)} of {written(total)}"
             bar.update(task, description=title, completed=done, total=total, amount=amount)
 
         yield update
-
-
-def _count(number: int) -> str:
-    return f"{number:,} tokens"

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.token_rows import Token, terminal_width, token_lines, visible
 
 if TYPE_CHECKING:
     from jeton import Tokenizer
 
-__all__ = ["show"]
-
-# Backgrounds of the 256-colour palette that black text is readable on, far apart in hue.
-_BACKGROUNDS = (117, 223, 157, 219, 229)
-_SPECIAL_BACKGROUND = 203
-_SEPARATOR = "│"
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    id: int
-    text: str
-    bytes: str
-    start: int
-    end: int
-    special: bool
+__all__ = ["show", "visible"]
 
 
 @click.command()
@@ -81,7 +65,7 @@ def show(
                 _write_json(tokenizer, document, tokens)
                 continue
             colour = streams.colour_wanted()
-            for line in _lines(tokens, ids=ids, colour=colour, width=_width()):
+            for line in token_lines(tokens, ids=ids, colour=colour, width=terminal_width()):
                 streams.write_line(line)
             sys.stdout.flush()
             n_bytes = len(document.encode("utf-8", "surrogatepass"))
@@ -91,24 +75,9 @@ def show(
             streams.say(words)
 
 
-def visible(token_bytes: bytes) -> str:
-    r"""A token as it can be seen, and safely printed.
-
-    Example:
-        >>> visible(b" a\n"), visible(b"\xe2\x80"), visible(b"\x1b[31m")
-        ('·a↵', '\\xe2\\x80', '\\x1b[31m')
-    """
-    shown = {" ": "·", "\t": "→", "\n": "↵", "\r": "␍"}
-    text = token_bytes.decode("utf-8", "backslashreplace")
-    return "".join(
-        shown.get(c) or (c if c.isprintable() else c.encode("unicode_escape").decode())
-        for c in text
-    )
-
-
 def _tokens(
     tokenizer: Tokenizer, text: str, allow_special: tuple[str, ...] | Literal["all"]
-) -> list[_Token]:
+) -> list[Token]:
     encoding = tokenizer.encode_with_offsets(text, allow_special=allow_special)
     rows = zip(
         encoding.ids.tolist(),
@@ -121,7 +90,7 @@ def _tokens(
     for token_id, start, end, word in rows:
         token_bytes = tokenizer.id_to_bytes(token_id)
         tokens.append(
-            _Token(
+            Token(
                 id=token_id,
                 text=visible(token_bytes),
                 bytes=token_bytes.hex(),
@@ -133,7 +102,7 @@ def _tokens(
     return tokens
 
 
-def _write_json(tokenizer: Tokenizer, text: str, tokens: list[_Token]) -> None:
+def _write_json(tokenizer: Tokenizer, text: str, tokens: list[Token]) -> None:
     value = {
         "schema_version": "jeton.show/1",
         "tokenizer": tokenizer.name,
@@ -143,49 +112,3 @@ def _write_json(tokenizer: Tokenizer, text: str, tokens: list[_Token]) -> None:
         "tokens": [asdict(token) for token in tokens],
     }
     streams.write_json(value, indent=None)
-
-
-def _width() -> int:
-    return shutil.get_terminal_size((100, 24)).columns
-
-
-def _lines(tokens: list[_Token], *, ids: bool, colour: bool, width: int) -> Iterator[str]:
-    """The token row, with the id row below, for each stretch that fits the width."""
-    from rich.cells import cell_len
-
-    row: list[tuple[int, _Token, int]] = []
-    used = 0
-    for index, token in enumerate(tokens):
-        cells = max(cell_len(token.text), len(str(token.id)) if ids else 0)
-        if row and used + cells + 1 > width:
-            yield from _row(row, ids=ids, colour=colour)
-            row, used = [], 0
-        row.append((index, token, cells))
-        used += cells + 1
-        if token.text.endswith("↵"):
-            yield from _row(row, ids=ids, colour=colour)
-            row, used = [], 0
-    if row:
-        yield from _row(row, ids=ids, colour=colour)
-
-
-def _row(row: list[tuple[int, _Token, int]], *, ids: bool, colour: bool) -> Iterator[str]:
-    from rich.cells import cell_len
-
-    texts, numbers = [], []
-    for index, token, cells in row:
-        padding = " " * (cells - cell_len(token.text)) if ids else ""
-        if colour:
-            background = (
-                _SPECIAL_BACKGROUND if token.special else _BACKGROUNDS[index % len(_BACKGROUNDS)]
-            )
-            texts.append(f"\x1b[38;5;16;48;5;{background}m{token.text}\x1b[0m{padding}")
-        else:
-            texts.append(token.text + padding)
-        numbers.append(f"{token.id:<{cells}}")
-    # Ids keep tokens apart by their own spaces; colours do so without any.
-    between = (" " if ids else "") if colour else _SEPARATOR
-    yield between.join(texts).rstrip()
-    if ids:
-        line = (" " if colour else _SEPARATOR).join(numbers).rstrip()
-        yield f"\x1b[2m{line}\x1b[0m" if colour else line

@@ -1,0 +1,209 @@
+"""Which component makes two tokenizers differ on a text.
+
+Going through the stages shows where the results part, but a result may differ without consequence
+(a space written as U+2581 early or late) and one cause may show late. So the components are
+exchanged: A with B's pre-tokenizer, say, and everything else its own. Where that alone makes A
+cut the text as B does, the pre-tokenizer is the cause. Exchanging goes through the canonical
+form, whose keys are the components; a component that is found is then taken apart in the same
+way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+from jeton.errors import JetonError
+from jeton.explaining.comparing import Pair, cut, same_cut
+from jeton.explaining.parts import Path, children, get, kind, path_name, replace, tokenizer_of
+from jeton.explaining.result import Direction, Trial
+from jeton.explaining.stages import stage_differences
+
+__all__ = ["Diagnosis", "diagnose"]
+
+_STAGES = ("added_tokens", "normalizer", "pretokenizer", "model", "template")
+"""Keys of the canonical form in the order in which they act. Where exchanging one of several would
+do, the first is named; keys that are not listed come last."""
+
+_MAX_DEPTH = 4
+"""How far a component is taken apart: ``pretokenizer``, its step, the step's setting, one below."""
+
+_MAX_CHILDREN = 24
+"""Parts that are exchanged one by one at one level: each costs building a tokenizer."""
+
+_MAX_TOGETHER = 40
+"""Combinations of components that are tried where no single one is the cause."""
+
+_Outcome = Literal["equal", "different", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The fields of ``Difference`` that say why; see there."""
+
+    component: str
+    paths: tuple[str, ...]
+    stage: str
+    is_proven: bool
+    cause: str
+    proof: str
+    trials: tuple[Trial, ...]
+
+
+def diagnose(pair: Pair, text: str, *, a_tree: Any, b_tree: Any) -> Diagnosis:
+    """Find the component that makes the two of a pair differ on a text.
+
+    Args:
+        pair: The tokenizers, and what it means that they differ.
+        text: A text on which they do.
+        a_tree: The canonical form of the first, parsed.
+        b_tree: The canonical form of the second, parsed.
+    """
+    exchange = _Exchange(pair, text, a_tree, b_tree)
+    stages = stage_differences(pair.a, pair.b, text, special=pair.special, by=pair.by)
+    stage = next(iter(stages), "unknown")
+    found = _cause(exchange)
+    trials = tuple(exchange.trials)
+    if found is None:
+        return Diagnosis(
+            component=stage,
+            paths=(),
+            stage=stage,
+            is_proven=False,
+            cause=stages.get(stage, "the ids differ, and no stage shows why"),
+            proof="no exchange of components shows the cause; what is named is the first stage "
+            "whose result differs",
+            trials=trials,
+        )
+    paths, direction = found
+    components = list(dict.fromkeys(_component(path) for path in paths))
+    names = tuple(path_name(path) for path in paths)
+    # What happens at the stage of the cause says more than what happens first, unless the models
+    # are of two kinds: one of them may do by itself what components of the other do.
+    if components == ["model"] and kind(a_tree["model"]) != kind(b_tree["model"]):
+        told = stages.get(stage)
+    else:
+        told = next((stages[name] for name in components if name in stages), stages.get(stage))
+    return Diagnosis(
+        component=" + ".join(components),
+        paths=names,
+        stage=stage,
+        is_proven=True,
+        cause=told or f"{' and '.join(names)} differ",
+        proof=_proof(names, direction),
+        trials=trials,
+    )
+
+
+def _proof(names: Sequence[str], direction: Direction) -> str:
+    keeper, lender = ("A", "B") if direction == "b_into_a" else ("B", "A")
+    what = " and ".join(names)
+    alone = "; no single component does that" if len(names) > 1 else ""
+    return f"{keeper} with the {what} of {lender} cuts the text as {lender} does{alone}"
+
+
+def _component(path: Path) -> str:
+    """The component that a place belongs to. A SentencePiece model holds its normalizer."""
+    if path[:2] == ("model", "normalizer"):
+        return "normalizer"
+    return str(path[0])
+
+
+def _cause(exchange: _Exchange) -> tuple[tuple[Path, ...], Direction] | None:
+    """The places whose exchange makes the difference go away, and in which direction it does."""
+    keys = sorted((str(key) for key, _, _ in children(exchange.a_tree, exchange.b_tree)), key=_rank)
+    directions: tuple[Direction, Direction] = ("b_into_a", "a_into_b")
+    alone = {
+        direction: [key for key in keys if exchange.is_equal(((key,),), direction)]
+        for direction in directions
+    }
+    for key in alone["b_into_a"]:
+        # It makes one the other and the other the one: it is all that matters.
+        if key in alone["a_into_b"]:
+            return (_taken_apart(exchange, (key,), "b_into_a"),), "b_into_a"
+    for direction, other in (directions, directions[::-1]):
+        several = tuple((key,) for key in alone[direction])
+        # Taking away any of them ends the difference, and only all of them make it: a token that
+        # one vocabulary lacks and the other pattern would cut.
+        if len(several) > 1 and exchange.is_equal(several, other):
+            return several, other
+    for direction in directions:
+        if alone[direction]:
+            path: Path = (alone[direction][0],)
+            return (_taken_apart(exchange, path, direction),), direction
+    for paths in _together(keys):
+        if exchange.is_equal(paths, "b_into_a"):
+            return paths, "b_into_a"
+    return None
+
+
+def _rank(key: str) -> tuple[int, str]:
+    return (_STAGES.index(key) if key in _STAGES else len(_STAGES), key)
+
+
+def _together(keys: Sequence[str]) -> Iterator[tuple[Path, ...]]:
+    """Combinations of components, small ones first. All of them together would prove nothing."""
+    n_tried = 0
+    for n_together in range(2, len(keys)):
+        for chosen in combinations(keys, n_together):
+            n_tried += 1
+            if n_tried > _MAX_TOGETHER:
+                return
+            yield tuple((key,) for key in chosen)
+
+
+def _taken_apart(exchange: _Exchange, path: Path, direction: Direction) -> Path:
+    """The smallest part of a component that is a cause by itself."""
+    while len(path) < _MAX_DEPTH:
+        a, b = get(exchange.a_tree, path), get(exchange.b_tree, path)
+        if kind(a) != kind(b):
+            return path
+        parts = [(*path, key) for key, _, _ in children(a, b)]
+        if len(parts) > _MAX_CHILDREN:
+            return path
+        smaller = next((part for part in parts if exchange.is_equal((part,), direction)), None)
+        if smaller is None:
+            return path
+        path = smaller
+    return path
+
+
+class _Exchange:
+    """Puts components of one tokenizer into the other, and looks what becomes of the text."""
+
+    def __init__(self, pair: Pair, text: str, a_tree: Any, b_tree: Any) -> None:
+        self.a_tree = a_tree
+        self.b_tree = b_tree
+        self.trials: list[Trial] = []
+        self._pair = pair
+        self._text = text
+        self._a_cut = cut(pair.a, text, special=pair.special)
+        self._b_cut = cut(pair.b, text, special=pair.special)
+
+    def is_equal(self, paths: tuple[Path, ...], direction: Direction) -> bool:
+        """Whether the text is then cut as the lender cuts it."""
+        names = tuple(path_name(path) for path in paths)
+        for trial in self.trials:
+            if trial.paths == names and trial.direction == direction:
+                return trial.outcome == "equal"
+        outcome = self._try(paths, direction)
+        self.trials.append(Trial(paths=names, direction=direction, outcome=outcome))
+        return outcome == "equal"
+
+    def _try(self, paths: tuple[Path, ...], direction: Direction) -> _Outcome:
+        keeper, lender, wanted = (
+            (self.a_tree, self.b_tree, self._b_cut)
+            if direction == "b_into_a"
+            else (self.b_tree, self.a_tree, self._a_cut)
+        )
+        tree = keeper
+        for path in paths:
+            tree = replace(tree, path, get(lender, path))
+        try:
+            got = cut(tokenizer_of(tree), self._text, special=self._pair.special)
+        except JetonError:
+            # Ids of one component point into another: such a tokenizer cannot be.
+            return "invalid"
+        return "equal" if same_cut(got, wanted, by=self._pair.by) else "different"

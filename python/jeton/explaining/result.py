@@ -1,0 +1,181 @@
+"""What an explanation consists of. In all of it A and B are the first and the second tokenizer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "By",
+    "Cut",
+    "Difference",
+    "Direction",
+    "Explanation",
+    "PartDifference",
+    "Progress",
+    "Source",
+    "Trial",
+    "Verdict",
+]
+
+SCHEMA_VERSION = "jeton.explain/1"
+
+By = Literal["ids", "bytes"]
+"""What is compared: the ids, or the byte strings of the tokens, for vocabularies that number them
+differently."""
+
+Source = Literal["texts", "probe", "edge_texts", "vocabulary", "special_tokens"]
+"""Where a text came from: the caller, the probe, ``edge_texts``, the tokens of the vocabularies, or
+texts for special tokens, which are allowed and added there."""
+
+Verdict = Literal["same_fingerprint", "no_difference_found", "different"]
+
+Direction = Literal["b_into_a", "a_into_b"]
+"""Whose component went where: B's into A (so that A should cut as B does), or A's into B."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a search is.
+
+    Attributes:
+        source: What is searched now.
+        n_texts: Texts of it that were compared.
+        n_texts_total: How many there are; None where that is not known.
+    """
+
+    source: Source
+    n_texts: int
+    n_texts_total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What one tokenizer makes of one text.
+
+    Attributes:
+        ids: The ids, (n_tokens,).
+        tokens: Bytes of each token.
+        special: Whether each is a special or added token.
+        error: Why there are none, where the text cannot be encoded.
+    """
+
+    ids: tuple[int, ...]
+    tokens: tuple[bytes, ...]
+    special: tuple[bool, ...]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartDifference:
+    """A place of the canonical form where two tokenizers are written differently.
+
+    Attributes:
+        path: Its place, as in ``pretokenizer[0].pattern``.
+        a: What A has there, in short.
+        b: What B has there, in short.
+    """
+
+    path: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One component of a tokenizer replaced by the other's, and what became of the text.
+
+    Attributes:
+        paths: What was replaced.
+        direction: Whose component went where.
+        outcome: ``equal``: the text is now cut as the lender cuts it. ``different``: it is not.
+            ``invalid``: such a tokenizer cannot be built.
+    """
+
+    paths: tuple[str, ...]
+    direction: Direction
+    outcome: Literal["equal", "different", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A text on which the two differ, and why.
+
+    Attributes:
+        text: The text.
+        is_minimal: Whether it was shown that without any one character there is no difference.
+        source: Where the text was found, before it was made smaller.
+        special_tokens: Whether special tokens were added and allowed; otherwise they are text.
+        a: What A makes of it.
+        b: What B makes of it.
+        component: What causes the difference: a top-level key of the canonical form
+            (``normalizer``, ``added_tokens``, ``pretokenizer``, ``template``, ``model``, ...);
+            several, joined by " + ", where only all of them together do.
+        paths: Where exactly, as far as it could be narrowed down.
+        stage: The first stage whose result differs, going through both tokenizers step by step.
+        is_proven: Whether exchanging the component, and nothing else, made the difference go away;
+            otherwise ``component`` is the ``stage``.
+        cause: One sentence: what happens.
+        proof: One sentence: what was exchanged, and what came of it.
+        trials: Every exchange that was tried.
+    """
+
+    text: str
+    is_minimal: bool
+    source: Source
+    special_tokens: bool
+    a: Cut
+    b: Cut
+    component: str
+    paths: tuple[str, ...]
+    stage: str
+    is_proven: bool
+    cause: str
+    proof: str
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is known about the difference of two tokenizers.
+
+    Attributes:
+        verdict: ``same_fingerprint``: they are written alike, so that there can be none.
+            ``no_difference_found``: none in ``n_texts`` texts, which proves nothing about others.
+            ``different``: there is one.
+        by: What was compared.
+        n_texts: Texts on which they were compared; 0 where the fingerprint settles it.
+        n_cases: How many texts of ``edge_texts`` were asked for.
+        seed: The seed of those.
+        names: The names of A and B.
+        fingerprints: Their fingerprints.
+        probe_digests: Their probe digests.
+        parts: Where their canonical forms differ.
+        difference: The difference, where there is one.
+    """
+
+    verdict: Verdict
+    by: By
+    n_texts: int
+    n_cases: int
+    seed: int
+    names: tuple[str | None, str | None]
+    fingerprints: tuple[str, str]
+    probe_digests: tuple[str, str]
+    parts: tuple[PartDifference, ...]
+    difference: Difference | None
+
+    @property
+    def is_same_on_probe(self) -> bool:
+        """Whether both give the same ids to every text of the probe."""
+        return self.probe_digests[0] == self.probe_digests[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it for JSON; token bytes in hexadecimal."""
+        value = {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        difference = value["difference"]
+        if difference is not None:
+            for side in ("a", "b"):
+                difference[side]["tokens"] = [token.hex() for token in difference[side]["tokens"]]
+        return value

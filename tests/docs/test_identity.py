@@ -1,0 +1,59 @@
+"""docs/identity.md: its table is what the files give, and its figures are those of the probe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import jeton
+from jeton.probe import probe_texts
+from scripts import identity_table
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "identity.md"
+
+
+def table() -> str:
+    text = PAGE.read_text(encoding="utf-8")
+    return text.split(identity_table.BEGIN)[1].split(identity_table.END)[0].strip()
+
+
+@pytest.mark.slow
+def test_the_table_is_what_the_files_give(shared: Path) -> None:
+    rows = list(identity_table.measure(shared / "data" / "vocab"))
+    assert table() == identity_table.render(rows), "python scripts/identity_table.py rewrites it"
+    for row in rows:
+        if row.explanation is not None and row.explanation.verdict == "same_fingerprint":
+            assert row.explanation.is_same_on_probe
+
+
+def test_the_table_has_a_row_for_each_form() -> None:
+    forms = [form for group in identity_table.GROUPS for form, _ in group.forms]
+    assert [line.split(" | ")[1] for line in table().splitlines()[2:]] == forms
+
+
+def test_figures_of_the_probe() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    n_bytes = sum(len(text.encode("utf-8")) for text in probe_texts())
+    assert f"{len(probe_texts())} short texts and long runs, {n_bytes / 1000:.0f} KB" in text
+    assert f"equal ids on {len(probe_texts())} texts" in text
+
+
+def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    code = PAGE.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    exec(compile(code, str(PAGE), "exec"), {})
+    assert capsys.readouterr().out.strip()
+
+
+def test_a_row_that_does_not_load_says_so() -> None:
+    row = identity_table.Row("x", "`x.bin`", None, None)
+    assert identity_table.render([row]).endswith("| x | `x.bin` |  |  | does not load yet |")
+
+
+def test_rows_of_equal_and_different_tokenizers() -> None:
+    a, b = jeton.load("jeton-general-32k-v1"), jeton.load("jeton-code-32k-v1")
+    digest = jeton.probe_digest(b)
+    for other, words in ((a, "the same tokenizer"), (b, "differs on")):
+        explanation = jeton.explain(a, other, n_cases=0)
+        row = identity_table.Row("x", "y", digest, explanation)
+        assert words in identity_table.render([row])
