@@ -61,9 +61,10 @@ fn respelled(
 ) -> Result<Vec<(u32, Vec<u8>)>> {
     let mut found = Vec::new();
     for token in added_tokens {
-        let text = match token.normalized {
-            true => normalizer.normalize(&token.content)?,
-            false => token.content.as_str().into(),
+        let text = if token.normalized {
+            normalizer.normalize(&token.content)?
+        } else {
+            token.content.as_str().into()
         };
         let spelled = on_bytes.then(|| byte_alphabet::spell(&text)).flatten();
         let bytes = spelled.unwrap_or_else(|| text.as_bytes().to_vec());

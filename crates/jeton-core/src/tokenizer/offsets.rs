@@ -146,7 +146,14 @@ impl Tokenizer {
                 leading -= 1;
             }
             // Bytes of a character that a range cuts belong to it for this purpose.
-            let range = &text[text.floor_char_boundary(start)..text.ceil_char_boundary(end)];
+            let mut outer = (start, end);
+            while !text.is_char_boundary(outer.0) {
+                outer.0 -= 1;
+            }
+            while !text.is_char_boundary(outer.1) {
+                outer.1 += 1;
+            }
+            let range = &text[outer.0..outer.1];
             let mut characters = range.chars();
             let skipped: usize = characters.by_ref().take(leading).map(char::len_utf8).sum();
             let dropped: usize = characters.rev().take(trailing).map(char::len_utf8).sum();

@@ -1,6 +1,6 @@
 //! `added_tokens`.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -34,13 +34,13 @@ fn yes() -> bool {
 /// text, else the next free one, whatever number the file has (`tokenizers` 0.23 warns and renumbers).
 pub(super) fn read(written: Vec<Written>, vocab: &Entries<'_>) -> Result<Vec<AddedToken>> {
     let mut tokens: Vec<AddedToken> = Vec::with_capacity(written.len());
-    let mut seen: HashMap<String, ()> = HashMap::with_capacity(written.len());
+    let mut seen: HashSet<String> = HashSet::with_capacity(written.len());
     let mut next = vocab.len() as u32;
     for token in written {
         if token.content.is_empty() {
             continue;
         }
-        if seen.insert(token.content.clone(), ()).is_some() {
+        if !seen.insert(token.content.clone()) {
             let reason = format!("the added token {:?} stands there twice", token.content);
             return Err(bad(reason));
         }

@@ -209,10 +209,7 @@ pub(super) fn read(
                 .zip(&entries.scores)
                 .map(|(&(piece, _), &score)| (piece.to_owned(), score))
                 .collect(),
-            unknown: match model.unk_id {
-                Some(id) => Some(u32::try_from(id).unwrap_or(u32::MAX)),
-                None => None,
-            },
+            unknown: model.unk_id.map(|id| u32::try_from(id).unwrap_or(u32::MAX)),
             byte_fallback: model.byte_fallback,
         },
     })

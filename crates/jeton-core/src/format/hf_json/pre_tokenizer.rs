@@ -115,9 +115,10 @@ impl Reader {
                 self.push(&delimiter, references, Removed, false, Oniguruma);
             }
             "Digits" => {
-                let behavior = match flag(component, "individual_digits", false)? {
-                    true => Isolated,
-                    false => Contiguous,
+                let behavior = if flag(component, "individual_digits", false)? {
+                    Isolated
+                } else {
+                    Contiguous
                 };
                 self.push(
                     NUMERIC,
