@@ -1,5 +1,8 @@
 //! Generators of hostile text for tests of the other crates. Not published.
 
+pub mod gguf;
+pub mod shared;
+
 /// Text fragments that have broken tokenizers before: contractions in odd case, long s, runs of
 /// spaces and newlines, joined emoji, digits of several scripts, combining marks, look-alikes of
 /// special tokens. Property tests glue random choices of these together, because hard pretoken

@@ -1,14 +1,23 @@
 //! File formats, parsed from bytes and written to bytes.
 
+mod claude;
+pub mod gguf;
+mod gpt2_files;
 mod hf_json;
+mod ranks;
 mod rwkv;
 pub mod sentencepiece;
+mod tekken;
 mod tiktoken;
 mod trained;
 mod vocab_txt;
 
+pub use claude::from_claude;
+pub use gguf::from_gguf;
+pub use gpt2_files::{Gpt2Options, from_gpt2_files};
 pub use hf_json::{from_hf_json, to_hf_json};
 pub use rwkv::from_rwkv;
+pub use tekken::from_tekken;
 pub use tiktoken::{TiktokenOptions, from_tiktoken, to_tiktoken};
 pub use trained::from_trained;
 pub use vocab_txt::{BertOptions, from_vocab_txt, to_vocab_txt};

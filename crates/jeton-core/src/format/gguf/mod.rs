@@ -1,0 +1,242 @@
+//! GGUF: the vocabulary in the header of a model file of llama.cpp.
+//!
+//! Only the header is read; the tensors may be missing. Ids are those that llama.cpp gives
+//! (`src/llama-vocab.cpp`, commit 00ad355, read in November 2026), which for the vocabularies that its own tests
+//! cover are those of the original libraries. Where the two differ, llama.cpp is followed: the patterns of
+//! [`pre`] are its own, `llama` vocabularies are not normalized, words of `bert` vocabularies may have
+//! any length.
+//!
+//! Known differences from llama.cpp, all on purpose:
+//!
+//! - Text never becomes a control or unused token unless the caller allows it. llama.cpp finds
+//!   `<|channel|>`, `<|message|>`, `<|start|>` and `<|constrain|>` in any text, and where merges or
+//!   greedy matching happen to spell a control token, it makes it.
+//! - Of tokens that overlap in a text the leftmost counts, and of those the longest; llama.cpp looks for the
+//!   longest of all tokens first, wherever it stands.
+//! - A byte without a token is left out before merging, as in `tokenizers`; llama.cpp leaves it out after, so
+//!   that it keeps its neighbours apart.
+//! - `t5` vocabularies add scores up in 32 bits, as `sentencepiece` does; llama.cpp in 64.
+//! - Tokens and keys that are not UTF-8 are refused.
+
+mod bpe;
+mod fields;
+mod models;
+mod pre;
+mod wire;
+
+use fields::{Fields, Kind, Tokens, fail};
+use wire::{FORMAT, Metadata};
+pub use wire::{HeaderBytes, header_bytes};
+
+use crate::config::Template;
+use crate::error::{Error, Result};
+use crate::format::vocab_txt::BertParts;
+use crate::rwkv::GreedyModel;
+use crate::special::AddedToken;
+use crate::tokenizer::Tokenizer;
+
+/// What the header of a file makes.
+#[derive(Debug)]
+pub enum Gguf {
+    /// Byte-level BPE (`gpt2`) and SentencePiece (`llama`, `t5`).
+    Tokenizer(Box<Tokenizer>),
+    /// `WordPiece` (`bert`).
+    Bert(Box<BertParts>),
+    /// RWKV's World tokenizer (`rwkv`).
+    Rwkv(Box<RwkvParts>),
+}
+
+/// A greedy model and its special tokens.
+#[derive(Debug)]
+pub struct RwkvParts {
+    /// The model, with its vocabulary.
+    pub model: GreedyModel,
+    /// Control tokens, by id.
+    pub added_tokens: Vec<AddedToken>,
+}
+
+/// Reads a file or its beginning; [`header_bytes`] says how much of it is needed.
+pub fn from_gguf(bytes: &[u8]) -> Result<Gguf> {
+    let fields = Fields(Metadata::from_bytes(bytes)?);
+    let Some(model) = fields.text("tokenizer.ggml.model")? else {
+        return fail("it has no tokenizer.ggml.model; is it a part of a model other than the first?");
+    };
+    Ok(match model {
+        "gpt2" => Gguf::Tokenizer(Box::new(bpe::read(&fields)?)),
+        "llama" => Gguf::Tokenizer(Box::new(models::read_llama(&fields)?)),
+        "t5" => Gguf::Tokenizer(Box::new(models::read_t5(&fields)?)),
+        "bert" => Gguf::Bert(Box::new(models::read_bert(&fields)?)),
+        "rwkv" => Gguf::Rwkv(Box::new(models::read_rwkv(&fields)?)),
+        "no_vocab" | "none" => return fail("it has no vocabulary (tokenizer.ggml.model says so)"),
+        other => return Err(Error::unsupported(FORMAT, "tokenizer.ggml.model", other)),
+    })
+}
+
+/// Tokens that end a generation, by their text; llama.cpp takes them for control tokens whatever type the
+/// file gives them.
+const ENDS: &[&str] = &[
+    "<|eot_id|>",
+    "<|im_end|>",
+    "<|end|>",
+    "<|return|>",
+    "<|call|>",
+    "<|flush|>",
+    "<|calls|>",
+    "<end_of_turn>",
+    "<|endoftext|>",
+    "</s>",
+    "<|eom_id|>",
+    "<EOT>",
+    "_<EOT>",
+    "[EOT]",
+    "[EOS]",
+    "<|end_of_text|>",
+    "<end_of_utterance>",
+    "<eos>",
+    "<turn|>",
+    "<|tool_response>",
+    "<｜end▁of▁sentence｜>",
+    "[e~[",
+];
+
+/// Tokens for filling in the middle, by their text, and the keys under which a file may name them
+/// instead.
+const INFILL: &[(&[&str], &[&str])] = &[
+    (
+        &["fim_pre_token_id", "prefix_token_id"],
+        &[
+            "<|fim_prefix|>",
+            "<fim-prefix>",
+            "<fim_prefix>",
+            "<｜fim▁begin｜>",
+            "<PRE>",
+            "▁<PRE>",
+            "<|code_prefix|>",
+            "<|prefix|>",
+        ],
+    ),
+    (
+        &["fim_suf_token_id", "suffix_token_id"],
+        &[
+            "<|fim_suffix|>",
+            "<fim-suffix>",
+            "<fim_suffix>",
+            "<｜fim▁hole｜>",
+            "<SUF>",
+            "▁<SUF>",
+            "<|code_suffix|>",
+            "<|suffix|>",
+        ],
+    ),
+    (
+        &["fim_mid_token_id", "middle_token_id"],
+        &[
+            "<|fim_middle|>",
+            "<fim-middle>",
+            "<fim_middle>",
+            "<｜fim▁end｜>",
+            "<MID>",
+            "▁<MID>",
+            "<|code_middle|>",
+            "<|middle|>",
+        ],
+    ),
+    (
+        &["fim_pad_token_id"],
+        &["<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"],
+    ),
+    (
+        &["fim_rep_token_id"],
+        &[
+            "<|fim_repo|>",
+            "<|repo_name|>",
+            "<fim-repo>",
+            "<REPO>",
+            "<reponame>",
+        ],
+    ),
+    (&["fim_sep_token_id"], &["<|file_sep|>"]),
+];
+
+/// Special and added tokens, by id, with what llama.cpp knows of them by name.
+fn added_tokens(fields: &Fields<'_>, tokens: &Tokens) -> Result<Vec<AddedToken>> {
+    let unnamed = INFILL.iter().filter(|(keys, _)| {
+        let given = |key: &&str| fields.has(&format!("tokenizer.ggml.{key}"));
+        !keys.iter().any(given)
+    });
+    let infill: Vec<&str> = unnamed.flat_map(|(_, texts)| *texts).copied().collect();
+    let name = fields.text("general.name")?.unwrap_or_default();
+    let name = name.to_lowercase();
+    let architecture = fields.text("general.architecture")?.unwrap_or_default();
+    let pre = fields.text("tokenizer.ggml.pre")?.unwrap_or_default();
+    let any = |text: &str, parts: &[&str]| parts.iter().any(|part| text.contains(part));
+    // The white space that goes along with a token, which files do not say.
+    let (mut lstrip, mut rstrip) = (None, false);
+    if any(pre, &["jina-v2-de", "jina-v2-es", "jina-v2-code"])
+        || any(architecture, &["nomic-bert-moe", "jina-bert-v3"])
+    {
+        lstrip = Some("<mask>");
+    } else if any(&name, &["phi-3", "phi3"]) {
+        rstrip = true;
+    } else if name.contains("modern-bert") {
+        lstrip = Some("[MASK]");
+    }
+    let mut added = Vec::new();
+    for (id, (text, &kind)) in (0..).zip(tokens.texts.iter().zip(&tokens.kinds)) {
+        let known = ENDS.contains(&text.as_str()) || infill.contains(&text.as_str());
+        let special = match kind {
+            Kind::Control | Kind::Unknown => true,
+            Kind::Normal | Kind::UserDefined if known => true,
+            Kind::UserDefined => false,
+            Kind::Normal | Kind::Unused | Kind::Byte => continue,
+        };
+        added.push(AddedToken {
+            special,
+            lstrip: lstrip == Some(text.as_str()),
+            rstrip: rstrip && !matches!(text.as_str(), "<unk>" | "<s>" | "<|endoftext|>"),
+            ..AddedToken::special(id, text.as_str())
+        });
+    }
+    Ok(added)
+}
+
+/// Whether the tokens of beginning and end are put around a text, and which they are, where a file does not
+/// say.
+#[derive(Clone, Copy, Debug)]
+struct Around {
+    bos: Option<u32>,
+    add_bos: bool,
+    eos: Option<u32>,
+    add_eos: bool,
+}
+
+/// What is put around a text.
+fn template(fields: &Fields<'_>, n_tokens: usize, default: Around) -> Result<Template> {
+    let one = |id_key: &str, id: Option<u32>, add_key: &str, add: bool| -> Result<Vec<u32>> {
+        let id = fields.id(id_key, id, n_tokens)?;
+        if !fields.flag(add_key, add)? {
+            return Ok(Vec::new());
+        }
+        match id {
+            Some(id) => Ok(vec![id]),
+            None => fail(format!("{add_key} is true and {id_key} names no token")),
+        }
+    };
+    Ok(Template {
+        before: one(
+            "tokenizer.ggml.bos_token_id",
+            default.bos,
+            "tokenizer.ggml.add_bos_token",
+            default.add_bos,
+        )?,
+        after: one(
+            "tokenizer.ggml.eos_token_id",
+            default.eos,
+            "tokenizer.ggml.add_eos_token",
+            default.add_eos,
+        )?,
+    })
+}
+
+#[cfg(test)]
+mod tests;
