@@ -63,3 +63,21 @@ pub fn golden(name: &str) -> std::io::Result<Vec<Case>> {
         .map(|line| serde_json::from_slice(line).map_err(std::io::Error::from))
         .collect()
 }
+
+/// A member of a tar archive by its name's end, such as `gpt-2.gguf.inp`.
+pub fn member<'a>(archive: &'a [u8], name_end: &str) -> Option<&'a [u8]> {
+    const BLOCK: usize = 512;
+    let text = |bytes: &[u8]| {
+        let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).trim().to_owned()
+    };
+    let mut rest = archive;
+    while let Some(header) = rest.get(..BLOCK).filter(|header| header[0] != 0) {
+        let size = usize::from_str_radix(&text(&header[124..136]), 8).ok()?;
+        if text(&header[..100]).ends_with(name_end) {
+            return rest.get(BLOCK..BLOCK + size);
+        }
+        rest = rest.get(BLOCK + size.div_ceil(BLOCK) * BLOCK..)?;
+    }
+    None
+}

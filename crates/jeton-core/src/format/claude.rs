@@ -70,9 +70,8 @@ fn read_ranks(ranks: &str) -> Result<Vocab> {
     let mut token = Vec::new();
     let lines = ranks.split('\n').filter(|line| !line.is_empty());
     for (number, line) in (1u64..).zip(lines) {
-        let bad = |reason: String| {
-            Error::format(FORMAT, format!("line {number} of bpe_ranks: {reason}"))
-        };
+        let bad =
+            |reason: String| Error::format(FORMAT, format!("line {number} of bpe_ranks: {reason}"));
         let mut words = line.split(' ').skip(1);
         let first: u32 = words
             .next()
@@ -128,9 +127,7 @@ mod tests {
 
     fn encode(tokenizer: &Tokenizer, text: &str, allow: &Allow) -> Vec<u32> {
         let mut ids = Vec::new();
-        tokenizer
-            .encode_into(text, allow, false, &mut ids)
-            .unwrap();
+        tokenizer.encode_into(text, allow, false, &mut ids).unwrap();
         ids
     }
 
@@ -148,18 +145,51 @@ mod tests {
     fn bad_files_are_refused_with_the_place() {
         type Change = fn(&mut Value);
         let cases: &[(Change, &str)] = &[
-            (|f| f["bpe_ranks"] = json!("! x YQ=="), "line 1 of bpe_ranks: its second word"),
-            (|f| f["bpe_ranks"] = json!("!"), "line 1 of bpe_ranks: its second word"),
-            (|f| f["bpe_ranks"] = json!("! 4294967295 YQ=="), "line 1 of bpe_ranks: its second word"),
-            (|f| f["bpe_ranks"] = json!("! 16777215 YQ== Yg=="), "token id exceeds the limit"),
-            (|f| f["bpe_ranks"] = json!("! 0 YQ==\n! 7 ?"), "line 2 of bpe_ranks: rank 7: \"?\" is not base64"),
-            (|f| f["bpe_ranks"] = json!("! 0 YQ==  Yg=="), "rank 1: the token is empty"),
-            (|f| f["bpe_ranks"] = json!("! 0 YQ==\n! 0 Yg=="), "rank 0: it is used twice"),
-            (|f| f["bpe_ranks"] = json!("! 0 YQ== YQ=="), "rank 1: the token \"a\" has the rank 0 too"),
-            (|f| f["bpe_ranks"] = json!("! 0 YQ=="), "no rank for the byte 0x00"),
-            (|f| f["special_tokens"]["x"] = json!(5), "\"x\" has the id 5, which is the rank"),
+            (
+                |f| f["bpe_ranks"] = json!("! x YQ=="),
+                "line 1 of bpe_ranks: its second word",
+            ),
+            (
+                |f| f["bpe_ranks"] = json!("!"),
+                "line 1 of bpe_ranks: its second word",
+            ),
+            (
+                |f| f["bpe_ranks"] = json!("! 4294967295 YQ=="),
+                "line 1 of bpe_ranks: its second word",
+            ),
+            (
+                |f| f["bpe_ranks"] = json!("! 16777215 YQ== Yg=="),
+                "token id exceeds the limit",
+            ),
+            (
+                |f| f["bpe_ranks"] = json!("! 0 YQ==\n! 7 ?"),
+                "line 2 of bpe_ranks: rank 7: \"?\" is not base64",
+            ),
+            (
+                |f| f["bpe_ranks"] = json!("! 0 YQ==  Yg=="),
+                "rank 1: the token is empty",
+            ),
+            (
+                |f| f["bpe_ranks"] = json!("! 0 YQ==\n! 0 Yg=="),
+                "rank 0: it is used twice",
+            ),
+            (
+                |f| f["bpe_ranks"] = json!("! 0 YQ== YQ=="),
+                "rank 1: the token \"a\" has the rank 0 too",
+            ),
+            (
+                |f| f["bpe_ranks"] = json!("! 0 YQ=="),
+                "no rank for the byte 0x00",
+            ),
+            (
+                |f| f["special_tokens"]["x"] = json!(5),
+                "\"x\" has the id 5, which is the rank",
+            ),
             (|f| f["special_tokens"]["x"] = json!(1), "share the id 1"),
-            (|f| f["special_tokens"]["x"] = json!(-1), "\"x\" has the id -1"),
+            (
+                |f| f["special_tokens"]["x"] = json!(-1),
+                "\"x\" has the id -1",
+            ),
             (|f| f["pat_str"] = json!(null), "line 1: "),
         ];
         for (change, expected) in cases {

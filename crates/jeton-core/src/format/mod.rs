@@ -1,6 +1,7 @@
 //! File formats, parsed from bytes and written to bytes.
 
 mod claude;
+pub mod clip;
 pub mod gguf;
 mod gpt2_files;
 mod hf_json;

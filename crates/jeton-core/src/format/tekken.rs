@@ -116,7 +116,10 @@ pub fn from_tekken(bytes: &[u8]) -> Result<Tokenizer> {
 fn special_tokens(file: &File, n_special: u32) -> Result<Vec<(u32, String)>> {
     let fail = |reason: String| Err(Error::format(FORMAT, reason));
     let version = &file.config.version;
-    let Some(number) = version.strip_prefix('v').and_then(|v| v.parse::<u32>().ok()) else {
+    let Some(number) = version
+        .strip_prefix('v')
+        .and_then(|v| v.parse::<u32>().ok())
+    else {
         return fail(format!(
             "the version is {version:?}; expected v and a number"
         ));

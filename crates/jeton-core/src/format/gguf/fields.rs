@@ -108,7 +108,12 @@ impl<'a> Fields<'a> {
                 .or_else(|_| fail(format!("item {index} of {key} is not UTF-8"))),
             _ => fail(format!("item {index} of {key} is not a string")),
         };
-        array.items().enumerate().map(text).collect::<Result<_>>().map(Some)
+        array
+            .items()
+            .enumerate()
+            .map(text)
+            .collect::<Result<_>>()
+            .map(Some)
     }
 
     /// An array of numbers, one for each token or more (which llama.cpp allows and ignores); none if it is
@@ -149,7 +154,9 @@ impl<'a> Fields<'a> {
             .find(|pair| pair[0].0 == pair[1].0 && !pair[0].0.is_empty());
         if let Some(pair) = twice {
             let ((text, first), (_, second)) = (pair[0], pair[1]);
-            return fail(format!("the token {text:?} has the ids {first} and {second}"));
+            return fail(format!(
+                "the token {text:?} has the ids {first} and {second}"
+            ));
         }
         // llama.cpp gives tokens without a text this one.
         let named = |(text, id): (&str, usize)| match text {

@@ -59,7 +59,9 @@ pub struct RwkvParts {
 pub fn from_gguf(bytes: &[u8]) -> Result<Gguf> {
     let fields = Fields(Metadata::from_bytes(bytes)?);
     let Some(model) = fields.text("tokenizer.ggml.model")? else {
-        return fail("it has no tokenizer.ggml.model; is it a part of a model other than the first?");
+        return fail(
+            "it has no tokenizer.ggml.model; is it a part of a model other than the first?",
+        );
     };
     Ok(match model {
         "gpt2" => Gguf::Tokenizer(Box::new(bpe::read(&fields)?)),

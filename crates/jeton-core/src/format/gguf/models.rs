@@ -19,7 +19,11 @@ const WORD_START: char = '\u{2581}';
 /// `llama`: SentencePiece's BPE. Text is not normalized but for spaces.
 pub(super) fn read_llama(fields: &Fields<'_>) -> Result<Tokenizer> {
     let tokens = fields.tokens()?;
-    let unknown = fields.id("tokenizer.ggml.unknown_token_id", Some(0), tokens.texts.len())?;
+    let unknown = fields.id(
+        "tokenizer.ggml.unknown_token_id",
+        Some(0),
+        tokens.texts.len(),
+    )?;
     let around = Around {
         bos: Some(1),
         add_bos: true,
@@ -47,7 +51,11 @@ pub(super) fn read_llama(fields: &Fields<'_>) -> Result<Tokenizer> {
 /// `t5`: SentencePiece's Unigram, with its normalization.
 pub(super) fn read_t5(fields: &Fields<'_>) -> Result<Tokenizer> {
     let tokens = fields.tokens()?;
-    let unknown = fields.id("tokenizer.ggml.unknown_token_id", Some(2), tokens.texts.len())?;
+    let unknown = fields.id(
+        "tokenizer.ggml.unknown_token_id",
+        Some(2),
+        tokens.texts.len(),
+    )?;
     let around = Around {
         bos: None,
         add_bos: false,
@@ -126,7 +134,9 @@ pub(super) fn read_bert(fields: &Fields<'_>) -> Result<BertParts> {
     let mut vocab = Vocab::with_capacity(n);
     let mut written = String::new();
     for (id, (text, &kind)) in (0..).zip(tokens.texts.iter().zip(&tokens.kinds)) {
-        let is_added = added_tokens.binary_search_by_key(&id, |token| token.id).is_ok();
+        let is_added = added_tokens
+            .binary_search_by_key(&id, |token| token.id)
+            .is_ok();
         if is_added || kind == Kind::Unused {
             vocab.insert_opaque(id, text.as_bytes())?;
             continue;
@@ -229,7 +239,10 @@ mod tests {
 
     #[test]
     fn tokens_are_unescaped_as_llama_cpp_does() {
-        assert_eq!(unescape(r"\t\n\r\x41\xff\\\'a").unwrap(), b"\t\n\rA\xff\\'a");
+        assert_eq!(
+            unescape(r"\t\n\r\x41\xff\\\'a").unwrap(),
+            b"\t\n\rA\xff\\'a"
+        );
         assert_eq!(unescape("é").unwrap(), "é".as_bytes());
         for bad in ["\\", r"\x", r"\x4", r"\xg0", ""] {
             assert!(unescape(bad).is_err(), "{bad}");

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::special::Allow;
 
-const VOCAB_JSON: &str = r#"{"a": 0, "b": 1, "Ġ": 2, "Ġa": 3, "Ġab": 4, "<s>": 5, "?": 6, "中": 7}"#;
+const VOCAB_JSON: &str =
+    r#"{"a": 0, "b": 1, "Ġ": 2, "Ġa": 3, "Ġab": 4, "<s>": 5, "?": 6, "中": 7}"#;
 const MERGES_TXT: &str = "#version: 0.2\nĠ a\nĠa b\n";
 
 fn load(vocab: &str, merges: &str, options: &Gpt2Options) -> Result<Tokenizer> {
@@ -48,7 +49,11 @@ fn lines_are_read_as_the_reference_does() {
         "\nĠ a\n\nĠa b\n\n",
     ] {
         let tokenizer = load(VOCAB_JSON, merges, &Gpt2Options::default()).unwrap();
-        assert_eq!(encode(&tokenizer, " ab", &Allow::None, false), [4], "{merges:?}");
+        assert_eq!(
+            encode(&tokenizer, " ab", &Allow::None, false),
+            [4],
+            "{merges:?}"
+        );
     }
     let twice = r#"{"a": 3, "a": 0, "b": 1, "Ġ": 2}"#;
     let tokenizer = load(twice, "", &Gpt2Options::default()).unwrap();
@@ -63,14 +68,23 @@ fn bad_files_are_refused_with_the_place() {
         ("Ġ a\nab\n", "line 2: expected two tokens"),
         ("Ġ\ta\n", "line 1: expected two tokens"),
         (" a\n", "line 1: expected two tokens"),
-        ("Ġ a\nĠ q\n", "line 2: the token \"q\" is not in the vocabulary"),
+        (
+            "Ġ a\nĠ q\n",
+            "line 2: the token \"q\" is not in the vocabulary",
+        ),
         ("a Ġ\n", "line 1: the token \"aĠ\" is not in the vocabulary"),
-        ("\u{feff}#version: 0.2\n", r#"line 1: the token "\u{feff}#version:""#),
+        (
+            "\u{feff}#version: 0.2\n",
+            r#"line 1: the token "\u{feff}#version:""#,
+        ),
     ];
     for (merges, expected) in merges {
         let error = load(VOCAB_JSON, merges, &Gpt2Options::default()).unwrap_err();
         let message = error.to_string();
-        assert!(message.contains("merges.txt") && message.contains(expected), "{message}");
+        assert!(
+            message.contains("merges.txt") && message.contains(expected),
+            "{message}"
+        );
     }
     let vocabularies: &[(&str, &str)] = &[
         ("[]", "line 1: "),
@@ -82,25 +96,41 @@ fn bad_files_are_refused_with_the_place() {
         (r#"{"a": 4294967295}"#, "the token \"a\": token id exceeds"),
     ];
     for (vocab, expected) in vocabularies {
-        let message = load(vocab, "", &Gpt2Options::default()).unwrap_err().to_string();
-        assert!(message.contains("vocab.json") && message.contains(expected), "{message}");
+        let message = load(vocab, "", &Gpt2Options::default())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("vocab.json") && message.contains(expected),
+            "{message}"
+        );
     }
     let options: &[(Gpt2Options, &str)] = &[
         (
-            Gpt2Options { unk_token: Some("<unk>".into()), ..Gpt2Options::default() },
+            Gpt2Options {
+                unk_token: Some("<unk>".into()),
+                ..Gpt2Options::default()
+            },
             "the unknown token \"<unk>\"",
         ),
         (
-            Gpt2Options { before: vec!["<s>".into()], ..Gpt2Options::default() },
+            Gpt2Options {
+                before: vec!["<s>".into()],
+                ..Gpt2Options::default()
+            },
             "\"<s>\" is put around texts",
         ),
         (
-            Gpt2Options { special_tokens: vec![String::new()], ..Gpt2Options::default() },
+            Gpt2Options {
+                special_tokens: vec![String::new()],
+                ..Gpt2Options::default()
+            },
             "a special token is empty",
         ),
     ];
     for (options, expected) in options {
-        let message = load(VOCAB_JSON, MERGES_TXT, options).unwrap_err().to_string();
+        let message = load(VOCAB_JSON, MERGES_TXT, options)
+            .unwrap_err()
+            .to_string();
         assert!(message.contains(expected), "{message}");
     }
 }

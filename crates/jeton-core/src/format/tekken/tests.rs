@@ -93,16 +93,46 @@ fn ranks_beyond_the_size_are_left_out() {
 fn bad_files_are_refused_with_the_place() {
     type Change = fn(&mut Value);
     let cases: &[(Change, &str)] = &[
-        (|f| f["vocab"][3]["rank"] = json!(4), "token 3: its rank is 4"),
-        (|f| f["vocab"][3]["token_bytes"] = json!("!"), "token 3: token_bytes \"!\" is not base64"),
-        (|f| f["vocab"][3]["token_bytes"] = json!(""), "token 3: it is empty"),
-        (|f| f["vocab"][3]["token_bytes"] = json!("YQ=="), "token 3: it is \"a\""),
-        (|f| f["vocab"][257]["token_bytes"] = json!("YWI="), "token 257: it is \"ab\", like token 256"),
-        (|f| f["config"]["default_vocab_size"] = json!(281), "it has 258 tokens"),
-        (|f| f["config"]["default_vocab_size"] = json!(21), "is above default_vocab_size (21)"),
-        (|f| f["config"]["default_vocab_size"] = json!(4_000_000_000u32), "the limit is"),
-        (|f| f["config"]["version"] = json!("3"), "the version is \"3\""),
-        (|f| f["config"]["version"] = json!("v11"), "it lists no special tokens"),
+        (
+            |f| f["vocab"][3]["rank"] = json!(4),
+            "token 3: its rank is 4",
+        ),
+        (
+            |f| f["vocab"][3]["token_bytes"] = json!("!"),
+            "token 3: token_bytes \"!\" is not base64",
+        ),
+        (
+            |f| f["vocab"][3]["token_bytes"] = json!(""),
+            "token 3: it is empty",
+        ),
+        (
+            |f| f["vocab"][3]["token_bytes"] = json!("YQ=="),
+            "token 3: it is \"a\"",
+        ),
+        (
+            |f| f["vocab"][257]["token_bytes"] = json!("YWI="),
+            "token 257: it is \"ab\", like token 256",
+        ),
+        (
+            |f| f["config"]["default_vocab_size"] = json!(281),
+            "it has 258 tokens",
+        ),
+        (
+            |f| f["config"]["default_vocab_size"] = json!(21),
+            "is above default_vocab_size (21)",
+        ),
+        (
+            |f| f["config"]["default_vocab_size"] = json!(4_000_000_000u32),
+            "the limit is",
+        ),
+        (
+            |f| f["config"]["version"] = json!("3"),
+            "the version is \"3\"",
+        ),
+        (
+            |f| f["config"]["version"] = json!("v11"),
+            "it lists no special tokens",
+        ),
         (
             |f| f["special_tokens"] = json!([{"rank": 1, "token_str": "a"}]),
             "no special token has the rank 0",
@@ -112,11 +142,17 @@ fn bad_files_are_refused_with_the_place() {
             "has the rank 22",
         ),
         (
-            |f| f["special_tokens"] = json!([{"rank": 0, "token_str": "a"}, {"rank": 0, "token_str": "b"}]),
+            |f| {
+                f["special_tokens"] =
+                    json!([{"rank": 0, "token_str": "a"}, {"rank": 0, "token_str": "b"}])
+            },
             "share the rank 0",
         ),
         (
-            |f| f["special_tokens"] = json!([{"rank": 0, "token_str": "a"}, {"rank": 1, "token_str": "a"}]),
+            |f| {
+                f["special_tokens"] =
+                    json!([{"rank": 0, "token_str": "a"}, {"rank": 1, "token_str": "a"}])
+            },
             "\"a\" has the ids 0 and 1",
         ),
         (|f| f["config"]["pattern"] = json!("("), "bad split pattern"),
