@@ -399,7 +399,7 @@ impl Parser<'_> {
                 self.position += 2;
                 return Ok(Ast::End);
             }
-            'Z' | 'A' | 'b' | 'B' | 'G' => {
+            'Z' | 'A' | 'b' | 'B' | 'G' | '<' | '>' => {
                 return Err(ParseError::Beyond("an anchor or word boundary"));
             }
             '0'..='9' | 'k' | 'g' => return Err(ParseError::Beyond("a back-reference")),

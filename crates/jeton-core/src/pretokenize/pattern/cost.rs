@@ -35,7 +35,7 @@ pub(super) fn weight(pattern: &str) -> u64 {
             let body = pattern[at + 1..].split('}').next().unwrap_or_default();
             let largest = body
                 .split(',')
-                .map(|n| n.parse::<u64>())
+                .map(str::parse::<u64>)
                 .try_fold(0, |most, n| n.map(|n| most.max(n)));
             if let Ok(largest) = largest.or_else(|_| body.trim_matches(',').parse()) {
                 last = last.saturating_mul(largest.max(1));
@@ -64,12 +64,16 @@ pub(super) fn weight(pattern: &str) -> u64 {
             }
             '\\' => {
                 settle(&mut open, &mut last);
-                last = match characters.next() {
-                    Some((_, escaped)) if escaped.is_ascii_alphabetic() => CLASS,
-                    _ => 1,
+                let escaped = characters.next().map_or(' ', |(_, c)| c);
+                last = if escaped.is_ascii_alphabetic() {
+                    CLASS
+                } else {
+                    1
                 };
                 // The braces of an escape are no repetition.
-                if last == CLASS && characters.peek().is_some_and(|&(_, c)| c == '{') {
+                if matches!(escaped, 'p' | 'P' | 'x' | 'u' | 'U' | 'o')
+                    && characters.peek().is_some_and(|&(_, c)| c == '{')
+                {
                     let _ = characters.by_ref().find(|&(_, c)| c == '}');
                 }
             }

@@ -3,7 +3,7 @@
 //! Oniguruma compares by Unicode's full case folding (CaseFolding.txt, status C and F): a character
 //! matches any other with the same folding, and a sequence matches a character that folds to it.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
@@ -21,7 +21,7 @@ const MAX_STRETCH: usize = 12;
 /// Characters by their folding.
 pub(super) struct Folds {
     /// Foldings that more than one character shares, or that are longer than one.
-    by_fold: HashMap<Vec<char>, Vec<char>, foldhash::fast::FixedState>,
+    by_fold: BTreeMap<Vec<char>, Vec<char>>,
 }
 
 /// The full folding of a character, from its lower and upper case.
@@ -39,7 +39,7 @@ fn fold(c: char) -> Vec<char> {
 impl Folds {
     pub(super) fn new(version: UnicodeVersion) -> Result<Self, String> {
         let known = assigned_in(version)?;
-        let mut by_fold: HashMap<Vec<char>, Vec<char>, _> = HashMap::default();
+        let mut by_fold: BTreeMap<Vec<char>, Vec<char>> = BTreeMap::new();
         for c in (0..CASELESS).filter_map(char::from_u32) {
             let folded = fold(c);
             if (folded.len() > 1 || folded[0] != c) && contains(&known, c) {
@@ -154,7 +154,7 @@ impl Folds {
             }
         }
         class.union(&ClassUnicode::new(likes));
-        sequences.sort_unstable_by_key(|folded| (folded.len(), *folded)); // the table has no order
+        sequences.sort_by_key(|folded| folded.len()); // the reference tries shorter ones first
         sequences
             .into_iter()
             .map(|folded| self.sequence(folded))

@@ -162,7 +162,7 @@ impl<'a> Parser<'a> {
                 return Err(self.bad(format!("more than {MAX_ATOMS} parts")));
             }
             if c == '('
-                && let Some(inner) = self.isolated_flags(flags)?
+                && let Some(inner) = self.isolated_flags(flags)
             {
                 // Flags alone hold to the end of the group, alternatives included.
                 self.flush(&mut literals, &mut nodes)?;
@@ -234,10 +234,10 @@ impl<'a> Parser<'a> {
     }
 
     /// `(?i)` and the like, up to the parenthesis; None if something else stands here.
-    fn isolated_flags(&mut self, flags: Flags) -> Result<Option<Flags>, ParseError> {
+    fn isolated_flags(&mut self, flags: Flags) -> Option<Flags> {
         let start = self.position;
         if !self.eat("(?") {
-            return Ok(None);
+            return None;
         }
         let mut inner = flags;
         let mut enable = true;
@@ -249,14 +249,14 @@ impl<'a> Parser<'a> {
                 'x' => inner.extended = enable,
                 ')' => {
                     self.position += 1;
-                    return Ok(Some(inner));
+                    return Some(inner);
                 }
                 _ => break,
             }
             self.position += 1;
         }
         self.position = start;
-        Ok(None)
+        None
     }
 
     fn atom(&mut self, flags: Flags) -> Result<Atom, ParseError> {
@@ -524,7 +524,7 @@ impl<'a> Parser<'a> {
             Some((min, max)) => (min, Some(max)),
         };
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        if !digits(min) || !max.is_none_or(|max| digits(max)) || min.is_empty() && body.len() < 2 {
+        if !digits(min) || !max.is_none_or(digits) || min.is_empty() && body.len() < 2 {
             return Ok(None); // braces that stand for themselves
         }
         let number = |text: &str| match text.parse::<u32>() {
