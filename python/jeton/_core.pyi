@@ -248,6 +248,41 @@ class Tokenizer:
     def from_rwkv(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
         """From the bytes of RWKV's list of tokens."""
     @staticmethod
+    def from_tekken(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+        """From the bytes of Mistral's ``tekken.json``."""
+    @staticmethod
+    def from_claude(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+        """From the bytes of the JSON of Anthropic's old public tokenizer."""
+    @staticmethod
+    def from_clip(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+        """From the bytes of CLIP's merges, decompressed."""
+    @staticmethod
+    def from_gguf(data: bytes, *, name: str | None = None, path: str | None = None) -> Tokenizer:
+        """From the bytes of a GGUF file, or as much of its beginning as its header takes."""
+    @staticmethod
+    def gguf_header_bytes(data: bytes, *, path: str | None = None) -> tuple[int, bool]:
+        """Bytes that a GGUF file's header takes, and whether that is all.
+
+        Of a beginning that is too short: the least that more of it takes, and False.
+        """
+    @staticmethod
+    def from_gpt2_files(
+        vocab: bytes,
+        merges: bytes,
+        *,
+        add_prefix_space: bool = False,
+        special_tokens: Sequence[str] | None = None,
+        unk_token: str | None = None,
+        before: Sequence[str] | None = None,
+        after: Sequence[str] | None = None,
+        name: str | None = None,
+        path: str | None = None,
+    ) -> Tokenizer:
+        """From GPT-2's ``vocab.json`` and ``merges.txt``.
+
+        ``before`` and ``after`` are special tokens that ``add_special_tokens`` puts around a text.
+        """
+    @staticmethod
     def from_canonical(
         data: bytes, *, name: str | None = None, path: str | None = None
     ) -> Tokenizer:

@@ -1,11 +1,7 @@
 //! CLIP's parts give the ids of OpenAI's code, except where `ftfy` repairs an encoding.
 
-use std::collections::HashMap;
-
-use jeton_core::format::clip::{self, Cleaner, ClipParts};
-use jeton_core::normalize::Normalizer;
-use jeton_core::pretokenize::PreTokenizer;
-use jeton_core::special::{AddedTokens, Allow};
+use jeton_core::format::from_clip;
+use jeton_core::special::Allow;
 use jeton_testing::shared;
 
 /// Cases of the golden set, as its header says.
@@ -39,88 +35,21 @@ const DIFFERENCES: &[(usize, &str)] = &[
     (929, PARTS),
 ];
 
-/// BPE as the definition says it, quadratic and plain.
-struct Naive {
-    parts: ClipParts,
-    ids: HashMap<String, u32>,
-    ranks: HashMap<(u32, u32), usize>,
-}
-
-impl Naive {
-    fn new(parts: ClipParts) -> Self {
-        let ids = parts.tokens.iter().cloned().zip(0..).collect();
-        let ranks = parts.merges.iter().copied().zip(0..).collect();
-        Self { parts, ids, ranks }
-    }
-
-    fn encode(&self, pretoken: &str, out: &mut Vec<u32>) {
-        // The printable bytes have the ids that their letters have; the table is in the parts.
-        let n = pretoken.len();
-        let mut word: Vec<u32> = pretoken
-            .bytes()
-            .enumerate()
-            .map(|(at, byte)| letter(byte) + if at + 1 == n { 256 } else { 0 })
-            .collect();
-        loop {
-            let pairs = word.windows(2).enumerate();
-            let best = pairs
-                .filter_map(|(at, pair)| Some((*self.ranks.get(&(pair[0], pair[1]))?, at)))
-                .min();
-            let Some((_, at)) = best else { break };
-            let (left, right) = (word[at] as usize, word[at + 1] as usize);
-            let made = format!("{}{}", self.parts.tokens[left], self.parts.tokens[right]);
-            word.splice(at..at + 2, [self.ids[&made]]);
-        }
-        out.extend(word);
-    }
-}
-
-/// The id of a byte inside a word.
-fn letter(byte: u8) -> u32 {
-    let printable = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
-    let before = (0..byte)
-        .filter(|&b| printable(b) == printable(byte))
-        .count() as u32;
-    if printable(byte) {
-        before
-    } else {
-        188 + before
-    }
-}
-
 #[test]
 fn golden_cases() {
     if !shared::is_there() {
         return;
     }
-    let parts = clip::read(&shared::read("vocab/bpe_simple_vocab_16e6.txt").unwrap()).unwrap();
-    let model = Naive::new(parts);
-    let cleaner = Cleaner::new().unwrap();
-    let splits = PreTokenizer::new(std::slice::from_ref(&model.parts.split)).unwrap();
-    let tokens = model.parts.added_tokens.clone();
-    let added = AddedTokens::new(tokens, &Normalizer::default(), false).unwrap();
+    let file = shared::read("vocab/bpe_simple_vocab_16e6.txt").unwrap();
+    let tokenizer = from_clip(&file).unwrap();
     let cases = shared::golden("clip_openai").unwrap();
     assert_eq!(cases.len(), N_CASES);
     let mut differing = Vec::new();
-    let mut found = Vec::new();
     for (number, case) in cases.iter().enumerate() {
-        let text = cleaner.clean(&case.text).unwrap();
         let mut ids = Vec::new();
-        let mut at = 0;
-        added.find_normalized(&text, &Allow::All, &mut found);
-        let ends = found
-            .iter()
-            .map(|token| (token.start, token.end, Some(token.id)));
-        for (start, end, id) in ends.chain([(text.len(), text.len(), None)]) {
-            let part = &text[at..start];
-            let each = |start, end| {
-                model.encode(&part[start..end], &mut ids);
-                Ok(())
-            };
-            splits.split(part, each).unwrap();
-            ids.extend(id);
-            at = end;
-        }
+        tokenizer
+            .encode_into(&case.text, &Allow::All, false, &mut ids)
+            .unwrap();
         if ids != case.ids {
             differing.push(number);
         }

@@ -4,10 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use jeton_core::format::gguf::{Gguf, from_gguf};
+use jeton_core::format::from_gguf;
 use jeton_core::format::sentencepiece::SpmFile;
-use jeton_core::normalize::bert::BertNormalizer;
-use jeton_core::pipeline::Model;
 use jeton_core::special::Allow;
 use jeton_core::spm::PieceKind;
 use jeton_core::tokenizer::Tokenizer;
@@ -30,10 +28,7 @@ fn base(model: &str, texts: &[String], kinds: &[i32]) -> Pairs {
 }
 
 fn load(pairs: &[(&str, Value)]) -> Tokenizer {
-    match from_gguf(&Layout::default().write(pairs)).unwrap() {
-        Gguf::Tokenizer(tokenizer) => *tokenizer,
-        other => panic!("{other:?}"),
-    }
+    from_gguf(&Layout::default().write(pairs)).unwrap()
 }
 
 /// A `tokenizer.json` of byte-level BPE as GGUF. The converter gives ids without a token a filler.
@@ -363,35 +358,21 @@ fn word_piece_vocabulary() {
         return;
     }
     let pairs = from_bert("vocab/bert_base_uncased.vocab.txt");
-    let Gguf::Bert(parts) = from_gguf(&Layout::default().write(&pairs)).unwrap() else {
-        panic!("a bert vocabulary")
-    };
-    assert_eq!(parts.template, Some((101, 102)));
-    let original = jeton_core::format::vocab_txt::from_vocab_txt(
+    let tokenizer = load(&pairs);
+    let original = jeton_core::format::from_vocab_txt(
         &shared::read("vocab/bert_base_uncased.vocab.txt").unwrap(),
-        &jeton_core::format::vocab_txt::BertOptions::default(),
+        &jeton_core::format::BertOptions::default(),
     )
     .unwrap();
-    assert_eq!(parts.normalizer, original.normalizer);
-    let normalizer = BertNormalizer::new(parts.normalizer);
-    assert!(normalizer.is_ok());
-    let (ours, theirs) = (parts.model.vocab(), original.model.vocab());
+    assert_eq!(tokenizer.template(), original.template());
+    let (ours, theirs) = (tokenizer.vocab(), original.vocab());
     for (id, token) in theirs.iter().filter(|&(_, token)| !token.starts_with(b"[")) {
         assert_eq!(ours.id_to_bytes(id), Some(token));
         assert_eq!(ours.bytes_to_id(token), Some(id));
     }
-    let mut scratch = Default::default();
-    let mut ids = Vec::new();
-    parts
-        .model
-        .encode_pretoken(b"unaffable", &mut scratch, &mut ids)
-        .unwrap();
-    let mut expected = Vec::new();
-    original
-        .model
-        .encode_pretoken(b"unaffable", &mut scratch, &mut expected)
-        .unwrap();
-    assert_eq!(ids, expected);
+    check("bert_base_uncased_wordpiece", |text| {
+        encode(&tokenizer, text, &Allow::None)
+    });
 }
 
 #[test]
@@ -400,17 +381,7 @@ fn rwkv_vocabulary() {
         return;
     }
     let pairs = from_rwkv("vocab/rwkv_vocab_v20230424.txt");
-    let Gguf::Rwkv(parts) = from_gguf(&Layout::default().write(&pairs)).unwrap() else {
-        panic!("an RWKV vocabulary")
-    };
-    assert_eq!(parts.added_tokens.len(), 1);
-    check("rwkv_world", |text| {
-        let mut ids = Vec::new();
-        let mut scratch = Default::default();
-        parts
-            .model
-            .encode_pretoken(text.as_bytes(), &mut scratch, &mut ids)
-            .unwrap();
-        ids
-    });
+    let tokenizer = load(&pairs);
+    assert_eq!(tokenizer.added_tokens().len(), 1);
+    check("rwkv_world", |text| encode(&tokenizer, text, &Allow::None));
 }

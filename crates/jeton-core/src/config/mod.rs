@@ -41,6 +41,10 @@ pub enum Reference {
     SentencePiece,
     /// RWKV's own tokenizer.
     Rwkv,
+    /// OpenAI's `simple_tokenizer.py` of CLIP.
+    Clip,
+    /// llama.cpp.
+    LlamaCpp,
     /// A tokenizer of our own.
     Jeton,
 }
@@ -53,6 +57,8 @@ impl Reference {
             Self::Hf => "hf",
             Self::SentencePiece => "sentencepiece",
             Self::Rwkv => "rwkv",
+            Self::Clip => "clip",
+            Self::LlamaCpp => "llama_cpp",
             Self::Jeton => "jeton",
         }
     }

@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::ranks::{Ranks, check_size};
-use crate::config::Template;
 use crate::error::{Error, Result};
 use crate::normalize::{Form, NormalizerConfig};
+use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
 use crate::vocab::{MAX_IDS, Vocab};

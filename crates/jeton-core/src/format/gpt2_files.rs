@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, HashSet};
 use crate::assembly::{ModelParts, Parts};
 use crate::bpe::{Merges, Missing};
 use crate::byte_alphabet;
-use crate::config::{Reference, Template};
+use crate::config::Reference;
 use crate::error::{Error, Result};
-use crate::normalize::NormalizerConfig;
-use crate::pretokenize::{Behavior, Dialect, SplitConfig, published};
+use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
 use crate::special::AddedToken;
+use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
 use crate::vocab::{MAX_IDS, Vocab};
@@ -65,10 +65,8 @@ pub fn from_gpt2_files(
             Error::format(VOCAB, reason)
         })
     };
-    let template = Template {
-        before: options.before.iter().map(id_of).collect::<Result<_>>()?,
-        after: options.after.iter().map(id_of).collect::<Result<_>>()?,
-    };
+    let ids = |names: &[String]| names.iter().map(id_of).collect::<Result<Vec<u32>>>();
+    let template = Template::around(&ids(&options.before)?, &ids(&options.after)?);
     let missing = match &options.unk_token {
         None => Missing::Skip,
         Some(token) => Missing::Unknown(*entries.get(token).ok_or_else(|| {
@@ -79,28 +77,28 @@ pub fn from_gpt2_files(
     let vocab = read_vocab(&entries, |token| {
         !options.special_tokens.iter().any(|name| name == token) || spelled.contains(token)
     })?;
-    let prefix = options
-        .add_prefix_space
-        .then_some(NormalizerConfig::PrefixSpace);
+    let split = StepConfig::Split(SplitConfig {
+        pattern: published::GPT2.to_owned(),
+        dialect: Dialect::Oniguruma,
+        unicode: UnicodeVersion::REFERENCES,
+        behavior: Behavior::Isolated,
+        invert: false,
+        in_byte_alphabet: false,
+    });
+    let prefix = options.add_prefix_space.then_some(StepConfig::PrefixSpace);
     Tokenizer::from_parts(Parts {
-        reference: Reference::Hf,
-        normalizer: prefix.into_iter().collect(),
         added_tokens,
-        splits: vec![SplitConfig {
-            pattern: published::GPT2.to_owned(),
-            dialect: Dialect::Oniguruma,
-            unicode: UnicodeVersion::REFERENCES,
-            behavior: Behavior::Isolated,
-            invert: false,
-            in_byte_alphabet: false,
-        }],
+        pretokenizer: prefix.into_iter().chain([split]).collect(),
         template,
-        model: ModelParts::Bpe {
-            vocab,
-            merges: Merges::List(merges),
-            whole_pretokens: false,
-            missing,
-        },
+        ..Parts::new(
+            Reference::Hf,
+            ModelParts::Bpe {
+                vocab,
+                merges: Merges::List(merges),
+                whole_pretokens: false,
+                missing,
+            },
+        )
     })
 }
 
@@ -120,11 +118,11 @@ fn read_vocab(
     Ok(vocab)
 }
 
+/// Pairs of ids in merge order.
+type Pairs = Vec<(u32, u32)>;
+
 /// The merges as pairs of ids, and the tokens of more than one character that they name or make.
-fn read_merges(
-    bytes: &[u8],
-    entries: &BTreeMap<String, u32>,
-) -> Result<(Vec<(u32, u32)>, HashSet<String>)> {
+fn read_merges(bytes: &[u8], entries: &BTreeMap<String, u32>) -> Result<(Pairs, HashSet<String>)> {
     let mut merges = Vec::with_capacity(entries.len());
     let mut spelled = HashSet::with_capacity(entries.len());
     for (number, line) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {

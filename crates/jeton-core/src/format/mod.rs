@@ -1,7 +1,7 @@
 //! File formats, parsed from bytes and written to bytes.
 
 mod claude;
-pub mod clip;
+mod clip;
 pub mod gguf;
 mod gpt2_files;
 mod hf_json;
@@ -14,6 +14,7 @@ mod trained;
 mod vocab_txt;
 
 pub use claude::from_claude;
+pub use clip::from_clip;
 pub use gguf::from_gguf;
 pub use gpt2_files::{Gpt2Options, from_gpt2_files};
 pub use hf_json::{from_hf_json, to_hf_json};

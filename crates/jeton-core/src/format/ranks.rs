@@ -3,11 +3,12 @@
 
 use crate::assembly::{ModelParts, Parts};
 use crate::bpe::{Merges, Missing};
-use crate::config::{Reference, Template};
+use crate::config::Reference;
 use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::NormalizerConfig;
-use crate::pretokenize::{Behavior, Dialect, SplitConfig};
+use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::special::AddedToken;
+use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
 use crate::vocab::Vocab;
@@ -43,24 +44,26 @@ impl Ranks {
         }
         let added_tokens = check_special_tokens(self.format, self.special_tokens, &self.vocab)?;
         Tokenizer::from_parts(Parts {
-            reference: Reference::Tiktoken,
             normalizer: self.normalizer,
             added_tokens,
-            splits: vec![SplitConfig {
+            pretokenizer: vec![StepConfig::Split(SplitConfig {
                 pattern: self.pattern,
                 dialect: Dialect::FancyRegex,
                 unicode: UnicodeVersion::REFERENCES,
                 behavior: Behavior::Isolated,
                 invert: false,
                 in_byte_alphabet: false,
-            }],
+            })],
             template: self.template,
-            model: ModelParts::Bpe {
-                vocab: self.vocab,
-                merges: Merges::ByRank,
-                whole_pretokens: true,
-                missing: Missing::Fail,
-            },
+            ..Parts::new(
+                Reference::Tiktoken,
+                ModelParts::Bpe {
+                    vocab: self.vocab,
+                    merges: Merges::ByRank,
+                    whole_pretokens: true,
+                    missing: Missing::Fail,
+                },
+            )
         })
     }
 }

@@ -12,8 +12,8 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Deserialize;
 
 use super::ranks::{Ranks, check_size};
-use crate::config::Template;
 use crate::error::{Error, Result};
+use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::vocab::{MAX_IDS, Vocab};
 
@@ -97,10 +97,9 @@ pub fn from_tekken(bytes: &[u8]) -> Result<Tokenizer> {
         let token = special_tokens.iter().find(|(_, other)| other == text);
         token.map(|&(id, _)| id)
     };
-    let template = Template {
-        before: id_of("<s>").into_iter().collect(),
-        after: id_of("</s>").into_iter().collect(),
-    };
+    let before: Vec<u32> = id_of("<s>").into_iter().collect();
+    let after: Vec<u32> = id_of("</s>").into_iter().collect();
+    let template = Template::around(&before, &after);
     Ranks {
         format: FORMAT,
         vocab: read_ranks(&file.vocab, n_ranks, n_special)?,

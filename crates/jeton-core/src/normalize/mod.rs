@@ -3,6 +3,7 @@
 pub mod bert;
 pub mod case;
 pub mod charsmap;
+pub mod clip;
 mod forms;
 pub mod precompiled;
 pub mod replace;
@@ -15,6 +16,7 @@ pub use forms::{Form, FormNormalizer};
 use serde::{Deserialize, Serialize};
 
 use self::bert::{BertConfig, BertNormalizer};
+use self::clip::Cleaner;
 use self::precompiled::{CharsmapBytes, Precompiled};
 use self::replace::{Replace, ReplaceConfig};
 use self::strip::{Strip, StripMarks};
@@ -61,6 +63,8 @@ pub enum NormalizerConfig {
         /// The rules.
         charsmap: CharsmapBytes,
     },
+    /// The cleaning of OpenAI's CLIP.
+    Clip,
 }
 
 /// A compiled sequence of normalization steps.
@@ -81,6 +85,7 @@ enum Step {
     Prepend(String),
     ByteLevel,
     Precompiled(Box<Precompiled>),
+    Clip(Box<Cleaner>),
 }
 
 impl Step {
@@ -100,6 +105,7 @@ impl Step {
             NormalizerConfig::Precompiled { charsmap } => {
                 Self::Precompiled(Box::new(Precompiled::new(charsmap)?))
             }
+            NormalizerConfig::Clip => Self::Clip(Box::new(Cleaner::new()?)),
         })
     }
 
@@ -116,6 +122,7 @@ impl Step {
             Self::Prepend(prefix) => strip::prepend::normalize(text, prefix),
             Self::ByteLevel => strip::byte_level::normalize(text),
             Self::Precompiled(rules) => rules.normalize(text),
+            Self::Clip(cleaner) => Some(cleaner.clean(text)?).filter(|cleaned| cleaned != text),
         })
     }
 
@@ -137,6 +144,7 @@ impl Step {
             Self::Prepend(prefix) => strip::prepend::align(text, prefix),
             Self::ByteLevel => strip::byte_level::align(text),
             Self::Precompiled(rules) => rules.align(text),
+            Self::Clip(cleaner) => cleaner.align(text)?,
         })
     }
 }

@@ -1,7 +1,8 @@
 //! Tokenizers from bytes and to bytes: one pair of methods a format, and pickling.
 
 use jeton_core::config::Reference;
-use jeton_core::format::{self, BertOptions, TiktokenOptions};
+use jeton_core::format::gguf::HeaderBytes;
+use jeton_core::format::{self, BertOptions, Gpt2Options, TiktokenOptions};
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -85,11 +86,7 @@ impl Tokenizer {
     /// What a vocab.txt does not say, as keywords.
     #[staticmethod]
     #[pyo3(signature = (data, *, lowercase=true, strip_accents=None, handle_chinese_chars=true, clean_text=true, unk_token=None, name=None, path=None))]
-    #[expect(
-        clippy::too_many_arguments,
-        clippy::fn_params_excessive_bools,
-        reason = "keywords of Python"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn from_vocab_txt(
         py: Python<'_>,
         data: &[u8],
@@ -123,6 +120,90 @@ impl Tokenizer {
         path: Option<&str>,
     ) -> PyResult<Self> {
         Self::load(py, name, path, || format::from_rwkv(data))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (data, *, name=None, path=None))]
+    fn from_tekken(
+        py: Python<'_>,
+        data: &[u8],
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        Self::load(py, name, path, || format::from_tekken(data))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (data, *, name=None, path=None))]
+    fn from_claude(
+        py: Python<'_>,
+        data: &[u8],
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        Self::load(py, name, path, || format::from_claude(data))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (data, *, name=None, path=None))]
+    fn from_clip(
+        py: Python<'_>,
+        data: &[u8],
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        Self::load(py, name, path, || format::from_clip(data))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (data, *, name=None, path=None))]
+    fn from_gguf(
+        py: Python<'_>,
+        data: &[u8],
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        Self::load(py, name, path, || format::from_gguf(data))
+    }
+
+    /// How many bytes of the beginning of a GGUF file its header takes, and whether that is known: a
+    /// beginning that is too short only tells that it takes at least so many.
+    #[staticmethod]
+    #[pyo3(signature = (data, *, path=None))]
+    fn gguf_header_bytes(py: Python<'_>, data: &[u8], path: Option<&str>) -> PyResult<(u64, bool)> {
+        match format::gguf::header_bytes(data) {
+            Ok(HeaderBytes::Exactly(bytes)) => Ok((bytes, true)),
+            Ok(HeaderBytes::AtLeast(bytes)) => Ok((bytes, false)),
+            Err(error) => Err(to_python_at(py, &error, path)),
+        }
+    }
+
+    /// What the two files do not say, as keywords.
+    #[staticmethod]
+    #[pyo3(signature = (vocab, merges, *, add_prefix_space=false, special_tokens=None, unk_token=None, before=None, after=None, name=None, path=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn from_gpt2_files(
+        py: Python<'_>,
+        vocab: &[u8],
+        merges: &[u8],
+        add_prefix_space: bool,
+        special_tokens: Option<Vec<String>>,
+        unk_token: Option<String>,
+        before: Option<Vec<String>>,
+        after: Option<Vec<String>>,
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        let options = Gpt2Options {
+            add_prefix_space,
+            special_tokens: special_tokens.unwrap_or_default(),
+            unk_token,
+            before: before.unwrap_or_default(),
+            after: after.unwrap_or_default(),
+        };
+        Self::load(py, name, path, || {
+            format::from_gpt2_files(vocab, merges, &options)
+        })
     }
 
     #[staticmethod]

@@ -5,55 +5,91 @@
 //! word, then comes what each merge makes, then `<|startoftext|>` and `<|endoftext|>`
 //! (`clip/simple_tokenizer.py`, commit d05afc4).
 //!
-//! Reading makes parts, not a tokenizer: the model is BPE of characters with a suffix at the end of a
-//! word, the text is cleaned first ([`Cleaner`]), and only what the pattern matches is encoded.
-
-mod clean;
-mod entities;
+//! The model is BPE of characters with a suffix at the end of a word, the text is cleaned first
+//! ([`crate::normalize::clip`]), and only what the pattern matches is encoded.
 
 use std::collections::HashMap;
 
-pub use clean::Cleaner;
-
 use super::ranks::check_size;
+use crate::assembly::{ModelParts, Parts};
+use crate::bpe::CharacterBpeOptions;
 use crate::byte_alphabet::byte_to_char;
+use crate::config::Reference;
+use crate::decode::DecoderConfig;
 use crate::error::{Error, Result};
-use crate::pretokenize::{Behavior, Dialect, SplitConfig};
+use crate::normalize::NormalizerConfig;
+use crate::normalize::replace::ReplacePattern;
+use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::special::AddedToken;
+use crate::template::Template;
+use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
+use crate::vocab::Vocab;
 
 const FORMAT: &str = "CLIP merges";
 
 /// How many merges are used: 49,152 less 256 characters and the two special tokens.
-pub const N_MERGES: usize = 49_152 - 256 - 2;
+const N_MERGES: usize = 49_152 - 256 - 2;
 /// What marks the last token of a word.
-pub const END_OF_WORD: &str = "</w>";
+const END_OF_WORD: &str = "</w>";
 
 /// What is a pretoken; what lies between is dropped. Case is ignored, as in the published pattern, though the
 /// text is in lower case by then: a long s after an apostrophe counts as one, and U+0345, whose capital is a
 /// letter while it is none, is dropped (the `regex` module matches it by neither class).
 const PATTERN: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|\p{L}+|\p{N}|[^\s\p{L}\p{N}\x{345}]+";
 
+/// Reads the merges, decompressed, as OpenAI's tokenizer.
+pub fn from_clip(bytes: &[u8]) -> Result<Tokenizer> {
+    let parts = read(bytes)?;
+    let mut vocab = Vocab::with_capacity(parts.tokens.len());
+    for (id, token) in (0..).zip(&parts.tokens) {
+        vocab.insert(id, token.as_bytes())?;
+    }
+    let (start, end) = parts.template;
+    Tokenizer::from_parts(Parts {
+        normalizer: vec![NormalizerConfig::Clip],
+        added_tokens: parts.added_tokens,
+        pretokenizer: vec![StepConfig::Split(parts.split), StepConfig::ByteLevel],
+        template: Template::around(&[start], &[end]),
+        decoder: Some(vec![
+            DecoderConfig::ByteLevel,
+            DecoderConfig::Replace {
+                pattern: ReplacePattern::String(END_OF_WORD.to_owned()),
+                content: " ".to_owned(),
+            },
+        ]),
+        ..Parts::new(
+            Reference::Clip,
+            ModelParts::CharacterBpe {
+                vocab,
+                merges: parts.merges,
+                options: CharacterBpeOptions {
+                    end_of_word_suffix: END_OF_WORD.to_owned(),
+                    ..CharacterBpeOptions::default()
+                },
+            },
+        )
+    })
+}
+
 /// What the file makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClipParts {
+struct ClipParts {
     /// Tokens by id, written in GPT-2's alphabet, those at the end of a word with [`END_OF_WORD`]; the two
     /// special tokens are not among them.
-    pub tokens: Vec<String>,
+    tokens: Vec<String>,
     /// Merges in order, as pairs of ids.
-    pub merges: Vec<(u32, u32)>,
-    /// What follows a word's last character.
-    pub end_of_word_suffix: &'static str,
+    merges: Vec<(u32, u32)>,
     /// How cleaned text is cut.
-    pub split: SplitConfig,
+    split: SplitConfig,
     /// The two special tokens, found in cleaned text.
-    pub added_tokens: Vec<AddedToken>,
+    added_tokens: Vec<AddedToken>,
     /// Ids put before and after a text on request.
-    pub template: (u32, u32),
+    template: (u32, u32),
 }
 
 /// Reads the merges, decompressed.
-pub fn read(bytes: &[u8]) -> Result<ClipParts> {
+fn read(bytes: &[u8]) -> Result<ClipParts> {
     check_size(bytes, "CLIP merges in bytes")?;
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
@@ -109,7 +145,6 @@ pub fn read(bytes: &[u8]) -> Result<ClipParts> {
     Ok(ClipParts {
         tokens,
         merges,
-        end_of_word_suffix: END_OF_WORD,
         split: SplitConfig {
             pattern: PATTERN.to_owned(),
             dialect: Dialect::FancyRegex,

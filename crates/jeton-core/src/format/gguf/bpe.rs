@@ -10,7 +10,7 @@ use crate::bpe::{Merges, Missing};
 use crate::byte_alphabet;
 use crate::config::Reference;
 use crate::error::{Error, Result};
-use crate::pretokenize::{Behavior, Dialect, SplitConfig};
+use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::special::AddedToken;
 use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
@@ -48,26 +48,27 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<Tokenizer> {
         return fail("it has no tokenizer.ggml.merges");
     };
     let (merges, used) = read_merges(&merges, &tokens)?;
-    let split = |pattern: &&str| SplitConfig {
-        pattern: (*pattern).to_owned(),
-        dialect: Dialect::FancyRegex,
-        unicode: UnicodeVersion::REFERENCES,
-        behavior: Behavior::Isolated,
-        invert: false,
-        in_byte_alphabet: false,
+    let split = |pattern: &&str| {
+        StepConfig::Split(SplitConfig {
+            pattern: (*pattern).to_owned(),
+            dialect: Dialect::FancyRegex,
+            unicode: UnicodeVersion::REFERENCES,
+            behavior: Behavior::Isolated,
+            invert: false,
+            in_byte_alphabet: false,
+        })
+    };
+    let model = ModelParts::Bpe {
+        vocab: vocab(&tokens, &added_tokens, &used)?,
+        merges: Merges::List(merges),
+        whole_pretokens: pre.ignore_merges,
+        missing: Missing::Skip,
     };
     Tokenizer::from_parts(Parts {
-        reference: Reference::Hf,
-        normalizer: Vec::new(),
-        splits: pre.patterns.iter().map(split).collect(),
+        pretokenizer: pre.patterns.iter().map(split).collect(),
         template,
-        model: ModelParts::Bpe {
-            vocab: vocab(&tokens, &added_tokens, &used)?,
-            merges: Merges::List(merges),
-            whole_pretokens: pre.ignore_merges,
-            missing: Missing::Skip,
-        },
         added_tokens,
+        ..Parts::new(Reference::LlamaCpp, model)
     })
 }
 
@@ -85,9 +86,12 @@ fn vocab(tokens: &Tokens, added: &[AddedToken], used: &HashSet<u32>) -> Result<V
     Ok(vocab)
 }
 
+/// Pairs of ids in merge order.
+type Pairs = Vec<(u32, u32)>;
+
 /// The merges as pairs of ids, and the ids that they use or make. Of a merge listed twice the first counts,
 /// as in llama.cpp.
-fn read_merges(merges: &[&str], tokens: &Tokens) -> Result<(Vec<(u32, u32)>, HashSet<u32>)> {
+fn read_merges(merges: &[&str], tokens: &Tokens) -> Result<(Pairs, HashSet<u32>)> {
     let ids: HashMap<&str, u32> = tokens.texts.iter().map(String::as_str).zip(0..).collect();
     let mut pairs = Vec::with_capacity(merges.len());
     let mut seen = HashSet::with_capacity(merges.len());

@@ -87,7 +87,7 @@ impl<'a> Fields<'a> {
                 array
                     .items()
                     .map(|item| match item {
-                        Value::Integer(byte) => byte as u8,
+                        Value::Integer(byte) => u8::try_from(byte).unwrap_or(0),
                         _ => 0,
                     })
                     .collect(),

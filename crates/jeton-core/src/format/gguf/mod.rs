@@ -28,50 +28,28 @@ use fields::{Fields, Kind, Tokens, fail};
 use wire::{FORMAT, Metadata};
 pub use wire::{HeaderBytes, header_bytes};
 
-use crate::config::Template;
 use crate::error::{Error, Result};
-use crate::format::vocab_txt::BertParts;
-use crate::rwkv::GreedyModel;
 use crate::special::AddedToken;
+use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 
-/// What the header of a file makes.
-#[derive(Debug)]
-pub enum Gguf {
-    /// Byte-level BPE (`gpt2`) and SentencePiece (`llama`, `t5`).
-    Tokenizer(Box<Tokenizer>),
-    /// `WordPiece` (`bert`).
-    Bert(Box<BertParts>),
-    /// RWKV's World tokenizer (`rwkv`).
-    Rwkv(Box<RwkvParts>),
-}
-
-/// A greedy model and its special tokens.
-#[derive(Debug)]
-pub struct RwkvParts {
-    /// The model, with its vocabulary.
-    pub model: GreedyModel,
-    /// Control tokens, by id.
-    pub added_tokens: Vec<AddedToken>,
-}
-
 /// Reads a file or its beginning; [`header_bytes`] says how much of it is needed.
-pub fn from_gguf(bytes: &[u8]) -> Result<Gguf> {
+pub fn from_gguf(bytes: &[u8]) -> Result<Tokenizer> {
     let fields = Fields(Metadata::from_bytes(bytes)?);
     let Some(model) = fields.text("tokenizer.ggml.model")? else {
         return fail(
             "it has no tokenizer.ggml.model; is it a part of a model other than the first?",
         );
     };
-    Ok(match model {
-        "gpt2" => Gguf::Tokenizer(Box::new(bpe::read(&fields)?)),
-        "llama" => Gguf::Tokenizer(Box::new(models::read_llama(&fields)?)),
-        "t5" => Gguf::Tokenizer(Box::new(models::read_t5(&fields)?)),
-        "bert" => Gguf::Bert(Box::new(models::read_bert(&fields)?)),
-        "rwkv" => Gguf::Rwkv(Box::new(models::read_rwkv(&fields)?)),
-        "no_vocab" | "none" => return fail("it has no vocabulary (tokenizer.ggml.model says so)"),
-        other => return Err(Error::unsupported(FORMAT, "tokenizer.ggml.model", other)),
-    })
+    match model {
+        "gpt2" => bpe::read(&fields),
+        "llama" => models::read_llama(&fields),
+        "t5" => models::read_t5(&fields),
+        "bert" => models::read_bert(&fields),
+        "rwkv" => models::read_rwkv(&fields),
+        "no_vocab" | "none" => fail("it has no vocabulary (tokenizer.ggml.model says so)"),
+        other => Err(Error::unsupported(FORMAT, "tokenizer.ggml.model", other)),
+    }
 }
 
 /// Tokens that end a generation, by their text; llama.cpp takes them for control tokens whatever type the
@@ -224,20 +202,19 @@ fn template(fields: &Fields<'_>, n_tokens: usize, default: Around) -> Result<Tem
             None => fail(format!("{add_key} is true and {id_key} names no token")),
         }
     };
-    Ok(Template {
-        before: one(
-            "tokenizer.ggml.bos_token_id",
-            default.bos,
-            "tokenizer.ggml.add_bos_token",
-            default.add_bos,
-        )?,
-        after: one(
-            "tokenizer.ggml.eos_token_id",
-            default.eos,
-            "tokenizer.ggml.add_eos_token",
-            default.add_eos,
-        )?,
-    })
+    let before: Vec<u32> = one(
+        "tokenizer.ggml.bos_token_id",
+        default.bos,
+        "tokenizer.ggml.add_bos_token",
+        default.add_bos,
+    )?;
+    let after: Vec<u32> = one(
+        "tokenizer.ggml.eos_token_id",
+        default.eos,
+        "tokenizer.ggml.add_eos_token",
+        default.add_eos,
+    )?;
+    Ok(Template::around(&before, &after))
 }
 
 #[cfg(test)]

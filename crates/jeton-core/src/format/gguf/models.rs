@@ -1,17 +1,19 @@
 //! The vocabularies without merges: `llama` and `t5` (SentencePiece), `bert` (`WordPiece`), `rwkv`.
 
 use super::fields::{Fields, Kind, Tokens, fail};
-use super::{Around, RwkvParts, added_tokens, template};
+use super::{Around, added_tokens, template};
 use crate::assembly::{ModelParts, Parts};
 use crate::config::Reference;
+use crate::decode::DecoderConfig;
 use crate::error::Result;
-use crate::format::vocab_txt::BertParts;
+use crate::normalize::NormalizerConfig;
 use crate::normalize::bert::BertConfig;
-use crate::rwkv::GreedyModel;
+use crate::pretokenize::components::bert_words;
 use crate::spm::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel, TrainerSpec};
+use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::vocab::Vocab;
-use crate::wordpiece::{DEFAULT_PREFIX, WordPieceModel};
+use crate::wordpiece::DEFAULT_PREFIX;
 
 /// What marks a token that begins a word: U+2581.
 const WORD_START: char = '\u{2581}';
@@ -117,17 +119,14 @@ fn sentencepiece(
     model: SpmModel,
 ) -> Result<Tokenizer> {
     Tokenizer::from_parts(Parts {
-        reference: Reference::SentencePiece,
-        normalizer: Vec::new(),
         added_tokens: added_tokens(fields, tokens)?,
-        splits: Vec::new(),
         template: template(fields, tokens.texts.len(), around)?,
-        model: ModelParts::SentencePiece(model),
+        ..Parts::new(Reference::LlamaCpp, ModelParts::SentencePiece(model))
     })
 }
 
 /// `bert`: `WordPiece`, where U+2581 marks the tokens that begin a word instead of `##` those that do not.
-pub(super) fn read_bert(fields: &Fields<'_>) -> Result<BertParts> {
+pub(super) fn read_bert(fields: &Fields<'_>) -> Result<Tokenizer> {
     let tokens = fields.tokens()?;
     let n = tokens.texts.len();
     let added_tokens = added_tokens(fields, &tokens)?;
@@ -167,16 +166,31 @@ pub(super) fn read_bert(fields: &Fields<'_>) -> Result<BertParts> {
         strip_accents: fields.flag("tokenizer.ggml.normalizer.strip_accents", lowercase)?,
         lowercase,
     };
-    Ok(BertParts {
-        model: WordPieceModel::new(vocab, DEFAULT_PREFIX, usize::MAX, unknown)?,
-        normalizer,
+    let template = match before.zip(after) {
+        Some((cls, sep)) => Template::bert(cls, sep),
+        None => Template::default(),
+    };
+    let model = ModelParts::WordPiece {
+        vocab,
+        prefix: DEFAULT_PREFIX.to_owned(),
+        max_chars: usize::MAX,
+        unknown,
+    };
+    Tokenizer::from_parts(Parts {
+        normalizer: vec![NormalizerConfig::Bert(normalizer)],
         added_tokens,
-        template: before.zip(after),
+        pretokenizer: bert_words().into(),
+        template,
+        decoder: Some(vec![DecoderConfig::WordPiece {
+            prefix: DEFAULT_PREFIX.to_owned(),
+            cleanup: true,
+        }]),
+        ..Parts::new(Reference::LlamaCpp, model)
     })
 }
 
 /// `rwkv`: the longest token that fits, on bytes, which the tokens write as Python does.
-pub(super) fn read_rwkv(fields: &Fields<'_>) -> Result<RwkvParts> {
+pub(super) fn read_rwkv(fields: &Fields<'_>) -> Result<Tokenizer> {
     let tokens = fields.tokens()?;
     let mut vocab = Vocab::with_capacity(tokens.texts.len());
     for (id, (text, &kind)) in (0..).zip(tokens.texts.iter().zip(&tokens.kinds)) {
@@ -192,9 +206,9 @@ pub(super) fn read_rwkv(fields: &Fields<'_>) -> Result<RwkvParts> {
     }
     let mut added_tokens = added_tokens(fields, &tokens)?;
     added_tokens.retain(|token| tokens.kinds.get(token.id as usize) != Some(&Kind::Normal));
-    Ok(RwkvParts {
-        model: GreedyModel::new(vocab)?,
+    Tokenizer::from_parts(Parts {
         added_tokens,
+        ..Parts::new(Reference::LlamaCpp, ModelParts::Greedy { vocab })
     })
 }
 

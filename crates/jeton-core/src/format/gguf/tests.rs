@@ -5,11 +5,22 @@ use jeton_testing::gguf::{Layout, Value};
 use proptest::prelude::*;
 
 use super::*;
-use crate::pretokenize::{Behavior, Dialect, SplitConfig, published};
+use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
 use crate::special::Allow;
 use crate::unicode::UnicodeVersion;
 
 type Pairs = Vec<(&'static str, Value)>;
+
+fn step(pattern: &str) -> StepConfig {
+    StepConfig::Split(SplitConfig {
+        pattern: pattern.to_owned(),
+        dialect: Dialect::FancyRegex,
+        unicode: UnicodeVersion::REFERENCES,
+        behavior: Behavior::Isolated,
+        invert: false,
+        in_byte_alphabet: false,
+    })
+}
 
 /// A byte-level vocabulary: two letters, their merge, an end token that the file calls normal, a user's
 /// token and a control token.
@@ -45,15 +56,12 @@ fn without(mut pairs: Pairs, key: &str) -> Pairs {
     pairs
 }
 
-fn read(pairs: &[(&str, Value)]) -> Result<Gguf> {
+fn read(pairs: &[(&str, Value)]) -> Result<Tokenizer> {
     from_gguf(&Layout::default().write(pairs))
 }
 
 fn tokenizer(pairs: &[(&str, Value)]) -> Tokenizer {
-    match read(pairs).unwrap() {
-        Gguf::Tokenizer(tokenizer) => *tokenizer,
-        other => panic!("{other:?}"),
-    }
+    read(pairs).unwrap()
 }
 
 fn encode(tokenizer: &Tokenizer, text: &str, allow: &Allow, template: bool) -> Vec<u32> {
@@ -73,9 +81,7 @@ fn every_version_and_byte_order() {
                 big_endian,
             };
             let bytes = layout.write(&gpt2());
-            let Gguf::Tokenizer(tokenizer) = from_gguf(&bytes).unwrap() else {
-                panic!("{layout:?}")
-            };
+            let tokenizer = from_gguf(&bytes).unwrap();
             assert_eq!(encode(&tokenizer, "ab", &Allow::None, true), [5, 2]);
             let end = HeaderBytes::Exactly(bytes.len() as u64);
             assert_eq!(header_bytes(&bytes).unwrap(), end);
@@ -334,18 +340,11 @@ fn every_pattern_compiles_and_every_name_is_there_once() {
 }
 
 fn pieces<'t>(name: &str, text: &'t str) -> Vec<&'t str> {
-    let splits: Vec<SplitConfig> = pre::by_name(name)
+    let splits: Vec<StepConfig> = pre::by_name(name)
         .unwrap()
         .patterns
         .iter()
-        .map(|pattern| SplitConfig {
-            pattern: (*pattern).to_owned(),
-            dialect: Dialect::FancyRegex,
-            unicode: UnicodeVersion::REFERENCES,
-            behavior: Behavior::Isolated,
-            invert: false,
-            in_byte_alphabet: false,
-        })
+        .map(|pattern| step(pattern))
         .collect();
     let mut out = Vec::new();
     crate::pretokenize::PreTokenizer::new(&splits)
@@ -382,16 +381,8 @@ proptest! {
         let text = jeton_testing::hostile_text(&choices).replace('\u{17f}', "s");
         for (name, published_name) in [("llama-bpe", "llama3"), ("qwen2", "qwen")] {
             let pattern = published::by_name(published_name).unwrap();
-            let split = SplitConfig {
-                pattern: pattern.to_owned(),
-                dialect: Dialect::FancyRegex,
-                unicode: UnicodeVersion::REFERENCES,
-                behavior: Behavior::Isolated,
-                invert: false,
-                in_byte_alphabet: false,
-            };
             let mut expected = Vec::new();
-            crate::pretokenize::PreTokenizer::new(&[split]).unwrap().split(&text, |start, end| {
+            crate::pretokenize::PreTokenizer::new(&[step(pattern)]).unwrap().split(&text, |start, end| {
                 expected.push(&text[start..end]);
                 Ok(())
             }).unwrap();

@@ -148,7 +148,7 @@ fn read(bytes: &[u8]) -> Step<(Metadata<'_>, u64)> {
     }
     let mut version = reader.u32()?;
     // Versions are small, so a version in the other byte order has an empty lower half.
-    if version != 0 && version & 0xFFFF == 0 {
+    if version != 0 && version.trailing_zeros() >= 16 {
         reader.big_endian = true;
         version = version.swap_bytes();
     }
@@ -183,11 +183,11 @@ struct Reader<'a> {
     wide: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn fail<T>(&self, at: usize, reason: impl Into<String>) -> Step<T> {
-        Err(Stop::Bad(bad(at, reason)))
-    }
+fn fail_at<T>(at: usize, reason: impl Into<String>) -> Step<T> {
+    Err(Stop::Bad(bad(at, reason)))
+}
 
+impl<'a> Reader<'a> {
     fn take(&mut self, n: u64) -> Step<&'a [u8]> {
         let end = self.at as u64 + n.min(u64::MAX >> 1);
         if end > MAX_HEADER_BYTES {
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let count = self.size()?;
         if count > limit {
-            return self.fail(start, format!("{count} {what}; the limit is {limit}"));
+            return fail_at(start, format!("{count} {what}; the limit is {limit}"));
         }
         Ok(count)
     }
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
         let key = self.take(n)?;
         match std::str::from_utf8(key) {
             Ok(key) if key.is_ascii() && !key.is_empty() => Ok(key),
-            _ => self.fail(start, "a key is empty or not ASCII"),
+            _ => fail_at(start, "a key is empty or not ASCII"),
         }
     }
 
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
             7 => match self.unsigned(1)? {
                 0 => Value::Bool(false),
                 1 => Value::Bool(true),
-                other => return self.fail(start, format!("a truth value of {other}")),
+                other => return fail_at(start, format!("a truth value of {other}")),
             },
             8 => {
                 let n = self.size()?;
@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
             12 => Value::Float(f64::from_bits(self.unsigned(8)?)),
             _ => {
                 let reason = format!("a value of type {kind}; those known are 0 to 12");
-                return self.fail(start, reason);
+                return fail_at(start, reason);
             }
         })
     }
@@ -277,7 +277,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         if depth >= MAX_DEPTH {
             let reason = format!("arrays are nested more than {MAX_DEPTH} deep");
-            return self.fail(start, reason);
+            return fail_at(start, reason);
         }
         let kind = self.u32()?;
         let len = self.count("items in an array", MAX_ITEMS)?;

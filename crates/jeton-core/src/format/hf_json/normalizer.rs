@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{FORMAT, bad, flag, kind, members, one_or_sequence, text, untyped};
+use super::{FORMAT, bad, flag, inexpressible, kind, members, one_or_sequence, text, untyped};
 use crate::error::{Error, Result};
 use crate::normalize::bert::BertConfig;
 use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
@@ -89,38 +89,46 @@ pub(super) fn write_pattern(pattern: &ReplacePattern) -> Value {
     }
 }
 
-pub(super) fn write(steps: &[NormalizerConfig]) -> Value {
-    let written = steps.iter().map(|step| match step {
-        NormalizerConfig::Form { form, .. } => json!({"type": match form {
-            Form::Nfc => "NFC",
-            Form::Nfd => "NFD",
-            Form::Nfkc => "NFKC",
-            Form::Nfkd => "NFKD",
-        }}),
-        NormalizerConfig::Bert(bert) => json!({
-            "type": "BertNormalizer",
-            "clean_text": bert.clean_text,
-            "handle_chinese_chars": bert.handle_chinese_chars,
-            "strip_accents": bert.strip_accents,
-            "lowercase": bert.lowercase,
-        }),
-        NormalizerConfig::Strip { left, right } => {
-            json!({"type": "Strip", "strip_left": left, "strip_right": right})
-        }
-        NormalizerConfig::StripAccents => json!({"type": "StripAccents"}),
-        NormalizerConfig::Lowercase => json!({"type": "Lowercase"}),
-        NormalizerConfig::Nmt => json!({"type": "Nmt"}),
-        NormalizerConfig::Precompiled { charsmap } => json!({
-            "type": "Precompiled",
-            "precompiled_charsmap": String::from(charsmap.clone()),
-        }),
-        NormalizerConfig::Replace(replace) => json!({
-            "type": "Replace",
-            "pattern": write_pattern(&replace.pattern),
-            "content": replace.content,
-        }),
-        NormalizerConfig::Prepend { prefix } => json!({"type": "Prepend", "prepend": prefix}),
-        NormalizerConfig::ByteLevel => json!({"type": "ByteLevel"}),
+pub(super) fn write(steps: &[NormalizerConfig]) -> Result<Value> {
+    let written = steps.iter().map(|step| {
+        Ok(match step {
+            NormalizerConfig::Form { form, .. } => json!({"type": match form {
+                Form::Nfc => "NFC",
+                Form::Nfd => "NFD",
+                Form::Nfkc => "NFKC",
+                Form::Nfkd => "NFKD",
+            }}),
+            NormalizerConfig::Bert(bert) => json!({
+                "type": "BertNormalizer",
+                "clean_text": bert.clean_text,
+                "handle_chinese_chars": bert.handle_chinese_chars,
+                "strip_accents": bert.strip_accents,
+                "lowercase": bert.lowercase,
+            }),
+            NormalizerConfig::Strip { left, right } => {
+                json!({"type": "Strip", "strip_left": left, "strip_right": right})
+            }
+            NormalizerConfig::StripAccents => json!({"type": "StripAccents"}),
+            NormalizerConfig::Lowercase => json!({"type": "Lowercase"}),
+            NormalizerConfig::Nmt => json!({"type": "Nmt"}),
+            NormalizerConfig::Precompiled { charsmap } => json!({
+                "type": "Precompiled",
+                "precompiled_charsmap": String::from(charsmap.clone()),
+            }),
+            NormalizerConfig::Replace(replace) => json!({
+                "type": "Replace",
+                "pattern": write_pattern(&replace.pattern),
+                "content": replace.content,
+            }),
+            NormalizerConfig::Prepend { prefix } => json!({"type": "Prepend", "prepend": prefix}),
+            NormalizerConfig::ByteLevel => json!({"type": "ByteLevel"}),
+            NormalizerConfig::Clip => {
+                return Err(inexpressible(
+                    "the library has nothing like CLIP's cleaning of texts",
+                ));
+            }
+        })
     });
-    one_or_sequence(written.collect(), "normalizers")
+    let written = written.collect::<Result<Vec<_>>>()?;
+    Ok(one_or_sequence(written, "normalizers"))
 }

@@ -30,7 +30,7 @@ pub fn to_hf_json(tokenizer: &Tokenizer) -> Result<Vec<u8>> {
         "truncation": inputs::write_truncation(config.truncation.as_ref()),
         "padding": inputs::write_padding(config.padding.as_ref()),
         "added_tokens": added_tokens::write(&config.added_tokens),
-        "normalizer": normalizer::write(&config.normalizer),
+        "normalizer": normalizer::write(&config.normalizer)?,
         "pre_tokenizer": pre_tokenizer::write(&config.pretokenizer, on_bytes)?,
         "post_processor": post_processor::write(&config.template, &config.added_tokens)?,
         "decoder": decoder,

@@ -144,14 +144,14 @@ fn bad_files_are_refused_with_the_place() {
         (
             |f| {
                 f["special_tokens"] =
-                    json!([{"rank": 0, "token_str": "a"}, {"rank": 0, "token_str": "b"}])
+                    json!([{"rank": 0, "token_str": "a"}, {"rank": 0, "token_str": "b"}]);
             },
             "share the rank 0",
         ),
         (
             |f| {
                 f["special_tokens"] =
-                    json!([{"rank": 0, "token_str": "a"}, {"rank": 1, "token_str": "a"}])
+                    json!([{"rank": 0, "token_str": "a"}, {"rank": 1, "token_str": "a"}]);
             },
             "\"a\" has the ids 0 and 1",
         ),

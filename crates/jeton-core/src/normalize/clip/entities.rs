@@ -111,7 +111,7 @@ impl Entities {
 }
 
 /// Replaces references: `find` gets what follows an `&`, and says what replaces how many of its bytes.
-fn replace<'t>(text: &'t str, find: impl Fn(&str) -> Option<(String, usize)>) -> Cow<'t, str> {
+fn replace(text: &str, find: impl Fn(&str) -> Option<(String, usize)>) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
     let mut at = 0;

@@ -12,9 +12,12 @@ use std::borrow::Cow;
 
 use regex_syntax::hir::ClassUnicode;
 
-use super::entities::Entities;
+mod entities;
+
+use self::entities::Entities;
+use super::rewrite::{Sink, aligned};
+use super::{Alignment, Form, Normalizer, NormalizerConfig};
 use crate::error::{Error, Result};
-use crate::normalize::{Form, Normalizer, NormalizerConfig};
 use crate::unicode::{UnicodeVersion, assigned_in, contains};
 
 /// Python 3.11's Unicode tables.
@@ -47,6 +50,43 @@ impl Cleaner {
             widths: form(Form::Nfkc)?,
             known: assigned_in(PYTHON).map_err(|reason| Error::format("Unicode tables", reason))?,
         })
+    }
+
+    /// Where the words of the cleaned text come from: from the words of the text, where there are as many of
+    /// them; else all from all of it. (References and repairs may make words or join them.)
+    pub(crate) fn align(&self, text: &str) -> Result<Alignment> {
+        let cleaned = self.clean(text)?;
+        if text.split_whitespace().count() != cleaned.split_whitespace().count() {
+            return Ok(aligned(|out| out.replace(text, &cleaned)));
+        }
+        Ok(aligned(|out| {
+            let mut position = 0;
+            for (number, (word, clean)) in text
+                .split_whitespace()
+                .zip(cleaned.split_whitespace())
+                .enumerate()
+            {
+                let start = word.as_ptr() as usize - text.as_ptr() as usize;
+                let gap = if number == 0 { "" } else { " " };
+                if position < start || !gap.is_empty() {
+                    out.replace(&text[position..start], gap);
+                }
+                let same = word.len() == clean.len() && word.eq_ignore_ascii_case(clean);
+                if same {
+                    // Letters changed their case at most: byte for byte.
+                    for (at, c) in word.char_indices() {
+                        let end = at + c.len_utf8();
+                        out.replace(&word[at..end], &clean[at..end]);
+                    }
+                } else {
+                    out.replace(word, clean);
+                }
+                position = start + word.len();
+            }
+            if position < text.len() {
+                out.omit(&text[position..]);
+            }
+        }))
     }
 
     /// The text as the tokenizer sees it.
@@ -179,7 +219,7 @@ fn without_colours(text: &str) -> Cow<'_, str> {
     for (at, _) in text.match_indices("\u{1b}[") {
         let after = &text[at + 2..];
         let numbers = after
-            .find(|c: char| !(c.is_numeric() && c.to_digit(10).is_some() || c == ';'))
+            .find(|c: char| !(c.is_ascii_digit() || c == ';'))
             .unwrap_or(after.len());
         if after[numbers..].starts_with(|c: char| c.is_ascii_alphabetic()) {
             out.push_str(&text[copied..at]);
