@@ -72,6 +72,9 @@ format: $(VENV)/.installed  ## put all code into its one form
 conformance: setup  ## compare with the references' ids on every golden case and whole corpus
 	@$(BIN)/python -m scripts.conformance --shared $(SHARED)
 
+fuzz: toolchain  ## fuzz the parsers: [TARGET=name] [SECONDS=600] each
+	@sh scripts/fuzz.sh "$(TARGET)" "$(SECONDS)"
+
 bench: bench-setup  ## time against other libraries in .venv-bench, rewrite BENCHMARKS.md
 	$(BENCH_VENV)/bin/python -m benches.run
 
@@ -106,8 +109,8 @@ lock:  ## compile requirements/*.in to *.lock (needs uv)
 	done
 
 clean:  ## remove everything that was made here
-	rm -rf build dist demo target $(VENV) $(BENCH_VENV)
+	rm -rf build dist demo target fuzz/target fuzz/corpus $(VENV) $(BENCH_VENV)
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo test test-rust test-python lint static format conformance bench bench-quick bench-setup vocabularies docs lock clean
+.PHONY: help setup toolchain demo test test-rust test-python lint static format conformance fuzz bench bench-quick bench-setup vocabularies docs lock clean

@@ -1,4 +1,7 @@
-//! Generators of hostile text for tests of the other crates. Not published.
+//! Generators of hostile text, and the fuzz harness, for tests of the other crates. Not published.
+
+#[cfg(feature = "harness")]
+pub mod harness;
 
 pub mod gguf;
 pub mod shared;
