@@ -3,16 +3,13 @@
 use std::sync::LazyLock;
 
 use jeton_core::config::Reference;
-use jeton_core::format::rwkv::from_rwkv;
 use jeton_core::format::sentencepiece::SpmFile;
-use jeton_core::format::vocab_txt::{BertOptions, from_vocab_txt, to_vocab_txt};
 use jeton_core::format::{
-    TiktokenOptions, from_canonical, from_hf_json, from_sentencepiece, from_tiktoken,
+    BertOptions, TiktokenOptions, from_canonical, from_hf_json, from_rwkv, from_sentencepiece,
+    from_tiktoken, from_vocab_txt, to_vocab_txt,
 };
-use jeton_core::pipeline::Model;
 use jeton_core::special::Allow;
 use jeton_core::tokenizer::Tokenizer;
-use jeton_core::wordpiece::WordPieceScratch;
 
 use super::{TEXTS, tail, tokenizer};
 
@@ -97,30 +94,17 @@ pub fn tiktoken(data: &[u8]) -> bool {
     is_read
 }
 
-/// `vocab.txt`; words are those between spaces.
+/// `vocab.txt`.
 pub fn vocab_txt(data: &[u8]) -> bool {
     let Ok(read) = from_vocab_txt(data, &BertOptions::default()) else {
         return false;
     };
-    let vocab = read.model.vocab();
-    let mut scratch = WordPieceScratch::default();
-    for text in [TEXTS[0], TEXTS[1], &tail(data)] {
-        for word in text.split_whitespace() {
-            let mut covered = 0;
-            let encoded =
-                read.model
-                    .encode_with_pieces(word.as_bytes(), &mut scratch, |id, bytes| {
-                        assert!(vocab.id_to_bytes(id).is_some(), "id {id} has no token");
-                        covered += bytes;
-                    });
-            assert_eq!(encoded.is_err(), covered == 0, "{word:?}");
-            assert!(encoded.is_err() || covered == word.len(), "{word:?}");
-        }
-    }
+    tokenizer::check(&read, data);
+    let vocab = read.vocab();
     if let Ok(written) = to_vocab_txt(vocab) {
         let again = from_vocab_txt(&written, &BertOptions::default())
             .expect("a vocabulary that was written can be read");
-        let again = again.model.vocab();
+        let again = again.vocab();
         for (id, token) in vocab.iter().filter(|(_, token)| !token.is_empty()) {
             assert_eq!(
                 again.bytes_to_id(token),
@@ -145,20 +129,18 @@ pub fn rwkv(data: &[u8]) -> bool {
     let whole = [BYTE_TOKENS.as_slice(), data].concat();
     let mut is_read = false;
     for file in [data, &whole] {
-        let Ok(model) = from_rwkv(file) else {
+        let Ok(read) = from_rwkv(file) else {
             continue;
         };
         is_read = true;
-        for text in [TEXTS[0].as_bytes(), TEXTS[1].as_bytes(), data] {
-            let mut ids = Vec::new();
-            model
-                .encode_pretoken(text, &mut Vec::default(), &mut ids)
+        tokenizer::check(&read, data);
+        for text in [TEXTS[0], TEXTS[1], &tail(data)] {
+            let (mut ids, mut bytes) = (Vec::new(), Vec::new());
+            read.encode_into(text, &Allow::None, false, &mut ids)
                 .expect("a list with all bytes encodes all text");
-            let spelled: Vec<&[u8]> = ids
-                .iter()
-                .map(|&id| model.vocab().id_to_bytes(id).expect("an id has a token"))
-                .collect();
-            assert!(spelled.concat() == text, "text does not come back");
+            read.decode_into(&ids, false, &mut bytes)
+                .expect("ids of text can be decoded");
+            assert!(bytes == text.as_bytes(), "text does not come back");
         }
     }
     is_read

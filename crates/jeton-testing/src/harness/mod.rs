@@ -10,6 +10,7 @@
 mod charsmap;
 mod formats;
 mod patterns;
+mod readers;
 mod seeds;
 mod streams;
 mod tokenizer;
@@ -17,6 +18,7 @@ mod tokenizer;
 pub use charsmap::charsmap;
 pub use formats::{canonical, hf_json, rwkv, sentencepiece, tiktoken, vocab_txt};
 pub use patterns::patterns;
+pub use readers::{claude, clip, gguf, merges, tekken};
 pub use seeds::{Seed, seeds};
 pub use streams::{compression, jsonl};
 
@@ -39,6 +41,11 @@ pub const TARGETS: &[Target] = &[
     target("vocab_txt", vocab_txt),
     target("rwkv", rwkv),
     target("patterns", patterns),
+    target("gguf", gguf),
+    target("merges", merges),
+    target("tekken", tekken),
+    target("claude", claude),
+    target("clip", clip),
     target("compression", compression),
     target("jsonl", jsonl),
 ];

@@ -1,6 +1,6 @@
 //! The target of split patterns: parse, compile, split.
 
-use jeton_core::pretokenize::{Behavior, Dialect, PreTokenizer, SplitConfig};
+use jeton_core::pretokenize::{Behavior, Dialect, PreTokenizer, SplitConfig, StepConfig};
 use jeton_core::unicode::UnicodeVersion;
 
 use super::TEXTS;
@@ -43,7 +43,7 @@ pub fn patterns(data: &[u8]) -> bool {
         invert: bit(1),
         in_byte_alphabet: bit(2),
     };
-    let Ok(pretokenizer) = PreTokenizer::new(&[config]) else {
+    let Ok(pretokenizer) = PreTokenizer::new(&[StepConfig::Split(config)]) else {
         return false;
     };
     for text in [TEXTS[0], TEXTS[1], &text] {

@@ -6,6 +6,8 @@ use jeton_io::compress_zstd;
 
 use super::formats::tiktoken_options;
 
+mod readers;
+
 /// A file to start from.
 #[derive(Clone, Debug)]
 pub struct Seed {
@@ -31,6 +33,11 @@ pub fn seeds(target: &str) -> Vec<Seed> {
         "vocab_txt" => vocab_txt(),
         "rwkv" => rwkv(),
         "patterns" => patterns(),
+        "gguf" => readers::gguf(),
+        "merges" => readers::merges(),
+        "tekken" => readers::tekken(),
+        "claude" => readers::claude(),
+        "clip" => readers::clip(),
         "compression" => compression(),
         "jsonl" => documents(),
         _ => Vec::new(),

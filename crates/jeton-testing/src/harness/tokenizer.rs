@@ -39,7 +39,7 @@ fn encode(
 ) -> Option<Vec<u32>> {
     let mut ids = Vec::new();
     let encoded = tokenizer.encode_into(text, allow, add_special_tokens, &mut ids);
-    let aligned = tokenizer.encode_with_offsets(text, allow, add_special_tokens);
+    let aligned = tokenizer.encode_with_offsets(text, allow, add_special_tokens, true);
     let counted = tokenizer.count(text, allow);
     if encoded.is_err() {
         assert!(
@@ -76,17 +76,13 @@ fn encode(
     assert_eq!(aligned.starts.len(), ids.len());
     assert_eq!(aligned.ends.len(), ids.len());
     assert_eq!(aligned.word_ids.len(), ids.len());
-    let mut before = 0;
+    // They need not rise: normalization may put marks in another order, and tokens overlap where one begins
+    // in white space that the one before takes along.
     for (&start, &end) in aligned.starts.iter().zip(&aligned.ends) {
-        assert!(
-            before <= start,
-            "offsets fall from {before} to {start}: {text:?}"
-        );
         assert!(
             start <= end && end <= text.len(),
             "offsets {start}..{end}: {text:?}"
         );
-        before = start;
     }
     for skip_special_tokens in [false, true] {
         let mut bytes = Vec::new();
@@ -124,26 +120,18 @@ fn check_batch(tokenizer: &Tokenizer, texts: &[&str], allow: &Allow, add_special
     }
 }
 
-/// Pretokens lie in the normalized text, in order, and do not overlap.
+/// No pretoken is empty.
 fn check_pretokens(tokenizer: &Tokenizer, text: &str) {
-    let _ = tokenizer.expected_decoding(text);
+    let _ = tokenizer.fidelity(text, text.as_bytes());
     let Ok(normalized) = tokenizer.normalize(text) else {
         return;
     };
-    let Ok(ranges) = tokenizer.pretokenize(&normalized) else {
+    let Ok(pretokens) = tokenizer.pretokenize(&normalized) else {
         return;
     };
-    let mut position = 0;
-    for (start, end) in ranges {
-        assert!(
-            position <= start && start <= end,
-            "pretoken {start}..{end} after {position}"
-        );
-        position = end;
-    }
     assert!(
-        position <= normalized.len(),
-        "a pretoken ends beyond the text"
+        pretokens.iter().all(|pretoken| !pretoken.is_empty()),
+        "an empty pretoken: {text:?}"
     );
 }
 
