@@ -13,8 +13,10 @@
 mod classes;
 mod cost;
 mod fold;
+mod groups;
 mod node;
 mod oniguruma;
+mod repeat;
 
 use regex_syntax::hir::ClassUnicode;
 use serde::{Deserialize, Serialize};

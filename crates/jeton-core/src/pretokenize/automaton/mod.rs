@@ -26,10 +26,14 @@ use regex_syntax::hir::ClassUnicode;
 use self::classes::{ClassMap, WIDE};
 use self::possessive::{Follow, possessive_is_greedy};
 use self::program::{Node, Program};
-use super::pattern::Ast;
+use super::pattern::{Ast, Greed};
 
 /// Most states an automaton may have; published patterns need fewer than 100.
 const MAX_STATES: usize = 4096;
+/// Most positions looked at while states are found; published patterns need fewer than a tenth.
+const MAX_WORK: usize = 20_000_000;
+/// Most possessive repetitions times parts of a pattern.
+const MAX_POSSESSIVE_WORK: usize = 200_000;
 /// A search that runs this many bytes beyond its match starts to remember hopeless states.
 const FAR: usize = 128;
 /// Most remembered (state, position) pairs: 64 MB. Beyond it nothing more is remembered.
@@ -62,13 +66,20 @@ pub(crate) struct Automaton {
 impl Automaton {
     /// Compiles a pattern. `in_byte_alphabet`: it sees each byte as a character of GPT-2's alphabet.
     pub(crate) fn new(ast: &Ast, in_byte_alphabet: bool) -> Result<Self, BuildError> {
-        if !possessive_is_greedy(
-            ast,
-            &Follow {
-                first: ClassUnicode::empty(),
-                may_end: true,
-            },
-        ) {
+        // The check below looks from each possessive repetition over all that follows.
+        let (n_nodes, n_possessive) = size(ast);
+        if n_nodes * n_possessive > MAX_POSSESSIVE_WORK {
+            return Err(BuildError::TooLarge);
+        }
+        if n_possessive > 0
+            && !possessive_is_greedy(
+                ast,
+                &Follow {
+                    first: ClassUnicode::empty(),
+                    may_end: true,
+                },
+            )
+        {
             return Err(BuildError::Possessive);
         }
         let mut classes = ClassMap::new(ast)?;
@@ -235,6 +246,21 @@ impl Iterator for Pieces<'_, '_> {
     }
 }
 
+/// Parts of a pattern, and how many of them are possessive repetitions.
+fn size(ast: &Ast) -> (usize, usize) {
+    match ast {
+        Ast::Concat(nodes) | Ast::Alternate(nodes) => nodes
+            .iter()
+            .map(size)
+            .fold((1, 0), |(n, p), (more, also)| (n + more, p + also)),
+        Ast::Repeat { node, greed, .. } => {
+            let (n, p) = size(node);
+            (n + 1, p + usize::from(*greed == Greed::Possessive))
+        }
+        _ => (1, 0),
+    }
+}
+
 /// Makes the ordered-subset automaton of a program.
 fn determinize(program: &Program, classes: ClassMap) -> Result<Automaton, BuildError> {
     let stride = classes.end_class() as usize + 1;
@@ -246,6 +272,7 @@ fn determinize(program: &Program, classes: ClassMap) -> Result<Automaton, BuildE
     let mut transitions = vec![DEAD; stride];
     let mut state = 1;
     let mut seen = vec![false; program.nodes.len()];
+    let mut work = 0;
     while state < lists.len() {
         for class in 0..stride as u8 {
             seen.fill(false);
@@ -267,6 +294,11 @@ fn determinize(program: &Program, classes: ClassMap) -> Result<Automaton, BuildE
                         target.push(*next);
                     }
                 }
+            }
+            // Targets are searched for duplicates, one by one.
+            work += lists[state].len() + target.len() * (1 + target.len() / 16) + seen.len() / 16;
+            if work > MAX_WORK {
+                return Err(BuildError::TooLarge);
             }
             let id = match ids.get(&target) {
                 Some(&id) => id,

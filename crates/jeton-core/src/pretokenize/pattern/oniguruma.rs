@@ -12,7 +12,7 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use super::classes::{self, Kind};
 use super::fold::Folds;
 use super::node::{Assertion, Node};
-use super::{Greed, MAX_ATOMS, MAX_DEPTH, MAX_REPEAT, ParseError};
+use super::{MAX_ATOMS, MAX_DEPTH, ParseError};
 use crate::unicode::UnicodeVersion;
 
 /// Parses a whole pattern.
@@ -46,16 +46,16 @@ pub(super) fn parse(pattern: &str, version: UnicodeVersion) -> Result<Node, Pars
 }
 
 #[derive(Clone, Copy, Default)]
-struct Flags {
-    ignore_case: bool,
-    dot_all: bool,
-    extended: bool,
+pub(super) struct Flags {
+    pub(super) ignore_case: bool,
+    pub(super) dot_all: bool,
+    pub(super) extended: bool,
 }
 
 /// A capturing group: its name, and whether it has ended.
-struct Group<'a> {
-    name: Option<&'a str>,
-    ended: bool,
+pub(super) struct Group<'a> {
+    pub(super) name: Option<&'a str>,
+    pub(super) ended: bool,
 }
 
 pub(super) struct Parser<'a> {
@@ -63,10 +63,10 @@ pub(super) struct Parser<'a> {
     pub(super) position: usize,
     pub(super) version: UnicodeVersion,
     depth: u32,
-    n_atoms: usize,
-    named: bool,
-    found_name: bool,
-    groups: Vec<Group<'a>>,
+    pub(super) n_atoms: usize,
+    pub(super) named: bool,
+    pub(super) found_name: bool,
+    pub(super) groups: Vec<Group<'a>>,
     folds: Option<Folds>,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn unsupported(&self, what: &str) -> ParseError {
+    pub(super) fn unsupported(&self, what: &str) -> ParseError {
         self.bad(format!("{what} is not supported"))
     }
 
@@ -138,7 +138,7 @@ impl<'a> Parser<'a> {
         self.depth -= 1;
     }
 
-    fn alternation(&mut self, flags: Flags) -> Result<Node, ParseError> {
+    pub(super) fn alternation(&mut self, flags: Flags) -> Result<Node, ParseError> {
         self.deeper()?;
         let mut branches = vec![self.concatenation(flags)?];
         while self.eat("|") {
@@ -204,7 +204,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Comments, and what extended patterns are free to contain.
-    fn skip_ignored(&mut self, flags: Flags) -> Result<(), ParseError> {
+    pub(super) fn skip_ignored(&mut self, flags: Flags) -> Result<(), ParseError> {
         loop {
             if self.eat("(?#") {
                 loop {
@@ -231,32 +231,6 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
         }
-    }
-
-    /// `(?i)` and the like, up to the parenthesis; None if something else stands here.
-    fn isolated_flags(&mut self, flags: Flags) -> Option<Flags> {
-        let start = self.position;
-        if !self.eat("(?") {
-            return None;
-        }
-        let mut inner = flags;
-        let mut enable = true;
-        while let Some(c) = self.peek() {
-            match c {
-                '-' => enable = false,
-                'i' => inner.ignore_case = enable,
-                'm' => inner.dot_all = enable,
-                'x' => inner.extended = enable,
-                ')' => {
-                    self.position += 1;
-                    return Some(inner);
-                }
-                _ => break,
-            }
-            self.position += 1;
-        }
-        self.position = start;
-        None
     }
 
     fn atom(&mut self, flags: Flags) -> Result<Atom, ParseError> {
@@ -286,112 +260,6 @@ impl<'a> Parser<'a> {
                 return Ok(Atom::Literal(c));
             }
         }))
-    }
-
-    fn group(&mut self, flags: Flags) -> Result<Node, ParseError> {
-        let start = self.position;
-        let refuse = |parser: &mut Self, what: &str| {
-            parser.position = start;
-            Err(parser.unsupported(what))
-        };
-        self.position += 1;
-        if self.rest().starts_with('*') {
-            return refuse(self, "a callout (*...)");
-        }
-        if !self.eat("?") {
-            return if self.named {
-                self.inside(flags)
-            } else {
-                self.capture(None, flags)
-            };
-        }
-        for (opening, ahead, negative) in [
-            ("=", true, false),
-            ("!", true, true),
-            ("<=", false, false),
-            ("<!", false, true),
-        ] {
-            if self.eat(opening) {
-                let node = Box::new(self.inside(flags)?);
-                return Ok(Node::Look {
-                    ahead,
-                    negative,
-                    node,
-                });
-            }
-        }
-        if self.eat(">") {
-            return Ok(Node::Atomic(Box::new(self.inside(flags)?)));
-        }
-        for (opening, closing) in [("<", '>'), ("'", '\'')] {
-            if self.eat(opening) {
-                let name = self.name(closing)?;
-                self.found_name = true;
-                if self.groups.iter().any(|group| group.name == Some(name)) {
-                    return Err(self.unsupported("a group name given twice"));
-                }
-                return self.capture(Some(name), flags);
-            }
-        }
-        match self.peek() {
-            Some('(') => return refuse(self, "a conditional (?(...)...)"),
-            Some('~') => return refuse(self, "an absent group (?~...)"),
-            Some('{') => return refuse(self, "a callout (?{...})"),
-            Some('P') if !self.rest().starts_with("P:") => {
-                return refuse(self, "a group (?P...)");
-            }
-            _ => {}
-        }
-        let mut inner = flags;
-        let mut enable = true;
-        loop {
-            match self.next() {
-                Some(':') => return self.inside(inner),
-                Some('-') => enable = false,
-                Some('i') => inner.ignore_case = enable,
-                Some('m') => inner.dot_all = enable,
-                Some('x') => inner.extended = enable,
-                Some(c @ ('W' | 'D' | 'S' | 'P' | 'y' | 'C' | 'I' | 'L')) => {
-                    return refuse(self, &format!("the group flag {c}"));
-                }
-                Some(c) => return Err(self.bad(format!("unknown group flag {c}"))),
-                None => return Err(self.bad("the group does not end")),
-            }
-        }
-    }
-
-    fn name(&mut self, closing: char) -> Result<&'a str, ParseError> {
-        let rest = self.rest();
-        let end = rest
-            .find(closing)
-            .ok_or_else(|| self.bad("the group's name does not end"))?;
-        let name = &rest[..end];
-        let first = name.chars().next();
-        if !first.is_some_and(|c| c.is_alphabetic() || c == '_')
-            || !name.chars().all(|c| c.is_alphanumeric() || c == '_')
-        {
-            return Err(self.bad(format!("{name:?} is not the name of a group")));
-        }
-        self.position += end + closing.len_utf8();
-        Ok(name)
-    }
-
-    fn capture(&mut self, name: Option<&'a str>, flags: Flags) -> Result<Node, ParseError> {
-        let index = self.groups.len();
-        self.groups.push(Group { name, ended: false });
-        let node = Box::new(self.inside(flags)?);
-        self.groups[index].ended = true;
-        Ok(Node::Capture(node))
-    }
-
-    /// The inside of a group and its end.
-    fn inside(&mut self, flags: Flags) -> Result<Node, ParseError> {
-        let node = self.alternation(flags)?;
-        if self.eat(")") {
-            Ok(node)
-        } else {
-            Err(self.bad("the group does not end: ')' is missing"))
-        }
     }
 
     fn escape(&mut self, flags: Flags) -> Result<Atom, ParseError> {
@@ -498,167 +366,6 @@ impl<'a> Parser<'a> {
             Some(_) => Err(self.unsupported("a reference to a group from inside it")),
             None => Err(self.bad(format!("there is no group {group} before this reference"))),
         }
-    }
-
-    /// Whether a repetition stands here.
-    fn repetition_ahead(&self) -> Result<bool, ParseError> {
-        Ok(match self.peek() {
-            Some('*' | '+' | '?') => true,
-            Some('{') => self.counted()?.is_some(),
-            _ => false,
-        })
-    }
-
-    /// A counted repetition at the current position: its bounds and its length in bytes.
-    fn counted(&self) -> Result<Option<(u32, Option<u32>, usize)>, ParseError> {
-        let Some((body, _)) = self
-            .rest()
-            .strip_prefix('{')
-            .and_then(|r| r.split_once('}'))
-        else {
-            return Ok(None);
-        };
-        let (min, max) = match body.split_once(',') {
-            None => (body, Some(body)),
-            Some((min, "")) => (min, None),
-            Some((min, max)) => (min, Some(max)),
-        };
-        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        if !digits(min) || !max.is_none_or(digits) || min.is_empty() && body.len() < 2 {
-            return Ok(None); // braces that stand for themselves
-        }
-        let number = |text: &str| match text.parse::<u32>() {
-            _ if text.is_empty() => Ok(0),
-            Ok(n) if n <= MAX_REPEAT => Ok(n),
-            _ => Err(self.bad(format!(
-                "a repetition must be counted from 0 to {MAX_REPEAT}"
-            ))),
-        };
-        Ok(Some((
-            number(min)?,
-            max.map(number).transpose()?,
-            body.len() + 2,
-        )))
-    }
-
-    fn repetitions(&mut self, mut node: Node, flags: Flags) -> Result<Node, ParseError> {
-        loop {
-            self.skip_ignored(flags)?;
-            let counted = match self.peek() {
-                Some('{') => self.counted()?,
-                _ => None,
-            };
-            let (min, max, length) = match self.peek() {
-                Some('*') => (0, None, 1),
-                Some('+') => (1, None, 1),
-                Some('?') => (0, Some(1), 1),
-                _ => match counted {
-                    Some(counted) => counted,
-                    None => return Ok(node),
-                },
-            };
-            if matches!(node, Node::Assert(_) | Node::Look { .. }) {
-                return Err(self.bad("a condition on a place cannot be repeated"));
-            }
-            self.n_atoms += 1;
-            if self.n_atoms > MAX_ATOMS {
-                return Err(self.bad(format!("more than {MAX_ATOMS} parts")));
-            }
-            self.position += length;
-            let reversed = max.is_some_and(|max| max < min);
-            let (min, max) = if reversed {
-                (max.unwrap_or(min), Some(min))
-            } else {
-                (min, max)
-            };
-            let fixed = counted.is_some() && max == Some(min);
-            let greed = if reversed {
-                Greed::Possessive
-            } else if !fixed && self.eat("?") {
-                Greed::Lazy
-            } else if counted.is_none() && self.eat("+") {
-                Greed::Possessive
-            } else {
-                Greed::Greedy
-            };
-            node = repeated(node, min, max, greed);
-        }
-    }
-}
-
-/// The six repetitions that Oniguruma knows by name: greedy `?`, `*`, `+`, then lazy.
-fn popular(min: u32, max: Option<u32>, greed: Greed) -> Option<usize> {
-    let index = match (min, max) {
-        (0, Some(1)) => 0,
-        (0, None) => 1,
-        (1, None) => 2,
-        _ => return None,
-    };
-    match greed {
-        Greed::Greedy => Some(index),
-        Greed::Lazy => Some(index + 3),
-        Greed::Possessive => None,
-    }
-}
-
-/// A repetition; one of a repetition is reduced to one as Oniguruma reduces it.
-fn repeated(node: Node, min: u32, max: Option<u32>, greed: Greed) -> Node {
-    use Greed::{Greedy, Lazy};
-    if min == 1 && max == Some(1) {
-        return node;
-    }
-    let wrap = |node: Box<Node>, min, max, greed| Node::Repeat {
-        node,
-        min,
-        max,
-        greed,
-    };
-    let (inner, low, high, inner_greed) = match node {
-        Node::Repeat {
-            node,
-            min,
-            max,
-            greed: inner_greed @ (Greedy | Lazy),
-        } => (node, min, max, inner_greed),
-        other => return wrap(Box::new(other), min, max, greed),
-    };
-    let asis = |inner| {
-        let inside = wrap(inner, low, high, inner_greed);
-        wrap(Box::new(inside), min, max, greed)
-    };
-    let base = if greed == Greed::Possessive {
-        Greedy
-    } else {
-        greed
-    };
-    let reduced = match (popular(low, high, inner_greed), popular(min, max, base)) {
-        (Some(1 | 2), None) if greed == Greedy && max.is_some_and(|max| max > 1) => {
-            // (?:a*){n,m} is (?:a*){n}; a second run would find nothing left.
-            let n = if min == 0 { 1 } else { min };
-            let inside = wrap(inner, low, high, inner_greed);
-            return match (min, n) {
-                (1, 1) => inside,
-                _ => wrap(Box::new(inside), min, Some(n), greed),
-            };
-        }
-        (Some(child), Some(parent)) => match (child, parent) {
-            (0, 1 | 2) | (2, 0 | 1) | (5, 1) => wrap(inner, 0, None, Greedy),
-            (0, 3) => wrap(inner, 0, Some(1), Lazy),
-            (0, 4) | (3, 1 | 2 | 4 | 5) | (5, 3 | 4) => wrap(inner, 0, None, Lazy),
-            (1, 3 | 4) | (2, 4) => {
-                let inside = wrap(inner, 1, None, Greedy);
-                wrap(Box::new(inside), 0, Some(1), Lazy)
-            }
-            (5, 2) => wrap(inner, 1, None, Greedy),
-            (0, 5) | (2, 3) | (5, 0) => return asis(inner),
-            _ => wrap(inner, low, high, inner_greed),
-        },
-        _ => return asis(inner),
-    };
-    if greed == Greed::Possessive {
-        Node::Atomic(Box::new(reduced))
-    } else {
-        reduced
     }
 }
 
