@@ -1,6 +1,9 @@
 //! Published vocabularies, written as GGUF the way llama.cpp's converter does, give the ids of their
 //! reference libraries, and those of llama.cpp's own test files.
 
+// A panic in a test's helper is a failed test.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::collections::{HashMap, HashSet};
 
 use base64::prelude::{BASE64_STANDARD, Engine};

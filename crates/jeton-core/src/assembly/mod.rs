@@ -159,7 +159,9 @@ impl Tokenizer {
             Reference::Hf => respelled(&added_tokens, &compiled, decoder.is_none())?,
             _ => Vec::new(),
         };
-        let added = AddedTokens::new(added_tokens, &compiled, reference == Reference::Tiktoken)?;
+        // These two look for the next special token right after the first character of one that is not allowed.
+        let look_again = matches!(reference, Reference::Tiktoken | Reference::LlamaCpp);
+        let added = AddedTokens::new(added_tokens, &compiled, look_again)?;
         Ok(Self {
             reference,
             normalizer_config: normalizer,
