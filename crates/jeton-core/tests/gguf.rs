@@ -186,7 +186,7 @@ fn from_bert(file: &str) -> Pairs {
 
 /// RWKV's list as GGUF: id 0 and what Python prints for each token's bytes.
 fn from_rwkv(file: &str) -> Pairs {
-    let list = jeton_core::format::rwkv::from_rwkv(&shared::read(file).unwrap()).unwrap();
+    let list = jeton_core::format::from_rwkv(&shared::read(file).unwrap()).unwrap();
     let vocab = list.vocab();
     let mut texts = vec!["<s>".to_owned()];
     let mut kinds = vec![3];
