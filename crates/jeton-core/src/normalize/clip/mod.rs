@@ -255,7 +255,7 @@ mod tests {
             ("ＡＢＣ\u{3000}ｶﾞ", "abc ガ"),
             ("ﬁne Ǆ ŉ", "fine dž 'n"),
             ("a\u{0}b\u{feff}c\u{7f}", "abc"),
-            ("\u{1b}[31mred\u{1b}[0m \u{1b}[x", "red [x"),
+            ("\u{1b}[31mred\u{1b}[0m \u{1b}[x \u{1b}[1;?", "red [1;?"),
             ("e\u{301}", "é"),
             ("a\u{2028}b\r\nc\rd", "a b c d"),
             ("", ""),

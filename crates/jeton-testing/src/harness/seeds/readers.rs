@@ -131,9 +131,10 @@ pub(super) fn claude() -> Vec<Seed> {
 }
 
 pub(super) fn clip() -> Vec<Seed> {
+    // With letters that the target's own merges do not have.
     vec![seed(
         "merges",
-        "#version: 0.2\na b\nab c\nabc d</w>\n",
-        false,
+        "#version: 0.2\n\u{120} a\n\u{120}a b</w>\n\u{121} \u{120}a",
+        true,
     )]
 }
