@@ -95,6 +95,10 @@ def _draw(rng: random.Random, *, only_byte_level: bool) -> Json:
     vocab = file["model"]["vocab"]
     numbers = vocab if isinstance(vocab, dict) else {piece: i for i, (piece, _) in enumerate(vocab)}
     file["added_tokens"] = components.added_tokens(rng, numbers, len(numbers))
+    if file["model"].get("ignore_merges"):
+        # A documented choice: text that is a special token of the vocabulary stays text.
+        for token in file["added_tokens"]:
+            token["special"] = token["special"] and token["content"] not in numbers
     known = [(token["content"], token["id"]) for token in file["added_tokens"]]
     file["post_processor"] = components.post_processor(rng, known or list(numbers.items())[:3])
     matching = _matching_decoder(file)

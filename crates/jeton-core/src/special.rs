@@ -228,19 +228,21 @@ impl Finder {
             if token.single_word && self.touches_word(text, start, end) {
                 continue;
             }
-            if token.lstrip && free < start {
-                let before = &text[free..start];
-                start = free + before.trim_end().len();
+            if token.lstrip {
+                // What is left of a token that another one's white space has swallowed may be nothing.
+                start = text[..start].trim_end().len().max(free);
             }
             if token.rstrip {
                 let after = &text[end..];
                 end += after.len() - after.trim_start().len();
             }
-            out.push(Found {
-                start,
-                end,
-                id: token.id,
-            });
+            if start < end {
+                out.push(Found {
+                    start,
+                    end,
+                    id: token.id,
+                });
+            }
             free = end;
         }
     }

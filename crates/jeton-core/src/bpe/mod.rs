@@ -25,6 +25,7 @@ pub use dropout::DropoutScratch;
 pub use merge::BpeScratch;
 use pairs::PairTable;
 
+use crate::byte_alphabet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Model;
 use crate::vocab::Vocab;
@@ -127,6 +128,28 @@ impl BpeModel {
         self.missing
     }
 
+    /// Which bytes tokens stand for where some byte is left out: `tokenizers` counts them off in GPT-2's alphabet as
+    /// UTF-8, where a byte takes one or two, and does not count what is left out; so what follows it
+    /// stands for bytes further left than it should.
+    fn count_off(&self, pretoken: &[u8], ids: &[u32], each: &mut dyn FnMut(u32, usize, usize)) {
+        let width = |byte: u8| byte_alphabet::byte_to_char(byte).len_utf8();
+        let owners: Vec<usize> = pretoken
+            .iter()
+            .enumerate()
+            .flat_map(|(at, &byte)| std::iter::repeat_n(at, width(byte)))
+            .collect();
+        let place = |position: usize| owners.get(position).copied();
+        let mut position = 0;
+        for &id in ids {
+            let token = self.vocab.id_to_bytes(id).unwrap_or_default();
+            let after = position + token.iter().map(|&byte| width(byte)).sum::<usize>();
+            let start = place(position).unwrap_or(pretoken.len());
+            let end = place(after.saturating_sub(1)).map_or(pretoken.len(), |at| at + 1);
+            each(id, start, end.max(start));
+            position = after;
+        }
+    }
+
     /// Puts the ids of a pretoken's bytes into `out`.
     fn byte_ids(&self, pretoken: &[u8], out: &mut Vec<u32>) -> Result<()> {
         for &byte in pretoken {
@@ -181,32 +204,24 @@ impl Model for BpeModel {
     ) -> Result<()> {
         let mut ids = Vec::new();
         self.encode_pretoken(pretoken, scratch, &mut ids)?;
-        let skips =
-            |byte: &u8| self.missing == Missing::Skip && self.bytes[usize::from(*byte)] == NONE;
-        let mut end = 0;
+        let skips = self.missing == Missing::Skip
+            && pretoken
+                .iter()
+                .any(|&byte| self.bytes[usize::from(byte)] == NONE);
+        if skips {
+            self.count_off(pretoken, &ids, each);
+            return Ok(());
+        }
+        let mut start = 0;
         for id in ids {
-            let mut start = end
-                + pretoken[end..]
-                    .iter()
-                    .take_while(|byte| skips(byte))
-                    .count();
             // The unknown token stands for one byte, whatever its own text.
-            let mut left = match self.missing {
+            let bytes = match self.missing {
                 Missing::Unknown(unknown) if unknown == id => 1,
                 _ => self.vocab.id_to_bytes(id).map_or(0, <[u8]>::len),
             };
-            // With `whole_pretokens` a token may have bytes that have no token of their own.
-            if end == 0 && left == pretoken.len() {
-                (start, end) = (0, left);
-                left = 0;
-            } else {
-                end = start;
-            }
-            while left > 0 && end < pretoken.len() {
-                left -= usize::from(!skips(&pretoken[end]));
-                end += 1;
-            }
+            let end = (start + bytes).min(pretoken.len());
             each(id, start, end);
+            start = end;
         }
         Ok(())
     }

@@ -1,3 +1,5 @@
+//! The precompiled rules against what the reference was seen to give.
+
 use super::super::charsmap::tests::compile;
 use super::*;
 use proptest::prelude::*;

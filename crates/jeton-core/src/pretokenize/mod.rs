@@ -197,12 +197,7 @@ impl PreTokenizer {
 
     /// Whether pieces depend on where in the original text they come from.
     pub fn needs_origin(&self) -> bool {
-        // Before the first cut there is just one piece, whose place is known.
-        let cut_before = usize::from(self.text.is_empty());
-        self.stages
-            .iter()
-            .skip(cut_before)
-            .any(|stage| stage.rewrite.needs_origin())
+        self.stages.iter().any(|stage| stage.rewrite.needs_origin())
     }
 
     /// Calls `emit` with the byte range of each pretoken of `text`, left to right. For a pre-tokenizer
@@ -234,16 +229,16 @@ impl PreTokenizer {
             ranges.push((start, end));
             Ok(())
         })?;
-        let align = align || self.needs_origin();
+        // Ranges of the first stage's pieces are ranges of the text; later ones lead back to it.
+        let mut later = self.stages.iter().skip(1);
+        let align = align || later.any(|stage| stage.rewrite.needs_origin());
         let mut pieces = Pieces {
             text: text.to_owned(),
             ranges,
             alignment: align.then(|| Alignment::identity(text.len())),
         };
-        let mut whole = self.text.is_empty();
         for stage in &self.stages {
-            pieces = stage.apply(&pieces, origin, whole)?;
-            whole = false;
+            pieces = stage.apply(&pieces, origin)?;
         }
         if !self.bytes.is_empty() {
             let mut cut = Vec::new();
@@ -265,24 +260,24 @@ impl PreTokenizer {
 }
 
 impl Stage {
-    /// Rewrites pieces, then cuts them. `whole`: nothing has cut the text so far.
-    fn apply(&self, before: &Pieces, origin: Origin<'_>, whole: bool) -> Result<Pieces> {
+    /// Rewrites pieces, then cuts them.
+    fn apply(&self, before: &Pieces, origin: Origin<'_>) -> Result<Pieces> {
         let mut lookup = before.alignment.as_ref().map(Alignment::lookup);
         let mut outer = origin.alignment.map(Alignment::lookup);
         let pieces: Vec<(usize, usize, bool)> = before
             .ranges
             .iter()
             .map(|&(start, end)| {
-                let at_start = origin.begins
-                    && (whole || {
-                        let (start, end) = lookup
-                            .as_mut()
-                            .map_or((start, end), |lookup| lookup.source_range(start, end));
-                        outer
-                            .as_mut()
-                            .map_or(start, |outer| outer.source_range(start, end).0)
-                            == 0
-                    });
+                let at_start = origin.begins && {
+                    let (start, end) = lookup
+                        .as_mut()
+                        .map_or((start, end), |lookup| lookup.source_range(start, end));
+                    let (start, end) = (origin.offset + start, origin.offset + end);
+                    let from = outer
+                        .as_mut()
+                        .map_or(start, |outer| outer.source_range(start, end).0);
+                    from == 0
+                };
                 (start, end, at_start)
             })
             .collect();

@@ -1,3 +1,5 @@
+//! Patterns in both dialects: what is read, what is refused, what they cost.
+
 use super::*;
 
 fn parsed(pattern: &str) -> Result<Ast, ParseError> {

@@ -9,13 +9,15 @@ use crate::normalize::rewrite::{Sink, aligned};
 
 use super::metaspace::MetaspaceConfig;
 
-/// Where a text that is to be cut stands in the text that was given.
+/// Where a text that is to be cut stands in the text that was given: in a section of it, normalized.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Origin<'a> {
-    /// Whether it begins where the given text begins.
+    /// Whether the section begins where the given text begins.
     pub begins: bool,
-    /// How normalization changed it; None if it did not, or if nobody asks.
+    /// How normalization changed the section; None if it did not, or if nobody asks.
     pub alignment: Option<&'a Alignment>,
+    /// Where the text begins in the normalized section.
+    pub offset: usize,
 }
 
 /// A text with the ranges of it that are pretokens.

@@ -111,7 +111,9 @@ impl Tokenizer {
         let origin = Origin {
             begins,
             alignment: alignment.as_ref(),
+            offset: 0,
         };
+        let part_at = |offset| Origin { offset, ..origin };
         let Some(allow) = allow else {
             return self.engine.encode(&text, origin, engine, sink);
         };
@@ -120,23 +122,12 @@ impl Tokenizer {
         for token in normalized.iter() {
             if position < token.start {
                 let part = &text[position..token.start];
-                self.engine
-                    .encode(part, origin_of(origin, position), engine, sink)?;
+                self.engine.encode(part, part_at(position), engine, sink)?;
             }
             sink.take(&[token.id]);
             position = token.end;
         }
         let part = &text[position..];
-        self.engine
-            .encode(part, origin_of(origin, position), engine, sink)
-    }
-}
-
-/// Where a part of a section stands: only the first can be at the beginning of the text.
-pub(super) fn origin_of(section: Origin<'_>, position: usize) -> Origin<'_> {
-    if position == 0 {
-        section
-    } else {
-        Origin::default()
+        self.engine.encode(part, part_at(position), engine, sink)
     }
 }

@@ -142,7 +142,7 @@ impl Tokenizer {
             Some(steps) if steps.rewrites() => {
                 let origin = Origin {
                     begins: true,
-                    alignment: None,
+                    ..Origin::default()
                 };
                 let pieces = steps.pieces(normalized, origin, false)?;
                 let bytes = pieces.text.as_bytes();

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::encode::origin_of;
 use super::{Scratch, Tokenizer};
 use crate::error::Result;
 use crate::normalize::Alignment;
@@ -104,6 +103,7 @@ impl Tokenizer {
         let origin = Origin {
             begins: base == 0,
             alignment: Some(&alignment),
+            offset: 0,
         };
         let mut lookup = alignment.lookup();
         self.added
@@ -115,7 +115,10 @@ impl Tokenizer {
             let first_word = *words;
             let found_words = self.engine.encode_spans(
                 &normalized[position..end],
-                origin_of(origin, position),
+                Origin {
+                    offset: position,
+                    ..origin
+                },
                 &mut scratch.engine,
                 &mut |id, start, end, word| {
                     let (from, to) = lookup.source_range(position + start, position + end);
@@ -137,13 +140,19 @@ impl Tokenizer {
     /// characters of the text as the token has white space.
     fn trim(&self, text: &str, how: TrimOffsets, encoding: &mut Encoding) {
         for index in 0..encoding.ids.len() {
-            let token = self.token_string(encoding.ids[index]);
+            let (start, end) = (encoding.starts[index], encoding.ends[index]);
+            // An added token has the white space that it took along.
+            let token = if encoding.word_ids[index] < 0 {
+                Cow::Borrowed(&text[start..end])
+            } else {
+                self.token_string(encoding.ids[index])
+            };
             let white = |c: &char| *c == '\u{120}' || c.is_whitespace();
             let mut leading = token.chars().take_while(white).count();
             let trailing = token.chars().rev().take_while(white).count();
-            let (start, end) = (encoding.starts[index], encoding.ends[index]);
-            if leading > 0 && how.add_prefix_space && (index == 0 || start == 0) {
-                leading -= 1;
+            // One space at the beginning may be the one that was put there; more are text.
+            if leading == 1 && how.add_prefix_space && (index == 0 || start == 0) {
+                leading = 0;
             }
             // Bytes of a character that a range cuts belong to it for this purpose.
             let mut outer = (start, end);

@@ -167,3 +167,21 @@ fn a_special_token_of_the_vocabulary_is_never_made_from_text() {
     let again = from_hf_json(&to_hf_json(&tokenizer).unwrap()).unwrap();
     assert_eq!(again.to_config(), tokenizer.to_config());
 }
+
+#[test]
+fn scores_are_written_as_they_are_read() {
+    // Scores of published Unigram models, and their neighbours.
+    let scores = (0..2000u64).map(|n| -9.735_980_033_874_5 - n as f64 * 1.234_567_890_123e-3);
+    let pieces: Vec<Value> = scores
+        .enumerate()
+        .map(|(id, score)| json!([format!("p{id}"), score]))
+        .collect();
+    let file = json!({
+        "added_tokens": [],
+        "decoder": {"type": "Metaspace", "replacement": "\u{2581}", "add_prefix_space": true},
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces},
+    });
+    let tokenizer = load(&file).unwrap();
+    let again = from_hf_json(&to_hf_json(&tokenizer).unwrap()).unwrap();
+    assert_eq!(again.to_config(), tokenizer.to_config());
+}

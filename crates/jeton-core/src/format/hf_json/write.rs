@@ -144,7 +144,7 @@ fn model(tokenizer: &Tokenizer, config: &Config) -> Result<Value> {
         } => {
             let listed = pieces
                 .iter()
-                .map(|(piece, score)| json!([piece, f64::from(*score)]));
+                .map(|(piece, score)| json!([piece, legible(f64::from(*score))]));
             let last = pieces.len() as u32;
             if let Some(token) = config.added_tokens.iter().find(|token| {
                 // The reference numbers what is in no vocabulary from its end on.
@@ -172,6 +172,26 @@ fn model(tokenizer: &Tokenizer, config: &Config) -> Result<Value> {
             "SentencePiece models are written as .model files",
         )),
     }
+}
+
+/// The number that reads as this one: the parser that `tokenizers` uses (ours, too) is off by a bit now and
+/// then, and that bit decides ties between segmentations.
+fn legible(score: f64) -> f64 {
+    const MOST_BITS_OFF: u64 = 8;
+    let reads_as = |written: f64| {
+        let text = serde_json::to_string(&written).unwrap_or_default();
+        serde_json::from_str::<f64>(&text).is_ok_and(|read| read.to_bits() == score.to_bits())
+    };
+    let near = (0..=MOST_BITS_OFF).flat_map(|off| {
+        [
+            score.to_bits().wrapping_add(off),
+            score.to_bits().wrapping_sub(off),
+        ]
+        .map(f64::from_bits)
+    });
+    near.into_iter()
+        .find(|&written| reads_as(written))
+        .unwrap_or(score)
 }
 
 /// Token strings by id.
