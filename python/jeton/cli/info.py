@@ -1,7 +1,8 @@
-"""``jeton info``: facts about one tokenizer."""
+"""``jeton info``: facts about one tokenizer, and about the file or folder that it comes from."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from jeton.cli import options, streams, tables
 
 if TYPE_CHECKING:
     from jeton import Tokenizer
+    from jeton.formats import PretrainedFolder
 
 __all__ = ["info"]
 
@@ -43,12 +45,15 @@ def info(
 
     T is a name, a file or a folder. The fingerprint is the SHA-256 of the canonical form: equal
     ones mean the same tokenizer. The probe digest is one of the ids of a fixed text: files that
-    write one tokenizer down differently share it.
+    write one tokenizer down differently share it. Of a file it says the format and what happens to
+    a text, step by step; of a folder also the roles of the special tokens, the chat template, and
+    where its files contradict one another.
 
     \b
     Examples:
       jeton info cl100k_base
       jeton info ./my-tokenizer/tokenizer.json --json
+      jeton info ./my-model/
       jeton info jeton-general-32k --canonical | sha256sum
       jeton info cl100k_base --canonical -o cl100k_base.jeton.json
     """
@@ -62,14 +67,20 @@ def info(
     if canonical:
         _write_canonical(tokenizer, output)
         return
-    facts = _facts(tokenizer)
+    path = _path(tokenizer_name)
+    facts = {**_facts(tokenizer), "format": _format(path), "steps": _steps(tokenizer)}
+    folder = _folder(path)
     card = _card(tokenizer_name)
     if as_json:
-        streams.write_json({"schema_version": "jeton.info/1", **facts, "training_card": card})
+        about = None if folder is None else _folder_json(folder)
+        streams.write_json(
+            {"schema_version": "jeton.info/1", **facts, "folder": about, "training_card": card}
+        )
         return
     special = facts["special_tokens"]
     rows = [
         ("name", str(facts["name"])),
+        *([("format", facts["format"])] if facts["format"] else []),
         ("algorithm", facts["algorithm"]),
         ("ids equal those of", facts["reference"]),
         ("vocab size", f"{facts['vocab_size']:,}"),
@@ -77,6 +88,7 @@ def info(
         ("longest token", f"{facts['longest_token_bytes']:,} bytes"),
         ("special tokens", f"{len(special):,}"),
         ("split pattern", facts["split_pattern"] or "none"),
+        *_step_rows(facts["steps"]),
         ("fingerprint", facts["fingerprint"]),
         ("probe digest", facts["probe_digest"]),
     ]
@@ -88,6 +100,9 @@ def info(
         tables.print_facts((str(number), text) for text, number in shown)
         if more:
             streams.write_line(f"and {more:,} more; --json lists all")
+    if folder is not None:
+        streams.write_line("")
+        tables.print_facts(_folder_rows(folder))
     if card:
         streams.write_line("")
         tables.print_facts((f"card: {key}", _short(value)) for key, value in card.items())
@@ -122,6 +137,97 @@ def _facts(tokenizer: Tokenizer) -> dict[str, Any]:
         "fingerprint": tokenizer.fingerprint,
         "probe_digest": probe_digest(tokenizer),
         "special_tokens": special,
+    }
+
+
+def _path(name: str) -> Path | None:
+    """The file or folder that a name or path means; None where it cannot be told."""
+    from jeton.registry.places import find
+
+    found = find(name)
+    if found is not None:
+        return found[1]
+    path = Path(name)
+    return path if path.exists() else None
+
+
+def _format(path: Path | None) -> str | None:
+    from jeton.formats.describing import format_of
+
+    found = None if path is None else format_of(path)
+    return None if found is None else found.value
+
+
+def _steps(tokenizer: Tokenizer) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from jeton.formats.describing import describe_steps
+
+    return asdict(describe_steps(tokenizer))
+
+
+def _step_rows(steps: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [
+        (label, ", then ".join(steps[key]) or "none")
+        for label, key in (
+            ("normalizer", "normalizer"),
+            ("pre-tokenizer", "pretokenizer"),
+            ("decoder", "decoder"),
+        )
+    ]
+    for key in ("truncation", "padding"):
+        if steps[key] is not None:
+            settings = ", ".join(f"{k} {v}" for k, v in steps[key].items() if v is not None)
+            rows.append((f"{key} (not applied by encode)", settings))
+    if steps["dropout"] is not None:
+        rows.append(("dropout", str(steps["dropout"])))
+    return rows
+
+
+def _folder(path: Path | None) -> PretrainedFolder | None:
+    from jeton.formats import read_folder
+
+    return read_folder(path) if path is not None and path.is_dir() else None
+
+
+def _folder_rows(folder: PretrainedFolder) -> list[tuple[str, str]]:
+    rows = []
+    if folder.tokenizer_file is not None:
+        rows.append(("tokenizer file", folder.tokenizer_file.name))
+    rows.append(("class in transformers", folder.tokenizer_class or "not told"))
+    rows += [(f"{role} token", text) for role, text in folder.roles.items()]
+    if folder.additional_special_tokens:
+        rows.append(("other special tokens", f"{len(folder.additional_special_tokens):,}"))
+    if folder.chat_template is None or folder.chat_template_file is None:
+        rows.append(("chat template", "none"))
+    else:
+        size = len(folder.chat_template)
+        rows.append(("chat template", f"{size:,} characters in {folder.chat_template_file.name}"))
+    if folder.other_chat_templates:
+        rows.append(("other chat templates", ", ".join(sorted(folder.other_chat_templates))))
+    if folder.model_max_length is not None:
+        rows.append(("model max length", f"{folder.model_max_length:,} tokens"))
+    rows += [("note", warning) for warning in folder.warnings]
+    return rows
+
+
+def _folder_json(folder: PretrainedFolder) -> dict[str, Any]:
+    template_file = folder.chat_template_file
+    return {
+        "tokenizer_file": None if folder.tokenizer_file is None else folder.tokenizer_file.name,
+        "files": [path.name for path in folder.files],
+        "tokenizer_class": folder.tokenizer_class,
+        "roles": dict(folder.roles),
+        "additional_special_tokens": list(folder.additional_special_tokens),
+        "chat_template": folder.chat_template,
+        "chat_template_file": None if template_file is None else template_file.name,
+        "other_chat_templates": dict(folder.other_chat_templates),
+        "model_max_length": folder.model_max_length,
+        "add_bos": folder.add_bos,
+        "add_eos": folder.add_eos,
+        "clean_up_tokenization_spaces": folder.clean_up_tokenization_spaces,
+        "legacy": folder.legacy,
+        "warnings": list(folder.warnings),
     }
 
 

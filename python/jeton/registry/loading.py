@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from threading import Lock
+from typing import TypedDict
 
 from jeton._core import Tokenizer
 from jeton._files import write_whole
 from jeton._nearest import nearest
 from jeton._published import published_vocabularies
 from jeton.errors import UnknownTokenizerError, UsageError
-from jeton.formats import load_file, name_of_file, save_file
+from jeton.formats import Reference, companions, load_file, name_of_file, save_file
 from jeton.registry.fetching import fetch
 from jeton.registry.places import (
     VocabularyEntry,
@@ -29,6 +30,17 @@ __all__ = ["add", "load"]
 _FILE_SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".gguf")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
+
+class _Options(TypedDict):
+    """Keywords of ``load_file`` that go through unchanged."""
+
+    pattern: str | None
+    special_tokens: Mapping[str, int] | None
+    lowercase: bool | None
+    add_prefix_space: bool | None
+    reference: Reference | None
+
+
 # Files that are loaded twice share one tokenizer, as long as somebody holds it: a vocabulary of
 # 200,000 tokens is large, and its word cache is worth sharing too.
 _loaded: weakref.WeakValueDictionary[tuple[object, ...], Tokenizer] = weakref.WeakValueDictionary()
@@ -41,6 +53,9 @@ def load(
     download: bool = False,
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
+    lowercase: bool | None = None,
+    add_prefix_space: bool | None = None,
+    reference: Reference | None = None,
 ) -> Tokenizer:
     """Load a tokenizer by its name, or from a file or folder.
 
@@ -53,27 +68,40 @@ def load(
         download: Fetch a published vocabulary that is not at hand.
         pattern: Split pattern of a rank file that is not a published one.
         special_tokens: Special tokens of a rank file, text to id.
+        lowercase: Whether a WordPiece vocab.txt wants text in lower case; None: what a
+            tokenizer_config.json beside it says, else what its words look like.
+        add_prefix_space: Whether a vocab.json with merges.txt wants a space before a text.
+        reference: Whose ids to give, where another library than the file's own may run it
+            (``"hf"`` for rank files).
 
     Raises:
         UnknownTokenizerError: No such name; the nearest names are offered.
         FormatError: The file is damaged or in no supported format.
+        UsageError: An option does not apply to the format of the file.
         OSError: The file cannot be read, or the download failed.
     """
+    options: _Options = {
+        "pattern": pattern,
+        "special_tokens": special_tokens,
+        "lowercase": lowercase,
+        "add_prefix_space": add_prefix_space,
+        "reference": reference,
+    }
     if not isinstance(name_or_path, str) or _is_path(name_or_path):
-        return _load(Path(name_or_path), pattern=pattern, special_tokens=special_tokens, name=None)
+        return _load(Path(name_or_path), options=options, name=None)
     name = name_or_path
     found = find(name)
     if found is not None:
         place, path = found
         # The newest version of a bundled tokenizer says which one it is.
         label = name_of_file(path) if place == "bundled" else name
-        return _load(path, pattern=pattern, special_tokens=special_tokens, name=label)
+        return _load(path, options=options, name=label)
     if name and Path(name).exists():
-        return _load(Path(name), pattern=pattern, special_tokens=special_tokens, name=None)
+        return _load(Path(name), options=options, name=None)
     if name in published_vocabularies():
         if not download:
             raise _not_at_hand(name)
-        return _load(fetch(name), pattern=pattern, special_tokens=special_tokens, name=name)
+        return _load(fetch(name), options=options, name=name)
     raise UnknownTokenizerError(name, nearest=nearest(name, known_names()))
 
 
@@ -149,32 +177,37 @@ def _not_at_hand(name: str) -> UnknownTokenizerError:
     return error
 
 
-def _load(
-    path: Path,
-    *,
-    pattern: str | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> Tokenizer:
+def _load(path: Path, *, options: _Options, name: str | None) -> Tokenizer:
     if path.is_dir():
-        return load_file(path, pattern=pattern, special_tokens=special_tokens, name=name)
+        return load_file(path, name=name, **options)
     state = path.stat()
+    special_tokens = options["special_tokens"]
     key = (
         str(path.resolve()),
         state.st_mtime_ns,
         state.st_size,
         state.st_ino,
-        pattern,
+        *_states(companions(path)),
+        *(value for option, value in sorted(options.items()) if option != "special_tokens"),
         None if special_tokens is None else tuple(sorted(special_tokens.items())),
         name,
     )
     with _loaded_lock:
         tokenizer = _loaded.get(key)
     if tokenizer is None:
-        tokenizer = load_file(path, pattern=pattern, special_tokens=special_tokens, name=name)
+        tokenizer = load_file(path, name=name, **options)
         with _loaded_lock:
             tokenizer = _loaded.setdefault(key, tokenizer)
     return tokenizer
+
+
+def _states(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
+    for path in paths:
+        try:
+            state = path.stat()
+        except OSError:
+            continue
+        yield path.name, state.st_mtime_ns, state.st_size
 
 
 def _stored_suffix(source: Path) -> str | None:

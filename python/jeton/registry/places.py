@@ -39,14 +39,15 @@ _SUFFIXES = (
     ".json",
     ".recon.json",
     ".model",
+    ".gguf",
     ".vocab.json",
     ".merges.txt",
     ".vocab.txt",
     ".txt",
 )
-# A listing shows only what may be loadable; word lists are found by name all the same, and then
-# refused with the reason.
-_LISTED_SUFFIXES = _SUFFIXES[:5]
+# A listing leaves out the second half of a pair, and text files, most of which are something else;
+# they are found by name all the same.
+_LISTED_SUFFIXES = tuple(s for s in _SUFFIXES if s not in (".merges.txt", ".txt"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,32 @@
+"""Files to tokenizers and back: a thin face over the core's formats.
+
+``load_file`` looks at what a file holds, not at what it is called; ``save_file`` chooses the
+format by the suffix; ``read_folder`` says what a ``save_pretrained`` folder holds. Every file
+may be compressed with zstd or gzip. docs/formats.md has the table of formats: what is read, what
+is written, and whose ids a file gives.
+"""
+
+from __future__ import annotations
+
+from jeton.formats.detection import FileFormat, detect
+from jeton.formats.folders import PretrainedFolder, read_folder
+from jeton.formats.loading import load_file
+from jeton.formats.names import card_path, name_of_file
+from jeton.formats.options import Reference
+from jeton.formats.pairs import companions
+from jeton.formats.reading import MAX_FILE_BYTES
+from jeton.formats.saving import save_file
+
+__all__ = [
+    "MAX_FILE_BYTES",
+    "FileFormat",
+    "PretrainedFolder",
+    "Reference",
+    "card_path",
+    "companions",
+    "detect",
+    "load_file",
+    "name_of_file",
+    "read_folder",
+    "save_file",
+]

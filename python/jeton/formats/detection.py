@@ -1,0 +1,146 @@
+"""What a file is: by its content, and by its name only where the content leaves it open."""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum
+from pathlib import Path
+
+from jeton.formats.names import plain_name
+
+__all__ = ["FileFormat", "detect", "json_seen"]
+
+_HEAD_BYTES = 4096
+"""What the first look takes in; formats with a signature have it there."""
+
+_WORD_LIST_BYTES = 4 << 20
+"""Where the special tokens of a WordPiece vocabulary are looked for: the largest published one
+that we know, that of multilingual BERT, has 1 MB."""
+
+_RANK_LINE = re.compile(rb"\s*[A-Za-z0-9+/]*={0,2} [0-9]+\s*(?:\n|\r|$)")
+_CANONICAL_START = re.compile(rb'\s*\{\s*"jeton"\s*:')
+_HF_MODEL = re.compile(rb'"model"\s*:\s*\{')
+_TEKKEN_CONFIG = re.compile(rb'\s*\{\s*"config"\s*:\s*\{[^{}]*"default_vocab_size"')
+_CLIP_START = b'"bpe_simple_vocab_16e6.txt#version'
+_RWKV_LINE = re.compile(rb"[0-9]+ b?(?:'.*'|\".*\") [0-9]+\s*$")
+_BERT_TOKEN = re.compile(rb"^\[(?:UNK|PAD|CLS|SEP|MASK)\]\s*$", re.MULTILINE)
+_TWO_COLUMNS = re.compile(rb"[^\s]+ [^\s]+\s*$")
+
+
+class FileFormat(Enum):
+    """What a file was recognised as; the value is how it is named in messages."""
+
+    HF_JSON = "tokenizer.json"
+    TIKTOKEN = "tiktoken ranks"
+    CANONICAL = "jeton canonical form"
+    SENTENCEPIECE = "SentencePiece model"
+    WORDPIECE_TXT = "WordPiece vocab.txt"
+    GPT2_MERGES = "GPT-2 merges.txt"
+    GPT2_VOCAB = "GPT-2 vocab.json"
+    TEKKEN = "Tekken tokenizer"
+    CLAUDE = "Claude's JSON"
+    CLIP = "CLIP merges"
+    RWKV = "RWKV vocabulary"
+    GGUF = "GGUF model"
+    OTHER_JSON = "JSON of another kind"
+    BINARY = "binary data"
+    TEXT = "text"
+
+
+def detect(data: bytes, *, path: str | None = None) -> FileFormat:
+    """Tell what uncompressed bytes are, from the bytes. Never raises.
+
+    Args:
+        data: The whole file, uncompressed; of a GGUF file the beginning is enough.
+        path: The file's name. It decides only where the bytes do not: a rank file whose
+            first line is damaged is still a rank file, so that the error names the line; a
+            merges.txt without a first line of comment is one only by its name.
+    """
+    start = data[:_HEAD_BYTES]
+    name = "" if path is None else plain_name(path)
+    if start.startswith(b"GGUF"):
+        return FileFormat.GGUF
+    if _CANONICAL_START.match(start):
+        return FileFormat.CANONICAL
+    stripped = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    # A word list may start with "[PAD]", which is no JSON.
+    if stripped.startswith(b"{") or re.match(rb"\[(?![A-Za-z])", stripped):
+        return _detect_json(data)
+    if _RANK_LINE.match(start):
+        return FileFormat.TIKTOKEN
+    if _is_sentencepiece(start):
+        return FileFormat.SENTENCEPIECE
+    if ".tiktoken" in Path(name).suffixes:
+        return FileFormat.TIKTOKEN
+    if name.endswith(".model") and start.startswith(b"\x0a"):
+        return FileFormat.SENTENCEPIECE
+    if b"\0" in start:
+        return FileFormat.BINARY
+    return _detect_lines(data, stripped, name)
+
+
+def json_seen(data: bytes) -> str:
+    """What is wrong with JSON that is no tokenizer, in words."""
+    try:
+        value = json.loads(data)
+    except json.JSONDecodeError as error:
+        return f"its JSON breaks off or is damaged at line {error.lineno}, column {error.colno}"
+    except ValueError:
+        return "its text is not UTF-8"
+    except RecursionError:
+        return "its JSON is nested too deeply"
+    if not isinstance(value, dict):
+        return "its JSON is not an object"
+    keys = [repr(key) for key in list(value)[:5]]
+    return f'its JSON has no "model", only {", ".join(keys) or "nothing"}'
+
+
+def _detect_json(data: bytes) -> FileFormat:
+    if _TEKKEN_CONFIG.match(data[:_HEAD_BYTES]):
+        return FileFormat.TEKKEN
+    if _HF_MODEL.search(data):
+        return FileFormat.HF_JSON
+    # What is left is small, or will be refused.
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return FileFormat.OTHER_JSON
+    if isinstance(value, dict):
+        if {"config", "vocab"} <= value.keys():
+            return FileFormat.TEKKEN
+        if {"bpe_ranks", "pat_str"} <= value.keys():
+            return FileFormat.CLAUDE
+        if len(value) > 1 and all(type(item) is int for item in value.values()):
+            return FileFormat.GPT2_VOCAB
+    return FileFormat.OTHER_JSON
+
+
+def _detect_lines(data: bytes, stripped: bytes, name: str) -> FileFormat:
+    first_line = stripped.split(b"\n", 1)[0]
+    if first_line.startswith(_CLIP_START):
+        return FileFormat.CLIP
+    if b"#version" in first_line:
+        return FileFormat.GPT2_MERGES
+    if _RWKV_LINE.match(first_line):
+        return FileFormat.RWKV
+    if _BERT_TOKEN.search(data[:_WORD_LIST_BYTES]):
+        return FileFormat.WORDPIECE_TXT
+    # Only a name tells a list of words from a list of anything else.
+    if name.endswith("merges.txt") and _TWO_COLUMNS.match(first_line):
+        return FileFormat.GPT2_MERGES
+    lines = [line.rstrip() for line in stripped.split(b"\n")[:-1]]
+    if name.endswith("vocab.txt") and lines and not any(b" " in line for line in lines):
+        return FileFormat.WORDPIECE_TXT
+    return FileFormat.TEXT
+
+
+def _is_sentencepiece(start: bytes) -> bool:
+    """Field 1 of the model is a piece, whose field 1 is its text: 0x0A, size, 0x0A, size, text."""
+    return (
+        len(start) > 4
+        and start[0] == 0x0A
+        and start[2] == 0x0A
+        and start[1] >= start[3] + 2
+        and start[1] < 0x80
+    )

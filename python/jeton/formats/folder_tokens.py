@@ -1,0 +1,206 @@
+"""The tokens that the small files of a folder name, with their roles and flags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jeton.errors import FormatError
+from jeton.formats.documents import read_object
+
+__all__ = ["FolderToken", "SpecialRoles", "added_tokens", "role_tokens", "token_text"]
+
+_ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+_ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_MAX_ID = (1 << 32) - 1
+_FLAGS = ("special", "single_word", "lstrip", "rstrip", "normalized")
+
+
+@dataclass(frozen=True, slots=True)
+class FolderToken:
+    """A token that a small file names.
+
+    Attributes:
+        content: Its text.
+        id: Its id, where the file tells one.
+        special: Whether it is a special token.
+        single_word: Found only where it is a word of its own.
+        lstrip: Takes the white space before it along.
+        rstrip: Takes the white space after it along.
+        normalized: Found in the normalized text.
+        overrides: Whether these flags count where the tokenizer's file has the token, too.
+    """
+
+    content: str
+    id: int | None
+    special: bool
+    single_word: bool
+    lstrip: bool
+    rstrip: bool
+    normalized: bool
+    overrides: bool
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """The flags by name."""
+        return {name: getattr(self, name) for name in _FLAGS}
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialRoles:
+    """Special tokens by role, those without one, and what the files disagree about."""
+
+    roles: dict[str, FolderToken]
+    additional: tuple[FolderToken, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def texts(self) -> set[str]:
+        """The texts of all of them."""
+        return {t.content for t in (*self.roles.values(), *self.additional)}
+
+
+def token_text(value: object) -> str | None:
+    """The text of a token that is written as text or as an object; None: no token."""
+    if isinstance(value, Mapping):
+        value = value.get("content")
+    if not isinstance(value, str) or not value or _LONE_SURROGATE.search(value):
+        # JSON can write half a character; no token can be one.
+        return None
+    return value
+
+
+def role_tokens(config: Mapping[str, Any], tokens_map: Mapping[str, Any]) -> SpecialRoles:
+    """Who is who among the special tokens.
+
+    Where tokenizer_config.json lists its added tokens, it has the last word and
+    special_tokens_map.json only fills gaps; where it does not, it is the other way round.
+    """
+    config_wins = "added_tokens_decoder" in config
+    first, second = (config, tokens_map) if config_wins else (tokens_map, config)
+    names = ("tokenizer_config.json", "special_tokens_map.json")
+    winner = names[0] if config_wins else names[1]
+    known = _listed(config)
+    roles: dict[str, FolderToken] = {}
+    warnings = []
+    keys = [f"{role}_token" for role in _ROLES]
+    keys += sorted(k for k in {*config, *tokens_map} if _is_role(k) and k not in keys)
+    for key in keys:
+        values = [token_text(first.get(key)), token_text(second.get(key))]
+        if values[0] and values[1] and values[0] != values[1]:
+            warnings.append(
+                f"{key} is {token_text(config.get(key))!r} in {names[0]} and "
+                f"{token_text(tokens_map.get(key))!r} in {names[1]}; {winner} counts"
+            )
+        source = first if values[0] else second
+        text = token_text(source.get(key))
+        if text is not None:
+            # A token that is listed has the flags of the list.
+            roles[key.removesuffix("_token")] = known.get(text) or _special(source[key], text)
+    additional: dict[str, FolderToken] = {}
+    for value in _additional(first) or _additional(second):
+        text = token_text(value)
+        if text is not None:
+            additional.setdefault(text, known.get(text) or _special(value, text))
+    return SpecialRoles(roles, tuple(additional.values()), tuple(warnings))
+
+
+def added_tokens(
+    config: Mapping[str, Any], *, folder: Path, special: set[str]
+) -> list[FolderToken]:
+    """Tokens of ``added_tokens_decoder``, or else of an added_tokens.json, by id.
+
+    Raises:
+        FormatError: An entry is not what it should be.
+    """
+    if "added_tokens_decoder" in config:
+        file = folder / "tokenizer_config.json"
+        listed = config["added_tokens_decoder"]
+        if not isinstance(listed, Mapping):
+            raise _bad(file, "added_tokens_decoder is no object")
+        tokens = []
+        for key, value in listed.items():
+            text = token_text(value)
+            if text is None or not isinstance(value, Mapping) or not _is_id(key):
+                raise _bad(file, f"entry {key!r} of added_tokens_decoder is no token")
+            is_special = value.get("special") is True
+            tokens.append(_token(value, text, int(key), special=is_special, overrides=True))
+        return sorted(tokens, key=lambda token: token.id or 0)
+    file = folder / "added_tokens.json"
+    old = read_object(file) or {}
+    tokens = []
+    for text, number in old.items():
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MAX_ID:
+            raise _bad(file, f"the id of {text!r} is {str(number)[:40]}")
+        if token_text(text):
+            tokens.append(_token({}, text, number, special=text in special))
+    return sorted(tokens, key=lambda token: token.id or 0)
+
+
+def _listed(config: Mapping[str, Any]) -> dict[str, FolderToken]:
+    listed = config.get("added_tokens_decoder")
+    tokens = {}
+    for value in listed.values() if isinstance(listed, Mapping) else ():
+        text = token_text(value)
+        if text is not None and isinstance(value, Mapping):
+            # Named tokens are special whatever the list says.
+            tokens[text] = _token(value, text, None, special=True)
+    return tokens
+
+
+def _is_role(key: str) -> bool:
+    return key.endswith("_token") and not key.startswith(("add_", "is_"))
+
+
+def _additional(source: Mapping[str, Any]) -> list[object]:
+    for key in _ADDITIONAL:
+        value = source.get(key)
+        if isinstance(value, list):
+            return value
+        if isinstance(value, Mapping):
+            return list(value.values())
+    return []
+
+
+def _special(value: object, text: str) -> FolderToken:
+    return _token(value if isinstance(value, Mapping) else {}, text, None, special=True)
+
+
+def _token(
+    value: Mapping[str, Any],
+    text: str,
+    number: int | None,
+    *,
+    special: bool,
+    overrides: bool = False,
+) -> FolderToken:
+    normalized = value.get("normalized")
+    return FolderToken(
+        content=text,
+        id=number,
+        special=special,
+        single_word=value.get("single_word") is True,
+        lstrip=value.get("lstrip") is True,
+        rstrip=value.get("rstrip") is True,
+        normalized=normalized if isinstance(normalized, bool) else not special,
+        overrides=overrides,
+    )
+
+
+def _is_id(key: object) -> bool:
+    return (
+        isinstance(key, str)
+        and key.isascii()
+        and key.isdecimal()
+        and len(key) <= 10
+        and (int(key) <= _MAX_ID)
+    )
+
+
+def _bad(file: Path, what: str) -> FormatError:
+    return FormatError(f"{file}: {what}\nhint: fetch or copy it again", path=str(file))

@@ -1,0 +1,176 @@
+"""What a ``save_pretrained`` folder holds, told without loading the tokenizer.
+
+The rules are those of transformers 5.23.0 (``tokenization_utils_base.py``,
+``tokenization_utils_tokenizers.py``; read 2026-11-21) for its generic class, which runs the
+folder's tokenizer.json as it is. Classes of single models that build their tokenizer anew from the
+vocabulary are not imitated where there is a tokenizer.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jeton.formats.chat_templates import find_chat_templates
+from jeton.formats.contradictions import contradictions
+from jeton.formats.documents import read_object
+from jeton.formats.finding import find_tokenizer_file
+from jeton.formats.folder_tokens import FolderToken, added_tokens, role_tokens
+
+__all__ = ["PretrainedFolder", "read_folder"]
+
+_SMALL_FILES = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "config.json",
+    "params.json",
+)
+
+_UNLIMITED = 10**15
+"""transformers writes int(1e30) where a model has no limit; no context comes near this number."""
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainedFolder:
+    """What a folder says about its tokenizer.
+
+    Attributes:
+        path: The folder.
+        tokenizer_file: The file that the tokenizer is made from; None where there is none.
+        files: The other files that count, as far as they are there.
+        tokenizer_class: Name of the class in transformers, without ``Fast``; None where the folder
+            does not say.
+        roles: Special tokens by what they are for: ``bos``, ``eos``, ``unk``, ``sep``, ``pad``,
+            ``cls``, ``mask``, and roles of single models (``image``).
+        additional_special_tokens: Special tokens without a role, in the folder's order.
+        added_tokens: Tokens that the small files add to, or change in, the vocabulary.
+        chat_template: The chat template's text; None where there is none.
+        chat_template_file: The file that it stands in.
+        other_chat_templates: Further templates by name (``tool_use``, ``rag``).
+        model_max_length: Most tokens that the model takes; None: not told, or no limit.
+        add_bos: The setting ``add_bos_token``, which counts where there is no tokenizer.json.
+        add_eos: The setting ``add_eos_token``, likewise.
+        clean_up_tokenization_spaces: The setting of that name, which ``decode`` does not apply.
+        legacy: The setting of that name of T5 and Llama, which a tokenizer.json has built in.
+        warnings: Contradictions between the files, and settings that are not applied.
+    """
+
+    path: Path
+    tokenizer_file: Path | None
+    files: tuple[Path, ...]
+    tokenizer_class: str | None
+    roles: Mapping[str, str]
+    additional_special_tokens: tuple[str, ...]
+    added_tokens: tuple[FolderToken, ...]
+    chat_template: str | None
+    chat_template_file: Path | None
+    other_chat_templates: Mapping[str, str]
+    model_max_length: int | None
+    add_bos: bool | None
+    add_eos: bool | None
+    clean_up_tokenization_spaces: bool | None
+    legacy: bool | None
+    warnings: tuple[str, ...]
+
+
+def read_folder(path: str | Path) -> PretrainedFolder:
+    """Say what a folder holds. Only files of known names are opened.
+
+    Raises:
+        FormatError: A small file is damaged, or several files compete to be the tokenizer.
+        NotADirectoryError: ``path`` is no folder.
+        OSError: A file cannot be read.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise NotADirectoryError(20, "Not a directory", str(folder))
+    config = read_object(folder / "tokenizer_config.json") or {}
+    tokens_map = read_object(folder / "special_tokens_map.json") or {}
+    tokenizer_file = find_tokenizer_file(folder)
+    templates = find_chat_templates(folder, config)
+    special = role_tokens(config, tokens_map)
+    added = added_tokens(config, folder=folder, special=special.texts)
+    return PretrainedFolder(
+        path=folder,
+        tokenizer_file=tokenizer_file,
+        files=tuple(folder / name for name in _SMALL_FILES if (folder / name).is_file()),
+        tokenizer_class=_class_name(config, folder),
+        roles={role: token.content for role, token in special.roles.items()},
+        additional_special_tokens=tuple(token.content for token in special.additional),
+        added_tokens=_joined(added, [*special.roles.values(), *special.additional]),
+        chat_template=templates.text,
+        chat_template_file=templates.file,
+        other_chat_templates=templates.others,
+        model_max_length=_max_length(config),
+        add_bos=_flag(config, "add_bos_token"),
+        add_eos=_flag(config, "add_eos_token"),
+        clean_up_tokenization_spaces=_flag(config, "clean_up_tokenization_spaces"),
+        legacy=_flag(config, "legacy"),
+        warnings=(
+            *special.warnings,
+            *templates.warnings,
+            *contradictions(tokenizer_file, config=config, added=added, special=special),
+        ),
+    )
+
+
+def _joined(added: list[FolderToken], special: list[FolderToken]) -> tuple[FolderToken, ...]:
+    """Added tokens, then special ones that are none of them."""
+    texts = {token.content for token in added}
+    joined = list(added)
+    for token in special:
+        if token.content not in texts:
+            texts.add(token.content)
+            joined.append(token)
+    return tuple(joined)
+
+
+def _class_name(config: Mapping[str, Any], folder: Path) -> str | None:
+    name = config.get("tokenizer_class")
+    if not isinstance(name, str):
+        model = read_object(folder / "config.json") or {}
+        name = model.get("tokenizer_class")
+        if not isinstance(name, str):
+            kind = model.get("model_type")
+            name = _CLASS_OF_MODEL.get(kind) if isinstance(kind, str) else None
+    return name.removesuffix("Fast") if isinstance(name, str) else None
+
+
+# Only models whose folders may lack both a tokenizer.json and the name of a class.
+_CLASS_OF_MODEL = {
+    "albert": "AlbertTokenizer",
+    "bart": "BartTokenizer",
+    "bert": "BertTokenizer",
+    "camembert": "CamembertTokenizer",
+    "distilbert": "DistilBertTokenizer",
+    "electra": "ElectraTokenizer",
+    "gpt2": "GPT2Tokenizer",
+    "llama": "LlamaTokenizer",
+    "longformer": "LongformerTokenizer",
+    "mbart": "MBartTokenizer",
+    "mistral": "LlamaTokenizer",
+    "pegasus": "PegasusTokenizer",
+    "roberta": "RobertaTokenizer",
+    "t5": "T5Tokenizer",
+    "xlm-roberta": "XLMRobertaTokenizer",
+    "xlnet": "XLNetTokenizer",
+}
+
+
+def _max_length(config: Mapping[str, Any]) -> int | None:
+    value = config.get("model_max_length")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 < value < _UNLIMITED else None
+
+
+def _flag(config: Mapping[str, Any], key: str) -> bool | None:
+    # transformers takes a key that is there and null for no.
+    if key not in config:
+        return None
+    return config[key] is True

@@ -1,0 +1,93 @@
+"""Rank files: the published ones are known by their content, others need a split pattern."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from jeton import _core
+from jeton._core import Tokenizer
+from jeton._published import PublishedVocabulary, published_vocabularies, vocabularies_of_file
+from jeton.errors import FormatError
+from jeton.formats.detection import FileFormat
+from jeton.formats.names import name_of_file
+from jeton.formats.options import LoadOptions, Reference
+
+__all__ = ["as_reference", "load_ranks"]
+
+
+def load_ranks(data: bytes, file: Path, *, options: LoadOptions, name: str) -> Tokenizer:
+    """The tokenizer of a rank file.
+
+    Raises:
+        FormatError: It is damaged, or no pattern is known for it.
+    """
+    pattern, special_tokens = options.pattern, options.special_tokens
+    published = _published_for(data, file, name=name) if pattern is None else None
+    if published is not None:
+        tokenizer = Tokenizer.from_tiktoken(
+            data,
+            pattern=published.pattern,
+            special_tokens=published.special_tokens if special_tokens is None else special_tokens,
+            normalizer=published.normalizer,
+            name=name,
+            path=str(file),
+        )
+    elif pattern is not None:
+        tokenizer = Tokenizer.from_tiktoken(
+            data, pattern=pattern, special_tokens=special_tokens, name=name, path=str(file)
+        )
+    else:
+        raise FormatError(
+            f"{file} is a rank file without a known split pattern\n"
+            f"hint: pass pattern=, one of {', '.join(sorted(_core.published_patterns()))}, "
+            "or a regular expression",
+            path=str(file),
+            format=FileFormat.TIKTOKEN.value,
+        )
+    return as_reference(tokenizer, options.reference, name=name)
+
+
+def as_reference(
+    tokenizer: Tokenizer, reference: Reference | None, *, name: str | None
+) -> Tokenizer:
+    """A tokenizer of ranks as another library runs it.
+
+    ``"hf"``: what ``tokenizers`` makes of the tokenizer.json that these ranks are written as: the
+    ranks become a list of merges, and where a special token in the text is not allowed, the next
+    one is looked for behind it and not within it.
+
+    Raises:
+        VocabularyError: The vocabulary cannot be written as a tokenizer.json.
+    """
+    if reference != "hf":
+        return tokenizer
+    return Tokenizer.from_hf_json(tokenizer.to_hf_json(), name=name)
+
+
+def _published_for(data: bytes, file: Path, *, name: str) -> PublishedVocabulary | None:
+    """The published vocabulary that a rank file is; None where it is none of them."""
+    candidates = vocabularies_of_file(hashlib.sha256(data).hexdigest())
+    if not candidates:
+        # The same ranks with other line ends, or without the last one.
+        lines = [line.strip() for line in data.splitlines()]
+        tidy = b"".join(line + b"\n" for line in lines if line)
+        candidates = vocabularies_of_file(hashlib.sha256(tidy).hexdigest())
+    if candidates:
+        names = (name, name_of_file(file))
+        return next((v for wanted in names for v in candidates if v.name == wanted), candidates[0])
+    known = published_vocabularies().get(name) or published_vocabularies().get(name_of_file(file))
+    if known is None:
+        return None
+    # Named like a published vocabulary, but something else: damaged, or cut short. The core
+    # says best what is wrong with a line; where every line is fine, the content is still not
+    # what the name promises, and its ids would be wrong without a sign.
+    Tokenizer.from_tiktoken(data, pattern=known.pattern, path=str(file))
+    n_ranks = sum(1 for line in data.splitlines() if line.strip())
+    raise FormatError(
+        f"{file} is not the published {known.name}: it has {n_ranks:,} ranks and another SHA-256; "
+        f"expected are {known.rank_file.n_ranks:,} ranks and {known.rank_file.sha256[:16]}...\n"
+        f"hint: fetch or copy it again; pattern={known.pattern!r} loads it as it is",
+        path=str(file),
+        format=FileFormat.TIKTOKEN.value,
+    )

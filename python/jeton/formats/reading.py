@@ -1,0 +1,128 @@
+"""Bytes of vocabulary files: capped, decompressed, and of model files only the beginning."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+from jeton import _core
+from jeton._core import Tokenizer
+from jeton.errors import FormatError, LimitError, RecordError
+
+__all__ = ["MAX_FILE_BYTES", "SUPPORTED", "load_gguf", "read", "read_beginning"]
+
+MAX_FILE_BYTES = 512 * 1024 * 1024
+"""Largest vocabulary that is loaded, in bytes, uncompressed; of a model file (GGUF) what its
+metadata may take. The largest published vocabulary that we know, a 262,144-token tokenizer.json,
+has 33 MB; the rest guards against hostile files."""
+
+SUPPORTED = (
+    "tokenizer.json, .tiktoken rank files, SentencePiece .model files, vocab.txt, vocab.json with "
+    "merges.txt, tekken.json, GGUF, Claude's JSON, CLIP's merges, RWKV's list and .jeton.json, "
+    "each also as .zst or .gz"
+)
+
+GGUF_MAGIC = b"GGUF"
+
+_FIRST_READ_BYTES = 4 << 20
+"""The first bite of a model file; the vocabularies of most models fit."""
+
+# The core says how much it needs when the metadata is cut off.
+_NEEDS = re.compile(r"it takes at least ([0-9]+) bytes")
+
+
+def read(file: Path) -> bytes:
+    """All bytes of a vocabulary file, decompressed; of a GGUF file only the first ones.
+
+    Raises:
+        FormatError: It is no regular file, is empty, or its compression is damaged.
+        LimitError: It is larger than ``MAX_FILE_BYTES``, as stored or decompressed.
+        OSError: It cannot be read.
+    """
+    size = _regular_size(file)
+    with file.open("rb") as stream:
+        data = stream.read(min(size, _FIRST_READ_BYTES))
+        if data.startswith(GGUF_MAGIC):
+            return data
+        if size > MAX_FILE_BYTES:
+            raise _too_large(file, size)
+        # The cap holds also for a file that grows while it is read.
+        data += stream.read(MAX_FILE_BYTES + 1 - len(data))
+    if len(data) > MAX_FILE_BYTES:
+        raise _too_large(file, len(data))
+    try:
+        data = _core.decompress(data, max_bytes=MAX_FILE_BYTES, path=str(file))
+    except RecordError as error:
+        # For the core damaged compression is a fault of a corpus; here it is one of a vocabulary.
+        raise FormatError(str(error), path=str(file)) from None
+    if not data.strip():
+        raise FormatError(
+            f"{file} is empty\nhint: fetch or copy it again; supported are {SUPPORTED}",
+            path=str(file),
+        )
+    return data
+
+
+def read_beginning(file: Path, n_bytes: int) -> bytes:
+    """The first bytes of a regular file, as they are stored.
+
+    Raises:
+        FormatError: It is no regular file.
+        OSError: It cannot be read.
+    """
+    _regular_size(file)
+    with file.open("rb") as stream:
+        return stream.read(n_bytes)
+
+
+def load_gguf(data: bytes, file: Path, *, name: str) -> Tokenizer:
+    """The vocabulary of a model file, of which only as much is read as its metadata takes.
+
+    Args:
+        data: The first bytes of the file, or all of them, decompressed.
+        file: The file.
+        name: The tokenizer's name.
+
+    Raises:
+        FormatError: It is damaged, or cut off within the metadata.
+        LimitError: Its metadata is larger than ``MAX_FILE_BYTES``.
+    """
+    while True:
+        try:
+            return Tokenizer.from_gguf(data, name=name, path=str(file))
+        except FormatError as error:
+            needs = _NEEDS.search(str(error))
+            # Decompressed bytes are all there are.
+            if needs is None or read_beginning(file, len(GGUF_MAGIC)) != GGUF_MAGIC:
+                raise
+            wanted = int(needs[1])
+            if len(data) >= file.stat().st_size or wanted <= len(data):
+                raise
+        if wanted > MAX_FILE_BYTES:
+            raise LimitError(
+                f"{file} has more than {wanted:,} bytes of metadata; the limit is "
+                f"{MAX_FILE_BYTES:,}",
+                what="GGUF metadata",
+                limit=MAX_FILE_BYTES,
+            )
+        # Twice as much each time: the metadata is read again from its start.
+        data = read_beginning(file, min(max(wanted, 2 * len(data)), MAX_FILE_BYTES))
+
+
+def _regular_size(file: Path) -> int:
+    state = file.stat()
+    if not stat.S_ISREG(state.st_mode):
+        # Reading a pipe may wait for ever.
+        raise FormatError(
+            f"{file} is no regular file\nhint: save what it gives to a file first", path=str(file)
+        )
+    return state.st_size
+
+
+def _too_large(file: Path, size: int) -> LimitError:
+    return LimitError(
+        f"{file} has {size:,} bytes; a vocabulary may have {MAX_FILE_BYTES:,}",
+        what="vocabulary file",
+        limit=MAX_FILE_BYTES,
+    )

@@ -1,0 +1,116 @@
+"""Parts of the canonical form that a folder's small files change: added tokens, the template."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from jeton._core import Tokenizer
+from jeton.errors import FormatError
+from jeton.formats.folder_tokens import FolderToken
+
+__all__ = ["around", "bert", "put_tokens", "roberta"]
+
+
+def around(before: Sequence[int], after: Sequence[int]) -> dict[str, Any]:
+    """Ids before and after each text; the second of a pair has token type 1."""
+
+    def wrapped(segment: str, type_id: int) -> list[dict[str, Any]]:
+        return [
+            *(_token(number, type_id) for number in before),
+            _text(segment, type_id),
+            *(_token(number, type_id) for number in after),
+        ]
+
+    single = wrapped("first", 0)
+    return {"single": single, "pair": [*single, *wrapped("second", 1)], "trim_offsets": None}
+
+
+def bert(cls: int, sep: int) -> dict[str, Any]:
+    """BERT's: ``[CLS] A [SEP] B [SEP]``, from B on token type 1."""
+    single = [_token(cls, 0), _text("first", 0), _token(sep, 0)]
+    second = [_text("second", 1), _token(sep, 1)]
+    return {"single": single, "pair": [*single, *second], "trim_offsets": None}
+
+
+def roberta(cls: int, sep: int, *, add_prefix_space: bool = False) -> dict[str, Any]:
+    """RoBERTa's: ``<s> A </s> </s> B </s>``, token type 0 throughout."""
+    single = [_token(cls, 0), _text("first", 0), _token(sep, 0)]
+    second = [_token(sep, 0), _text("second", 0), _token(sep, 0)]
+    trim = {"add_prefix_space": add_prefix_space}
+    return {"single": single, "pair": [*single, *second], "trim_offsets": trim}
+
+
+def put_tokens(
+    tree: dict[str, Any], tokenizer: Tokenizer, tokens: Iterable[FolderToken]
+) -> dict[str, int]:
+    """Add tokens to a canonical form; those that are there get the flags that count.
+
+    A token that the vocabulary has keeps its id there. Another one gets the id that its file
+    tells, or, where that is taken or not told, the next one.
+
+    Returns:
+        Ids of all added tokens by text.
+
+    Raises:
+        FormatError: A token cannot be added to a model of this kind.
+    """
+    listed: list[dict[str, Any]] = tree["added_tokens"]
+    by_text = {token["content"]: token for token in listed}
+    taken = {token["id"] for token in listed}
+    size = tokenizer.vocab_size
+    # Control and unknown pieces are no tokens of text.
+    pieces = {piece[0]: number for number, piece in enumerate(tree["model"].get("pieces", ()))}
+    for token in tokens:
+        entry = by_text.get(token.content)
+        if entry is not None:
+            if token.overrides:
+                entry.update(token.flags)
+            continue
+        number = tokenizer.bytes_to_id(token.content.encode("utf-8"))
+        if number is None and pieces:
+            number = pieces.get(_base64(token.content))
+        if number is None:
+            number = _free_id(tokenizer, token.id, taken, size=size)
+            if pieces:
+                _put_piece(tree, token, number)
+        entry = {"id": number, "content": token.content, **token.flags}
+        listed.append(entry)
+        by_text[token.content] = entry
+        taken.add(number)
+        size = max(size, number + 1)
+    return {text: token["id"] for text, token in by_text.items()}
+
+
+def _free_id(tokenizer: Tokenizer, told: int | None, taken: set[int], *, size: int) -> int:
+    if told is None or told in taken:
+        return size
+    if told < tokenizer.vocab_size and tokenizer.token_lengths()[told] > 0:
+        return size
+    return told
+
+
+def _put_piece(tree: dict[str, Any], token: FolderToken, number: int) -> None:
+    """A control piece: it has an id, and no text becomes it unless it is allowed."""
+    pieces: list[list[Any]] = tree["model"]["pieces"]
+    if not token.special or number != len(pieces):
+        what = "is no special token" if not token.special else f"has the id {number}, past a gap"
+        raise FormatError(
+            f"the added token {token.content!r} {what}; a SentencePiece model takes only special "
+            f"tokens, with the ids from {len(pieces)} on\n"
+            "hint: the model file alone loads"
+        )
+    pieces.append([_base64(token.content), 0, "control"])
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode("utf-8")).decode("ascii")
+
+
+def _token(number: int, type_id: int) -> dict[str, Any]:
+    return {"token": {"id": number, "type_id": type_id}}
+
+
+def _text(segment: str, type_id: int) -> dict[str, Any]:
+    return {"text": {"segment": segment, "type_id": type_id}}
