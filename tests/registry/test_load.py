@@ -208,10 +208,11 @@ class TestList:
             del os.environ["JETON_VOCAB_DIR"]
         assert entries["p50k_edit"].available
         assert entries["p50k_edit"].path == shared / "data" / "vocab" / "p50k_base.tiktoken.zst"
-        # Formats that are not supported yet are not offered.
         assert "llama2" in entries
         assert entries["llama2"].path == shared / "data" / "vocab" / "llama2.json.zst"
-        assert "bert_chinese" not in entries
+        assert entries["bert_chinese"].available
+        # The second half of a pair is no vocabulary of its own.
+        assert entries["roberta-base"].path == shared / "data" / "vocab" / "roberta-base.json.zst"
         assert entries["gpt2"].path == shared / "data" / "vocab" / "gpt2.json.zst"
         assert "gpt2.vocab" not in entries
 
@@ -255,6 +256,33 @@ class TestRealFiles:
         assert tokenizer.encode("<|en|>", allow_special={"<|en|>"}) == [50259]
         assert len(tokenizer.encode("<|en|>")) > 1
 
-    def test_a_format_to_come_is_named(self) -> None:
-        with pytest.raises(FormatError, match="WordPiece"):
-            jeton.load("bert_chinese")
+    def test_options_of_a_format_go_through(self) -> None:
+        assert jeton.load("bert_chinese").encode("HELLO") == jeton.load("bert_chinese").encode(
+            "hello"
+        )
+        cased = jeton.load("bert_chinese", lowercase=False)
+        assert cased.encode("HELLO") != cased.encode("hello")
+        with pytest.raises(UsageError, match="lowercase cannot apply"):
+            jeton.load("cl100k_base", lowercase=False)
+        assert jeton.load("r50k_base", reference="hf").reference == "hf"
+        assert jeton.load("r50k_base").reference == "tiktoken"
+
+
+def test_a_change_beside_a_file_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "vocab.json").write_bytes(small.vocab_json())
+    merges = tmp_path / "merges.txt"
+    merges.write_bytes(small.merges_txt())
+    first = jeton.load(tmp_path / "vocab.json")
+    assert jeton.load(tmp_path / "vocab.json") is first
+    merges.write_bytes(b"#version: 0.2\nh e\n")
+    second = jeton.load(tmp_path / "vocab.json")
+    assert first.encode("hello") == [259]
+    assert len(second.encode("hello")) == 4
+
+
+def test_adding_half_of_a_pair_keeps_the_whole(tmp_path: Path) -> None:
+    (tmp_path / "mine.vocab.json").write_bytes(small.vocab_json())
+    (tmp_path / "mine.merges.txt").write_bytes(small.merges_txt())
+    entry = registry.add(tmp_path / "mine.vocab.json")
+    assert entry.name == "mine"
+    assert jeton.load("mine").encode("hello world") == [259, 264]

@@ -32,7 +32,7 @@ def contradictions(
         added: Its added tokens.
         special: The special tokens.
     """
-    warnings = list(_settings(config, special))
+    warnings = list(_settings(config))
     if tokenizer_file is not None and plain_name(tokenizer_file) == "tokenizer.json":
         warnings += _against(tokenizer_file, config, added, special)
     if len(warnings) > _MAX_WARNINGS:
@@ -41,10 +41,7 @@ def contradictions(
     return warnings
 
 
-def _settings(config: Mapping[str, Any], special: SpecialRoles) -> Iterator[str]:
-    for role in ("bos", "eos"):
-        if config.get(f"add_{role}_token") is True and role not in special.roles:
-            yield f"add_{role}_token is set, but there is no {role}_token; nothing is added"
+def _settings(config: Mapping[str, Any]) -> Iterator[str]:
     if config.get("fix_mistral_regex") is True:
         yield (
             "fix_mistral_regex is set; the split pattern of the tokenizer.json is used as it is, "

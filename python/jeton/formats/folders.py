@@ -138,7 +138,9 @@ def _class_name(config: Mapping[str, Any], folder: Path) -> str | None:
         if not isinstance(name, str):
             kind = model.get("model_type")
             name = _CLASS_OF_MODEL.get(kind) if isinstance(kind, str) else None
-    return name.removesuffix("Fast") if isinstance(name, str) else None
+    if not isinstance(name, str) or name == "PreTrainedTokenizerFast":
+        return name if isinstance(name, str) else None
+    return name.removesuffix("Fast")
 
 
 # Only models whose folders may lack both a tokenizer.json and the name of a class.

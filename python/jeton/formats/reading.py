@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import stat
 from pathlib import Path
 
@@ -27,9 +26,6 @@ GGUF_MAGIC = b"GGUF"
 
 _FIRST_READ_BYTES = 4 << 20
 """The first bite of a model file; the vocabularies of most models fit."""
-
-# The core says how much it needs when the metadata is cut off.
-_NEEDS = re.compile(r"it takes at least ([0-9]+) bytes")
 
 
 def read(file: Path) -> bytes:
@@ -89,25 +85,29 @@ def load_gguf(data: bytes, file: Path, *, name: str) -> Tokenizer:
         LimitError: Its metadata is larger than ``MAX_FILE_BYTES``.
     """
     while True:
-        try:
-            return Tokenizer.from_gguf(data, name=name, path=str(file))
-        except FormatError as error:
-            needs = _NEEDS.search(str(error))
-            # Decompressed bytes are all there are.
-            if needs is None or read_beginning(file, len(GGUF_MAGIC)) != GGUF_MAGIC:
-                raise
-            wanted = int(needs[1])
-            if len(data) >= file.stat().st_size or wanted <= len(data):
-                raise
-        if wanted > MAX_FILE_BYTES:
+        n_bytes, is_known = Tokenizer.gguf_header_bytes(data, path=str(file))
+        if is_known and n_bytes <= len(data):
+            break
+        # Decompressed bytes are all there are.
+        if not _is_stored_model(file) or n_bytes > file.stat().st_size:
+            break
+        if n_bytes > MAX_FILE_BYTES:
             raise LimitError(
-                f"{file} has more than {wanted:,} bytes of metadata; the limit is "
+                f"{file} has at least {n_bytes:,} bytes of metadata; the limit is "
                 f"{MAX_FILE_BYTES:,}",
                 what="GGUF metadata",
                 limit=MAX_FILE_BYTES,
             )
-        # Twice as much each time: the metadata is read again from its start.
-        data = read_beginning(file, min(max(wanted, 2 * len(data)), MAX_FILE_BYTES))
+        # Twice as much each time: the metadata is looked through from its start.
+        longer = read_beginning(file, min(max(n_bytes, 2 * len(data)), MAX_FILE_BYTES))
+        if len(longer) <= len(data):
+            break
+        data = longer
+    return Tokenizer.from_gguf(data, name=name, path=str(file))
+
+
+def _is_stored_model(file: Path) -> bool:
+    return read_beginning(file, len(GGUF_MAGIC)) == GGUF_MAGIC
 
 
 def _regular_size(file: Path) -> int:

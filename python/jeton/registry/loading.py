@@ -15,7 +15,15 @@ from jeton._files import write_whole
 from jeton._nearest import nearest
 from jeton._published import published_vocabularies
 from jeton.errors import UnknownTokenizerError, UsageError
-from jeton.formats import Reference, companions, load_file, name_of_file, save_file
+from jeton.formats import (
+    FileFormat,
+    Reference,
+    companions,
+    load_file,
+    name_of_file,
+    save_file,
+)
+from jeton.formats.describing import format_of
 from jeton.registry.fetching import fetch
 from jeton.registry.places import (
     VocabularyEntry,
@@ -212,7 +220,8 @@ def _states(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
 
 def _stored_suffix(source: Path) -> str | None:
     """The suffix under which a copy is found again; None: keep the canonical form instead."""
-    if source.is_dir():
+    if source.is_dir() or format_of(source) in (FileFormat.GPT2_VOCAB, FileFormat.GPT2_MERGES):
+        # Half of a pair says nothing alone.
         return None
     lower = source.name.lower()
     compressed = next((s for s in (".zst", ".gz") if lower.endswith(s)), "")
