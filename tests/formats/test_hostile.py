@@ -55,6 +55,7 @@ def test_detect_never_raises(start: bytes, rest: bytes, name: str | None) -> Non
     assert isinstance(detect(start + rest, path=name), FileFormat)
 
 
+@pytest.mark.timeout(600)  # thousands of files in the thorough profile
 @given(st.sampled_from(sorted(SEEDS)), st.data())
 def test_mutated_files_load_or_say_why(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject
