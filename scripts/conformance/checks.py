@@ -127,7 +127,7 @@ def _ids_faults(
             yield Fault(number, f"{column}{now}: {first_difference(found, ids)}")
         if tokenizer.count(case.text, allow_special=allow) != len(found):
             yield Fault(number, f"{column}: count is not the number of ids")
-        places = tokenizer.encode_with_offsets(case.text, allow_special=allow)
+        places = tokenizer.encode_with_offsets(case.text, allow_special=allow, trim_offsets=False)
         wrong = (
             "ids with offsets differ from ids"
             if places.ids.tolist() != found

@@ -79,6 +79,9 @@ def _word_piece(golden: GoldenSet) -> Any:
     tokenizer.normalizer = normalizers.BertNormalizer(**normalizer)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece(prefix=model["continuing_subword_prefix"])
+    # As the library's own `BertWordPieceTokenizer` does with the tokens that there are.
+    special = ("[UNK]", "[SEP]", "[CLS]", "[PAD]", "[MASK]")
+    tokenizer.add_special_tokens([token for token in special if token in vocabulary])
     return tokenizer
 
 
