@@ -8,6 +8,7 @@ mod assembly;
 pub mod batch;
 pub mod bpe;
 mod byte_alphabet;
+pub mod code_points;
 pub mod config;
 pub mod decode;
 mod engine;

@@ -1,5 +1,6 @@
 //! Ids of one text with where each comes from.
 
+use jeton_core::code_points::code_point_ranges;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -18,7 +19,7 @@ impl Encoding {
     pub(crate) fn new(encoding: jeton_core::tokenizer::Encoding, text: &str) -> Self {
         let starts_bytes: Vec<i64> = encoding.starts.iter().map(|&at| at as i64).collect();
         let ends_bytes: Vec<i64> = encoding.ends.iter().map(|&at| at as i64).collect();
-        let (starts, ends) = code_points(text, &encoding.starts, &encoding.ends);
+        let (starts, ends) = code_point_ranges(text, &encoding.starts, &encoding.ends);
         Self {
             ids: encoding.ids,
             starts,
@@ -28,36 +29,6 @@ impl Encoding {
             word_ids: encoding.word_ids,
         }
     }
-}
-
-/// Byte ranges as code-point ranges: a range that begins or ends inside a character takes all of it.
-///
-/// Starts and ends rise (tokens come in order of the text), so one walk over the text does for each.
-fn code_points(text: &str, starts: &[usize], ends: &[usize]) -> (Vec<i64>, Vec<i64>) {
-    let bytes = text.as_bytes();
-    let is_start = |at: usize| bytes.get(at).is_none_or(|&byte| byte & 0xC0 != 0x80);
-    let convert = |positions: &[usize], inside: i64| -> Vec<i64> {
-        let (mut position, mut characters) = (0, 0);
-        positions
-            .iter()
-            .map(|&at| {
-                if at < position {
-                    (position, characters) = (0, 0); // a normalization moved text backwards
-                }
-                while position < at.min(bytes.len()) {
-                    characters += i64::from(is_start(position));
-                    position += 1;
-                }
-                // `characters` counts those that begin before `at`.
-                if is_start(at) {
-                    characters
-                } else {
-                    characters + inside
-                }
-            })
-            .collect()
-    };
-    (convert(starts, -1), convert(ends, 0))
 }
 
 #[pymethods]
