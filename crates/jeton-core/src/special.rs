@@ -212,6 +212,9 @@ impl Finder {
         // inside such space is found all the same, and overlaps (as in `tokenizers`).
         let mut position = 0;
         let mut free = 0; // first byte that no found token has taken
+        // The white space that a token took along last. Tokens that are white space themselves may all take
+        // the same run: it is walked once.
+        let mut white = 0..0;
         while let Some(found) = self
             .automaton
             .find(aho_corasick::Input::new(text).range(position..))
@@ -233,8 +236,10 @@ impl Finder {
                 start = text[..start].trim_end().len().max(free);
             }
             if token.rstrip {
-                let after = &text[end..];
-                end += after.len() - after.trim_start().len();
+                if !(white.start..=white.end).contains(&end) {
+                    white = end..text.len() - text[end..].trim_start().len();
+                }
+                end = white.end;
             }
             if start < end {
                 out.push(Found {
@@ -308,6 +313,34 @@ mod tests {
         added.find_raw("\n\na", &Allow::All, &mut out);
         let ranges: Vec<_> = out.iter().map(|f| (f.start, f.end)).collect();
         assert_eq!(ranges, [(0, 2), (1, 2)]);
+    }
+
+    #[test]
+    fn tokens_that_all_take_the_same_white_space_are_found_in_one_walk() {
+        let strips = |id, content: &str| AddedToken {
+            rstrip: true,
+            lstrip: true,
+            ..AddedToken::special(id, content)
+        };
+        let tokens = vec![strips(0, "\n"), strips(1, "a")];
+        let added = AddedTokens::new(tokens, &Normalizer::default(), false).unwrap();
+        // Walking the rest of the run for each token would be 10^11 steps.
+        let run = "\n".repeat(500_000);
+        let text = format!("{run}a{run}\u{3000}b\n");
+        let mut out = Vec::new();
+        added.find_raw(&text, &Allow::All, &mut out);
+        assert_eq!(out.len(), 1_000_002);
+        assert!(out[..500_000].iter().all(|found| found.end == 500_000));
+        let last = text.len() - 2;
+        assert!(
+            out[500_000..1_000_001]
+                .iter()
+                .all(|found| found.end == last)
+        );
+        assert_eq!(
+            (out[1_000_001].start, out[1_000_001].end),
+            (last + 1, last + 2)
+        );
     }
 
     #[test]
