@@ -36,7 +36,11 @@ const MAX_WORK: usize = 20_000_000;
 const MAX_POSSESSIVE_WORK: usize = 200_000;
 /// A search that runs this many bytes beyond its match starts to remember hopeless states.
 const FAR: usize = 128;
-/// Most remembered (state, position) pairs: 64 MB. Beyond it nothing more is remembered.
+/// Hopeless states are remembered at the first character of every so many bytes: what a search walks in vain
+/// after [`FAR`], at most, and the bytes of text that one entry stands for.
+const STRIDE: usize = 64;
+/// Most remembered (state, position) pairs: 64 MB, for 256 MB of text with one state at each place. Beyond
+/// it nothing more is remembered.
 const MAX_REMEMBERED: usize = 4 << 20;
 
 /// Bit of a transition: the match may end before the character that was looked at.
@@ -96,6 +100,8 @@ impl Automaton {
         let mut state = self.start;
         let mut position = start;
         let mut end = start;
+        // Whether all that was walked in vain is remembered already.
+        let mut known = true;
         loop {
             let (class, width) = match text.get(position) {
                 Some(&byte) => match self.classes.single[byte as usize] {
@@ -110,14 +116,18 @@ impl Automaton {
             }
             state = transition & !ACCEPT;
             if state == DEAD || width == 0 {
+                known = false;
                 break;
             }
             position += width;
-            if position - end > FAR && hopeless.is_hopeless(state, position) {
-                break;
+            if position - end > FAR && is_noted(position, width) {
+                if hopeless.is_hopeless(state, position) {
+                    break;
+                }
+                known = false;
             }
         }
-        if position - end > FAR {
+        if position - end > FAR && !known {
             self.remember(text, start, end, position, hopeless);
         }
         (end > start).then_some(end)
@@ -145,7 +155,7 @@ impl Automaton {
             };
             state = self.transitions[state as usize * self.stride + class as usize] & !ACCEPT;
             position += width;
-            if position > end && state != DEAD {
+            if position > end && state != DEAD && is_noted(position, width) {
                 hopeless.insert(state, position);
             }
         }
@@ -174,6 +184,12 @@ impl Automaton {
     pub(crate) fn n_states(&self) -> usize {
         self.transitions.len() / self.stride
     }
+}
+
+/// Whether a place behind a character is one where states are remembered: the first in its stride.
+#[inline]
+fn is_noted(position: usize, width: usize) -> bool {
+    position / STRIDE != (position - width) / STRIDE
 }
 
 /// States known to lead to no match, by position. Empty (and free) unless a search ran far ahead.
@@ -408,6 +424,17 @@ mod tests {
         // Without the memory this is 10^10 steps.
         let text = "a".repeat(100_000);
         assert_eq!(automaton("a*b|a").matches(text.as_bytes()).count(), 100_000);
+    }
+
+    #[test]
+    fn what_is_remembered_lasts_for_long_texts() {
+        // One entry for each byte would be used up after a few megabytes, and the rest quadratic.
+        let text = "\u{e9}a".repeat(50_000);
+        let automaton = automaton("[\u{e9}a]*b|.");
+        let mut matches = automaton.matches(text.as_bytes());
+        assert_eq!(matches.by_ref().count(), 100_000);
+        let places = text.len() / STRIDE;
+        assert!((places - 2..=places).contains(&matches.hopeless.set.len()));
     }
 
     proptest! {
