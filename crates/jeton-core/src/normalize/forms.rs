@@ -105,10 +105,15 @@ impl FormNormalizer {
     /// As the reference tells it: what a character decomposes to comes from it, a composed character from the
     /// first of its parts, and marks that change places take the sources in the order of the text.
     pub fn align(&self, text: &str) -> Alignment {
+        self.align_in_parts(text, LONG_LIST)
+    }
+
+    fn align_in_parts(&self, text: &str, long_list: usize) -> Alignment {
         let mut pass = Pass {
             form: self.form,
             takes: Takes::new(text),
             pending: Vec::new(),
+            long_list,
         };
         for c in text.chars() {
             if self.is_unknown(c) {
@@ -123,18 +128,24 @@ impl FormNormalizer {
     }
 }
 
+/// Characters that wait before every place is used at which nothing composes: 16 KB of them.
+const LONG_LIST: usize = 1024;
+
 /// One pass that notes sources. Nothing leaves it before a starter that nothing composes with.
 struct Pass<'t> {
     form: Form,
     takes: Takes<'t>,
     /// Combining class, character, how many characters of the text it takes (see [`Takes`]).
     pending: Vec<(u8, char, isize)>,
+    /// How many may wait while the text has no ASCII character; see [`LONG_LIST`].
+    long_list: usize,
 }
 
 impl Pass<'_> {
     fn character(&mut self, c: char) {
-        if is_boundary(c) && c < '\u{80}' {
-            self.flush(); // keeps the list short; longer ones are as right
+        // Keeps the list short; longer ones are as right, but a text may be long and become longer.
+        if c < '\u{80}' || self.pending.len() >= self.long_list && self.stands_apart(c) {
+            self.flush();
         }
         let mut change = 0;
         let pending = &mut self.pending;
@@ -146,6 +157,19 @@ impl Pass<'_> {
             Form::Nfc | Form::Nfd => decompose_canonical(c, part),
             Form::Nfkc | Form::Nfkd => decompose_compatible(c, part),
         }
+    }
+
+    /// Whether what a character decomposes to begins where nothing composes with what is before it.
+    fn stands_apart(&self, c: char) -> bool {
+        let mut first = None;
+        let part = |part| {
+            first.get_or_insert(part);
+        };
+        match self.form {
+            Form::Nfc | Form::Nfd => decompose_canonical(c, part),
+            Form::Nfkc | Form::Nfkd => decompose_compatible(c, part),
+        }
+        first.is_some_and(is_boundary)
     }
 
     fn flush(&mut self) {
@@ -271,6 +295,21 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_waits_stays_short_without_ascii() {
+        // 18 characters each; all of them together would be 16 bytes times 18 for 3 bytes of text.
+        let mut pass = Pass {
+            form: Form::Nfkc,
+            takes: Takes::new(""),
+            pending: Vec::new(),
+            long_list: LONG_LIST,
+        };
+        for _ in 0..10_000 {
+            pass.character('\u{FDFA}');
+            assert!(pass.pending.len() < LONG_LIST + 18);
+        }
+    }
+
     proptest! {
         #[test]
         fn stretches_concatenate_to_the_whole(text in "[a-c\\u{300}-\\u{345}\\u{1100}-\\u{11ff}\\u{ac00}-\\u{ac20}\\u{9be}-\\u{9d7}éﬁ]{0,30}") {
@@ -279,6 +318,8 @@ mod tests {
                 let whole = normalizer.normalize(&text).unwrap_or_else(|| text.clone());
                 let target: usize = normalizer.align(&text).stretches.iter().map(|s| s.target_bytes).sum();
                 prop_assert_eq!(target, whole.len());
+                // Handing over wherever it is possible changes nothing.
+                prop_assert_eq!(normalizer.align_in_parts(&text, 0), normalizer.align_in_parts(&text, usize::MAX));
             }
         }
     }
