@@ -68,6 +68,24 @@ pub(crate) struct EngineScratch {
     ids: Vec<u32>,
 }
 
+/// Memory for texts up to this many bytes is kept for the next; a longer one would leave up to a hundred
+/// times its size behind in every thread's.
+const MAX_KEPT_TEXT_BYTES: usize = 1 << 20;
+
+impl EngineScratch {
+    /// After a text: gives back what only a long one needs. The cache of words, whose size does not
+    /// depend on the text's, stays.
+    pub(crate) fn after_text(&mut self, bytes: usize) {
+        if bytes > MAX_KEPT_TEXT_BYTES {
+            let words = std::mem::take(&mut self.words);
+            *self = Self {
+                words,
+                ..Self::default()
+            };
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct ModelScratch {
     bpe: BpeScratch,
@@ -232,5 +250,26 @@ impl Engine {
             pipeline => with(pipeline, text, origin, scratch, each),
             engine => engine.encode_spans(text, &mut scratch.spm, each)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_long_texts_is_given_back() {
+        let mut scratch = EngineScratch::default();
+        for (bytes, kept) in [
+            (1000, true),
+            (MAX_KEPT_TEXT_BYTES, true),
+            (MAX_KEPT_TEXT_BYTES + 1, false),
+        ] {
+            scratch.ids = vec![0; 1000];
+            scratch.models.greedy = vec![0; 1000];
+            scratch.after_text(bytes);
+            assert_eq!(scratch.ids.capacity() > 0, kept);
+            assert_eq!(scratch.models.greedy.capacity() > 0, kept);
+        }
     }
 }

@@ -60,7 +60,9 @@ impl Tokenizer {
         sink: &mut K,
     ) -> Result<()> {
         if self.added.nothing_to_find(allow) {
-            return self.encode_section(text, true, None, scratch, sink);
+            let result = self.encode_section(text, true, None, scratch, sink);
+            scratch.after_text(text.len());
+            return result;
         }
         let mut raw = std::mem::take(&mut scratch.raw);
         self.added.find_raw(text, allow, &mut raw);
@@ -81,6 +83,7 @@ impl Tokenizer {
         };
         let result = encode();
         scratch.raw = raw;
+        scratch.after_text(text.len());
         result
     }
 

@@ -77,6 +77,7 @@ impl Tokenizer {
                 position = token.end;
             }
         }
+        scratch.after_text(text.len());
         Ok(())
     }
 
