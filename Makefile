@@ -69,8 +69,14 @@ format: $(VENV)/.installed  ## put all code into its one form
 	$(BIN)/ruff format $(RUFF_PATHS)
 	cargo fmt --all
 
+long-inputs: setup  ## run every kind of tokenizer on 1, 4 and 16 MB of hostile text, rewrite its page (hours)
+	$(BIN)/python -m scripts.long_inputs --shared $(SHARED) --table
+
 conformance: setup  ## compare with the references' ids on every golden case and whole corpus
 	@$(BIN)/python -m scripts.conformance --shared $(SHARED)
+
+differential: setup  ## compare with published libraries on very many edge texts (ARGS="--family hf --cases 20000")
+	@$(BIN)/python -m scripts.differential $(ARGS)
 
 fuzz: toolchain  ## fuzz the parsers: [TARGET=name] [SECONDS=600] each
 	@sh scripts/fuzz.sh "$(TARGET)" "$(SECONDS)"
@@ -113,4 +119,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo test test-rust test-python lint static format conformance fuzz bench bench-quick bench-setup vocabularies docs lock clean
+.PHONY: help setup toolchain demo test test-rust test-python lint static format conformance differential fuzz long-inputs bench bench-quick bench-setup vocabularies docs lock clean

@@ -1,0 +1,1 @@
+"""Texts without a friendly boundary, at growing sizes: time, memory, and how both grow."""
