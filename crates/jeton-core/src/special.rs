@@ -233,7 +233,10 @@ impl Finder {
             }
             if token.lstrip {
                 // What is left of a token that another one's white space has swallowed may be nothing.
-                start = text[..start].trim_end().len().max(free);
+                start = match text.get(free..start) {
+                    Some(before) => free + before.trim_end().len(),
+                    None => free,
+                };
             }
             if token.rstrip {
                 if !(white.start..=white.end).contains(&end) {
