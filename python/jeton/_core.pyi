@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 __version__: str
 __all__ = [
+    "DecodeIterator",
+    "DecodeStream",
     "DocumentReader",
     "Encoding",
     "PretokenCounts",
@@ -132,7 +134,40 @@ class Encoding:
     @property
     def word_ids(self) -> NDArray[np.int64]:
         """Index of the pretoken that a token belongs to; -1 for special tokens."""
+    @property
+    def special_tokens_mask(self) -> NDArray[np.bool_]:
+        """Whether a token was put around the text (``add_special_tokens``). As in ``tokenizers``, a
+        special token that stood in the text is not marked; ``Tokenizer.special_tokens_mask`` goes by id."""
+    @property
+    def type_ids(self) -> NDArray[np.uint32]:
+        """Token-type ids, as the file's template has them."""
     def __len__(self) -> int: ...
+
+@final
+class DecodeStream:
+    """Ids to text as they come, as ``Tokenizer.decode_stream`` gives it.
+
+    All pushes and the flush together are what ``decode`` gives for all ids, and no push breaks a
+    character: what later ids can change is held back. That is little (the bytes of a character, an
+    end-of-word suffix, white space that is stripped at the end), but for: a run of byte tokens of a
+    ``tokenizer.json``, which is text or U+FFFD as a whole and comes when it ends or breaks; and what is
+    applied to the whole text and so comes with the flush (a regular expression or ``ByteLevel`` behind ``Fuse``,
+    a SentencePiece model's charsmap for decoding). Not for use by several threads at once.
+    """
+
+    def push(self, ids: int | Sequence[int] | NDArray[Any], /) -> str:
+        """The text that is final with this id or these, possibly none.
+
+        Raises ``UnknownTokenIdError`` for an id without a token; no id of that call is taken then."""
+    def flush(self) -> str:
+        """The rest, as it is if no more ids come. The next push begins a new text."""
+
+@final
+class DecodeIterator:
+    """Pieces of text, as ``Tokenizer.decode_iter`` gives them."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> str: ...
 
 @final
 class SpecialToken:
@@ -324,6 +359,55 @@ class Tokenizer:
 
         ``trim_offsets=False`` leaves white space in the ranges where the file wants it left out.
         """
+    def sample(
+        self,
+        text: _Text,
+        *,
+        seed: int,
+        method: Literal["dropout", "uniform", "unigram", "nbest"] | None = None,
+        dropout: float | None = None,
+        alpha: float | None = None,
+        nbest: int | None = None,
+        add_special_tokens: bool = False,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+    ) -> list[int]:
+        """Ids of a segmentation that is drawn, the same for the same seed (0 to 2**64 - 1).
+
+        ``sampling_methods`` lists what the tokenizer has; the first is used unless a parameter belongs to
+        another. ``"dropout"``: BPE leaves merges out with the probability ``dropout`` (0 to 1; the file's own,
+        or else 0.1), for good in SentencePiece models, with another chance in all others.
+        ``"uniform"``: all segmentations of a pretoken into tokens alike; a pretoken that has none is
+        encoded. ``"unigram"``: by probability to the power of ``alpha`` (0 or more; else 1). ``"nbest"``: the same
+        among the ``nbest`` best (1 to 1024) of each pretoken, or of the text in a SentencePiece model.
+
+        Raises ``UsageError`` for a method that the tokenizer does not have and for parameters out of range.
+        """
+    def sample_batch(
+        self,
+        texts: TextBatch | Iterable[_Text],
+        *,
+        seed: int,
+        method: Literal["dropout", "uniform", "unigram", "nbest"] | None = None,
+        dropout: float | None = None,
+        alpha: float | None = None,
+        nbest: int | None = None,
+        num_threads: int | None = None,
+        add_special_tokens: bool = False,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+    ) -> TokenBatch:
+        """``sample`` for many texts. The draw of a text depends on the seed, its place in the batch and
+        the text alone, never on ``num_threads``; that of the first is what ``sample`` gives."""
+    @property
+    def sampling_methods(self) -> list[str]:
+        """The values of ``method`` that ``sample`` takes, the usual one first; empty where every text has one
+        segmentation."""
+    def nbest(self, text: _Text, n: int) -> list[tuple[list[int], float]]:
+        """The ``n`` best segmentations (1 to 1024) with their scores (natural logarithms), best first.
+
+        Of the whole text: where a pre-tokenizer cuts it, all combinations of the pretokens' segmentations
+        count, and scores are sums. A SentencePiece model's list is that of ``sentencepiece``. Raises
+        ``UsageError`` for models that are not Unigram models.
+        """
     def count(
         self, text: _Text, *, allow_special: Iterable[str] | Literal["all"] | None = None
     ) -> int: ...
@@ -344,6 +428,14 @@ class Tokenizer:
     def decode_bytes(
         self, ids: Sequence[int] | NDArray[Any], *, skip_special_tokens: bool = False
     ) -> bytes: ...
+    def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
+        """Decoding for ids that come one by one."""
+    def decode_iter(
+        self, ids: Iterable[int], *, skip_special_tokens: bool = False
+    ) -> DecodeIterator:
+        """The pieces of text, none empty, of ids that an iterator gives; each as soon as it is certain."""
+    def special_tokens_mask(self, ids: Sequence[int] | NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether each id is that of a special token, wherever it came from: bool (n_tokens,)."""
     def normalize(self, text: _Text) -> str:
         """The text as the model sees it, after normalization."""
     def pretokenize(self, text: _Text) -> list[str]:

@@ -26,6 +26,7 @@ EXPECTED = {
     "UnknownId": errors.UnknownTokenIdError,
     "UnknownSpecial": errors.UnknownSpecialTokenError,
     "Unsupported": errors.FormatError,
+    "Usage": errors.UsageError,
 }
 
 # The fields that the sample of each kind fills; the other kinds have none.

@@ -91,6 +91,11 @@ pub enum ErrorKind {
         /// What it cannot express.
         reason: String,
     },
+    /// Arguments are out of range, contradict one another, or do not fit the tokenizer.
+    Usage {
+        /// What was found, what was expected and what to do.
+        reason: String,
+    },
     /// The caller asked to stop.
     Interrupted,
 }
@@ -150,6 +155,14 @@ impl Error {
     /// A training error.
     pub fn training(reason: impl Into<String>) -> Self {
         ErrorKind::Training {
+            reason: reason.into(),
+        }
+        .into()
+    }
+
+    /// Arguments that cannot be.
+    pub fn usage(reason: impl Into<String>) -> Self {
+        ErrorKind::Usage {
             reason: reason.into(),
         }
         .into()
@@ -234,7 +247,7 @@ impl fmt::Display for ErrorKind {
                 )
             }
             Self::TooLarge { what, limit } => write!(f, "{what} exceeds the limit of {limit}"),
-            Self::Training { reason } => f.write_str(reason),
+            Self::Training { reason } | Self::Usage { reason } => f.write_str(reason),
             Self::Inexpressible { format, reason } => {
                 write!(f, "this tokenizer cannot be written as {format}: {reason}")
             }

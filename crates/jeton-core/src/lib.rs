@@ -16,6 +16,7 @@ pub mod error;
 pub mod format;
 pub mod inputs;
 pub mod longest_match;
+mod lossy;
 pub mod measure;
 pub mod normalize;
 pub mod parallel;

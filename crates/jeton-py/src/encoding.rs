@@ -13,6 +13,8 @@ pub(crate) struct Encoding {
     starts_bytes: Vec<i64>,
     ends_bytes: Vec<i64>,
     word_ids: Vec<i64>,
+    special_tokens_mask: Vec<bool>,
+    type_ids: Vec<u32>,
 }
 
 impl Encoding {
@@ -27,6 +29,8 @@ impl Encoding {
             starts_bytes,
             ends_bytes,
             word_ids: encoding.word_ids,
+            special_tokens_mask: encoding.special_tokens_mask,
+            type_ids: encoding.type_ids,
         }
     }
 }
@@ -61,6 +65,16 @@ impl Encoding {
     #[getter]
     fn word_ids<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<i64>> {
         crate::view::read_only(slf, &slf.get().word_ids)
+    }
+
+    #[getter]
+    fn special_tokens_mask<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<bool>> {
+        crate::view::read_only(slf, &slf.get().special_tokens_mask)
+    }
+
+    #[getter]
+    fn type_ids<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
+        crate::view::read_only(slf, &slf.get().type_ids)
     }
 
     fn __len__(&self) -> usize {

@@ -92,6 +92,7 @@ pub(crate) fn to_python_at(py: Python<'_>, error: &Error, path: Option<&str>) ->
             vec![("what", Text(what)), ("limit", Number(*limit))],
         ),
         ErrorKind::Training { .. } => ("TrainingError", vec![]),
+        ErrorKind::Usage { .. } => ("UsageError", vec![]),
     };
     let mut message = error.to_string();
     if let Some(path) = path {
@@ -213,6 +214,7 @@ fn samples() -> Vec<Error> {
             format: "a format",
             reason: reason(),
         },
+        ErrorKind::Usage { reason: reason() },
         ErrorKind::Interrupted,
     ]
     .into_iter()
@@ -233,6 +235,7 @@ fn name(kind: &ErrorKind) -> &'static str {
         ErrorKind::TooLarge { .. } => "TooLarge",
         ErrorKind::Training { .. } => "Training",
         ErrorKind::Inexpressible { .. } => "Inexpressible",
+        ErrorKind::Usage { .. } => "Usage",
         ErrorKind::Interrupted => "Interrupted",
     }
 }

@@ -30,6 +30,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<measure::TokenStats>()?;
     module.add_class::<reader::DocumentReader>()?;
     module.add_class::<encoding::Encoding>()?;
+    module.add_class::<tokenizer::DecodeIterator>()?;
+    module.add_class::<tokenizer::DecodeStream>()?;
     module.add_class::<tokenizer::SpecialToken>()?;
     module.add_class::<tokenizer::Tokenizer>()?;
     module.add_class::<train::PretokenCounts>()?;

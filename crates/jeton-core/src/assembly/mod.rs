@@ -3,6 +3,8 @@
 
 mod models;
 
+use std::sync::OnceLock;
+
 pub(crate) use models::ModelParts;
 
 use crate::byte_alphabet;
@@ -176,6 +178,7 @@ impl Tokenizer {
             engine,
             special_ids,
             respelled,
+            uniform: OnceLock::new(),
             pool: Pool::default(),
         })
     }

@@ -2,8 +2,13 @@
 //!
 //! Most tokenizers are a pre-tokenizer and a model over pretokens; SentencePiece is not.
 
+mod nbest;
+mod sample;
 mod sentencepiece;
 
+pub(crate) use nbest::Alternative;
+pub(crate) use sample::{Draw, SampleScratch};
+pub use sample::{Sampling, SamplingMethod};
 pub(crate) use sentencepiece::SentencePiece;
 
 use crate::bpe::{BpeModel, BpeScratch, CharacterBpeModel, CharacterBpeScratch};

@@ -4,6 +4,10 @@
 //! the unknown piece shows its surface, bytes are joined, and each byte that is part of no character
 //! becomes U+FFFD. Follows `sentencepiece` 0.2.3.
 
+mod stream;
+
+pub(crate) use stream::SpmStream;
+
 use super::normalizer::SpmNormalizer;
 use super::piece::{PieceKind, SPACE};
 use super::spec::SpmModel;
@@ -77,13 +81,7 @@ impl SpmDecoder {
         let mut bytes = Vec::new();
         let mut at_start = true;
         for &id in ids {
-            let Some(shown) = self.shown.get(id as usize) else {
-                return Err(ErrorKind::UnknownId {
-                    id: u64::from(id),
-                    vocab_size: self.shown.len() as u64,
-                }
-                .into());
-            };
+            let shown = self.shown(id)?;
             if let Shown::Byte(byte) = shown {
                 bytes.push(*byte);
                 continue;
@@ -104,15 +102,26 @@ impl SpmDecoder {
             }
         }
         push_utf8(&mut out, &bytes);
-        match &self.denormalizer {
-            Some(denormalizer) => {
-                let mut text = Vec::with_capacity(out.len());
-                push_utf8(&mut text, &out);
-                let text = String::from_utf8(text).unwrap_or_default();
-                Ok(denormalizer.normalize(&text).into_bytes())
-            }
-            None => Ok(out),
-        }
+        Ok(self.denormalized(out))
+    }
+
+    /// What becomes of the whole text in the end.
+    fn denormalized(&self, text: Vec<u8>) -> Vec<u8> {
+        let Some(denormalizer) = &self.denormalizer else {
+            return text;
+        };
+        let mut valid = Vec::with_capacity(text.len());
+        push_utf8(&mut valid, &text);
+        let valid = String::from_utf8(valid).unwrap_or_default();
+        denormalizer.normalize(&valid).into_bytes()
+    }
+
+    fn shown(&self, id: u32) -> Result<&Shown> {
+        self.shown.get(id as usize).ok_or_else(|| {
+            let vocab_size = self.shown.len() as u64;
+            let id = u64::from(id);
+            ErrorKind::UnknownId { id, vocab_size }.into()
+        })
     }
 }
 

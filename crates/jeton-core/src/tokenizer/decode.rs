@@ -26,29 +26,31 @@ impl Tokenizer {
         let kept = ids
             .iter()
             .filter(|&&id| !(skip_special_tokens && self.is_special(id)));
-        let vocab = self.vocab();
-        let bytes_of = |id: u32| {
-            self.respelled(id)
-                .or_else(|| vocab.id_to_bytes(id))
-                .ok_or(ErrorKind::UnknownId {
-                    id: u64::from(id),
-                    vocab_size: u64::from(vocab.size()),
-                })
-        };
         let Some(decoder) = &self.decoder else {
             for &id in kept {
-                out.extend_from_slice(bytes_of(id)?);
+                out.extend_from_slice(self.decoded_bytes(id)?);
             }
             return Ok(());
         };
         let tokens = kept
             .map(|&id| {
-                bytes_of(id)?;
+                self.decoded_bytes(id)?;
                 Ok(self.token_string(id).into_owned())
             })
             .collect::<Result<Vec<_>>>()?;
         out.extend_from_slice(decoder.decode(tokens)?.as_bytes());
         Ok(())
+    }
+
+    /// The bytes that an id decodes to where decoding joins them.
+    pub(super) fn decoded_bytes(&self, id: u32) -> Result<&[u8]> {
+        let vocab = self.vocab();
+        let bytes = self.respelled(id).or_else(|| vocab.id_to_bytes(id));
+        bytes.ok_or_else(|| {
+            let vocab_size = u64::from(vocab.size());
+            let id = u64::from(id);
+            ErrorKind::UnknownId { id, vocab_size }.into()
+        })
     }
 
     fn respelled(&self, id: u32) -> Option<&[u8]> {

@@ -1,6 +1,7 @@
 //! Text to ids.
 
 use super::{Scratch, Tokenizer};
+use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
 use crate::normalize::Alignment;
 use crate::pipeline::{Counter, Sink};
@@ -8,6 +9,39 @@ use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::special::Allow;
 use crate::template::Part;
+
+/// What becomes of the parts of a text: encoded, counted, drawn.
+pub(super) trait Parts {
+    /// A part in which nothing special is left, normalized.
+    fn text(
+        &mut self,
+        engine: &Engine,
+        text: &str,
+        origin: Origin<'_>,
+        scratch: &mut EngineScratch,
+    ) -> Result<()>;
+
+    /// A special or added token.
+    fn token(&mut self, id: u32);
+}
+
+impl<K: Sink> Parts for K {
+    #[inline]
+    fn text(
+        &mut self,
+        engine: &Engine,
+        text: &str,
+        origin: Origin<'_>,
+        scratch: &mut EngineScratch,
+    ) -> Result<()> {
+        engine.encode(text, origin, scratch, self)
+    }
+
+    #[inline]
+    fn token(&mut self, id: u32) {
+        self.take(&[id]);
+    }
+}
 
 impl Tokenizer {
     /// Appends the ids of a text.
@@ -28,14 +62,14 @@ impl Tokenizer {
         allow: &Allow,
         add_special_tokens: bool,
         scratch: &mut Scratch,
-        out: &mut Vec<u32>,
+        out: &mut impl Parts,
     ) -> Result<()> {
         if !add_special_tokens {
             return self.encode_sections(text, allow, scratch, out);
         }
         for part in &self.template.single {
             match part {
-                Part::Token { id, .. } => out.push(*id),
+                Part::Token { id, .. } => out.token(*id),
                 Part::Text { .. } => self.encode_sections(text, allow, scratch, out)?,
             }
         }
@@ -52,7 +86,7 @@ impl Tokenizer {
     }
 
     /// Special tokens, then normalization, then the engine.
-    pub(super) fn encode_sections<K: Sink>(
+    pub(super) fn encode_sections<K: Parts>(
         &self,
         text: &str,
         allow: &Allow,
@@ -75,7 +109,7 @@ impl Tokenizer {
                     self.encode_section(section, position == 0, Some(allow), scratch, sink)?;
                 }
                 if let Some(found) = found {
-                    sink.take(&[found.id]);
+                    sink.token(found.id);
                     position = found.end;
                 }
             }
@@ -89,7 +123,7 @@ impl Tokenizer {
 
     /// A part of the raw text without tokens that are found there. `begins`: the given text begins with
     /// it. `allow`: None if no token can be found in the normalized text either.
-    fn encode_section<K: Sink>(
+    fn encode_section<K: Parts>(
         &self,
         section: &str,
         begins: bool,
@@ -118,19 +152,19 @@ impl Tokenizer {
         };
         let part_at = |offset| Origin { offset, ..origin };
         let Some(allow) = allow else {
-            return self.engine.encode(&text, origin, engine, sink);
+            return sink.text(&self.engine, &text, origin, engine);
         };
         self.added.find_normalized(&text, allow, normalized);
         let mut position = 0;
         for token in normalized.iter() {
             if position < token.start {
                 let part = &text[position..token.start];
-                self.engine.encode(part, part_at(position), engine, sink)?;
+                sink.text(&self.engine, part, part_at(position), engine)?;
             }
-            sink.take(&[token.id]);
+            sink.token(token.id);
             position = token.end;
         }
         let part = &text[position..];
-        self.engine.encode(part, part_at(position), engine, sink)
+        sink.text(&self.engine, part, part_at(position), engine)
     }
 }

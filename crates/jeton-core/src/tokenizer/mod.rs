@@ -2,11 +2,19 @@
 
 mod decode;
 mod encode;
+mod nbest;
 mod offsets;
+mod sample;
+mod stream;
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 pub use offsets::Encoding;
+pub use sample::{DEFAULT_ALPHA, DEFAULT_DROPOUT, SamplingOptions};
+pub use stream::DecodeStream;
+
+pub use crate::engine::{Sampling, SamplingMethod};
 
 use crate::batch::BatchRef;
 use crate::config::Reference;
@@ -22,6 +30,7 @@ use crate::pretokenize::rewriting::Origin;
 use crate::scratch::Pool;
 use crate::special::{AddedToken, AddedTokens, Allow, Found};
 use crate::template::Template;
+use crate::uniform::UniformSampler;
 use crate::vocab::Vocab;
 
 /// An immutable tokenizer; share it between threads by reference.
@@ -43,6 +52,8 @@ pub struct Tokenizer {
     pub(crate) special_ids: Vec<u32>,
     /// Added tokens that do not decode to their own text, sorted by id.
     pub(crate) respelled: Vec<(u32, Vec<u8>)>,
+    /// Compiled when it is first asked for.
+    pub(crate) uniform: OnceLock<UniformSampler>,
     pub(crate) pool: Pool<Scratch>,
 }
 
@@ -107,6 +118,11 @@ impl Tokenizer {
     /// Whether an id is that of a special token.
     pub fn is_special(&self, id: u32) -> bool {
         self.special_ids.binary_search(&id).is_ok()
+    }
+
+    /// Whether each of some ids is that of a special token.
+    pub fn special_tokens_mask(&self, ids: &[u32]) -> Vec<bool> {
+        ids.iter().map(|&id| self.is_special(id)).collect()
     }
 
     /// The steps of the pre-tokenizer.

@@ -21,6 +21,11 @@ pub struct Encoding {
     pub ends: Vec<usize>,
     /// Index of the pretoken; -1 for special and added tokens.
     pub word_ids: Vec<i64>,
+    /// Whether a token was put around the text. A special token that stood in the text was not, as
+    /// `tokenizers` 0.23.3 has it.
+    pub special_tokens_mask: Vec<bool>,
+    /// Token-type ids, as the template has them.
+    pub type_ids: Vec<u32>,
 }
 
 impl Tokenizer {
@@ -38,14 +43,25 @@ impl Tokenizer {
         let mut encoding = Encoding::default();
         self.pool.with(|scratch| -> Result<()> {
             if !add_special_tokens {
-                return self.align_text(text, allow, scratch, &mut encoding);
+                self.align_text(text, allow, scratch, &mut encoding)?;
+                let type_of = |part: &Part| match *part {
+                    Part::Text { type_id, .. } => Some(type_id),
+                    Part::Token { .. } => None,
+                };
+                let type_id = self.template.single.iter().find_map(type_of);
+                encoding.mark(false, type_id.unwrap_or(0));
+                return Ok(());
             }
             let mut place = 0;
             for part in &self.template.single {
-                match part {
-                    Part::Token { id, .. } => encoding.push(*id, place, place, -1),
-                    Part::Text { .. } => {
+                match *part {
+                    Part::Token { id, type_id } => {
+                        encoding.push(id, place, place, -1);
+                        encoding.mark(true, type_id);
+                    }
+                    Part::Text { type_id, .. } => {
                         self.align_text(text, allow, scratch, &mut encoding)?;
+                        encoding.mark(false, type_id);
                         place = text.len();
                     }
                 }
@@ -180,5 +196,11 @@ impl Encoding {
         self.starts.push(start);
         self.ends.push(end);
         self.word_ids.push(word);
+    }
+
+    /// Says of all ids that it has not been said of whether they were put around the text, and their type.
+    fn mark(&mut self, is_special: bool, type_id: u32) {
+        self.special_tokens_mask.resize(self.ids.len(), is_special);
+        self.type_ids.resize(self.ids.len(), type_id);
     }
 }

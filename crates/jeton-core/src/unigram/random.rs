@@ -16,6 +16,14 @@ impl SplitMix64 {
         Self { state: seed }
     }
 
+    /// Stream number `index` of those that come from one seed: what it gives depends on the two alone, so
+    /// that documents can be drawn in any order and on any number of threads.
+    pub fn stream(seed: u64, index: u64) -> Self {
+        // The state itself, without the mixing, would make a stream the next one, a number late.
+        let mut of_seed = Self::new(seed.wrapping_add(index.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+        Self::new(of_seed.next_u64())
+    }
+
     /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         // The odd integer nearest to 2^64 / golden ratio, and the mixing constants of the paper's

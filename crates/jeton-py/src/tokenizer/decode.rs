@@ -1,5 +1,6 @@
 //! Ids to text and bytes.
 
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -42,6 +43,15 @@ impl Tokenizer {
                 "errors is {other:?}; expected \"replace\" or \"strict\""
             ))),
         }
+    }
+
+    /// By id, whoever put it there: what `Encoding` marks are the tokens that were put around a text.
+    fn special_tokens_mask<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let mask = self.core.special_tokens_mask(&self.collect_ids(ids)?);
+        Ok(mask.into_pyarray(ids.py()))
     }
 
     #[pyo3(signature = (ids, *, skip_special_tokens=false))]

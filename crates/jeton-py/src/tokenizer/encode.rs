@@ -14,7 +14,7 @@ use crate::encoding::Encoding;
 use crate::text::utf8;
 
 impl Tokenizer {
-    fn allow(&self, allow_special: Option<&Bound<'_, PyAny>>) -> PyResult<Allow> {
+    pub(super) fn allow(&self, allow_special: Option<&Bound<'_, PyAny>>) -> PyResult<Allow> {
         let Some(given) = allow_special else {
             return Ok(Allow::None);
         };

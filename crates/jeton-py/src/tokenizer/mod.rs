@@ -3,6 +3,10 @@
 mod decode;
 mod encode;
 mod files;
+mod sample;
+mod stream;
+
+pub(crate) use stream::{DecodeIterator, DecodeStream};
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
