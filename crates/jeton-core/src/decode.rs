@@ -3,6 +3,10 @@
 //! Each step takes the list of token strings and gives another; what is left at the end is joined.
 //! Byte-level vocabularies do not come here: their tokens are bytes, and decoding is concatenation.
 
+mod byte_run;
+mod flow;
+mod literal;
+mod machine;
 mod stream;
 
 pub(crate) use stream::DecoderStream;

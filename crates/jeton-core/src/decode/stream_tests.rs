@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::normalize::replace::ReplacePattern;
+use crate::pretokenize::metaspace::PrependScheme;
 
 fn step_config() -> impl Strategy<Value = DecoderConfig> {
     let replace = |pattern| {
@@ -146,21 +148,6 @@ proptest! {
         }
         stream.finish(&decoder, &mut out).unwrap();
         prop_assert_eq!(out, whole);
-    }
-
-    #[test]
-    fn literals_replace_as_the_standard_library(
-        from in "[ab]{1,5}",
-        to in "[abc]{0,2}",
-        pieces in prop::collection::vec("[ab]{0,4}", 0..10),
-    ) {
-        let mut literal = Literal::new(&from, &to).unwrap();
-        let mut out = String::new();
-        for piece in &pieces {
-            literal.push(piece, &mut out);
-        }
-        literal.finish(&mut out);
-        prop_assert_eq!(out, pieces.concat().replace(&from, &to));
     }
 }
 

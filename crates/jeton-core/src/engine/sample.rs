@@ -155,9 +155,10 @@ impl Engine {
                 || unknown == Some(id)
                 || stands_for_byte
                 || self.vocab().bytes_to_id(token) != Some(id);
-            match not_drawn {
-                true => drawn.insert_opaque(id, token)?,
-                false => drawn.insert(id, token)?,
+            if not_drawn {
+                drawn.insert_opaque(id, token)?;
+            } else {
+                drawn.insert(id, token)?;
             }
         }
         UniformSampler::new(&drawn, prefix.as_bytes(), suffix.as_bytes()).map(Some)

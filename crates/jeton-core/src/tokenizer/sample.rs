@@ -94,12 +94,14 @@ impl Tokenizer {
                 names.join(" and ")
             )));
         }
-        let takes = |name: &str, given: bool, taken: bool| match given && !taken {
-            true => Err(Error::usage(format!(
+        let takes = |name: &str, given: bool, taken: bool| {
+            if taken || !given {
+                return Ok(());
+            }
+            Err(Error::usage(format!(
                 "{name} is no parameter of the method {:?}",
                 method.name()
-            ))),
-            false => Ok(()),
+            )))
         };
         let has_alpha = matches!(method, SamplingMethod::Unigram | SamplingMethod::Nbest);
         takes(
