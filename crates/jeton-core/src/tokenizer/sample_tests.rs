@@ -172,9 +172,9 @@ fn a_batch_is_drawn_the_same_on_any_number_of_threads() {
         let one = drawn(1);
         assert_eq!(drawn(3), one);
         for index in [0, 1, 2999] {
-            let range = one.offsets[index] as usize..one.offsets[index + 1] as usize;
+            let at = |index: usize| usize::try_from(one.offsets[index]).unwrap();
             let alone = draw(tokenizer, &texts[index], (7, index as u64), sampling);
-            assert_eq!(one.ids[range], alone);
+            assert_eq!(one.ids[at(index)..at(index + 1)], alone);
         }
         // The same text at another place is another draw.
         let same: BTreeSet<_> = (0..50)
