@@ -155,7 +155,7 @@ class DecodeStream:
     a SentencePiece model's charsmap for decoding). Not for use by several threads at once.
     """
 
-    def push(self, ids: int | Sequence[int] | NDArray[Any], /) -> str:
+    def push(self, ids: int | Sequence[int] | NDArray[Any]) -> str:
         """The text that is final with this id or these, possibly none.
 
         Raises ``UnknownTokenIdError`` for an id without a token; no id of that call is taken then."""
