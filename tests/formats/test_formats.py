@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,12 @@ FILES: dict[str, tuple[bytes, FileFormat, list[int]]] = {
 def test_each_format_loads_whatever_it_is_called(tmp_path: Path, name: str, compress: str) -> None:
     data, found, ids = FILES[name]
     assert detect(data) is found
-    pack = {"none": bytes, "zst": _core.compress_zstd, "gz": gzip.compress}[compress]
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        "none": bytes,
+        "zst": _core.compress_zstd,
+        "gz": gzip.compress,
+    }
+    pack = packers[compress]
     path = tmp_path / "whatever"
     path.write_bytes(pack(data))
     tokenizer = load_file(path)
