@@ -82,15 +82,14 @@ def test_offsets(tokenizer: Tokenizer, text: str) -> None:
         if byte_start < byte_end:
             assert len(text[: start + 1].encode()) > byte_start
             assert len(text[: end - 1].encode()) < byte_end
-    if len(found):
-        assert starts[0] == 0
-        assert ends[-1] == len(data)
+    # A composed character comes from the first of its parts, as `tokenizers` has it, so that places may
+    # leave out the others.
     if tokenizer.normalize(text) == text:
+        if len(found):
+            assert starts[0] == 0
+            assert ends[-1] == len(data)
         pieces = [data[a:b] for a, b in zip(starts, ends, strict=True)]
         assert pieces == [tokenizer.id_to_bytes(int(i)) for i in found.ids]
-    else:
-        # No character of the text is left out.
-        assert (starts[1:] <= ends[:-1]).all()
 
 
 @with_fixture

@@ -332,17 +332,25 @@ mod tests {
         let text = format!("{run}a{run}\u{3000}b\n");
         let mut out = Vec::new();
         added.find_raw(&text, &Allow::All, &mut out);
-        assert_eq!(out.len(), 1_000_002);
-        assert!(out[..500_000].iter().all(|found| found.end == 500_000));
+        // The first takes the whole run; with `lstrip` the others begin where it ends, and are nothing.
         let last = text.len() - 2;
+        let ranges: Vec<_> = out.iter().map(|f| (f.start, f.end)).collect();
+        assert_eq!(
+            ranges,
+            [(0, 500_000), (500_000, last), (last + 1, last + 2)]
+        );
+        let strips_right = AddedToken {
+            lstrip: false,
+            ..strips(0, "\n")
+        };
+        let added = AddedTokens::new(vec![strips_right], &Normalizer::default(), false).unwrap();
+        added.find_raw(&text, &Allow::All, &mut out);
+        assert_eq!(out.len(), 1_000_001);
+        assert!(out[..500_000].iter().all(|found| found.end == 500_000));
         assert!(
-            out[500_000..1_000_001]
+            out[500_000..1_000_000]
                 .iter()
                 .all(|found| found.end == last)
-        );
-        assert_eq!(
-            (out[1_000_001].start, out[1_000_001].end),
-            (last + 1, last + 2)
         );
     }
 

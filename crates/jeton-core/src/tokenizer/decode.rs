@@ -63,9 +63,14 @@ impl Tokenizer {
 
     /// The string that a `tokenizer.json` has for an id: byte-level tokens in GPT-2's alphabet.
     pub(crate) fn token_string(&self, id: u32) -> Cow<'_, str> {
-        if let Some(bytes) = self.respelled(id) {
-            return String::from_utf8_lossy(bytes);
+        match self.respelled(id) {
+            Some(bytes) => String::from_utf8_lossy(bytes),
+            None => self.model_string(id),
         }
+    }
+
+    /// The same of a token that the model made of text.
+    pub(super) fn model_string(&self, id: u32) -> Cow<'_, str> {
         let vocab = self.vocab();
         let bytes = vocab.id_to_bytes(id).unwrap_or_default();
         match &self.engine {

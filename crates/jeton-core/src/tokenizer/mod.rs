@@ -6,6 +6,7 @@ mod nbest;
 mod offsets;
 mod sample;
 mod stream;
+mod trim;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::normalize::Alignment;
 use crate::pretokenize::rewriting::Origin;
 use crate::special::Allow;
-use crate::template::{Part, TrimOffsets};
+use crate::template::Part;
 
 /// Ids of one text with where each comes from, in bytes of the original text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -151,42 +151,6 @@ impl Tokenizer {
         }
         scratch.normalized = found;
         Ok(())
-    }
-
-    /// Leaves white space at the ends of tokens out of their ranges, as `tokenizers` does: as many
-    /// characters of the text as the token has white space.
-    fn trim(&self, text: &str, how: TrimOffsets, encoding: &mut Encoding) {
-        for index in 0..encoding.ids.len() {
-            let (start, end) = (encoding.starts[index], encoding.ends[index]);
-            // An added token has the white space that it took along.
-            let token = if encoding.word_ids[index] < 0 {
-                Cow::Borrowed(&text[start..end])
-            } else {
-                self.token_string(encoding.ids[index])
-            };
-            let white = |c: &char| *c == '\u{120}' || c.is_whitespace();
-            let mut leading = token.chars().take_while(white).count();
-            let trailing = token.chars().rev().take_while(white).count();
-            // One space at the beginning may be the one that was put there; more are text.
-            if leading == 1 && how.add_prefix_space && (index == 0 || start == 0) {
-                leading = 0;
-            }
-            // Bytes of a character that a range cuts belong to it for this purpose.
-            let mut outer = (start, end);
-            while !text.is_char_boundary(outer.0) {
-                outer.0 -= 1;
-            }
-            while !text.is_char_boundary(outer.1) {
-                outer.1 += 1;
-            }
-            let range = &text[outer.0..outer.1];
-            let mut characters = range.chars();
-            let skipped: usize = characters.by_ref().take(leading).map(char::len_utf8).sum();
-            let dropped: usize = characters.rev().take(trailing).map(char::len_utf8).sum();
-            let end = end.saturating_sub(dropped);
-            encoding.starts[index] = (start + skipped).min(end);
-            encoding.ends[index] = end;
-        }
     }
 }
 

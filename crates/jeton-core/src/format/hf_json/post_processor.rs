@@ -67,11 +67,19 @@ fn read_one(component: &Value) -> Result<Template> {
     }
 }
 
-/// One processor after the other. Where both add tokens to a pair, the second would see pieces, which
-/// is refused; for one text it puts its own around what the first made.
+/// One processor after the other. Two that add tokens are refused: the second would wrap each piece that the
+/// first made.
 fn compose(first: Template, second: Template) -> Result<Template> {
     let plain = Template::default();
     let adds = |template: &Template| template.single != plain.single || template.pair != plain.pair;
+    if first.trim_offsets.is_some() && second.trim_offsets.is_some() {
+        // The second would cut into the text: the reference counts the white space of each token again.
+        return Err(Error::unsupported(
+            FORMAT,
+            PLACE,
+            "a Sequence of two processors that trim offsets",
+        ));
+    }
     let trim_offsets = second.trim_offsets.or(first.trim_offsets);
     let whole = match (adds(&first), adds(&second)) {
         (true, true) => {
