@@ -82,7 +82,7 @@ def test_offsets(tokenizer: Tokenizer, text: str) -> None:
         if byte_start < byte_end:
             assert len(text[: start + 1].encode()) > byte_start
             assert len(text[: end - 1].encode()) < byte_end
-    # A composed character comes from the first of its parts, as `tokenizers` has it, so that places may
+    # A composed character comes from the first of its parts, as `tokenizers` has it: places may
     # leave out the others.
     if tokenizer.normalize(text) == text:
         if len(found):

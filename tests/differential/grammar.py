@@ -95,6 +95,13 @@ def _draw(rng: random.Random, *, only_byte_level: bool) -> Json:
     vocab = file["model"]["vocab"]
     numbers = vocab if isinstance(vocab, dict) else {piece: i for i, (piece, _) in enumerate(vocab)}
     file["added_tokens"] = components.added_tokens(rng, numbers, len(numbers))
+    normalizer = _reference({**file, "added_tokens": []}).normalizer
+    for token in file["added_tokens"]:
+        # Documented: what normalization makes nothing of is not found, and what it puts white space
+        # around has other places.
+        if normalizer is not None and token["normalized"]:
+            left = normalizer.normalize_str(token["content"])
+            token["normalized"] = bool(left) and left in (left.strip(), token["content"])
     if file["model"].get("ignore_merges"):
         # A documented choice: text that is a special token of the vocabulary stays text.
         for token in file["added_tokens"]:

@@ -149,17 +149,11 @@ def hf_checks(tokenizer: Tokenizer, data: bytes) -> list[Check]:
 
 
 def _beyond_the_text(text: str, ours: Any, theirs: Any) -> bool:
-    """Where tokenizers puts tokens beyond the end of the text: ours end there."""
-    if isinstance(ours, Raised) or isinstance(theirs, Raised) or len(ours) != len(theirs):
+    """Where tokenizers counts places on beyond the end of the text: ours end there."""
+    if isinstance(ours, Raised) or isinstance(theirs, Raised):
         return False
-    beyond = False
-    for (number, start, end), (their_number, their_start, their_end) in zip(
-        ours, theirs, strict=True
-    ):
-        beyond = beyond or their_end > len(text)
-        if number != their_number or ((start, end) != (their_start, their_end) and not beyond):
-            return False
-    return beyond
+    same_ids = [number for number, *_ in ours] == [number for number, *_ in theirs]
+    return same_ids and any(end > len(text) for *_, end in theirs)
 
 
 def hf_object_checks(

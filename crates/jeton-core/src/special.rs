@@ -113,19 +113,25 @@ impl AddedTokens {
     /// Prepares tokens for finding. `look_again`: see the module's tests; it is what `tiktoken` does.
     pub fn new(tokens: Vec<AddedToken>, normalizer: &Normalizer, look_again: bool) -> Result<Self> {
         let finder = |normalized: bool| -> Result<Option<Finder>> {
-            let members: Vec<usize> = (0..tokens.len())
-                .filter(|&i| tokens[i].normalized == normalized && !tokens[i].content.is_empty())
-                .collect();
+            let mut members = Vec::new();
+            let mut contents = Vec::new();
+            for (index, token) in tokens.iter().enumerate() {
+                if token.normalized != normalized {
+                    continue;
+                }
+                let content = match token.content.as_str() {
+                    content if normalized => normalizer.normalize(content)?.into_owned(),
+                    content => content.to_owned(),
+                };
+                // Nothing is found nowhere, whatever normalization left of a token.
+                if !content.is_empty() {
+                    members.push(index);
+                    contents.push(content);
+                }
+            }
             if members.is_empty() {
                 return Ok(None);
             }
-            let contents = members
-                .iter()
-                .map(|&i| match tokens[i].content.as_str() {
-                    content if normalized => Ok(normalizer.normalize(content)?.into_owned()),
-                    content => Ok(content.to_owned()),
-                })
-                .collect::<Result<Vec<_>>>()?;
             let automaton = AhoCorasick::builder()
                 .match_kind(MatchKind::LeftmostLongest)
                 .build(contents)
@@ -305,6 +311,23 @@ mod tests {
         assert_eq!(found("<s><s>", &Allow::All), [(0, 6, 3)]);
         assert_eq!(found("x  <mask> y", &Allow::All), [(1, 9, 1)]);
         assert_eq!(found("<s> <mask>", &Allow::All), [(0, 3, 0), (3, 10, 1)]);
+    }
+
+    #[test]
+    fn a_token_that_normalization_makes_nothing_of_is_not_found() {
+        let line = AddedToken {
+            normalized: true,
+            ..AddedToken::special(0, "\n")
+        };
+        let strip = crate::normalize::NormalizerConfig::Strip {
+            left: true,
+            right: true,
+        };
+        let normalizer = Normalizer::new(&[strip]).unwrap();
+        let added = AddedTokens::new(vec![line], &normalizer, false).unwrap();
+        let mut out = Vec::new();
+        added.find_normalized("ab", &Allow::All, &mut out);
+        assert!(out.is_empty());
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! White space left out of the places of tokens (`trim_offsets` of `tokenizer.json`).
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Encoding, Tokenizer};
+use crate::engine::Engine;
 use crate::template::TrimOffsets;
 
 /// White space, or the letter that a space is in GPT-2's alphabet.
@@ -38,7 +40,13 @@ impl Tokenizer {
         range: Range<usize>,
         may_be_prefix: bool,
     ) -> Range<usize> {
-        let token = self.model_string(id);
+        // Unknown text of a Unigram model is its own string there; any other unknown token has a name.
+        let token = match &self.engine {
+            Engine::Unigram(_) if self.engine.unknown() == Some(id) => text
+                .get(range.clone())
+                .map_or_else(|| self.model_string(id), Cow::Borrowed),
+            _ => self.model_string(id),
+        };
         let mut leading = token.chars().take_while(|&c| is_white(c)).count();
         let trailing = token.chars().rev().take_while(|&c| is_white(c)).count();
         if leading == 1 && may_be_prefix {
