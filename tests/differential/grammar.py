@@ -92,6 +92,10 @@ def _draw(rng: random.Random, *, only_byte_level: bool) -> Json:
         file["model"] = byte_level_bpe(rng, pretokens, alphabet)
     else:
         file["model"] = random_model(rng, pick(rng, _MODELS), pretokens, alphabet)
+    affixes = ("continuing_subword_prefix", "end_of_word_suffix")
+    if file["model"].get("byte_fallback") and any(file["model"].get(affix) for affix in affixes):
+        # Documented: affixes spelled in bytes have places beyond their pretoken in the reference.
+        file["model"]["byte_fallback"] = False
     vocab = file["model"]["vocab"]
     numbers = vocab if isinstance(vocab, dict) else {piece: i for i, (piece, _) in enumerate(vocab)}
     file["added_tokens"] = components.added_tokens(rng, numbers, len(numbers))
