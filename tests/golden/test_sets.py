@@ -87,7 +87,14 @@ def test_what_the_sets_tell(shared: Path) -> None:
 def test_decoding_gives_the_text_back(name: str, shared: Path) -> None:
     golden = read_set(shared, name)
     tokenizer = golden.tokenizer()
-    lossy = [c for c in golden.cases if tokenizer.decode(c.ids) != tokenizer.normalize(c.text)]
+
+    def comes_back(case: Case) -> bool:
+        normalized = tokenizer.normalize(case.text)
+        # A space that pre-tokenization puts in front is decoded, too.
+        seen = "".join(tokenizer.pretokenize(case.text))
+        return tokenizer.decode(case.ids) in (normalized, seen)
+
+    lossy = [case for case in golden.cases if not comes_back(case)]
     expected = {**LACKS_BYTES, **LETTERS_ARE_BYTES}.get(golden.name, 0)
     assert len(lossy) == expected, [case.text[:80] for case in lossy[:3]]
     for case in lossy:
