@@ -370,6 +370,11 @@ mod tests {
             content: " ".into(),
         };
         assert_eq!(decode(&[replace], &["\u{2581}a\u{2581}"]), " a ");
+        let between = D::Replace {
+            pattern: ReplacePattern::Regex(r"\b".into()),
+            content: "-".into(),
+        };
+        assert_eq!(decode(&[between], &["ab", "", ","]), "-ab-,");
         assert_eq!(
             decode(
                 &[D::Bpe {

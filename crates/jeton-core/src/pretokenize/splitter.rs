@@ -141,6 +141,9 @@ impl Splitter {
 
     /// The text with every match replaced.
     pub(crate) fn replace(&self, text: &str, content: &str) -> Result<String> {
+        if text.is_empty() {
+            return Ok(String::new()); // where the reference finds nothing, not even an empty match
+        }
         let mut out = String::with_capacity(text.len());
         let mut position = 0;
         self.for_each_match(text, &mut |start, end| {
@@ -152,7 +155,7 @@ impl Splitter {
         Ok(out)
     }
 
-    /// Calls `each` with the byte range of every match, empty ones left out.
+    /// Calls `each` with the byte range of every match; empty ones only where they separate.
     pub(crate) fn for_each_match(
         &self,
         text: &str,
@@ -171,7 +174,7 @@ impl Splitter {
                         })
                     })?;
                     searched = found.end();
-                    if found.end() > found.start() {
+                    if found.end() > found.start() || self.empty_separates {
                         each(found.start(), found.end());
                     }
                 }
