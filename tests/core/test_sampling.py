@@ -184,7 +184,8 @@ def test_sentencepiece_models(shared: Path, name: str) -> None:
 @pytest.mark.rivals
 @pytest.mark.parametrize("name", ["albert_30k-clean.model.zst", "xlnet_base_cased.model.zst"])
 def test_nbest_is_that_of_sentencepiece(shared: Path, name: str) -> None:
-    sentencepiece = pytest.importorskip("sentencepiece")
+    import sentencepiece
+
     path = shared / "data" / "vocab" / name
     theirs = sentencepiece.SentencePieceProcessor()
     theirs.LoadFromSerializedProto(_core.decompress(path.read_bytes()))
@@ -217,7 +218,8 @@ TEMPLATES: dict[str, dict[str, Any] | None] = {
 def test_masks_and_types_are_those_of_tokenizers(
     name: str, *, add_special_tokens: bool, text: str
 ) -> None:
-    tokenizers = pytest.importorskip("tokenizers")
+    import tokenizers
+
     data = words(TEMPLATES[name])
     theirs = tokenizers.Tokenizer.from_str(data.decode())
     expected = theirs.encode(text, add_special_tokens=add_special_tokens)

@@ -5,6 +5,7 @@
 //! {format, train, measure}.
 
 mod assembly;
+pub mod base64_bytes;
 pub mod batch;
 pub mod bpe;
 mod byte_alphabet;

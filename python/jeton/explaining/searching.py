@@ -9,6 +9,7 @@ from itertools import islice
 from jeton._core import Tokenizer
 from jeton.edge_texts import edge_texts
 from jeton.errors import UnknownTokenIdError
+from jeton.explaining.batching import batches
 from jeton.explaining.comparing import Pair
 from jeton.explaining.result import Progress, Source
 from jeton.probe import probe_texts
@@ -54,7 +55,7 @@ def search(
         ordinary, special, texts, n_cases=n_cases, seed=seed
     ):
         done = 0
-        for batch in _batches(found_texts):
+        for batch in batches(found_texts, max_texts=_BATCH_TEXTS, max_chars=_BATCH_CHARS):
             places = pair.differing(batch)
             done += len(batch)
             n_texts += len(batch)
@@ -99,16 +100,3 @@ def _special_texts(a: Tokenizer, b: Tokenizer) -> list[str]:
     for content in contents:
         texts += [content, f"a{content}a", f" {content} ", f"a {content} a", content + content]
     return texts
-
-
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    n_chars = 0
-    for text in texts:
-        batch.append(text)
-        n_chars += len(text)
-        if len(batch) >= _BATCH_TEXTS or n_chars >= _BATCH_CHARS:
-            yield batch
-            batch, n_chars = [], 0
-    if batch:
-        yield batch

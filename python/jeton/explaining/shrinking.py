@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from jeton.explaining.batching import batches
+
 __all__ = ["shrink", "size"]
 
 Differing = Callable[[Sequence[str]], list[int]]
@@ -114,7 +116,7 @@ class _Search:
 
     def _first(self, candidates: Iterable[str], best: str) -> str | None:
         """The first candidate that shows a difference."""
-        for batch in _batches(candidates):
+        for batch in batches(candidates, max_chars=_BATCH_CHARS):
             self._chars_left -= sum(len(text) + 1 for text in batch)
             if self._chars_left < 0:
                 raise _ExhaustedError(best)
@@ -122,19 +124,6 @@ class _Search:
             if found:
                 return batch[found[0]]
         return None
-
-
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    n_chars = 0
-    for text in texts:
-        batch.append(text)
-        n_chars += len(text)
-        if n_chars > _BATCH_CHARS:
-            yield batch
-            batch, n_chars = [], 0
-    if batch:
-        yield batch
 
 
 def _complexity(char: str) -> int:

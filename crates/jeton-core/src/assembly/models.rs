@@ -1,7 +1,8 @@
 //! Models: from their parameters to an engine, and back.
 
+use crate::base64_bytes::Base64Bytes;
 use crate::bpe::{BpeModel, CharacterBpeModel, CharacterBpeOptions, Merges, Missing};
-use crate::config::{MissingCharacterConfig, ModelConfig, Real, SentencePieceConfig, TokenBytes};
+use crate::config::{MissingCharacterConfig, ModelConfig, Real, SentencePieceConfig};
 use crate::engine::{Engine, SentencePiece};
 use crate::error::{Error, Result};
 use crate::pipeline::{Model, Pipeline};
@@ -342,11 +343,11 @@ pub(super) fn to_config(engine: &Engine, added: &[AddedToken]) -> ModelConfig {
 
 /// Tokens by id, and the ids that are opaque. An added token that is in no model's vocabulary is
 /// written once, as an added token.
-fn write_vocab(vocab: &Vocab, added: &[AddedToken]) -> (Vec<Option<TokenBytes>>, Vec<u32>) {
+fn write_vocab(vocab: &Vocab, added: &[AddedToken]) -> (Vec<Option<Base64Bytes>>, Vec<u32>) {
     let is_added = |id| added.binary_search_by_key(&id, |token| token.id).is_ok();
     let ids = || 0..vocab.size();
     let tokens = ids().map(|id| match vocab.id_to_bytes(id) {
-        Some(bytes) if vocab.is_findable(id) || !is_added(id) => Some(TokenBytes(bytes.to_vec())),
+        Some(bytes) if vocab.is_findable(id) || !is_added(id) => Some(Base64Bytes(bytes.to_vec())),
         _ => None,
     });
     let opaque = ids()
@@ -354,7 +355,7 @@ fn write_vocab(vocab: &Vocab, added: &[AddedToken]) -> (Vec<Option<TokenBytes>>,
     (tokens.collect(), opaque.collect())
 }
 
-fn read_vocab(tokens: Vec<Option<TokenBytes>>, opaque: &[u32]) -> Result<Vocab> {
+fn read_vocab(tokens: Vec<Option<Base64Bytes>>, opaque: &[u32]) -> Result<Vocab> {
     let mut vocab = Vocab::with_capacity(tokens.len());
     let mut is_opaque = vec![false; tokens.len()];
     for &id in opaque {
@@ -364,8 +365,8 @@ fn read_vocab(tokens: Vec<Option<TokenBytes>>, opaque: &[u32]) -> Result<Vocab> 
     }
     for (id, (token, opaque)) in (0..).zip(tokens.into_iter().zip(is_opaque)) {
         match token {
-            Some(TokenBytes(bytes)) if opaque => vocab.insert_opaque(id, &bytes)?,
-            Some(TokenBytes(bytes)) => vocab.insert(id, &bytes)?,
+            Some(Base64Bytes(bytes)) if opaque => vocab.insert_opaque(id, &bytes)?,
+            Some(Base64Bytes(bytes)) => vocab.insert(id, &bytes)?,
             None => {}
         }
     }

@@ -8,7 +8,6 @@
 mod models;
 mod sentencepiece;
 
-use base64::prelude::{BASE64_STANDARD, Engine};
 pub use models::{MissingCharacterConfig, MissingConfig, ModelConfig};
 pub use sentencepiece::SentencePieceConfig;
 use serde::{Deserialize, Serialize};
@@ -105,28 +104,6 @@ impl From<f64> for Real {
 impl From<Real> for f64 {
     fn from(real: Real) -> Self {
         Self::from_bits(real.0)
-    }
-}
-
-/// Token bytes, written in base64.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct TokenBytes(pub Vec<u8>);
-
-impl From<TokenBytes> for String {
-    fn from(token: TokenBytes) -> Self {
-        BASE64_STANDARD.encode(token.0)
-    }
-}
-
-impl TryFrom<String> for TokenBytes {
-    type Error = String;
-
-    fn try_from(text: String) -> std::result::Result<Self, String> {
-        BASE64_STANDARD
-            .decode(&text)
-            .map(Self)
-            .map_err(|error| format!("{text:?} is not base64: {error}"))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Real, SentencePieceConfig, TokenBytes};
+use super::{Real, SentencePieceConfig};
+use crate::base64_bytes::Base64Bytes;
 use crate::bpe::Missing;
 
 /// A model's parameters. Tokens are listed by id, null where an id has none; *opaque* ids are only
@@ -13,7 +14,7 @@ pub enum ModelConfig {
     /// Byte-level BPE.
     Bpe {
         /// Token bytes.
-        tokens: Vec<Option<TokenBytes>>,
+        tokens: Vec<Option<Base64Bytes>>,
         /// Opaque ids.
         opaque: Vec<u32>,
         /// Pairs of ids in merge order; null: any pair whose concatenation is a token, lowest id first.
@@ -26,7 +27,7 @@ pub enum ModelConfig {
     /// BPE on characters.
     CharacterBpe {
         /// Token strings.
-        tokens: Vec<Option<TokenBytes>>,
+        tokens: Vec<Option<Base64Bytes>>,
         /// Opaque ids.
         opaque: Vec<u32>,
         /// Pairs of ids in merge order.
@@ -48,7 +49,7 @@ pub enum ModelConfig {
     #[serde(rename = "wordpiece")]
     WordPiece {
         /// Token strings.
-        tokens: Vec<Option<TokenBytes>>,
+        tokens: Vec<Option<Base64Bytes>>,
         /// Opaque ids.
         opaque: Vec<u32>,
         /// What marks a token that continues a word.
@@ -61,7 +62,7 @@ pub enum ModelConfig {
     /// Whole words.
     Word {
         /// Words.
-        tokens: Vec<Option<TokenBytes>>,
+        tokens: Vec<Option<Base64Bytes>>,
         /// Opaque ids.
         opaque: Vec<u32>,
         /// The unknown token.
@@ -70,7 +71,7 @@ pub enum ModelConfig {
     /// Characters.
     Character {
         /// Characters.
-        tokens: Vec<Option<TokenBytes>>,
+        tokens: Vec<Option<Base64Bytes>>,
         /// Opaque ids.
         opaque: Vec<u32>,
         /// What becomes of a character without a token.
@@ -79,7 +80,7 @@ pub enum ModelConfig {
     /// Bytes.
     RawBytes {
         /// Bytes, and what else has an id.
-        tokens: Vec<Option<TokenBytes>>,
+        tokens: Vec<Option<Base64Bytes>>,
         /// Opaque ids.
         opaque: Vec<u32>,
         /// The id of the byte 0.
@@ -88,7 +89,7 @@ pub enum ModelConfig {
     /// The longest token that fits, on bytes.
     Greedy {
         /// Token bytes.
-        tokens: Vec<Option<TokenBytes>>,
+        tokens: Vec<Option<Base64Bytes>>,
         /// Opaque ids.
         opaque: Vec<u32>,
     },

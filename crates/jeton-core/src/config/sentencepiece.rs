@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::TokenBytes;
+use crate::base64_bytes::Base64Bytes;
 use crate::spm::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel, TrainerSpec};
 
 /// A SentencePiece model, as it is written down.
@@ -12,7 +12,7 @@ use crate::spm::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel, TrainerS
 pub struct SentencePieceConfig {
     algorithm: Algorithm,
     /// Bytes in base64 (U+2581 for a space), score, kind; an id is a place in the list.
-    pieces: Vec<(TokenBytes, Score, Kind)>,
+    pieces: Vec<(Base64Bytes, Score, Kind)>,
     byte_fallback: bool,
     treat_whitespace_as_suffix: bool,
     bos_piece: String,
@@ -50,7 +50,7 @@ enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rules {
-    charsmap: TokenBytes,
+    charsmap: Base64Bytes,
     add_dummy_prefix: bool,
     remove_extra_whitespaces: bool,
     escape_whitespaces: bool,
@@ -59,7 +59,7 @@ struct Rules {
 impl From<&NormalizerSpec> for Rules {
     fn from(spec: &NormalizerSpec) -> Self {
         Self {
-            charsmap: TokenBytes(spec.precompiled_charsmap.clone()),
+            charsmap: Base64Bytes(spec.precompiled_charsmap.clone()),
             add_dummy_prefix: spec.add_dummy_prefix,
             remove_extra_whitespaces: spec.remove_extra_whitespaces,
             escape_whitespaces: spec.escape_whitespaces,
@@ -100,7 +100,7 @@ impl From<&SpmModel> for SentencePieceConfig {
             pieces: pieces
                 .map(|p| {
                     (
-                        TokenBytes(p.bytes.clone()),
+                        Base64Bytes(p.bytes.clone()),
                         Score(p.score.to_bits()),
                         kind(p),
                     )

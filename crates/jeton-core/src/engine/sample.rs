@@ -176,31 +176,19 @@ impl Engine {
         let models = &mut scratch.models;
         match (self, draw.sampling) {
             (Self::Bpe(pipeline), Sampling::Dropout { probability }) => {
+                let model = pipeline.model();
                 for_each_pretoken(pipeline.pretokenizer(), text, origin, |pretoken| {
-                    let Draw {
-                        random, scratch, ..
-                    } = &mut *draw;
-                    pipeline.model().encode_with_dropout(
-                        pretoken,
-                        probability,
-                        random,
-                        &mut scratch.dropout,
-                        |id, _| out.push(id),
-                    )
+                    let (random, scratch) = (&mut draw.random, &mut draw.scratch.dropout);
+                    let each = |id, _| out.push(id);
+                    model.encode_with_dropout(pretoken, probability, random, scratch, each)
                 })
             }
             (Self::CharacterBpe(pipeline), Sampling::Dropout { probability }) => {
+                let model = pipeline.model();
                 for_each_pretoken(pipeline.pretokenizer(), text, origin, |pretoken| {
-                    let Draw {
-                        random, scratch, ..
-                    } = &mut *draw;
-                    pipeline.model().encode_with_dropout(
-                        pretoken,
-                        probability,
-                        random,
-                        &mut scratch.dropout,
-                        |id, _| out.push(id),
-                    )
+                    let (random, scratch) = (&mut draw.random, &mut draw.scratch.dropout);
+                    let each = |id, _| out.push(id);
+                    model.encode_with_dropout(pretoken, probability, random, scratch, each)
                 })
             }
             (Self::Bpe(pipeline), Sampling::Uniform) => {

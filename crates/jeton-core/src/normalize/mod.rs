@@ -17,9 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use self::bert::{BertConfig, BertNormalizer};
 use self::clip::Cleaner;
-use self::precompiled::{CharsmapBytes, Precompiled};
+use self::precompiled::Precompiled;
 use self::replace::{Replace, ReplaceConfig};
 use self::strip::{Strip, StripMarks};
+use crate::base64_bytes::Base64Bytes;
 use crate::error::Result;
 use crate::unicode::UnicodeVersion;
 
@@ -61,7 +62,7 @@ pub enum NormalizerConfig {
     /// The rules of a SentencePiece model, as `tokenizers` applies them: grapheme by grapheme.
     Precompiled {
         /// The rules.
-        charsmap: CharsmapBytes,
+        charsmap: Base64Bytes,
     },
     /// The cleaning of OpenAI's CLIP.
     Clip,

@@ -6,39 +6,16 @@
 //! character by character. Sources are told as the reference tells them: a character that goes takes
 //! its place from the one before, so those after a character that goes at the very start are one off.
 
-use base64::prelude::{BASE64_STANDARD, Engine};
-use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::Alignment;
 use super::charsmap::Charsmap;
 use super::rewrite::{Takes, rewritten};
+use crate::base64_bytes::Base64Bytes;
 use crate::error::Result;
 
 /// Clusters of this many bytes and more are not looked up as a whole.
 const LONG_CLUSTER_BYTES: usize = 6;
-
-/// The rules as SentencePiece compiles them, written in base64.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct CharsmapBytes(pub Vec<u8>);
-
-impl From<CharsmapBytes> for String {
-    fn from(charsmap: CharsmapBytes) -> Self {
-        BASE64_STANDARD.encode(charsmap.0)
-    }
-}
-
-impl TryFrom<String> for CharsmapBytes {
-    type Error = String;
-
-    fn try_from(text: String) -> std::result::Result<Self, String> {
-        BASE64_STANDARD
-            .decode(&text)
-            .map(Self)
-            .map_err(|error| format!("the charsmap is not base64: {error}"))
-    }
-}
 
 /// The rules, ready for use.
 #[derive(Debug)]
@@ -49,7 +26,7 @@ pub(crate) struct Precompiled {
 }
 
 impl Precompiled {
-    pub(crate) fn new(charsmap: &CharsmapBytes) -> Result<Self> {
+    pub(crate) fn new(charsmap: &Base64Bytes) -> Result<Self> {
         let map = Charsmap::new(&charsmap.0)?;
         let mut plain = [false; 128];
         for (byte, plain) in (0u8..).zip(&mut plain) {

@@ -5,7 +5,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn rules(rules: &[(&str, &str)]) -> Precompiled {
-    Precompiled::new(&CharsmapBytes(compile(rules))).unwrap()
+    Precompiled::new(&Base64Bytes(compile(rules))).unwrap()
 }
 
 /// Each character of the result with the bytes it comes from.
@@ -80,12 +80,12 @@ fn naive(step: &Precompiled, text: &str) -> String {
 
 #[test]
 fn base64_is_read_and_written() {
-    let text = String::from(CharsmapBytes(compile(&[("a", "b")])));
-    let charsmap = CharsmapBytes::try_from(text.clone()).unwrap();
+    let text = String::from(Base64Bytes(compile(&[("a", "b")])));
+    let charsmap = Base64Bytes::try_from(text.clone()).unwrap();
     assert!(Precompiled::new(&charsmap).is_ok());
     assert_eq!(String::from(charsmap), text);
-    assert!(CharsmapBytes::try_from("***".to_owned()).is_err());
-    assert!(Precompiled::new(&CharsmapBytes(Vec::new())).is_err());
+    assert!(Base64Bytes::try_from("***".to_owned()).is_err());
+    assert!(Precompiled::new(&Base64Bytes(Vec::new())).is_err());
 }
 
 proptest! {
@@ -106,7 +106,7 @@ proptest! {
             let n = blob.len();
             blob[index % n] = byte;
         }
-        if let Ok(step) = Precompiled::new(&CharsmapBytes(blob)) {
+        if let Ok(step) = Precompiled::new(&Base64Bytes(blob)) {
             let (out, ranges) = ranges(&step, &text);
             prop_assert_eq!(&out, &naive(&step, &text));
             prop_assert!(ranges.iter().all(|&(from, to)| from <= to && to <= text.len()));

@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use super::{
     FORMAT, added_tokens, decoder, inexpressible, inputs, normalizer, post_processor, pre_tokenizer,
 };
+use crate::base64_bytes::Base64Bytes;
 use crate::byte_alphabet;
-use crate::config::{Config, MissingConfig, ModelConfig, TokenBytes};
+use crate::config::{Config, MissingConfig, ModelConfig};
 use crate::error::{Error, Result};
 use crate::tokenizer::Tokenizer;
 
@@ -198,16 +199,16 @@ fn legible(score: f64) -> f64 {
 struct Names(Vec<Option<String>>);
 
 impl Names {
-    fn new(tokens: &[Option<TokenBytes>], spell: impl Fn(u32, &[u8]) -> String) -> Self {
+    fn new(tokens: &[Option<Base64Bytes>], spell: impl Fn(u32, &[u8]) -> String) -> Self {
         let names = (0..)
             .zip(tokens)
             .map(|(id, token)| token.as_ref().map(|token| spell(id, &token.0)));
         Self(names.collect())
     }
 
-    fn of_strings(tokens: &[Option<TokenBytes>]) -> Result<Self> {
+    fn of_strings(tokens: &[Option<Base64Bytes>]) -> Result<Self> {
         let names = tokens.iter().map(|token| {
-            let Some(TokenBytes(bytes)) = token else {
+            let Some(Base64Bytes(bytes)) = token else {
                 return Ok(None);
             };
             let text = String::from_utf8(bytes.clone())
