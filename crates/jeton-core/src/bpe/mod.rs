@@ -17,6 +17,7 @@ pub(crate) mod merge;
 #[cfg(test)]
 mod naive;
 pub(crate) mod pairs;
+mod queue;
 
 pub use characters::{
     CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch, MAX_AFFIX_BYTES,

@@ -18,6 +18,7 @@ pub(crate) const NO_MERGE: Merge = u64::MAX;
 pub(crate) struct PairTable {
     entries: Vec<(u64, Merge)>,
     shift: u32,
+    n_ranks: usize,
 }
 
 fn key(left: u32, right: u32) -> u64 {
@@ -30,6 +31,7 @@ impl PairTable {
         Self {
             entries: vec![(EMPTY, NO_MERGE); size],
             shift: 64 - size.trailing_zeros(),
+            n_ranks: 0,
         }
     }
 
@@ -110,6 +112,12 @@ impl PairTable {
             slot = (slot + 1) & mask;
         }
         self.entries[slot] = (key, merge);
+        self.n_ranks = self.n_ranks.max((merge >> 32) as usize + 1);
+    }
+
+    /// Every rank is below this.
+    pub(crate) fn n_ranks(&self) -> usize {
+        self.n_ranks
     }
 
     /// How a pair merges; [`NO_MERGE`] if it does not.

@@ -10,10 +10,9 @@
 
 use hashbrown::HashMap;
 
-use super::agenda::{Agenda, merge_ordered};
 use super::normalizer::Matcher;
 use super::piece::{Piece, PieceKind, SPACE, check};
-use crate::bpe::merge::{BpeScratch, merge};
+use crate::bpe::merge::{BpeScratch, Watch, merge, merge_long};
 use crate::bpe::pairs::PairTable;
 use crate::error::{ErrorKind, Result};
 use crate::unigram::check_length;
@@ -58,13 +57,37 @@ pub struct SpmBpe {
 pub struct SpmBpeScratch {
     symbols: Vec<u32>,
     merge: BpeScratch,
-    agenda: Agenda,
 }
+
+/// The two symbols that an unused piece was made of, by its id.
+type Origins = HashMap<u32, (u32, u32), foldhash::fast::FixedState>;
 
 /// Which merges are left out at random.
 struct Dropout<'a> {
     probability: f64,
     random: &'a mut SplitMix64,
+}
+
+/// Merging in SentencePiece's own order, where it shows: equal scores, unused pieces, dropout.
+struct Watcher<'a, 'b> {
+    unused: &'a [bool],
+    dropout: Option<&'a mut Dropout<'b>>,
+    /// Of what each unused piece was last seen to be made.
+    made: Origins,
+}
+
+impl Watch for Watcher<'_, '_> {
+    fn noted(&mut self, merged: u32, left: u32, right: u32) {
+        if self.unused.get(merged as usize) == Some(&true) {
+            self.made.insert(merged, (left, right));
+        }
+    }
+
+    fn dropped(&mut self) -> bool {
+        self.dropout
+            .as_mut()
+            .is_some_and(|d| d.random.next_unit() < d.probability)
+    }
 }
 
 impl SpmBpe {
@@ -219,27 +242,16 @@ impl SpmBpe {
         let SpmBpeScratch {
             symbols,
             merge: memory,
-            agenda,
         } = scratch;
         let mut origins = None;
         let left = if self.ties || !self.unused.is_empty() || dropout.is_some() {
-            let mut made = HashMap::with_hasher(crate::vocab::hasher());
-            let left = merge_ordered(
-                &self.pairs,
-                symbols,
-                agenda,
-                |id, left, right| {
-                    if self.is_unused(id) {
-                        made.insert(id, (left, right));
-                    }
-                },
-                || {
-                    dropout
-                        .as_mut()
-                        .is_some_and(|d| d.random.next_unit() < d.probability)
-                },
-            );
-            origins = Some(made);
+            let mut watch = Watcher {
+                unused: &self.unused,
+                dropout: dropout.as_mut(),
+                made: HashMap::with_hasher(crate::vocab::hasher()),
+            };
+            let left = merge_long(&self.pairs, symbols, &mut (), &mut watch, memory);
+            origins = Some(watch.made);
             left
         } else {
             merge(&self.pairs, symbols, memory)
@@ -272,7 +284,7 @@ impl SpmBpe {
         symbol: u32,
         start: usize,
         end: usize,
-        origins: Option<&HashMap<u32, (u32, u32), foldhash::fast::FixedState>>,
+        origins: Option<&Origins>,
         fuse: &mut Fuse<'_, impl Emit>,
     ) {
         let is_piece = |symbol: u32| symbol != NOTHING && symbol & !FROZEN < self.n_pieces;

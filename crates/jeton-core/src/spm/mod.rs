@@ -2,7 +2,6 @@
 //!
 //! Follows `sentencepiece` 0.2.3. The Unigram model itself is in [`crate::unigram`].
 
-mod agenda;
 pub mod bpe;
 pub mod decode;
 pub mod normalizer;
