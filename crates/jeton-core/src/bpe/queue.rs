@@ -78,7 +78,8 @@ impl Queue for Buckets {
             let &Reverse(rank) = self.ranks.peek()?;
             let bucket = &mut self.of_rank[rank as usize];
             if bucket.popped == 0 {
-                // A few rising runs, one for each rank that brought this one about: a sort that merges runs.
+                // A few rising runs, one for each rank that brought this one about: the stable sort merges runs.
+                #[expect(clippy::stable_sort_primitive)]
                 bucket.candidates.sort();
             }
             let next = bucket.candidates.get(bucket.popped);
