@@ -70,7 +70,7 @@ format: $(VENV)/.installed  ## put all code into its one form
 	cargo fmt --all
 
 long-inputs: setup  ## run every kind of tokenizer on 1, 4 and 16 MB of hostile text, rewrite its page (hours)
-	$(BIN)/python -m scripts.long_inputs --shared $(SHARED) --table
+	$(BIN)/python -m scripts.long_inputs --shared $(SHARED) --results build/long-inputs --table
 
 conformance: setup  ## compare with the references' ids on every golden case and whole corpus
 	@$(BIN)/python -m scripts.conformance --shared $(SHARED)

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from jeton._files import write_whole
 from jeton.errors import JetonError
 from scripts.long_inputs.board import Case, flags, render, replaced
-from scripts.long_inputs.measuring import TIME_LIMIT_S, measure
+from scripts.long_inputs.grid import planned
+from scripts.long_inputs.measuring import TIME_LIMIT_S, Measured, measure
 from scripts.long_inputs.subjects import SUBJECTS, Subject
-from scripts.long_inputs.texts import TEXTS, Text
+from scripts.long_inputs.texts import Text
 
 __all__ = ["main", "run_subject"]
 
@@ -26,35 +28,40 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "long-inputs.md"
 SHARED = ROOT.parent / "shared"
 SIZES_MB = (1.0, 4.0, 16.0)
+ATTEMPTS = 3
+"""How often a text on which something is flagged is run; the fastest counts."""
 GIVE_UP_S = 15.0
 """A case that took longer is not run at the next size."""
 
 
 def run_subject(
     subject: Subject,
-    texts: Sequence[Text],
-    sizes_bytes: Sequence[int],
+    plan: Iterable[tuple[Text, Sequence[int]]],
     vocab: Path,
     *,
     limit_s: float = TIME_LIMIT_S,
 ) -> Iterator[Case]:
-    """Yield every case of one tokenizer.
+    """Yield every case of one tokenizer: each text of the plan at its sizes.
 
     Raises:
         JetonError: The tokenizer does not load.
         OSError: Nor is its file there.
     """
     tokenizer = subject.load(vocab)
-    for text in texts:
+    for text, sizes_bytes in plan:
         cases: dict[str, Case] = {}
-        for n_bytes in sizes_bytes:
+        for _ in range(ATTEMPTS):
             slowest = 0.0
-            for measured in measure(tokenizer, text, n_bytes, limit_s=limit_s):
-                name = measured.operation
-                case = cases.setdefault(name, Case(subject.name, subject.kind, text.name, name))
-                case.by_size[n_bytes] = measured
-                slowest = max(slowest, case.worst_seconds())
-            if slowest > GIVE_UP_S:
+            for n_bytes in sizes_bytes:
+                for measured in measure(tokenizer, text, n_bytes, limit_s=limit_s):
+                    name = measured.operation
+                    case = cases.setdefault(name, Case(subject.name, subject.kind, text.name, name))
+                    case.add(n_bytes, measured)
+                    slowest = max(slowest, case.worst_seconds())
+                if slowest > GIVE_UP_S:
+                    break
+            # What else runs on the machine can only make a case slower.
+            if slowest > GIVE_UP_S or not any(flags(case) for case in cases.values()):
                 break
         yield from cases.values()
 
@@ -70,7 +77,14 @@ def _machine() -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--table", action="store_true", help=f"rewrite docs/{PAGE.name}")
-    parser.add_argument("--json", type=Path, help="keep every figure in this file")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        help="keep every figure in this folder, a file for each tokenizer, and go on there",
+    )
+    parser.add_argument(
+        "--full", action="store_true", help="every text at every size (scripts/long_inputs/grid.py)"
+    )
     parser.add_argument("--shared", type=Path, default=SHARED, help="the shared data folder")
     parser.add_argument("--only", default="", help="tokenizers whose name or kind contains this")
     parser.add_argument(
@@ -91,6 +105,23 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _read(path: Path) -> list[Case]:
+    """The cases that an earlier run kept."""
+    cases = json.loads(path.read_text(encoding="utf-8"))
+    for case in cases:
+        case["by_size"] = {int(n): Measured(**m) for n, m in case["by_size"].items()}
+    return [Case(**case) for case in cases]
+
+
+def _tell(case: Case, say: Callable[[str], None]) -> None:
+    if found := flags(case):
+        shown = ", ".join(
+            f"{n // 1000} KB {'none' if m.seconds is None else f'{m.seconds:.3f} s'}"
+            for n, m in case.by_size.items()
+        )
+        say(f"{case.text} | {case.operation}: {'; '.join(found)} ({shown})")
+
+
 def main(arguments: list[str] | None = None, *, say: Callable[[str], None] | None = None) -> int:
     """Run; return the exit code."""
     say = say or (lambda line: print(line, flush=True))
@@ -105,29 +136,32 @@ def main(arguments: list[str] | None = None, *, say: Callable[[str], None] | Non
         return 2
     sizes = sorted(int(size * 1e6) for size in options.sizes_mb)
     wanted = options.text or [""]
-    texts = [text for text in TEXTS if any(part in text.name for part in wanted)]
     cases: list[Case] = []
     n_not_loaded = 0
     for subject in SUBJECTS:
         if options.only not in subject.name and options.only not in subject.kind:
             continue
+        kept = options.results and options.results / (re.sub(r"\W+", "-", subject.name) + ".json")
+        if kept and kept.is_file():
+            cases += _read(kept)
+            continue
         say(f"# {subject.name}")
+        plan = planned(subject, sizes, full=options.full)
+        chosen = ((text, at) for text, at in plan if any(part in text.name for part in wanted))
+        of_subject = []
         try:
-            for case in run_subject(subject, texts, sizes, vocab, limit_s=options.limit_s):
-                cases.append(case)
-                if found := flags(case):
-                    times = {n // 1000: m.seconds for n, m in case.by_size.items()}
-                    shown = ", ".join(
-                        f"{kb} KB {'none' if s is None else f'{s:.3f} s'}"
-                        for kb, s in times.items()
-                    )
-                    say(f"{case.text} | {case.operation}: {'; '.join(found)} ({shown})")
+            for case in run_subject(subject, chosen, vocab, limit_s=options.limit_s):
+                of_subject.append(case)
+                _tell(case, say)
         except (JetonError, OSError) as error:
             n_not_loaded += 1
             say(f"not loaded: {str(error).splitlines()[0]}")
-    if options.json is not None:
-        listed = [asdict(case) for case in cases]
-        write_whole(options.json, json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
+            continue
+        cases += of_subject
+        if kept:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            listed = [asdict(case) for case in of_subject]
+            write_whole(kept, json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
     if options.table:
         content = render(cases, machine=_machine(), n_not_loaded=n_not_loaded)
         write_whole(PAGE, replaced(PAGE.read_text(encoding="utf-8"), content))

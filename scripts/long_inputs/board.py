@@ -42,6 +42,12 @@ class Case:
     operation: str
     by_size: dict[int, Measured] = field(default_factory=dict)
 
+    def add(self, n_bytes: int, measured: Measured) -> None:
+        """Keep a measurement, unless a faster one of this size is kept."""
+        before = self.seconds(n_bytes)
+        if before is None or (measured.seconds is not None and measured.seconds < before):
+            self.by_size[n_bytes] = measured
+
     def seconds(self, n_bytes: int) -> float | None:
         """CPU seconds at a size; None when there are none."""
         measured = self.by_size.get(n_bytes)
