@@ -83,6 +83,9 @@ def _parser() -> argparse.ArgumentParser:
         help="keep every figure in this folder, a file for each tokenizer, and go on there",
     )
     parser.add_argument(
+        "--again", action="store_true", help="measure what is flagged in --results once more"
+    )
+    parser.add_argument(
         "--full", action="store_true", help="every text at every size (scripts/long_inputs/grid.py)"
     )
     parser.add_argument("--shared", type=Path, default=SHARED, help="the shared data folder")
@@ -142,26 +145,31 @@ def main(arguments: list[str] | None = None, *, say: Callable[[str], None] | Non
         if options.only not in subject.name and options.only not in subject.kind:
             continue
         kept = options.results and options.results / (re.sub(r"\W+", "-", subject.name) + ".json")
-        if kept and kept.is_file():
-            cases += _read(kept)
-            continue
-        say(f"# {subject.name}")
+        before = _read(kept) if kept and kept.is_file() else []
+        again = {case.text for case in before if flags(case)} if options.again else set()
         plan = planned(subject, sizes, full=options.full)
-        chosen = ((text, at) for text, at in plan if any(part in text.name for part in wanted))
-        of_subject = []
-        try:
-            for case in run_subject(subject, chosen, vocab, limit_s=options.limit_s):
-                of_subject.append(case)
-                _tell(case, say)
-        except (JetonError, OSError) as error:
-            n_not_loaded += 1
-            say(f"not loaded: {str(error).splitlines()[0]}")
-            continue
-        cases += of_subject
-        if kept:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            listed = [asdict(case) for case in of_subject]
-            write_whole(kept, json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
+        if before:
+            plan = ((text, at) for text, at in plan if text.name in again)
+        else:
+            plan = ((text, at) for text, at in plan if any(part in text.name for part in wanted))
+        known = {(case.text, case.operation): case for case in before}
+        if again or not before:
+            say(f"# {subject.name}")
+            try:
+                for case in run_subject(subject, plan, vocab, limit_s=options.limit_s):
+                    kept_case = known.setdefault((case.text, case.operation), case)
+                    for n_bytes, measured in case.by_size.items():
+                        kept_case.add(n_bytes, measured)
+                    _tell(kept_case, say)
+            except (JetonError, OSError) as error:
+                n_not_loaded += 1
+                say(f"not loaded: {str(error).splitlines()[0]}")
+                continue
+            if kept:
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                listed = [asdict(case) for case in known.values()]
+                write_whole(kept, json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
+        cases += known.values()
     if options.table:
         content = render(cases, machine=_machine(), n_not_loaded=n_not_loaded)
         write_whole(PAGE, replaced(PAGE.read_text(encoding="utf-8"), content))
