@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Alignment;
 use super::rewrite::{Sink, aligned, rewritten};
-use crate::error::{ErrorKind, Result};
-use crate::pretokenize::{Behavior, Dialect, ParsedPattern, SplitConfig, Splitter};
+use crate::error::Result;
+use crate::pretokenize::{Backtracking, Behavior, Dialect, ParsedPattern, SplitConfig, Splitter};
 use crate::unicode::UnicodeVersion;
 
 /// What is replaced.
@@ -44,7 +44,7 @@ enum Engine {
     Literal(Box<memchr::memmem::Finder<'static>>),
     /// Emits matches alone.
     Automaton(Box<Splitter>),
-    Backtracking(Box<fancy_regex::Regex>),
+    Backtracking(Box<Backtracking>),
 }
 
 impl Replace {
@@ -83,7 +83,7 @@ impl Replace {
 
     fn backtracking(pattern: &str) -> Result<Engine> {
         let (dialect, unicode) = (Dialect::Oniguruma, UnicodeVersion::REFERENCES);
-        let regex = crate::pretokenize::backtracking(pattern, dialect, unicode)?;
+        let regex = Backtracking::new(pattern, dialect, unicode)?;
         Ok(Engine::Backtracking(Box::new(regex)))
     }
 
@@ -137,14 +137,10 @@ impl Replace {
                 replace(start, end);
                 Ok(())
             })?,
-            Engine::Backtracking(regex) if !text.is_empty() => {
-                let mut searched = 0;
-                for found in regex.find_iter(text) {
-                    let found = found.map_err(|_| ErrorKind::PatternCost {
-                        byte_offset: searched as u64,
-                    })?;
-                    searched = found.end();
-                    replace(found.start(), found.end());
+            Engine::Backtracking(pattern) if !text.is_empty() => {
+                for found in pattern.matches(text) {
+                    let (start, end) = found?;
+                    replace(start, end);
                 }
             }
             Engine::Backtracking(_) => {}

@@ -8,6 +8,7 @@
 //! the new text, and an alignment leads back.
 
 mod automaton;
+mod backtracking;
 pub mod components;
 mod emptiness;
 pub mod fixed_length;
@@ -18,9 +19,9 @@ pub mod rewriting;
 pub mod scripts;
 mod splitter;
 
+pub(crate) use backtracking::Backtracking;
 pub(crate) use emptiness::ParsedPattern;
 pub use pattern::Dialect;
-pub(crate) use splitter::backtracking;
 pub use splitter::{Behavior, Splitter};
 
 use serde::{Deserialize, Serialize};

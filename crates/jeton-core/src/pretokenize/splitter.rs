@@ -6,9 +6,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 use super::SplitConfig;
 use super::automaton::{Automaton, BuildError, Pieces};
+use super::backtracking::Backtracking;
 use super::emptiness::may_be_empty;
-use super::pattern::{Dialect, ParseError, parse, translate};
-use crate::unicode::UnicodeVersion;
+use super::pattern::{Dialect, ParseError, parse};
 
 /// What becomes of the matches of a pattern (the names are those of `tokenizer.json`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,11 +26,6 @@ pub enum Behavior {
     Contiguous,
 }
 
-/// Steps that a backtracking engine may take for one match (fancy-regex counts them).
-const BACKTRACK_LIMIT: usize = 1_000_000;
-/// Bytes that a compiled fallback pattern may take.
-const FALLBACK_SIZE_LIMIT: usize = 64 << 20;
-
 /// A compiled split.
 #[derive(Debug)]
 pub struct Splitter {
@@ -44,7 +39,7 @@ pub struct Splitter {
 #[derive(Debug)]
 enum Engine {
     Automaton(Box<Automaton>),
-    Backtracking(Box<fancy_regex::Regex>),
+    Backtracking(Box<Backtracking>),
 }
 
 impl Splitter {
@@ -91,8 +86,8 @@ impl Splitter {
     }
 
     fn backtracking(config: &SplitConfig) -> Result<Engine> {
-        let regex = backtracking(&config.pattern, config.dialect, config.unicode)?;
-        Ok(Engine::Backtracking(Box::new(regex)))
+        let pattern = Backtracking::new(&config.pattern, config.dialect, config.unicode)?;
+        Ok(Engine::Backtracking(Box::new(pattern)))
     }
 
     /// Whether the pattern runs in time linear in the text.
@@ -122,20 +117,7 @@ impl Splitter {
             Engine::Automaton(automaton) => {
                 self.arrange(text.len(), automaton.matches(text.as_bytes()).map(Ok), emit)
             }
-            Engine::Backtracking(regex) => {
-                let mut searched = 0;
-                let matches = regex.find_iter(text).map(|found| match found {
-                    Ok(found) => {
-                        searched = found.end();
-                        Ok((found.start(), found.end()))
-                    }
-                    Err(_) => Err(ErrorKind::PatternCost {
-                        byte_offset: searched as u64,
-                    }
-                    .into()),
-                });
-                self.arrange(text.len(), matches, emit)
-            }
+            Engine::Backtracking(pattern) => self.arrange(text.len(), pattern.matches(text), emit),
         }
     }
 
@@ -165,17 +147,11 @@ impl Splitter {
             Engine::Automaton(automaton) => automaton
                 .matches(text.as_bytes())
                 .for_each(|(start, end)| each(start, end)),
-            Engine::Backtracking(regex) => {
-                let mut searched = 0;
-                for found in regex.find_iter(text) {
-                    let found = found.map_err(|_| {
-                        Error::from(ErrorKind::PatternCost {
-                            byte_offset: searched as u64,
-                        })
-                    })?;
-                    searched = found.end();
-                    if found.end() > found.start() || self.empty_separates {
-                        each(found.start(), found.end());
+            Engine::Backtracking(pattern) => {
+                for found in pattern.matches(text) {
+                    let (start, end) = found?;
+                    if end > start || self.empty_separates {
+                        each(start, end);
                     }
                 }
             }
@@ -227,23 +203,6 @@ impl Splitter {
         }
         arranger.finish()
     }
-}
-
-/// A pattern for the backtracking engine, which reads it as its dialect means it.
-pub(crate) fn backtracking(
-    pattern: &str,
-    dialect: Dialect,
-    unicode: UnicodeVersion,
-) -> Result<fancy_regex::Regex> {
-    let translated = translate(pattern, dialect, unicode).map_err(|error| match error {
-        ParseError::Bad { offset, reason } => Error::pattern(pattern, Some(offset), reason),
-        ParseError::Beyond(what) => Error::pattern(pattern, None, what),
-    })?;
-    fancy_regex::RegexBuilder::new(&translated)
-        .backtrack_limit(BACKTRACK_LIMIT)
-        .delegate_size_limit(FALLBACK_SIZE_LIMIT)
-        .build()
-        .map_err(|error| Error::pattern(pattern, None, error.to_string()))
 }
 
 /// Joins matches with their neighbours as the behaviour says.
@@ -317,6 +276,7 @@ impl Arranger<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unicode::UnicodeVersion;
 
     fn splitter(
         pattern: &str,
@@ -397,14 +357,5 @@ mod tests {
             split(r"(?<=a)b", Behavior::Isolated, false, "abbab"),
             ["a", "b", "ba", "b"]
         );
-    }
-
-    #[test]
-    fn a_backtracking_pattern_gives_up_with_an_error() {
-        let splitter = splitter(r"(?:a|aa)+\b(?<=c)", Behavior::Isolated, false, false);
-        let error = splitter
-            .split(&"a".repeat(200), &mut |_, _| Ok(()))
-            .unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::PatternCost { .. }));
     }
 }

@@ -1,0 +1,163 @@
+//! The engine for patterns that no automaton expresses: look-behind, back-references and the like.
+//!
+//! It backtracks, so it counts its steps. A match may take a million of them, but a text of a million characters
+//! must not take a million matches times that: only so many matches of a text may take more than
+//! [`QUICK_STEPS`]. All in all that is some 2,000 steps for a byte of text.
+
+use super::pattern::{Dialect, ParseError, translate};
+use crate::error::{Error, ErrorKind, Result};
+use crate::unicode::UnicodeVersion;
+
+/// Steps that any match may take (`fancy-regex` counts them).
+const QUICK_STEPS: usize = 1024;
+/// Steps that some may take.
+const PATIENT_STEPS: usize = 1_000_000;
+/// How many may: so many in any text, and one more for so many bytes of it.
+const PATIENT_MATCHES: usize = 1024;
+const BYTES_PER_PATIENT_MATCH: usize = 1024;
+/// Bytes that a compiled pattern may take.
+const SIZE_LIMIT_BYTES: usize = 64 << 20;
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub(crate) struct Backtracking {
+    quick: fancy_regex::Regex,
+    patient: fancy_regex::Regex,
+}
+
+impl Backtracking {
+    /// Compiles a pattern, read as its dialect means it.
+    pub(crate) fn new(pattern: &str, dialect: Dialect, unicode: UnicodeVersion) -> Result<Self> {
+        let translated = translate(pattern, dialect, unicode).map_err(|error| match error {
+            ParseError::Bad { offset, reason } => Error::pattern(pattern, Some(offset), reason),
+            ParseError::Beyond(what) => Error::pattern(pattern, None, what),
+        })?;
+        let compile = |steps| {
+            fancy_regex::RegexBuilder::new(&translated)
+                .backtrack_limit(steps)
+                .delegate_size_limit(SIZE_LIMIT_BYTES)
+                .build()
+                .map_err(|error| Error::pattern(pattern, None, error.to_string()))
+        };
+        Ok(Self {
+            quick: compile(QUICK_STEPS)?,
+            patient: compile(PATIENT_STEPS)?,
+        })
+    }
+
+    /// The byte ranges of all matches, left to right. Empty ones are among them, but not where another match
+    /// ends. After an error nothing comes.
+    pub(crate) fn matches<'r, 't>(&'r self, text: &'t str) -> Matches<'r, 't> {
+        Matches {
+            pattern: self,
+            text,
+            position: Some(0),
+            last_end: None,
+            patient_left: PATIENT_MATCHES + text.len() / BYTES_PER_PATIENT_MATCH,
+        }
+    }
+}
+
+/// See [`Backtracking::matches`].
+pub(crate) struct Matches<'r, 't> {
+    pattern: &'r Backtracking,
+    text: &'t str,
+    /// Where the next search begins; None at the end.
+    position: Option<usize>,
+    last_end: Option<usize>,
+    patient_left: usize,
+}
+
+impl Matches<'_, '_> {
+    fn search(&mut self, from: usize) -> Result<Option<(usize, usize)>> {
+        let mut found = self.pattern.quick.find_from_pos(self.text, from);
+        if found.is_err() && self.patient_left > 0 {
+            self.patient_left -= 1;
+            found = self.pattern.patient.find_from_pos(self.text, from);
+        }
+        match found {
+            Ok(found) => Ok(found.map(|found| (found.start(), found.end()))),
+            Err(_) => Err(ErrorKind::PatternCost {
+                byte_offset: from as u64,
+            }
+            .into()),
+        }
+    }
+}
+
+impl Iterator for Matches<'_, '_> {
+    type Item = Result<(usize, usize)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let from = self.position.take()?;
+            let (start, end) = match self.search(from) {
+                Ok(found) => found?,
+                Err(error) => return Some(Err(error)),
+            };
+            self.position = if start < end {
+                Some(end)
+            } else {
+                let next = self.text[end..].chars().next();
+                next.map(|character| end + character.len_utf8())
+            };
+            if start < end || self.last_end != Some(end) {
+                self.last_end = Some(end);
+                return Some(Ok((start, end)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compiled(pattern: &str) -> Backtracking {
+        Backtracking::new(pattern, Dialect::Oniguruma, UnicodeVersion::REFERENCES).unwrap()
+    }
+
+    #[test]
+    fn matches_are_those_of_the_engine() {
+        for pattern in [
+            "(?<=a)b", "x*", "", "a|(?<=b)", r"(\w)\1", "$", "(?=b)|b", r"\b",
+        ] {
+            let pattern = compiled(pattern);
+            for text in ["", "a", "abbab", "xxaxx", "日本 b\u{301}b", "aabbcc dd"] {
+                let expected: Vec<_> = pattern
+                    .patient
+                    .find_iter(text)
+                    .map(|found| found.unwrap())
+                    .map(|found| (found.start(), found.end()))
+                    .collect();
+                let found: Result<Vec<_>> = pattern.matches(text).collect();
+                assert_eq!(found.unwrap(), expected, "{pattern:?} {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn some_costly_matches_are_borne_and_too_many_are_not() {
+        // Every line takes thousands of steps before its full stop is found.
+        let costly = compiled(r"(?<!b)(?:a|aa){12,}(?<=c)x|\.(?<!b)");
+        let line = format!("{}.", "a".repeat(18));
+        let few = costly.matches(&line).collect::<Result<Vec<_>>>();
+        assert_eq!(few.unwrap().len(), 1);
+        let text = line.repeat(2000);
+        let error = costly.matches(&text).find_map(Result::err).unwrap();
+        let ErrorKind::PatternCost { byte_offset } = error.kind() else {
+            panic!("{error}");
+        };
+        assert!(*byte_offset as usize >= PATIENT_MATCHES * line.len());
+    }
+
+    #[test]
+    fn a_match_without_end_is_given_up() {
+        let pattern = compiled(r"(?:a|aa)+\b(?<=c)");
+        let text = "a".repeat(200);
+        let mut matches = pattern.matches(&text);
+        let error = matches.next().unwrap().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::PatternCost { .. }));
+        assert!(matches.next().is_none());
+    }
+}
