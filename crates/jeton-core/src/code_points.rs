@@ -33,6 +33,22 @@ pub fn code_point_ranges(text: &str, starts: &[usize], ends: &[usize]) -> (Vec<i
     (convert(starts, -1), convert(ends, 0))
 }
 
+/// Where code points begin, by number; a number beyond the last is the text's end. As for the ranges, no order of the
+/// numbers costs more than a block for each of them.
+pub fn byte_positions(text: &str, numbers: &[i64]) -> Vec<usize> {
+    let blocks = OnceCell::new();
+    let mut walk = Walk {
+        bytes: text.as_bytes(),
+        position: 0,
+        characters: 0,
+        blocks: &blocks,
+    };
+    numbers
+        .iter()
+        .map(|&number| walk.to_number(number))
+        .collect()
+}
+
 /// A place in a text, and how many characters begin before it.
 struct Walk<'t> {
     bytes: &'t [u8],
@@ -47,15 +63,7 @@ impl Walk<'_> {
     fn to(&mut self, at: usize) -> i64 {
         let at = at.min(self.bytes.len());
         if at < self.position && self.position - at > BLOCK_BYTES {
-            self.blocks.get_or_init(|| {
-                let mut before = 0;
-                let count = |block| {
-                    let begun = before;
-                    before += characters(block);
-                    begun
-                };
-                self.bytes.chunks(BLOCK_BYTES).map(count).collect()
-            });
+            self.make_blocks();
         }
         if at.abs_diff(self.position) > BLOCK_BYTES
             && let Some(blocks) = self.blocks.get()
@@ -72,11 +80,57 @@ impl Walk<'_> {
         self.position = at;
         self.characters
     }
+
+    /// Where the character of a number begins.
+    fn to_number(&mut self, number: i64) -> usize {
+        let far = self.characters.abs_diff(number) > BLOCK_BYTES as u64;
+        if far && number < self.characters {
+            self.make_blocks();
+        }
+        if far && let Some(blocks) = self.blocks.get() {
+            let block = blocks.partition_point(|&before| before <= number);
+            if let Some(block) = block.checked_sub(1) {
+                self.position = block * BLOCK_BYTES;
+                self.characters = blocks[block];
+            }
+        }
+        while self.characters > number && self.position > 0 {
+            self.position -= 1;
+            self.characters -= i64::from(begins_character(self.bytes[self.position]));
+        }
+        while let Some(&byte) = self.bytes.get(self.position) {
+            if begins_character(byte) {
+                if self.characters >= number {
+                    break;
+                }
+                self.characters += 1;
+            }
+            self.position += 1;
+        }
+        self.position
+    }
+
+    fn make_blocks(&self) {
+        self.blocks.get_or_init(|| {
+            let mut before = 0;
+            let count = |block| {
+                let begun = before;
+                before += characters(block);
+                begun
+            };
+            self.bytes.chunks(BLOCK_BYTES).map(count).collect()
+        });
+    }
+}
+
+/// Whether a byte of UTF-8 is the first of its character.
+fn begins_character(byte: u8) -> bool {
+    byte & 0xC0 != 0x80
 }
 
 /// Characters that begin in a part of a text.
 fn characters(bytes: &[u8]) -> i64 {
-    bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as i64
+    bytes.iter().filter(|&&byte| begins_character(byte)).count() as i64
 }
 
 #[cfg(test)]
@@ -105,6 +159,12 @@ mod tests {
             for i in 0..starts.len() {
                 prop_assert_eq!((from[i], to[i]), naive(&text, starts[i], ends[i]));
             }
+            let back = byte_positions(&text, &from);
+            for i in 0..starts.len() {
+                let number = usize::try_from(from[i]).unwrap();
+                let found = text.char_indices().nth(number).map_or(text.len(), |(at, _)| at);
+                prop_assert_eq!(back[i], found);
+            }
         }
     }
 
@@ -118,5 +178,7 @@ mod tests {
         let (starts, ends) = code_point_ranges(&text, &places, &places);
         assert_eq!(starts, ends);
         assert_eq!(&starts[..3], [0, 500_000, 0]);
+        assert_eq!(byte_positions(&text, &starts), places);
+        assert_eq!(byte_positions("a", &[2, 1, 0, 9]), [1, 1, 0, 1]);
     }
 }

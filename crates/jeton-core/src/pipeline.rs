@@ -156,14 +156,14 @@ impl<M: Model> Pipeline<M> {
         Ok(())
     }
 
-    /// Encodes text without the cache: `each(id, start, end, word)`, in bytes of the text, and the number of
-    /// the pretoken. Returns how many pretokens there were.
+    /// Encodes text without the cache: `each(id, start, end, word, surface)`, in bytes of the text, with the number
+    /// of the pretoken and the bytes of it that the model saw. Returns how many pretokens there were.
     pub fn encode_spans(
         &self,
         text: &str,
         origin: Origin<'_>,
         scratch: &mut M::Scratch,
-        each: &mut dyn FnMut(u32, usize, usize, i64),
+        each: &mut dyn FnMut(u32, usize, usize, i64, &[u8]),
     ) -> Result<i64> {
         let mut words = 0;
         if self.pretokenizer.rewrites() {
@@ -174,8 +174,9 @@ impl<M: Model> Pipeline<M> {
                 let pretoken = &pieces.text.as_bytes()[start..end];
                 self.model
                     .encode_spans(pretoken, scratch, &mut |id, from, to| {
+                        let surface = pretoken.get(from..to).unwrap_or_default();
                         let (from, to) = lookup.source_range(start + from, start + to);
-                        each(id, from, to, words);
+                        each(id, from, to, words, surface);
                     })?;
                 words += 1;
             }
@@ -185,7 +186,8 @@ impl<M: Model> Pipeline<M> {
             let pretoken = &text.as_bytes()[start..end];
             self.model
                 .encode_spans(pretoken, scratch, &mut |id, from, to| {
-                    each(id, start + from, start + to, words);
+                    let surface = pretoken.get(from..to).unwrap_or_default();
+                    each(id, start + from, start + to, words, surface);
                 })?;
             words += 1;
             Ok(())

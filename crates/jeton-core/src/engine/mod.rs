@@ -233,21 +233,21 @@ impl Engine {
         )
     }
 
-    /// The same with the bytes of `text` that each id stands for, and the word it belongs to:
-    /// `each(id, start, end, word)`. Returns the number of words.
+    /// The same with the bytes of `text` that each id stands for, the word it belongs to, and what the model saw
+    /// there: `each(id, start, end, word, surface)`. Returns the number of words.
     pub(crate) fn encode_spans(
         &self,
         text: &str,
         origin: Origin<'_>,
         scratch: &mut EngineScratch,
-        each: &mut dyn FnMut(u32, usize, usize, i64),
+        each: &mut dyn FnMut(u32, usize, usize, i64, &[u8]),
     ) -> Result<i64> {
         fn with<M: Scratched>(
             pipeline: &Pipeline<M>,
             text: &str,
             origin: Origin<'_>,
             scratch: &mut EngineScratch,
-            each: &mut dyn FnMut(u32, usize, usize, i64),
+            each: &mut dyn FnMut(u32, usize, usize, i64, &[u8]),
         ) -> Result<i64> {
             pipeline.encode_spans(text, origin, M::scratch(&mut scratch.models), each)
         }

@@ -73,7 +73,7 @@ impl SentencePiece {
         &self,
         text: &str,
         scratch: &mut SpmScratch,
-        each: &mut dyn FnMut(u32, usize, usize, i64),
+        each: &mut dyn FnMut(u32, usize, usize, i64, &[u8]),
     ) -> Result<i64> {
         let mut spans: Vec<SpannedId> = Vec::new();
         self.processor
@@ -86,7 +86,9 @@ impl SentencePiece {
                 .id_to_bytes(span.id)
                 .is_some_and(|bytes| bytes.starts_with(b" "));
             words += i64::from(begins || words == 0);
-            each(span.id, span.start as usize, span.end as usize, words - 1);
+            let (start, end) = (span.start as usize, span.end as usize);
+            let surface = text.as_bytes().get(start..end).unwrap_or_default();
+            each(span.id, start, end, words - 1, surface);
         }
         Ok(words)
     }

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::trim::{Runs, White};
 use super::{Scratch, Tokenizer};
 use crate::error::Result;
 use crate::normalize::Alignment;
 use crate::pretokenize::rewriting::Origin;
 use crate::special::Allow;
-use crate::template::Part;
+use crate::template::{Part, TrimOffsets};
 
 /// Ids of one text with where each comes from, in bytes of the original text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,9 +42,10 @@ impl Tokenizer {
         trim: bool,
     ) -> Result<Encoding> {
         let mut encoding = Encoding::default();
+        let how = self.template.trim_offsets.filter(|_| trim);
         self.pool.with(|scratch| -> Result<()> {
             if !add_special_tokens {
-                self.align_text(text, allow, scratch, &mut encoding)?;
+                self.align_text(text, allow, how, scratch, &mut encoding)?;
                 let type_of = |part: &Part| match *part {
                     Part::Text { type_id, .. } => Some(type_id),
                     Part::Token { .. } => None,
@@ -60,7 +62,7 @@ impl Tokenizer {
                         encoding.mark(true, type_id);
                     }
                     Part::Text { type_id, .. } => {
-                        self.align_text(text, allow, scratch, &mut encoding)?;
+                        self.align_text(text, allow, how, scratch, &mut encoding)?;
                         encoding.mark(false, type_id);
                         place = text.len();
                     }
@@ -68,9 +70,6 @@ impl Tokenizer {
             }
             Ok(())
         })?;
-        if let Some(how) = self.template.trim_offsets.filter(|_| trim) {
-            self.trim(text, how, &mut encoding);
-        }
         Ok(encoding)
     }
 
@@ -78,22 +77,32 @@ impl Tokenizer {
         &self,
         text: &str,
         allow: &Allow,
+        how: Option<TrimOffsets>,
         scratch: &mut Scratch,
         encoding: &mut Encoding,
     ) -> Result<()> {
-        let mut words = 0;
+        let mut out = Aligned {
+            encoding,
+            words: 0,
+            white: how.map(|_| Vec::new()),
+        };
+        let mut runs = Runs::new(text);
         let mut found = Vec::new();
         self.added.find_raw(text, allow, &mut found);
         let mut position = 0;
         for token in found.iter().map(Some).chain([None]) {
             let end = token.map_or(text.len(), |token| token.start.max(position));
-            self.align_section(text, position..end, allow, scratch, &mut words, encoding)?;
+            self.align_section(text, position..end, allow, scratch, &mut out)?;
             if let Some(token) = token {
-                encoding.push(token.id, token.start, token.end, -1);
+                out.encoding.push(token.id, token.start, token.end, -1);
+                out.white(|| runs.white(token.start..token.end));
                 position = token.end;
             }
         }
         scratch.after_text(text.len());
+        if let (Some(how), Some(white)) = (how, out.white) {
+            self.trim(text, how, &white, encoding);
+        }
         Ok(())
     }
 
@@ -104,8 +113,7 @@ impl Tokenizer {
         range: Range<usize>,
         allow: &Allow,
         scratch: &mut Scratch,
-        words: &mut i64,
-        encoding: &mut Encoding,
+        out: &mut Aligned<'_>,
     ) -> Result<()> {
         let base = range.start;
         let section = &text[range];
@@ -123,13 +131,14 @@ impl Tokenizer {
             offset: 0,
         };
         let mut lookup = alignment.lookup();
+        let mut runs = Runs::new(&normalized);
         self.added
             .find_normalized(&normalized, allow, &mut scratch.normalized);
         let found = std::mem::take(&mut scratch.normalized);
         let mut position = 0;
         for token in found.iter().map(Some).chain([None]) {
             let end = token.map_or(normalized.len(), |token| token.start.max(position));
-            let first_word = *words;
+            let first_word = out.words;
             let found_words = self.engine.encode_spans(
                 &normalized[position..end],
                 Origin {
@@ -137,20 +146,41 @@ impl Tokenizer {
                     ..origin
                 },
                 &mut scratch.engine,
-                &mut |id, start, end, word| {
+                &mut |id, start, end, word, surface| {
                     let (from, to) = lookup.source_range(position + start, position + end);
-                    encoding.push(id, base + from, base + to, first_word + word);
+                    out.encoding
+                        .push(id, base + from, base + to, first_word + word);
+                    out.white(|| self.white_of_token(id, surface));
                 },
             )?;
-            *words += found_words;
+            out.words += found_words;
             if let Some(token) = token {
                 let (from, to) = lookup.source_range(token.start, token.end);
-                encoding.push(token.id, base + from, base + to, -1);
+                out.encoding.push(token.id, base + from, base + to, -1);
+                out.white(|| runs.white(token.start..token.end));
                 position = token.end;
             }
         }
         scratch.normalized = found;
         Ok(())
+    }
+}
+
+/// What becomes of a text's sections, one after another.
+struct Aligned<'e> {
+    encoding: &'e mut Encoding,
+    /// Pretokens so far.
+    words: i64,
+    /// The white space of each token of this text, if it is to be left out.
+    white: Option<Vec<White>>,
+}
+
+impl Aligned<'_> {
+    /// Notes the white space of the token that was pushed last.
+    fn white(&mut self, of_token: impl FnOnce() -> White) {
+        if let Some(white) = &mut self.white {
+            white.push(of_token());
+        }
     }
 }
 

@@ -1,9 +1,13 @@
 //! White space left out of the places of tokens (`trim_offsets` of `tokenizer.json`).
+//!
+//! As `tokenizers` 0.23.3 has it: a token loses as many characters of the text at each end as its own string has white
+//! space there. That string is not always the text: normalization may have put white space into it or taken
+//! some out, and then a token loses what it does not have, or keeps what it has.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Encoding, Tokenizer};
+use crate::code_points::{byte_positions, code_point_ranges};
 use crate::engine::Engine;
 use crate::template::TrimOffsets;
 
@@ -12,112 +16,151 @@ fn is_white(c: char) -> bool {
     c == '\u{120}' || c.is_whitespace()
 }
 
+/// Characters of white space at the beginning and at the end of a token's string; a token of nothing else has them at
+/// both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct White {
+    leading: usize,
+    trailing: usize,
+}
+
+impl White {
+    fn of(string: &str) -> Self {
+        let count = |characters: &mut dyn Iterator<Item = char>| {
+            characters.take_while(|&c| is_white(c)).count()
+        };
+        Self {
+            leading: count(&mut string.chars()),
+            trailing: count(&mut string.chars().rev()),
+        }
+    }
+
+    /// What is left of a range of code points. The first token of a text may have one space that was put there.
+    fn trim(self, start: i64, end: i64, how: TrimOffsets, is_first: bool) -> (i64, i64) {
+        let Self { leading, trailing } = self;
+        let put_there = how.add_prefix_space && leading == 1 && (is_first || start == 0);
+        let leading = if put_there { 0 } else { leading as i64 };
+        let trailing = trailing as i64;
+        let start = (start + leading).min(end);
+        // An end before which there is less text than the token has white space stays where it is.
+        let kept = if end < trailing { 0 } else { trailing };
+        (start, (end - kept).max(start))
+    }
+}
+
 impl Tokenizer {
-    /// Leaves white space at the ends of tokens out of their ranges, as `tokenizers` does: as many
-    /// characters of the text as the token has white space.
-    pub(super) fn trim(&self, text: &str, how: TrimOffsets, encoding: &mut Encoding) {
-        let mut runs = Runs::default();
-        for index in 0..encoding.ids.len() {
-            let range = encoding.starts[index]..encoding.ends[index];
-            // One space at the beginning may be the one that was put there; more are text.
-            let may_be_prefix = how.add_prefix_space && (index == 0 || range.start == 0);
-            // An added token has the white space that it took along, as long as that may be.
-            let trimmed = if encoding.word_ids[index] < 0 {
-                runs.trim(text, range, may_be_prefix)
-            } else {
-                self.trim_token(encoding.ids[index], text, range, may_be_prefix)
-            };
-            encoding.starts[index] = trimmed.start;
-            encoding.ends[index] = trimmed.end;
+    /// The white space of a token that the model made; `surface` is what it made it of.
+    pub(super) fn white_of_token(&self, id: u32, surface: &[u8]) -> White {
+        let vocab = self.vocab();
+        match &self.engine {
+            // A space is the only byte whose letter in GPT-2's alphabet counts as white space.
+            Engine::Bpe(_) if vocab.is_findable(id) => {
+                let bytes = vocab.id_to_bytes(id).unwrap_or_default();
+                let is_space = |&byte: &u8| byte == b' ';
+                White {
+                    leading: bytes.iter().copied().take_while(|b| is_space(b)).count(),
+                    trailing: bytes
+                        .iter()
+                        .copied()
+                        .rev()
+                        .take_while(|b| is_space(b))
+                        .count(),
+                }
+            }
+            // Unknown text of a Unigram model is its own string; any other unknown token has a name.
+            Engine::Unigram(_) if self.engine.unknown() == Some(id) => {
+                White::of(&String::from_utf8_lossy(surface))
+            }
+            _ => White::of(&self.model_string(id)),
         }
     }
 
-    /// A token of the model: its string says how much white space it has.
-    fn trim_token(
+    /// Leaves white space out of the ranges of the last tokens: as many as there are counts of it.
+    pub(super) fn trim(
         &self,
-        id: u32,
         text: &str,
-        range: Range<usize>,
-        may_be_prefix: bool,
-    ) -> Range<usize> {
-        // Unknown text of a Unigram model is its own string there; any other unknown token has a name.
-        let token = match &self.engine {
-            Engine::Unigram(_) if self.engine.unknown() == Some(id) => text
-                .get(range.clone())
-                .map_or_else(|| self.model_string(id), Cow::Borrowed),
-            _ => self.model_string(id),
-        };
-        let mut leading = token.chars().take_while(|&c| is_white(c)).count();
-        let trailing = token.chars().rev().take_while(|&c| is_white(c)).count();
-        if leading == 1 && may_be_prefix {
-            leading = 0;
+        how: TrimOffsets,
+        white: &[White],
+        encoding: &mut Encoding,
+    ) {
+        let first = encoding.ids.len().saturating_sub(white.len());
+        let (from, to) =
+            code_point_ranges(text, &encoding.starts[first..], &encoding.ends[first..]);
+        let (mut changed, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, white) in white.iter().enumerate() {
+            let (start, end) = white.trim(from[index], to[index], how, index == 0);
+            if (start, end) != (from[index], to[index]) {
+                changed.push(first + index);
+                starts.push(start);
+                ends.push(end);
+            }
         }
-        // Bytes of a character that a range cuts belong to it for this purpose.
-        let mut outer = range.clone();
-        while !text.is_char_boundary(outer.start) {
-            outer.start -= 1;
+        let (starts, ends) = (byte_positions(text, &starts), byte_positions(text, &ends));
+        for ((index, start), end) in changed.into_iter().zip(starts).zip(ends) {
+            encoding.starts[index] = start;
+            encoding.ends[index] = end;
         }
-        while !text.is_char_boundary(outer.end) {
-            outer.end += 1;
-        }
-        let mut characters = text[outer].chars();
-        let skipped: usize = characters.by_ref().take(leading).map(char::len_utf8).sum();
-        let dropped: usize = characters.rev().take(trailing).map(char::len_utf8).sum();
-        let end = range.end.saturating_sub(dropped);
-        (range.start + skipped).min(end)..end
     }
 }
 
-/// The run of white space that was walked last. Tokens that are nothing else may overlap in it, so that walking it
-/// for each of them would take the square of its length; those that have something visible overlap with no other.
-#[derive(Debug, Default)]
-struct Runs {
-    last: Range<usize>,
+/// The white space of added tokens, which have that of the text that they were found in. The run that was walked last
+/// is kept: tokens that are nothing else may overlap in it, so that walking it for each of them would take the square of
+/// its length; those that have something visible overlap with no other.
+#[derive(Debug)]
+pub(super) struct Runs<'t> {
+    text: &'t str,
+    run: Range<usize>,
+    /// A place in the run, and the characters from there to its end.
+    counted: (usize, usize),
 }
 
-impl Runs {
-    fn trim(&mut self, text: &str, range: Range<usize>, may_be_prefix: bool) -> Range<usize> {
+impl<'t> Runs<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            run: 0..0,
+            counted: (0, 0),
+        }
+    }
+
+    pub(super) fn white(&mut self, range: Range<usize>) -> White {
         if range.is_empty() {
-            return range;
+            return White::default();
         }
-        let visible = self.run_from(text, range.start).min(range.end);
-        let one_space = text[range.start..visible].chars().nth(1).is_none();
-        let start = if may_be_prefix && one_space {
-            range.start
+        if !self.run.contains(&range.start) {
+            let rest = self.text[range.start..].trim_start_matches(is_white);
+            self.run = range.start..self.text.len() - rest.len();
+            self.counted = (range.start, self.text[self.run.clone()].chars().count());
+        }
+        if range.end < self.run.end {
+            let all = self.text[range].chars().count();
+            return White {
+                leading: all,
+                trailing: all,
+            };
+        }
+        let leading = self.characters_from(range.start);
+        let trailing = if range.end == self.run.end {
+            leading
         } else {
-            visible
+            White::of(&self.text[self.run.end..range.end]).trailing
         };
-        if visible == range.end {
-            return start..start;
-        }
-        let inside = text[range.clone()].trim_end_matches(is_white);
-        start..range.start + inside.len()
+        White { leading, trailing }
     }
 
-    /// Where the white space ends that begins at a byte.
-    fn run_from(&mut self, text: &str, start: usize) -> usize {
-        if !self.last.contains(&start) {
-            let rest = text[start..].trim_start_matches(is_white);
-            self.last = start..text.len() - rest.len();
-        }
-        self.last.end
+    fn characters_from(&mut self, start: usize) -> usize {
+        let (at, characters) = self.counted;
+        let between = self.text[start.min(at)..start.max(at)].chars().count();
+        let from = if start < at {
+            characters + between
+        } else {
+            characters - between
+        };
+        self.counted = (start, from);
+        from
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn added_tokens_lose_the_white_space_that_they_took_along() {
-        let text = "a \n <m>  b";
-        let mut runs = Runs::default();
-        assert_eq!(runs.trim(text, 1..9, false), 4..7);
-        assert_eq!(runs.trim(text, 2..4, false), 4..4);
-        assert_eq!(runs.trim(text, 3..7, false), 4..7);
-        assert_eq!(runs.trim(text, 3..7, true), 3..7);
-        assert_eq!(runs.trim(text, 5..5, false), 5..5);
-        assert_eq!(runs.trim(" x", 0..2, true), 0..2);
-        assert_eq!(Runs::default().trim("  x", 0..3, true), 2..3);
-    }
-}
+#[path = "trim_tests.rs"]
+mod tests;
