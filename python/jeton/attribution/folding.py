@@ -1,0 +1,170 @@
+"""Numbers of tokens become numbers of units.
+
+Sums conserve: the units' scores and what was dropped add up to the tokens' scores. Attention is
+summed over keys and averaged over queries, so that rows that sum to 1 still do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jeton.attribution.units import Units
+from jeton.errors import UsageError
+
+__all__ = ["Rule", "dropped_score", "fold_attention", "fold_scores"]
+
+Rule = Literal["sum", "mean", "max", "min", "first", "last"]
+"""How a unit's tokens make its score:
+
+- ``sum``: each token's score times the unit's share of it, added up.
+- ``mean``: that sum divided by the sum of the shares: of whole tokens, their plain mean.
+- ``max``, ``min``: of all tokens that the unit has a share of.
+- ``first``, ``last``: of the first or last such token.
+"""
+
+Floats = NDArray[np.floating[Any]]
+
+
+def fold_scores(
+    scores: ArrayLike, units: Units, *, how: Rule = "sum", empty: float = np.nan
+) -> Floats:
+    """Fold scores of tokens onto units.
+
+    Args:
+        scores: (..., n_tokens), real numbers.
+        units: What to fold onto.
+        how: The rule.
+        empty: The score of a unit that no token touches; with ``sum`` it is 0 whatever this says.
+
+    Returns:
+        (..., n_units), float32 where the scores are float16 or float32, and else float64. All
+        arithmetic is in float64.
+
+    Raises:
+        UsageError: the shape, the type or the rule is wrong.
+    """
+    values = _numbers(scores, "scores")
+    if values.ndim < 1 or values.shape[-1] != units.n_tokens:
+        raise UsageError(
+            f"scores have shape {values.shape}; expected (..., {units.n_tokens}), one for each "
+            "token of the units\n"
+            "hint: cut padding off, and encode with the add_special_tokens of the model's input"
+        )
+    return _fold(values.astype(np.float64), units, how, empty).astype(_result_type(values))
+
+
+def fold_attention(
+    attention: ArrayLike,
+    units: Units,
+    *,
+    key_units: Units | None = None,
+    queries: Rule = "mean",
+    keys: Rule = "sum",
+    renormalize: bool = False,
+    empty: float = np.nan,
+) -> Floats:
+    """Fold matrices of tokens by tokens onto units by units.
+
+    With the default rules a row still sums to 1, less the attention to keys that no unit has
+    (dropped special tokens); ``renormalize`` shares that out again.
+
+    Args:
+        attention: (..., n_queries, n_keys), real numbers: layers and heads may come first.
+        units: Units of the queries.
+        key_units: Units of the keys, where they are another text (cross attention).
+        queries: The rule over queries.
+        keys: The rule over keys.
+        renormalize: Divide each row by its sum, where that is above 0.
+        empty: The value of rows and columns of a unit that no token touches, where the rule is not
+            ``sum``: that gives 0.
+
+    Returns:
+        (..., n_query_units, n_key_units), of the type that ``fold_scores`` gives.
+
+    Raises:
+        UsageError: the shape, the type or a rule is wrong.
+    """
+    values = _numbers(attention, "attention")
+    columns = units if key_units is None else key_units
+    expected = (units.n_tokens, columns.n_tokens)
+    if values.ndim < 2 or values.shape[-2:] != expected:
+        raise UsageError(
+            f"attention has shape {values.shape}; expected (..., {expected[0]}, {expected[1]}), "
+            "queries by keys\n"
+            "hint: cut padding off, and encode with the add_special_tokens of the model's input"
+        )
+    by_key = _fold(values.astype(np.float64), columns, keys, empty)
+    folded = _fold(by_key.swapaxes(-1, -2), units, queries, empty).swapaxes(-1, -2)
+    if renormalize:
+        totals = np.nansum(folded, axis=-1, keepdims=True)
+        folded = np.divide(folded, totals, out=folded.copy(), where=totals > 0)
+    return np.ascontiguousarray(folded).astype(_result_type(values))
+
+
+def dropped_score(scores: ArrayLike, units: Units) -> Floats:
+    """The part of the scores that is in no unit: ``fold_scores`` with ``sum`` lacks this in total.
+
+    Args:
+        scores: (..., n_tokens).
+        units: What they would be folded onto.
+
+    Returns:
+        (...), float64.
+
+    Raises:
+        UsageError: the shape or the type is wrong.
+    """
+    values = _numbers(scores, "scores")
+    if values.ndim < 1 or values.shape[-1] != units.n_tokens:
+        raise UsageError(f"scores have shape {values.shape}; expected (..., {units.n_tokens})")
+    lost = np.flatnonzero(units.dropped_shares)
+    part = values[..., lost].astype(np.float64) * units.dropped_shares[lost]
+    return np.asarray(part.sum(axis=-1))
+
+
+def _fold(
+    values: NDArray[np.float64], units: Units, how: Rule, empty: float
+) -> NDArray[np.float64]:
+    if how not in get_args(Rule):
+        raise UsageError(f"rule is {how!r}; expected one of {', '.join(get_args(Rule))}")
+    folded = np.full((*values.shape[:-1], len(units)), 0.0 if how == "sum" else empty)
+    if len(units.pair_units) == 0:
+        return folded
+    # Pairs are sorted by unit, then token: where the pairs of each unit with tokens begin.
+    begins = np.flatnonzero(np.diff(units.pair_units, prepend=-1))
+    filled = units.pair_units[begins]
+    if how in ("first", "last"):
+        at = begins if how == "first" else np.append(begins[1:], len(units.pair_units)) - 1
+        folded[..., filled] = values[..., units.pair_tokens[at]]
+        return folded
+    picked = values[..., units.pair_tokens]
+    if how in ("max", "min"):
+        extreme = np.maximum if how == "max" else np.minimum
+        folded[..., filled] = extreme.reduceat(picked, begins, axis=-1)
+        return folded
+    picked *= units.pair_shares
+    sums = np.add.reduceat(picked, begins, axis=-1)
+    if how == "mean":
+        sums /= np.add.reduceat(units.pair_shares, begins)
+    folded[..., filled] = sums
+    return folded
+
+
+def _numbers(values: ArrayLike, name: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise UsageError(
+            f"{name} have no shape: {error}\nhint: fold_scores_batch takes a list of arrays"
+        ) from error
+    if array.dtype.kind not in "fiub":
+        raise UsageError(f"{name} have type {array.dtype}; expected real numbers")
+    return array
+
+
+def _result_type(values: NDArray[Any]) -> type[np.floating[Any]]:
+    small = values.dtype.kind == "f" and values.dtype.itemsize <= 4
+    return np.float32 if small else np.float64
