@@ -102,8 +102,8 @@ def _draw(rng: random.Random, *, only_byte_level: bool) -> Json:
     normalizer = _reference({**file, "added_tokens": []}).normalizer
     found_as: set[str] = set()
     for token in file["added_tokens"]:
-        # Documented: what normalization makes nothing of is not found, and of two tokens that it makes
-        # the same of the reference takes either, by chance.
+        # Documented: what normalization makes nothing of is not found, and of two that become
+        # the same text the reference takes either, by chance.
         if normalizer is not None and token["normalized"]:
             left = normalizer.normalize_str(token["content"])
             token["normalized"] = bool(left) and left not in found_as
