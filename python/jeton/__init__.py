@@ -28,6 +28,8 @@ from jeton.errors import (
     JetonError,
     JetonWarning,
     LimitError,
+    LossyConversionError,
+    LossyConversionWarning,
     MissingExtraError,
     PatternCostError,
     PatternError,
@@ -46,6 +48,7 @@ from jeton.errors import (
 
 if TYPE_CHECKING:
     from jeton.auditing import audit
+    from jeton.converting import convert
     from jeton.explaining import explain
     from jeton.probe import probe_digest
     from jeton.registry import load
@@ -64,6 +67,8 @@ __all__ = [
     "JetonError",
     "JetonWarning",
     "LimitError",
+    "LossyConversionError",
+    "LossyConversionWarning",
     "MissingExtraError",
     "PatternCostError",
     "PatternError",
@@ -83,6 +88,7 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "audit",
+    "convert",
     "explain",
     "load",
     "probe_digest",
@@ -92,6 +98,7 @@ __all__ = [
 # Public functions that live in packages which take long to import.
 _LAZY = {
     "audit": "jeton.auditing",
+    "convert": "jeton.converting",
     "explain": "jeton.explaining",
     "load": "jeton.registry",
     "probe_digest": "jeton.probe",

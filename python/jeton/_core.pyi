@@ -325,6 +325,18 @@ class Tokenizer:
     def to_canonical(self) -> bytes: ...
     def to_tiktoken(self) -> bytes: ...
     def to_hf_json(self) -> bytes: ...
+    def to_bytes(self, format: str, *, lossy: bool = False) -> bytes:
+        """The one file that the tokenizer is in a format, one of ``jeton.formats.FORMATS``.
+
+        What the format does not hold is an error that lists it all, or with ``lossy`` a warning.
+        """
+    def write_format(self, format: str) -> dict[str, Any]:
+        """The tokenizer in a format: its ``files`` by role, the ``losses``, what makes it impossible
+        (``obstacles``; then there are no files), the ``options`` to read it with, and what was
+        ``read``. For ``jeton.formats``, which makes errors and warnings of it."""
+    @staticmethod
+    def file_formats() -> list[str]:
+        """Names of the formats of ``write_format``."""
     def encode(
         self,
         text: _Text,
@@ -470,9 +482,20 @@ class Tokenizer:
     def reference(self) -> str:
         """Whose ids these equal: ``tiktoken``, ``hf``, ``sentencepiece`` or ``jeton``."""
     def save(
-        self, path: str | os.PathLike[str], *, training_card: Mapping[str, Any] | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        lossy: bool = False,
+        samples: Sequence[str] | bool | None = None,
+        training_card: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write a file or a folder; the suffix chooses the format (see ``jeton.formats.save_file``)."""
+        """Write a file or a folder; the suffix, or ``format``, chooses the format.
+
+        What the format does not hold is an error that lists it all, or with ``lossy`` a warning.
+        ``samples`` are texts whose ids are verified at every load (see
+        ``jeton.formats.save_file``).
+        """
     def with_name(self, name: str) -> Tokenizer: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 

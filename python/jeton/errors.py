@@ -5,6 +5,7 @@ The tree::
     JetonError(Exception)
       VocabularyError(ValueError)          a tokenizer or a file of one is unusable
         FormatError                        .path .format .line .offset
+          LossyConversionError             .losses
         PatternError                       .pattern .offset
       EncodeError(ValueError)              text could not be encoded
         UnknownSpecialTokenError           .token
@@ -23,6 +24,7 @@ The tree::
       UsageError(ValueError)               arguments that contradict one another
     JetonWarning(UserWarning)
       ApproximationWarning
+      LossyConversionWarning
       StalePriceWarning
 
 Errors of the operating system stay the built-in classes (``FileNotFoundError``,
@@ -46,6 +48,8 @@ __all__ = [
     "JetonError",
     "JetonWarning",
     "LimitError",
+    "LossyConversionError",
+    "LossyConversionWarning",
     "MissingExtraError",
     "PatternCostError",
     "PatternError",
@@ -88,6 +92,25 @@ class FormatError(VocabularyError):
         self.format = format
         self.line = line
         self.offset = offset
+
+
+class LossyConversionError(FormatError):
+    """A format does not hold everything that a tokenizer is, and nobody said that this is fine.
+
+    Attributes:
+        losses: What would be lost, each with ``component``, ``what`` and ``effect``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        format: str | None = None,  # noqa: A002 - the field's name in the documentation
+        losses: Sequence[object] = (),
+    ) -> None:
+        super().__init__(message, path=path, format=format)
+        self.losses = tuple(losses)
 
 
 class PatternError(VocabularyError):
@@ -252,6 +275,10 @@ class JetonWarning(UserWarning):
 
 class ApproximationWarning(JetonWarning):
     """A result is approximate where the caller may expect an exact one."""
+
+
+class LossyConversionWarning(JetonWarning):
+    """A tokenizer was written in a format that does not hold everything, as was asked for."""
 
 
 class StalePriceWarning(JetonWarning):

@@ -33,6 +33,11 @@ COMMANDS = {
         "explain",
         "Find a smallest text on which two tokenizers differ, and the component that causes it.",
     ),
+    "convert": (
+        "convert",
+        "convert",
+        "Convert a tokenizer to another file format, exactly or not at all.",
+    ),
     "info": ("info", "info", "Say what a tokenizer is."),
     "vocab": ("vocab", "vocab", "List, add and fetch vocabularies."),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),

@@ -46,7 +46,7 @@ def info(
     T is a name, a file or a folder. The fingerprint is the SHA-256 of the canonical form: equal
     ones mean the same tokenizer. The probe digest is one of the ids of a fixed text: files that
     write one tokenizer down differently share it. Of a file it says the format and what happens to
-    a text, step by step; of a folder also the roles of the special tokens, the chat template, and
+    a text, step by step, and which formats it can be converted to; of a folder also the roles of the special tokens, the chat template, and
     where its files contradict one another.
 
     \b
@@ -70,11 +70,18 @@ def info(
     path = _path(tokenizer_name)
     facts = {**_facts(tokenizer), "format": _format(path), "steps": _steps(tokenizer)}
     folder = _folder(path)
+    writable = _writable(tokenizer)
     card = _card(tokenizer_name)
     if as_json:
         about = None if folder is None else _folder_json(folder)
         streams.write_json(
-            {"schema_version": "jeton.info/1", **facts, "folder": about, "training_card": card}
+            {
+                "schema_version": "jeton.info/1",
+                **facts,
+                "writable": writable,
+                "folder": about,
+                "training_card": card,
+            }
         )
         return
     special = facts["special_tokens"]
@@ -100,6 +107,8 @@ def info(
         tables.print_facts((str(number), text) for text, number in shown)
         if more:
             streams.write_line(f"and {more:,} more; --json lists all")
+    streams.write_line("")
+    tables.print_facts(_writable_rows(writable))
     if folder is not None:
         streams.write_line("")
         tables.print_facts(_folder_rows(folder))
@@ -164,6 +173,24 @@ def _steps(tokenizer: Tokenizer) -> dict[str, Any]:
     from jeton.formats.describing import describe_steps
 
     return asdict(describe_steps(tokenizer))
+
+
+def _writable(tokenizer: Tokenizer) -> dict[str, Any]:
+    """By format, whether and how far it can hold the tokenizer, and what stands in the way."""
+    from jeton.formats import expressible
+
+    found = expressible(tokenizer)
+    return {name: {"as": how, "reasons": list(reasons)} for name, (how, reasons) in found.items()}
+
+
+def _writable_rows(writable: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = []
+    for name, entry in writable.items():
+        reasons = entry["reasons"]
+        told = {"exact": "exactly", "lossy": "with losses: ", "no": "no: "}[entry["as"]]
+        more = f" (and {len(reasons) - 1} more; --json lists all)" if len(reasons) > 1 else ""
+        rows.append((f"as {name}", told + (reasons[0] if reasons else "") + more))
+    return rows
 
 
 def _step_rows(steps: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Files to tokenizers and back: a thin face over the core's formats.
 
 ``load_file`` looks at what a file holds, not at what it is called; ``save_file`` chooses the
-format by the suffix; ``read_folder`` says what a ``save_pretrained`` folder holds. Every file
+format by the suffix and refuses one that does not hold everything, unless it is told otherwise; ``read_folder`` says what a ``save_pretrained`` folder holds. Every file
 may be compressed with zstd or gzip. docs/formats.md has the table of formats: what is read, what
 is written, and whose ids a file gives.
 """
@@ -16,17 +16,22 @@ from jeton.formats.options import Reference
 from jeton.formats.pairs import companions
 from jeton.formats.reading import MAX_FILE_BYTES
 from jeton.formats.saving import save_file
+from jeton.formats.writing import FORMATS, Loss, expressible, to_bytes
 
 __all__ = [
+    "FORMATS",
     "MAX_FILE_BYTES",
     "FileFormat",
+    "Loss",
     "PretrainedFolder",
     "Reference",
     "card_path",
     "companions",
     "detect",
+    "expressible",
     "load_file",
     "name_of_file",
     "read_folder",
     "save_file",
+    "to_bytes",
 ]

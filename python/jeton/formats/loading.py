@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from jeton._core import Tokenizer
+from jeton.formats.finding import find_tokenizer_file
 from jeton.formats.options import LoadOptions, Reference
 from jeton.formats.pretrained import load_folder
+from jeton.formats.samples import verify_samples
 from jeton.formats.single import load_one
 
 __all__ = ["load_file"]
@@ -42,8 +44,9 @@ def load_file(
             ``"hf"`` for rank files and tekken.json (as ``tokenizers`` runs the same ranks).
 
     Raises:
-        FormatError: The file is not in a supported format, is damaged, or its other half
-            (merges.txt of a vocab.json) is missing.
+        FormatError: The file is not in a supported format, is damaged, its other half
+            (merges.txt of a vocab.json) is missing, or a sample that it was saved with gets
+            other ids.
         UsageError: An option that does not apply to the format of the file.
         LimitError: The file is larger than ``MAX_FILE_BYTES``.
         OSError: The file cannot be read.
@@ -57,5 +60,9 @@ def load_file(
         reference=reference,
     )
     if file.is_dir():
-        return load_folder(file, options=options, name=name)
-    return load_one(file, options=options, name=name)[0]
+        tokenizer = load_folder(file, options=options, name=name)
+        file = find_tokenizer_file(file) or file
+    else:
+        tokenizer = load_one(file, options=options, name=name)[0]
+    verify_samples(tokenizer, file)
+    return tokenizer

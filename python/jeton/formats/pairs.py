@@ -9,6 +9,7 @@ from jeton.errors import FormatError
 from jeton.formats.detection import FileFormat, detect
 from jeton.formats.names import COMPRESSED_SUFFIXES, name_of_file, plain_name
 from jeton.formats.reading import read
+from jeton.formats.samples import samples_path
 
 __all__ = ["companions", "load_pair", "partner_names"]
 
@@ -47,7 +48,7 @@ def companions(file: Path) -> list[Path]:
     """Files beside a file that may decide, too, what it loads as; most are not there."""
     names = partner_names(file, FileFormat.GPT2_VOCAB) + partner_names(file, FileFormat.GPT2_MERGES)
     paths = [file.with_name(n + s) for n in names for s in ("", *COMPRESSED_SUFFIXES)]
-    return [*paths, file.with_name("tokenizer_config.json")]
+    return [*paths, file.with_name("tokenizer_config.json"), samples_path(file)]
 
 
 def partner_names(file: Path, found: FileFormat) -> list[str]:

@@ -1,34 +1,76 @@
-"""Tokenizers to files; the suffix chooses the format."""
+"""Tokenizers to files; the name or the caller chooses the format.
+
+Files are written in a folder of their own first, loaded from there, and compared with the
+tokenizer; only then do they take their places.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from jeton import _core
 from jeton._core import Tokenizer
 from jeton._files import write_whole
-from jeton.errors import UsageError
-from jeton.formats.names import card_path, is_folder_name
+from jeton.errors import FormatError, JetonError
+from jeton.formats.loading import load_file
+from jeton.formats.names import card_path
+from jeton.formats.pretrained_files import pretrained_files
+from jeton.formats.samples import make_samples, samples_path, written_samples
+from jeton.formats.targets import Target, find_target
+from jeton.formats.writing import Loss, Rendering, lossy_error, render, warn
 
-__all__ = ["save_file"]
+__all__ = ["Judge", "Saved", "save_file", "write_files"]
+
+
+Judge: TypeAlias = Callable[[Tokenizer, tuple[Loss, ...]], tuple[Loss, ...]]
+"""Looks at what was read from the written files, and at the losses that are known, and adds to
+them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What was written.
+
+    Attributes:
+        files: The files.
+        losses: What they do not hold.
+        options: Keywords with which ``jeton.load`` reads the first of them as it was meant.
+        read: What was read from the files.
+    """
+
+    files: tuple[Path, ...]
+    losses: tuple[Loss, ...]
+    options: Mapping[str, Any]
+    read: Tokenizer
 
 
 def save_file(
     tokenizer: Tokenizer,
     path: str | Path,
     *,
+    format: str | None = None,  # noqa: A002 - the word for it
+    lossy: bool = False,
+    samples: Sequence[str] | bool = False,
     training_card: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Save a tokenizer; the suffix chooses the format. Each file is written whole or not at all.
+    """Save a tokenizer. Each file is written whole or not at all.
 
     Args:
         tokenizer: What to save.
-        path: ``X.tiktoken``, ``X.jeton.json`` (canonical form) or ``X.json`` (tokenizer.json),
-            each also with ``.zst``; a folder, or a name without suffix, becomes a folder with
-            ``tokenizer.json``.
+        path: A file, whose name tells the format (docs/formats.md has the table), each also with
+            ``.zst`` or ``.gz``; a folder, or a name without suffix, becomes a folder with
+            ``tokenizer.json`` and the small files that transformers puts beside it.
+        format: The format, where the name does not tell it, or a folder is to hold another one.
+        lossy: Save it also where the format does not hold everything; a warning lists what is
+            lost. Without it, a loss is an error.
+        samples: Texts whose ids are saved too and verified whenever the tokenizer is loaded; True:
+            a few that tokenizers treat differently.
         training_card: Written beside it: ``training_card.json`` in a folder, else
             ``X.card.json``.
 
@@ -36,35 +78,128 @@ def save_file(
         The files that were written.
 
     Raises:
-        UsageError: The suffix names no format.
+        LossyConversionError: The format does not hold everything, and ``lossy`` is not set.
+        FormatError: The format cannot express the tokenizer.
+        UsageError: The name tells no format.
         OSError: The file cannot be written.
     """
-    target = Path(path)
-    main = target / "tokenizer.json" if is_folder_name(target) else target
-    data = _to_bytes(tokenizer, main)
-    # Made only once there is something to put into it.
-    main.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(main, data)
-    written = [main]
+    target = find_target(path, wanted=format)
+    saved = write_files(tokenizer, target, lossy=lossy, samples=samples)
+    written = list(saved.files)
     if training_card is not None:
         text = json.dumps(training_card, ensure_ascii=False, indent=2) + "\n"
-        written.append(card_path(target))
+        written.append(card_path(target.folder or target.main))
         write_whole(written[-1], text.encode())
     return written
 
 
-def _to_bytes(tokenizer: Tokenizer, path: Path) -> bytes:
+def write_files(
+    tokenizer: Tokenizer,
+    target: Target,
+    *,
+    lossy: bool,
+    samples: Sequence[str] | bool = False,
+    chat_templates: Mapping[str, bytes] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    judge: Judge | None = None,
+    label: str | None = None,
+) -> Saved:
+    """Write a tokenizer's files, once they load as what they should.
+
+    Args:
+        tokenizer: What to write.
+        target: Where.
+        lossy: Whether the format may leave something out.
+        samples: As for ``save_file``.
+        chat_templates: Files of chat templates that go into a folder, by name.
+        settings: Further entries of a folder's tokenizer_config.json.
+        judge: Looks at what was written; without one, losses that are allowed become a warning.
+        label: What to call the tokenizer in messages.
+
+    Raises:
+        JetonError: As for ``save_file``.
+        OSError: A file cannot be written.
+    """
+    label = label or tokenizer.name or "the tokenizer"
+    rendering = render(tokenizer, target.format)
+    made = make_samples(rendering.read, samples)
+    files = {target.path_of(role): data for role, data in rendering.files.items()}
+    if target.format == "jeton" and made:
+        files[target.main] = _with_samples(files[target.main], made)
+    files = {path: _packed(data, path) for path, data in files.items()}
+    if target.folder is not None and target.format == "tokenizer.json":
+        small = pretrained_files(tokenizer, settings=settings or {})
+        files |= {target.folder / name: data for name, data in small.items()}
+        files |= {target.folder / n: data for n, data in (chat_templates or {}).items()}
+    if made and target.format != "jeton":
+        files[samples_path(target.main)] = written_samples(made)
+    read, options = _loaded(rendering, target, files)
+    # Known by its content, a file may say more than is written in it.
+    losses = () if read.fingerprint == tokenizer.fingerprint else rendering.losses
+    if judge is not None:
+        losses += judge(read, losses)
+    if losses and not lossy:
+        raise lossy_error(losses, format=target.format, label=label)
+    if losses and judge is None:
+        warn(losses, format=target.format, label=label)
+    _put(files, target)
+    return Saved(tuple(files), losses, options, read)
+
+
+def _loaded(
+    rendering: Rendering, target: Target, files: Mapping[Path, bytes]
+) -> tuple[Tokenizer, Mapping[str, Any]]:
+    """What the files load as, from a folder where nobody sees them, and with which keywords."""
+    home = target.folder or target.main.parent
+    with tempfile.TemporaryDirectory(prefix="jeton-") as name:
+        place = Path(name) / (home.resolve().name or "tokenizer")
+        place.mkdir()
+        for path, data in files.items():
+            inside = place / path.relative_to(home)
+            inside.parent.mkdir(parents=True, exist_ok=True)
+            inside.write_bytes(data)
+        main = place if target.folder is not None else place / target.main.name
+        # A published vocabulary is known by its content and needs no keywords.
+        with suppress(JetonError):
+            read = load_file(main)
+            if read.fingerprint == rendering.read.fingerprint or not rendering.options:
+                return read, {}
+        options = dict(rendering.options)
+        try:
+            read = load_file(main, **options)
+        except JetonError as error:
+            raise FormatError(
+                f"what was written does not load: {error}\n"
+                "hint: this is a fault of jeton; nothing was changed",
+                format=rendering.format,
+            ) from error
+    return read, options
+
+
+def _put(files: Mapping[Path, bytes], target: Target) -> None:
+    (target.folder or target.main.parent).mkdir(parents=True, exist_ok=True)
+    # The file that is loaded comes last: until then the old tokenizer is whole.
+    for path in sorted(files, key=lambda path: path == target.main):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, files[path])
+    stale = samples_path(target.main)
+    if stale not in files:
+        stale.unlink(missing_ok=True)
+
+
+def _with_samples(canonical: bytes, samples: Sequence[Mapping[str, Any]]) -> bytes:
+    """The canonical form with samples in it: one more field, at its end."""
+    text = json.dumps(list(samples), ensure_ascii=False, separators=(",", ":"))
+    return canonical.rstrip()[:-1] + b',"samples":' + text.encode("utf-8") + b"}"
+
+
+def _packed(data: bytes, path: Path) -> bytes:
     name = path.name.lower()
-    plain = name.removesuffix(".zst")
-    if plain.endswith(".tiktoken"):
-        data = tokenizer.to_tiktoken()
-    elif plain.endswith(".jeton.json"):
-        data = tokenizer.to_canonical()
-    elif plain.endswith(".json"):
-        data = tokenizer.to_hf_json()
-    else:
-        raise UsageError(
-            f"cannot tell the format to save from the name {path.name!r}\n"
-            "hint: use .json, .tiktoken or .jeton.json, each also with .zst, or a folder"
-        )
-    return _core.compress_zstd(data) if plain != name else data
+    if name.endswith(".zst"):
+        return _core.compress_zstd(data)
+    if name.endswith(".gz"):
+        import gzip
+
+        # The same bytes on every day.
+        return gzip.compress(data, mtime=0)
+    return data

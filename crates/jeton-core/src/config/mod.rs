@@ -91,6 +91,36 @@ pub struct Config {
     pub model: ModelConfig,
 }
 
+/// A text and the ids that the tokenizer gave it when it was saved, to see at every load that it still does. Samples
+/// are no part of the canonical form, and so not of the fingerprint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    /// The text.
+    pub text: String,
+    /// Its ids, no special tokens added or allowed.
+    pub ids: Vec<u32>,
+}
+
+/// What a file of the canonical form may hold.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    jeton: u32,
+    reference: Reference,
+    normalizer: Vec<NormalizerConfig>,
+    added_tokens: Vec<AddedToken>,
+    pretokenizer: Vec<StepConfig>,
+    template: Template,
+    decoder: Option<Vec<DecoderConfig>>,
+    truncation: Option<Truncation>,
+    padding: Option<Padding>,
+    dropout: Option<Real>,
+    model: ModelConfig,
+    #[serde(default)]
+    samples: Vec<Sample>,
+}
+
 /// A number by the bits of its 64-bit float, so that every one of a file is written and read as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Real(u64);
@@ -115,16 +145,34 @@ impl Config {
 
     /// Reads canonical bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let config: Self = serde_json::from_slice(bytes)
+        Self::from_file(bytes).map(|(config, _)| config)
+    }
+
+    /// Reads a file of the canonical form, which may have samples behind it.
+    pub fn from_file(bytes: &[u8]) -> Result<(Self, Vec<Sample>)> {
+        let file: File = serde_json::from_slice(bytes)
             .map_err(|error| Error::format_line(FORMAT, error.line() as u64, error.to_string()))?;
-        if config.jeton != CANONICAL_VERSION {
+        if file.jeton != CANONICAL_VERSION {
             let reason = format!(
                 "it has version {} and this release reads version {CANONICAL_VERSION}",
-                config.jeton
+                file.jeton
             );
             return Err(Error::format(FORMAT, reason));
         }
-        Ok(config)
+        let config = Self {
+            jeton: file.jeton,
+            reference: file.reference,
+            normalizer: file.normalizer,
+            added_tokens: file.added_tokens,
+            pretokenizer: file.pretokenizer,
+            template: file.template,
+            decoder: file.decoder,
+            truncation: file.truncation,
+            padding: file.padding,
+            dropout: file.dropout,
+            model: file.model,
+        };
+        Ok((config, file.samples))
     }
 
     /// SHA-256 of the canonical bytes, in hexadecimal.

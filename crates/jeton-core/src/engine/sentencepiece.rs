@@ -2,6 +2,7 @@
 //! own way back.
 
 use crate::error::Result;
+use crate::format::sentencepiece::Rest;
 use crate::spm::{PieceKind, SpmModel, SpmProcessor, SpmScratch};
 use crate::unigram::SpannedId;
 use crate::vocab::Vocab;
@@ -13,6 +14,8 @@ pub(crate) struct SentencePiece {
     pub(crate) processor: SpmProcessor,
     /// The bytes that each id stands for: spaces as spaces, `<0x41>` as the byte.
     pub(super) bytes: Vocab,
+    /// What else the file said that the model was read from, to write it again; the tokenizer does not need it.
+    pub(crate) rest: Option<Rest>,
 }
 
 /// U+2581, which stands for a space inside pieces.
@@ -40,6 +43,7 @@ impl SentencePiece {
             model,
             processor,
             bytes,
+            rest: None,
         })
     }
 

@@ -19,6 +19,10 @@ use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
 use crate::vocab::{MAX_IDS, Vocab};
 
+mod write;
+
+pub(super) use write::write;
+
 const FORMAT: &str = "claude.json";
 
 /// The Unicode version whose NFKC is applied: Python 3.11's, with which the reference ids were made. (The

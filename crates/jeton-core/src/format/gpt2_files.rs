@@ -25,6 +25,10 @@ use crate::vocab::{MAX_IDS, Vocab};
 
 use super::ranks::check_size;
 
+mod write;
+
+pub(super) use write::write;
+
 const VOCAB: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
 

@@ -12,6 +12,7 @@ mod tekken;
 mod tiktoken;
 mod trained;
 mod vocab_txt;
+pub mod writing;
 
 pub use claude::from_claude;
 pub use clip::from_clip;
@@ -25,12 +26,36 @@ pub use trained::from_trained;
 pub use vocab_txt::{BertOptions, from_vocab_txt, to_vocab_txt};
 
 use crate::config::Config;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::special::Allow;
 use crate::tokenizer::Tokenizer;
 
-/// Reads the canonical form.
+/// Reads the canonical form. Samples that the file has are tried: a tokenizer that gives a sample other ids than it
+/// gave when it was saved is refused.
 pub fn from_canonical(bytes: &[u8]) -> Result<Tokenizer> {
-    Tokenizer::from_config(Config::from_bytes(bytes)?)
+    let (config, samples) = Config::from_file(bytes)?;
+    let tokenizer = Tokenizer::from_config(config)?;
+    let mut ids = Vec::new();
+    for (number, sample) in samples.iter().enumerate() {
+        ids.clear();
+        let shown: String = sample.text.chars().take(40).collect();
+        tokenizer.encode_into(&sample.text, &Allow::None, false, &mut ids)?;
+        if ids != sample.ids {
+            let few = |ids: &[u32]| {
+                let more = if ids.len() > 16 { ", ..." } else { "" };
+                let ids: Vec<String> = ids.iter().take(16).map(u32::to_string).collect();
+                format!("[{}{more}]", ids.join(", "))
+            };
+            let reason = format!(
+                "sample {number}, {shown:?}, gets the ids {} and not {}: it is damaged, or made by a release that \
+                 encoded otherwise",
+                few(&ids),
+                few(&sample.ids)
+            );
+            return Err(Error::format("jeton tokenizer", reason));
+        }
+    }
+    Ok(tokenizer)
 }
 
 /// Writes the canonical form.
@@ -40,5 +65,5 @@ pub fn to_canonical(tokenizer: &Tokenizer) -> Result<Vec<u8>> {
 
 /// Reads a SentencePiece `.model`.
 pub fn from_sentencepiece(bytes: &[u8]) -> Result<Tokenizer> {
-    Tokenizer::from_sentencepiece(sentencepiece::SpmFile::from_bytes(bytes)?.model)
+    sentencepiece::SpmFile::from_bytes(bytes)?.into_tokenizer()
 }

@@ -12,6 +12,10 @@ use crate::special::AddedToken;
 use crate::tokenizer::Tokenizer;
 use crate::vocab::{MAX_IDS, Vocab};
 
+mod write;
+
+pub(super) use write::write;
+
 const FORMAT: &str = "RWKV vocabulary";
 
 /// Reads the list as a tokenizer. The reference keeps id 0 for the end of a text and does not list it.

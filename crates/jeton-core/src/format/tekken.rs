@@ -17,6 +17,10 @@ use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::vocab::{MAX_IDS, Vocab};
 
+mod write;
+
+pub(super) use write::write;
+
 const FORMAT: &str = "tekken.json";
 
 /// The special tokens of files that list none, by id (`mistral_common` 1.13.1,

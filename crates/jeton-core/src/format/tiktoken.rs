@@ -8,13 +8,18 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use crate::assembly::{ModelParts, Parts};
 use crate::bpe::{Merges, Missing};
 use crate::config::Reference;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::normalize::NormalizerConfig;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::special::AddedToken;
 use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
 use crate::vocab::{MAX_IDS, Vocab};
+
+mod write;
+
+pub use write::to_tiktoken;
+pub(super) use write::{pattern, ranks, special_tokens, write};
 
 const FORMAT: &str = "tiktoken";
 
@@ -175,111 +180,6 @@ fn quote(bytes: &[u8]) -> String {
     } else {
         format!("{text:?}")
     }
-}
-
-/// Writes a rank file; only the ranks, as the format has it.
-pub fn to_tiktoken(tokenizer: &Tokenizer) -> Result<Vec<u8>> {
-    let inexpressible = |reason: &str| {
-        Error::from(ErrorKind::Inexpressible {
-            format: FORMAT,
-            reason: reason.to_owned(),
-        })
-    };
-    let config = tokenizer.to_config();
-    let crate::config::ModelConfig::Bpe {
-        tokens,
-        opaque,
-        merges,
-        whole_pretokens,
-        ..
-    } = &config.model
-    else {
-        return Err(inexpressible("only byte-level BPE has ranks"));
-    };
-    let by_rank = match merges {
-        None => true,
-        // A merge list says the same as ranks if each merge makes the next id and nothing else merges; that
-        // is so when listing every pair by rank gives ids in the order of the merges.
-        Some(list) => ranks_equal_merges(tokenizer, list),
-    };
-    if !by_rank {
-        return Err(inexpressible("its merges are not in the order of its ids"));
-    }
-    let is_empty = |id: &u32| {
-        tokenizer
-            .vocab()
-            .id_to_bytes(*id)
-            .is_some_and(<[u8]>::is_empty)
-    };
-    if !opaque.iter().all(is_empty) {
-        return Err(inexpressible("it has tokens that are not byte strings"));
-    }
-    if !whole_pretokens && merges.is_some() && !whole_is_merged(tokenizer) {
-        return Err(inexpressible("it has tokens that its merges do not reach"));
-    }
-    if let Some(byte) = (0..=255u8).find(|&byte| tokenizer.vocab().bytes_to_id(&[byte]).is_none()) {
-        return Err(inexpressible(&format!(
-            "it has no token for the byte 0x{byte:02x}"
-        )));
-    }
-    let mut out = Vec::with_capacity(tokens.len() * 14);
-    for (id, token) in tokens.iter().enumerate() {
-        if let Some(token) = token {
-            if tokenizer
-                .added_tokens()
-                .iter()
-                .any(|added| added.id as usize == id)
-            {
-                continue;
-            }
-            match token.0.as_slice() {
-                [] => out.extend_from_slice(EMPTY_TOKEN),
-                bytes => out.extend_from_slice(BASE64_STANDARD.encode(bytes).as_bytes()),
-            }
-            out.extend_from_slice(format!(" {id}\n").as_bytes());
-        }
-    }
-    Ok(out)
-}
-
-/// Whether the merges make tokens in the order of their ids, one merge a token.
-fn ranks_equal_merges(tokenizer: &Tokenizer, list: &[(u32, u32)]) -> bool {
-    let vocab = tokenizer.vocab();
-    let mut last = None;
-    list.iter().all(|&(left, right)| {
-        let (Some(left), Some(right)) = (vocab.id_to_bytes(left), vocab.id_to_bytes(right)) else {
-            return false;
-        };
-        let merged = vocab.bytes_to_id(&[left, right].concat());
-        let rising = merged > last;
-        last = merged;
-        rising
-    })
-}
-
-/// Whether every token that ordinary text can become encodes to itself by merges alone.
-fn whole_is_merged(tokenizer: &Tokenizer) -> bool {
-    use crate::pipeline::Model;
-    let vocab = tokenizer.vocab();
-    let Ok(by_rank) =
-        crate::bpe::BpeModel::new(vocab.clone(), &Merges::ByRank, false, Missing::Fail)
-    else {
-        return false;
-    };
-    let mut scratch = crate::bpe::BpeScratch::default();
-    let mut ids = Vec::new();
-    vocab
-        .iter()
-        .filter(|&(id, _)| vocab.is_findable(id))
-        .all(|(id, bytes)| {
-            let special = tokenizer.added_tokens().iter().any(|added| added.id == id);
-            ids.clear();
-            special
-                || (by_rank
-                    .encode_pretoken(bytes, &mut scratch, &mut ids)
-                    .is_ok()
-                    && ids == [id])
-        })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 use crate::assembly::{ModelParts, Parts};
-use crate::config::Reference;
+use crate::config::{Config, ModelConfig, Reference};
 use crate::decode::DecoderConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::NormalizerConfig;
@@ -21,6 +21,8 @@ use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::vocab::{MAX_IDS, Vocab};
 use crate::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
+
+use super::writing::{Draft, Ledger, ReadOptions, pairs};
 
 const FORMAT: &str = "vocab.txt";
 
@@ -186,6 +188,32 @@ pub fn to_vocab_txt(vocab: &Vocab) -> Result<Vec<u8>> {
         out.push(b'\n');
     }
     Ok(out)
+}
+
+/// Writes a word list, and what stands in its way.
+pub(super) fn write(config: &Config, ledger: &mut Ledger) -> Option<Draft> {
+    let ModelConfig::WordPiece { tokens, opaque, .. } = &config.model else {
+        ledger.refuse("only WordPiece has a list of words");
+        return None;
+    };
+    let mut vocab = ledger.take(pairs::vocab(tokens, opaque))?;
+    for token in &config.added_tokens {
+        if vocab.id_to_bytes(token.id).is_none() {
+            ledger.take(vocab.insert_opaque(token.id, token.content.as_bytes()))?;
+        }
+    }
+    let lowercase = config.normalizer.iter().find_map(|step| match step {
+        NormalizerConfig::Bert(bert) => Some(bert.lowercase),
+        NormalizerConfig::Lowercase => Some(true),
+        _ => None,
+    });
+    Some(Draft {
+        options: ReadOptions {
+            lowercase: Some(lowercase.unwrap_or(false)),
+            ..ReadOptions::default()
+        },
+        ..Draft::of(ledger.take(to_vocab_txt(&vocab))?)
+    })
 }
 
 #[cfg(test)]

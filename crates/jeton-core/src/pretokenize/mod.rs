@@ -12,6 +12,7 @@ mod backtracking;
 pub mod components;
 mod emptiness;
 pub mod fixed_length;
+mod likeness;
 pub mod metaspace;
 mod pattern;
 pub mod published;

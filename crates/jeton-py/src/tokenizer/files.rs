@@ -3,9 +3,11 @@
 use jeton_core::config::Reference;
 use jeton_core::format::gguf::HeaderBytes;
 use jeton_core::format::{self, BertOptions, Gpt2Options, TiktokenOptions};
+use jeton_core::format::writing::{FileFormat, write};
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList, PyTuple};
 
 use super::Tokenizer;
 use crate::door::enter;
@@ -238,15 +240,94 @@ impl Tokenizer {
         ))
     }
 
+    /// The tokenizer in a format: its files, what they lose, what stands in the way, what to say when they are read,
+    /// and what they are read as.
+    fn write_format<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
+        let Some(wanted) = FileFormat::by_name(format) else {
+            let known: Vec<&str> = FileFormat::ALL.iter().map(|format| format.name()).collect();
+            return Err(PyValueError::new_err(format!(
+                "unknown format {format:?}; the formats are {}",
+                known.join(", ")
+            )));
+        };
+        let written = enter(py, |_| Ok(write(&self.core, wanted)))?;
+        let result = PyDict::new(py);
+        let options = PyDict::new(py);
+        let files = PyList::empty(py);
+        let (losses, obstacles) = match written {
+            Ok(written) => {
+                for file in &written.files {
+                    files.append((file.role, PyBytes::new(py, &file.bytes)))?;
+                }
+                let read = written.options;
+                if let Some(pattern) = read.pattern {
+                    options.set_item("pattern", pattern)?;
+                }
+                if let Some(tokens) = read.special_tokens {
+                    options.set_item("special_tokens", tokens.into_py_dict(py)?)?;
+                }
+                if let Some(lowercase) = read.lowercase {
+                    options.set_item("lowercase", lowercase)?;
+                }
+                if let Some(prefix) = read.add_prefix_space {
+                    options.set_item("add_prefix_space", prefix)?;
+                }
+                let again = Self::wrap(written.read, self.name.clone());
+                result.set_item("read", Bound::new(py, again)?)?;
+                (written.losses, Vec::new())
+            }
+            Err(ledger) => (ledger.losses, ledger.obstacles),
+        };
+        let losses: Vec<_> = losses
+            .into_iter()
+            .map(|loss| (loss.component, loss.what, loss.effect))
+            .collect();
+        result.set_item("files", files)?;
+        result.set_item("options", options)?;
+        result.set_item("losses", losses)?;
+        result.set_item("obstacles", obstacles)?;
+        Ok(result)
+    }
+
+    /// Names of the formats of `write_format`.
+    #[staticmethod]
+    fn file_formats() -> Vec<&'static str> {
+        FileFormat::ALL.iter().map(|format| format.name()).collect()
+    }
+
+    /// One file of a format; whether it may lose something is the caller's choice. Formats live in Python, above the
+    /// core, and so do their errors.
+    #[pyo3(signature = (format, *, lossy=false))]
+    fn to_bytes<'py>(
+        slf: &Bound<'py, Self>,
+        format: &Bound<'py, PyAny>,
+        lossy: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import("jeton.formats.writing")?;
+        let keywords = PyDict::new(slf.py());
+        keywords.set_item("lossy", lossy)?;
+        module.getattr("to_bytes")?.call((slf, format), Some(&keywords))
+    }
+
     /// The format is chosen by the file's name; formats live in Python, above the core.
-    #[pyo3(signature = (path, *, training_card=None))]
-    fn save(
-        slf: &Bound<'_, Self>,
-        path: &Bound<'_, PyAny>,
-        training_card: Option<&Bound<'_, PyAny>>,
+    #[pyo3(signature = (path, *, format=None, lossy=false, samples=None, training_card=None))]
+    fn save<'py>(
+        slf: &Bound<'py, Self>,
+        path: &Bound<'py, PyAny>,
+        format: Option<&Bound<'py, PyAny>>,
+        lossy: bool,
+        samples: Option<&Bound<'py, PyAny>>,
+        training_card: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
         let save_file = slf.py().import("jeton.formats")?.getattr("save_file")?;
         let keywords = PyDict::new(slf.py());
+        if let Some(format) = format {
+            keywords.set_item("format", format)?;
+        }
+        keywords.set_item("lossy", lossy)?;
+        if let Some(samples) = samples {
+            keywords.set_item("samples", samples)?;
+        }
         if let Some(card) = training_card {
             keywords.set_item("training_card", card)?;
         }

@@ -26,6 +26,10 @@ use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
 use crate::vocab::Vocab;
 
+mod write;
+
+pub(super) use write::write;
+
 const FORMAT: &str = "CLIP merges";
 
 /// How many merges are used: 49,152 less 256 characters and the two special tokens.

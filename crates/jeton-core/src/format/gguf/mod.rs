@@ -23,10 +23,12 @@ mod fields;
 mod models;
 mod pre;
 mod wire;
+mod write;
 
 use fields::{Fields, Kind, Tokens, fail};
 use wire::{FORMAT, Metadata};
 pub use wire::{HeaderBytes, header_bytes};
+pub(super) use write::to_gguf;
 
 use crate::error::{Error, Result};
 use crate::special::AddedToken;

@@ -14,6 +14,7 @@ mod pre_tokenizer;
 mod write;
 
 pub use write::to_hf_json;
+pub(super) use write::write;
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -11,36 +11,103 @@ use crate::base64_bytes::Base64Bytes;
 use crate::byte_alphabet;
 use crate::config::{Config, MissingConfig, ModelConfig};
 use crate::error::{Error, Result};
+use crate::format::writing::translate::to_hf;
+use crate::format::writing::{Draft, FileFormat, Ledger, pairs};
+use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
+use crate::normalize::{Form, NormalizerConfig};
 use crate::tokenizer::Tokenizer;
+use crate::unicode::UnicodeVersion;
 
-/// Writes a `tokenizer.json` that `tokenizers` loads and that gives equal ids there.
+/// Writes a `tokenizer.json` that `tokenizers` loads and that gives equal ids there; refused, with every reason,
+/// where there is none.
 pub fn to_hf_json(tokenizer: &Tokenizer) -> Result<Vec<u8>> {
-    let config = tokenizer.to_config();
+    let mut ledger = Ledger::default();
+    let draft = write(&tokenizer.to_config(), &mut ledger);
+    ledger.check(FileFormat::HfJson)?;
+    let file = draft.and_then(|mut draft| draft.files.pop());
+    file.map(|file| file.bytes)
+        .ok_or_else(|| inexpressible("it cannot be written"))
+}
+
+/// Writes a `tokenizer.json`, and what stands in its way.
+pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<Draft> {
+    let other_words = match &config.model {
+        ModelConfig::SentencePiece(_)
+        | ModelConfig::Character { .. }
+        | ModelConfig::RawBytes { .. } => Some(to_hf(config, ledger)?),
+        _ => None,
+    };
+    let translated = other_words.is_some();
+    let mut config = other_words.unwrap_or_else(|| config.clone());
+    clean_up(&mut config, ledger);
     let on_bytes = matches!(config.model, ModelConfig::Bpe { .. });
     let decoder = match &config.decoder {
-        Some(steps) => decoder::write(steps),
-        None if on_bytes => decoder::byte_level(),
+        Some(steps) => Some(decoder::write(steps)),
+        None if on_bytes => Some(decoder::byte_level()),
         None => {
-            return Err(inexpressible(
-                "it decodes by joining bytes, without a vocabulary of bytes",
-            ));
+            ledger.refuse("it decodes by joining bytes, without a vocabulary of bytes");
+            None
         }
     };
+    let normalizer = ledger.take(normalizer::write(&config.normalizer));
+    let pre_tokenizer = ledger.take(pre_tokenizer::write(&config.pretokenizer, on_bytes));
+    let post_processor =
+        ledger.take(post_processor::write(&config.template, &config.added_tokens));
+    let model = model(&config, ledger);
     let file = json!({
         "version": "1.0",
         "truncation": inputs::write_truncation(config.truncation.as_ref()),
         "padding": inputs::write_padding(config.padding.as_ref()),
         "added_tokens": added_tokens::write(&config.added_tokens),
-        "normalizer": normalizer::write(&config.normalizer)?,
-        "pre_tokenizer": pre_tokenizer::write(&config.pretokenizer, on_bytes)?,
-        "post_processor": post_processor::write(&config.template, &config.added_tokens)?,
-        "decoder": decoder,
-        "model": model(tokenizer, &config)?,
+        "normalizer": normalizer?,
+        "pre_tokenizer": pre_tokenizer?,
+        "post_processor": post_processor?,
+        "decoder": decoder?,
+        "model": model?,
     });
-    serde_json::to_vec_pretty(&file).map_err(|error| Error::format(FORMAT, error.to_string()))
+    let bytes = serde_json::to_vec_pretty(&file)
+        .map_err(|error| Error::format(FORMAT, error.to_string()));
+    Some(Draft {
+        translated,
+        ..Draft::of(ledger.take(bytes)?)
+    })
 }
 
-fn model(tokenizer: &Tokenizer, config: &Config) -> Result<Value> {
+/// CLIP's cleaning of texts, which the library does not have, becomes what transformers takes for it (5.23.0,
+/// `CLIPConverter`).
+fn clean_up(config: &mut Config, ledger: &mut Ledger) {
+    if !config.normalizer.contains(&NormalizerConfig::Clip) {
+        return;
+    }
+    ledger.lose(
+        "normalizer",
+        "that entities of HTML and damaged encodings are mended",
+        "texts with such things in them get other ids",
+    );
+    let steps = config.normalizer.iter().flat_map(|step| match step {
+        NormalizerConfig::Clip => vec![
+            NormalizerConfig::Form {
+                form: Form::Nfc,
+                unicode: UnicodeVersion::HF_NORMALIZATION,
+            },
+            NormalizerConfig::Replace(ReplaceConfig {
+                pattern: ReplacePattern::Regex(r"\s+".to_owned()),
+                content: " ".to_owned(),
+            }),
+            NormalizerConfig::Lowercase,
+        ],
+        other => vec![other.clone()],
+    });
+    config.normalizer = steps.collect();
+}
+
+/// The model, and what stands in its way.
+fn model(config: &Config, ledger: &mut Ledger) -> Option<Value> {
+    let written = write_model(config, ledger);
+    ledger.take(written)
+}
+
+fn write_model(config: &Config, ledger: &mut Ledger) -> Result<Value> {
     let dropout = config.dropout.map(f64::from);
     match &config.model {
         ModelConfig::Bpe {
@@ -50,6 +117,7 @@ fn model(tokenizer: &Tokenizer, config: &Config) -> Result<Value> {
             whole_pretokens,
             missing,
         } => {
+            let config_opaque = opaque;
             let opaque: HashSet<u32> = opaque.iter().copied().collect();
             let names = Names::new(tokens, |id, bytes| {
                 if opaque.contains(&id) {
@@ -60,7 +128,7 @@ fn model(tokenizer: &Tokenizer, config: &Config) -> Result<Value> {
             });
             let list = match merges {
                 Some(list) => list.clone(),
-                None => merges_of_ranks(tokenizer)?,
+                None => merges_of_ranks(tokens, config_opaque, ledger)?,
             };
             let unknown = match missing {
                 MissingConfig::Unknown(id) => Some(*id),
@@ -163,15 +231,12 @@ fn model(tokenizer: &Tokenizer, config: &Config) -> Result<Value> {
                 "byte_fallback": byte_fallback,
             }))
         }
+        ModelConfig::Greedy { .. } => Err(inexpressible(
+            "the library has no model that takes the longest token that fits",
+        )),
         ModelConfig::Character { .. }
         | ModelConfig::RawBytes { .. }
-        | ModelConfig::Greedy { .. } => Err(inexpressible(format!(
-            "the library has no model like {:?}",
-            tokenizer.algorithm()
-        ))),
-        ModelConfig::SentencePiece(_) => Err(inexpressible(
-            "SentencePiece models are written as .model files",
-        )),
+        | ModelConfig::SentencePiece(_) => Err(inexpressible("the library has no such model")),
     }
 }
 
@@ -261,21 +326,19 @@ impl Names {
 
 /// The merge list that does what ranks do: every pair that makes a token, in the order of the tokens'
 /// ids. (A single merge per token would not always do: ranks let any cut of a token merge into it.)
-fn merges_of_ranks(tokenizer: &Tokenizer) -> Result<Vec<(u32, u32)>> {
-    let vocab = tokenizer.vocab();
-    let mut merges = Vec::with_capacity(vocab.n_tokens() as usize * 3);
-    for (id, bytes) in vocab.iter().filter(|&(id, _)| vocab.is_findable(id)) {
-        if tokenizer.added_tokens().iter().any(|token| token.id == id) {
-            continue;
-        }
-        for cut in 1..bytes.len() {
-            if let (Some(left), Some(right)) = (
-                vocab.bytes_to_id(&bytes[..cut]),
-                vocab.bytes_to_id(&bytes[cut..]),
-            ) {
-                merges.push((left, right));
-            }
-        }
+fn merges_of_ranks(
+    tokens: &[Option<Base64Bytes>],
+    opaque: &[u32],
+    ledger: &mut Ledger,
+) -> Result<Vec<(u32, u32)>> {
+    let vocab = pairs::vocab(tokens, opaque)?;
+    let (merges, unsure) = pairs::list_of_ranks(&vocab);
+    if unsure > 0 {
+        ledger.lose(
+            "model",
+            format!("{unsure} tokens can be merged from several pairs at the same time"),
+            "where two of the pairs overlap in a text, another one may be merged",
+        );
     }
     if merges.is_empty() && vocab.n_tokens() > 256 {
         return Err(inexpressible("no token can be made from two others"));

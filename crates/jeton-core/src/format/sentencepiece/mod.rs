@@ -4,10 +4,15 @@
 //! they stand, so that a file that was read can be written back byte for byte.
 
 mod wire;
+mod write;
 
+pub(super) use write::write;
+
+use crate::engine::Engine;
 use crate::error::{ErrorKind, Result};
 use crate::spm::piece::{Piece, PieceKind};
 use crate::spm::spec::{ModelType, NormalizerSpec, SpmModel, TrainerSpec};
+use crate::tokenizer::Tokenizer;
 use crate::vocab::MAX_IDS;
 use wire::{Field, Reader, Value, fail, put_bytes, put_varint};
 
@@ -24,7 +29,7 @@ pub struct SpmFile {
 
 /// What of a file is not modelled.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Rest {
+pub(crate) struct Rest {
     /// Raw fields of pieces that have some: (piece, fields).
     pieces: Vec<(u32, Vec<u8>)>,
     /// All fields of the settings, as they stand.
@@ -107,15 +112,29 @@ impl SpmFile {
 
     /// Writes the file as it was read.
     pub fn to_bytes(&self) -> Vec<u8> {
-        if let Some(verbatim) = &self.rest.verbatim {
+        self.rest.write(&self.model)
+    }
+
+    /// The tokenizer, which keeps what of the file is not modelled until it is changed.
+    pub(super) fn into_tokenizer(self) -> Result<Tokenizer> {
+        let mut tokenizer = Tokenizer::from_sentencepiece(self.model)?;
+        if let Engine::SentencePiece(engine) = &mut tokenizer.engine {
+            engine.rest = Some(self.rest);
+        }
+        Ok(tokenizer)
+    }
+}
+
+impl Rest {
+    /// Writes a file whose pieces and settings these are.
+    fn write(&self, model: &SpmModel) -> Vec<u8> {
+        if let Some(verbatim) = &self.verbatim {
             return verbatim.clone();
         }
         let mut out = Vec::new();
         let mut message = Vec::new();
-        let mut unknown = self.rest.pieces.iter().peekable();
-        for (id, (piece, &(score, kind))) in
-            self.model.pieces.iter().zip(&self.rest.stated).enumerate()
-        {
+        let mut unknown = self.pieces.iter().peekable();
+        for (id, (piece, &(score, kind))) in model.pieces.iter().zip(&self.stated).enumerate() {
             message.clear();
             put_bytes(&mut message, 1, &piece.bytes);
             if score {
@@ -131,18 +150,18 @@ impl SpmFile {
             }
             put_bytes(&mut out, 1, &message);
         }
-        let Rest {
+        let Self {
             trainer,
             normalizer,
             denormalizer,
             ..
-        } = &self.rest;
+        } = self;
         for (number, fields) in [(2, trainer), (3, normalizer), (5, denormalizer)] {
             if let Some(fields) = fields {
                 put_bytes(&mut out, number, fields);
             }
         }
-        out.extend_from_slice(&self.rest.file);
+        out.extend_from_slice(&self.file);
         out
     }
 }

@@ -1,0 +1,455 @@
+//! Writing the vocabulary of a model file: metadata only, no tensors.
+//!
+//! Such a file is what llama.cpp loads with `vocab_only`, and what its converter puts before the tensors.
+
+use super::pre::{self, Pre};
+use crate::byte_alphabet;
+use crate::config::{Config, ModelConfig};
+use crate::format::writing::translate::to_sentencepiece;
+use crate::format::writing::{Draft, Ledger, pairs};
+use crate::normalize::NormalizerConfig;
+use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
+use crate::special::AddedToken;
+use crate::spm::{ModelType, PieceKind, SpmModel};
+use crate::template::{Part, Template};
+use crate::unicode::UnicodeVersion;
+use crate::vocab::Vocab;
+use crate::wordpiece::DEFAULT_PREFIX;
+
+/// Types of values (`gguf_metadata_value_type`).
+const UINT8: u32 = 0;
+const UINT32: u32 = 4;
+const INT32: u32 = 5;
+const FLOAT32: u32 = 6;
+const BOOL: u32 = 7;
+const STRING: u32 = 8;
+const ARRAY: u32 = 9;
+
+/// The version of the format.
+const VERSION: u32 = 3;
+
+/// Types of tokens (`llama_token_type`).
+const NORMAL: i32 = 1;
+const UNKNOWN: i32 = 2;
+const CONTROL: i32 = 3;
+const USER_DEFINED: i32 = 4;
+const UNUSED: i32 = 5;
+const BYTE: i32 = 6;
+
+/// Published patterns, and what llama.cpp takes for them; where its own pattern differs, that is a loss.
+const NEAREST: &[(&str, &str)] = &[
+    ("gpt2", "gpt-2"),
+    ("r50k_base", "gpt-2"),
+    ("cl100k_base", "dbrx"),
+    ("o200k_base", "gpt-4o"),
+    ("llama3", "llama-bpe"),
+    ("qwen", "qwen2"),
+];
+
+/// What marks a token that begins a word.
+const BEGINS: &[u8] = "\u{2581}".as_bytes();
+
+/// The beginning of Mistral's pattern (`tekken.json` of Mistral Nemo), which is published in the file alone.
+const TEKKEN: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}|";
+
+/// Writes the file, and what stands in its way.
+pub(in crate::format) fn to_gguf(config: &Config, ledger: &mut Ledger) -> Option<Draft> {
+    let mut pairs = Pairs::default();
+    let mut translated = false;
+    match &config.model {
+        ModelConfig::Bpe { .. } => bpe(config, &mut pairs, ledger)?,
+        ModelConfig::WordPiece { .. } => bert(config, &mut pairs, ledger)?,
+        ModelConfig::Greedy { tokens, opaque } => {
+            let vocab = ledger.take(pairs::vocab(tokens, opaque))?;
+            rwkv(config, &vocab, &mut pairs);
+        }
+        ModelConfig::SentencePiece(model) => {
+            sentencepiece(config, &model.clone().into(), &mut pairs, ledger)?;
+        }
+        ModelConfig::CharacterBpe { .. } | ModelConfig::Unigram { .. } => {
+            translated = true;
+            let model = to_sentencepiece(config, ledger)?;
+            sentencepiece(config, &model, &mut pairs, ledger)?;
+        }
+        ModelConfig::Word { .. }
+        | ModelConfig::Character { .. }
+        | ModelConfig::RawBytes { .. } => {
+            ledger.refuse("llama.cpp has no such model");
+            return None;
+        }
+    }
+    Some(Draft {
+        translated,
+        ..Draft::of(pairs.finish())
+    })
+}
+
+/// Pairs of key and value.
+#[derive(Default)]
+struct Pairs {
+    bytes: Vec<u8>,
+    n: u64,
+}
+
+impl Pairs {
+    fn text(out: &mut Vec<u8>, text: &[u8]) {
+        out.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        out.extend_from_slice(text);
+    }
+
+    fn key(&mut self, key: &str, kind: u32) {
+        self.n += 1;
+        Self::text(&mut self.bytes, key.as_bytes());
+        self.bytes.extend_from_slice(&kind.to_le_bytes());
+    }
+
+    fn put_text(&mut self, key: &str, text: &str) {
+        self.key(key, STRING);
+        Self::text(&mut self.bytes, text.as_bytes());
+    }
+
+    fn put_flag(&mut self, key: &str, flag: bool) {
+        self.key(key, BOOL);
+        self.bytes.push(u8::from(flag));
+    }
+
+    fn put_id(&mut self, key: &str, id: u32) {
+        self.key(key, UINT32);
+        self.bytes.extend_from_slice(&id.to_le_bytes());
+    }
+
+    fn array(&mut self, key: &str, kind: u32, n: usize) {
+        self.key(key, ARRAY);
+        self.bytes.extend_from_slice(&kind.to_le_bytes());
+        self.bytes.extend_from_slice(&(n as u64).to_le_bytes());
+    }
+
+    fn put_texts(&mut self, key: &str, texts: &[Vec<u8>]) {
+        self.array(key, STRING, texts.len());
+        for text in texts {
+            Self::text(&mut self.bytes, text);
+        }
+    }
+
+    fn put_kinds(&mut self, kinds: &[i32]) {
+        self.array("tokenizer.ggml.token_type", INT32, kinds.len());
+        for kind in kinds {
+            self.bytes.extend_from_slice(&kind.to_le_bytes());
+        }
+    }
+
+    fn put_scores(&mut self, scores: &[f32]) {
+        self.array("tokenizer.ggml.scores", FLOAT32, scores.len());
+        for score in scores {
+            self.bytes.extend_from_slice(&score.to_le_bytes());
+        }
+    }
+
+    fn begin(&mut self, architecture: &str, model: &str) {
+        self.put_text("general.architecture", architecture);
+        self.put_text("tokenizer.ggml.model", model);
+    }
+
+    /// What is put around a text: one token before and one behind it, as far as a template is no more than that.
+    fn around(&mut self, template: &Template) {
+        let id = |part: Option<&Part>| match part {
+            Some(Part::Token { id, .. }) => Some(*id),
+            _ => None,
+        };
+        let ends = [
+            (template.single.first(), "bos_token_id", "add_bos_token"),
+            (template.single.last(), "eos_token_id", "add_eos_token"),
+        ];
+        for (part, id_key, add_key) in ends {
+            let found = id(part);
+            if let Some(id) = found {
+                self.put_id(&format!("tokenizer.ggml.{id_key}"), id);
+            }
+            self.put_flag(&format!("tokenizer.ggml.{add_key}"), found.is_some());
+        }
+    }
+
+    fn finish(self) -> Vec<u8> {
+        let mut out = b"GGUF".to_vec();
+        out.extend_from_slice(&VERSION.to_le_bytes());
+        out.extend_from_slice(&0u64.to_le_bytes()); // tensors
+        out.extend_from_slice(&self.n.to_le_bytes());
+        out.extend_from_slice(&self.bytes);
+        out
+    }
+}
+
+/// Tokens and their types, with added tokens among them; ids without a token get a name that stands for nothing.
+fn tokens(
+    n: u32,
+    added: &[AddedToken],
+    token: impl Fn(u32) -> Option<(Vec<u8>, i32)>,
+) -> (Vec<Vec<u8>>, Vec<i32>) {
+    let n = added.iter().map(|token| token.id + 1).max().unwrap_or(0).max(n);
+    let mut texts = Vec::with_capacity(n as usize);
+    let mut kinds = Vec::with_capacity(n as usize);
+    for id in 0..n {
+        let (text, kind) = match added.binary_search_by_key(&id, |token| token.id) {
+            Ok(at) => {
+                let kind = if added[at].special { CONTROL } else { USER_DEFINED };
+                (added[at].content.as_bytes().to_vec(), kind)
+            }
+            Err(_) => token(id).unwrap_or_else(|| (format!("[PAD{id}]").into_bytes(), UNUSED)),
+        };
+        texts.push(text);
+        kinds.push(kind);
+    }
+    (texts, kinds)
+}
+
+fn bpe(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
+    let ModelConfig::Bpe {
+        tokens: all,
+        opaque,
+        merges,
+        whole_pretokens,
+        ..
+    } = &config.model
+    else {
+        return None;
+    };
+    let vocab = ledger.take(pairs::vocab(all, opaque))?;
+    let list = match merges {
+        Some(list) => list.clone(),
+        None => pairs::list_of_ranks(&vocab).0,
+    };
+    let whole = *whole_pretokens && !pairs::unreached(&vocab, &list).is_empty();
+    let Some(name) = pre_name(&config.pretokenizer, whole) else {
+        ledger.refuse("llama.cpp has no name for the way in which it cuts text");
+        return None;
+    };
+    let (texts, kinds) = tokens(vocab.size(), &config.added_tokens, |id| {
+        let bytes = vocab.id_to_bytes(id)?;
+        Some(if vocab.is_findable(id) {
+            (byte_alphabet::write(bytes).into_bytes(), NORMAL)
+        } else {
+            (bytes.to_vec(), UNUSED)
+        })
+    });
+    let mut merged = Vec::with_capacity(list.len());
+    for (left, right) in list {
+        let (Some(left), Some(right)) = (vocab.id_to_bytes(left), vocab.id_to_bytes(right)) else {
+            ledger.refuse("a merge needs a token that is no text");
+            return None;
+        };
+        let pair = format!("{} {}", byte_alphabet::write(left), byte_alphabet::write(right));
+        merged.push(pair.into_bytes());
+    }
+    out.begin("gpt2", "gpt2");
+    out.put_text("tokenizer.ggml.pre", name);
+    out.put_texts("tokenizer.ggml.tokens", &texts);
+    out.put_kinds(&kinds);
+    out.put_texts("tokenizer.ggml.merges", &merged);
+    out.around(&config.template);
+    Some(())
+}
+
+/// The name under which llama.cpp cuts text in this way, or in the nearest way that it knows. `whole`: some tokens are
+/// only found as whole pretokens.
+fn pre_name(steps: &[StepConfig], whole: bool) -> Option<&'static str> {
+    let as_step = |pattern: &&str| {
+        StepConfig::Split(SplitConfig {
+            pattern: (*pattern).to_owned(),
+            dialect: Dialect::FancyRegex,
+            unicode: UnicodeVersion::REFERENCES,
+            behavior: Behavior::Isolated,
+            invert: false,
+            in_byte_alphabet: false,
+        })
+    };
+    let alike = |pre: &&Pre| {
+        let same = |(pattern, step): (&&str, &StepConfig)| as_step(pattern).works_like(step);
+        pre.patterns.len() == steps.len() && pre.patterns.iter().zip(steps).all(same)
+    };
+    let mut exact = pre::ALL.iter().filter(alike);
+    let first = exact.clone().next();
+    if let Some(pre) = exact.find(|pre| pre.ignore_merges == whole).or(first) {
+        return pre.names.first().copied();
+    }
+    let [StepConfig::Split(split)] = steps else {
+        return None;
+    };
+    if split.pattern.starts_with(TEKKEN) {
+        return Some("tekken");
+    }
+    NEAREST.iter().find_map(|(published, name)| {
+        let pattern = published::by_name(published)?;
+        (as_step(&pattern).works_like(&steps[0])).then_some(*name)
+    })
+}
+
+fn bert(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
+    let ModelConfig::WordPiece {
+        tokens: all,
+        opaque,
+        unknown,
+        ..
+    } = &config.model
+    else {
+        return None;
+    };
+    let vocab = ledger.take(pairs::vocab(all, opaque))?;
+    if let Some((id, _)) = vocab
+        .iter()
+        .find(|(_, bytes)| std::str::from_utf8(bytes).is_err())
+    {
+        ledger.refuse(format!("the token of id {id} is not UTF-8"));
+        return None;
+    }
+    let (texts, mut kinds) = tokens(vocab.size(), &config.added_tokens, |id| {
+        let bytes = vocab.id_to_bytes(id)?;
+        if !vocab.is_findable(id) {
+            return Some((bytes.to_vec(), UNUSED));
+        }
+        // U+2581 marks the tokens that begin a word instead of those that do not.
+        Some(match bytes.strip_prefix(DEFAULT_PREFIX.as_bytes()) {
+            Some(inside) if !inside.is_empty() => (inside.to_vec(), NORMAL),
+            _ => ([BEGINS, bytes].concat(), NORMAL),
+        })
+    });
+    if let Some(kind) = unknown.and_then(|id| kinds.get_mut(id as usize)) {
+        *kind = UNKNOWN;
+    }
+    out.begin("bert", "bert");
+    out.put_texts("tokenizer.ggml.tokens", &texts);
+    out.put_kinds(&kinds);
+    if let Some(id) = unknown {
+        out.put_id("tokenizer.ggml.unknown_token_id", *id);
+    }
+    let ends = [
+        (config.template.single.first(), "bos_token_id", "cls_token_id"),
+        (config.template.single.last(), "eos_token_id", "seperator_token_id"),
+    ];
+    for (part, key, old) in ends {
+        // An id beyond the vocabulary counts as none.
+        let id = match part {
+            Some(Part::Token { id, .. }) => *id,
+            _ => u32::MAX,
+        };
+        out.put_id(&format!("tokenizer.ggml.{old}"), id);
+        out.put_id(&format!("tokenizer.ggml.{key}"), id);
+    }
+    if let Some(NormalizerConfig::Bert(bert)) = config.normalizer.first() {
+        out.put_flag("tokenizer.ggml.normalizer.lowercase", bert.lowercase);
+        out.put_flag("tokenizer.ggml.normalizer.strip_accents", bert.strip_accents);
+    }
+    Some(())
+}
+
+fn rwkv(config: &Config, vocab: &Vocab, out: &mut Pairs) {
+    let (texts, kinds) = tokens(vocab.size(), &config.added_tokens, |id| {
+        let bytes = vocab.id_to_bytes(id)?;
+        Some(if vocab.is_findable(id) {
+            (escaped(bytes), NORMAL)
+        } else {
+            (bytes.to_vec(), UNUSED)
+        })
+    });
+    out.begin("rwkv7", "rwkv");
+    out.put_texts("tokenizer.ggml.tokens", &texts);
+    out.put_kinds(&kinds);
+    out.around(&config.template);
+}
+
+/// Bytes as llama.cpp reads them: in ASCII, the rest escaped.
+fn escaped(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    for &byte in bytes {
+        match byte {
+            b'\t' => out.extend_from_slice(br"\t"),
+            b'\n' => out.extend_from_slice(br"\n"),
+            b'\r' => out.extend_from_slice(br"\r"),
+            b'\\' => out.extend_from_slice(br"\\"),
+            b' '..=b'~' => out.push(byte),
+            _ => out.extend_from_slice(format!(r"\x{byte:02x}").as_bytes()),
+        }
+    }
+    out
+}
+
+fn sentencepiece(
+    config: &Config,
+    model: &SpmModel,
+    out: &mut Pairs,
+    ledger: &mut Ledger,
+) -> Option<()> {
+    let is_bpe = match model.trainer.model_type {
+        ModelType::Bpe => true,
+        ModelType::Unigram => false,
+        ModelType::Word | ModelType::Char => {
+            ledger.refuse("llama.cpp has no model of words or characters");
+            return None;
+        }
+    };
+    if let Some(id) = model
+        .pieces
+        .iter()
+        .position(|piece| std::str::from_utf8(&piece.bytes).is_err())
+    {
+        ledger.refuse(format!("piece {id} is not UTF-8"));
+        return None;
+    }
+    let spec = &model.normalizer;
+    if is_bpe && !spec.precompiled_charsmap.is_empty() {
+        ledger.lose(
+            "normalizer",
+            "its rules: llama.cpp does not normalize text for BPE",
+            "texts that they change get other ids",
+        );
+    }
+    if is_bpe && spec.remove_extra_whitespaces {
+        ledger.lose(
+            "normalizer",
+            "that extra spaces go",
+            "texts with spaces at their ends, or many in a row, get other ids",
+        );
+    }
+    let kinds: Vec<i32> = model
+        .pieces
+        .iter()
+        .map(|piece| match piece.kind {
+            PieceKind::Normal => NORMAL,
+            PieceKind::Unknown => UNKNOWN,
+            PieceKind::Control => CONTROL,
+            PieceKind::UserDefined => USER_DEFINED,
+            PieceKind::Unused => UNUSED,
+            PieceKind::Byte => BYTE,
+        })
+        .collect();
+    let texts: Vec<Vec<u8>> = model.pieces.iter().map(|piece| piece.bytes.clone()).collect();
+    let scores: Vec<f32> = model.pieces.iter().map(|piece| piece.score).collect();
+    if is_bpe {
+        out.begin("llama", "llama");
+    } else {
+        out.begin("t5", "t5");
+    }
+    out.put_texts("tokenizer.ggml.tokens", &texts);
+    out.put_scores(&scores);
+    out.put_kinds(&kinds);
+    let unknown = model.pieces.iter().position(|p| p.kind == PieceKind::Unknown);
+    if let Some(id) = unknown {
+        out.put_id("tokenizer.ggml.unknown_token_id", id as u32);
+    }
+    out.put_flag("tokenizer.ggml.add_space_prefix", spec.add_dummy_prefix);
+    if !is_bpe {
+        out.put_flag(
+            "tokenizer.ggml.remove_extra_whitespaces",
+            spec.remove_extra_whitespaces,
+        );
+        if !spec.precompiled_charsmap.is_empty() {
+            out.array(
+                "tokenizer.ggml.precompiled_charsmap",
+                UINT8,
+                spec.precompiled_charsmap.len(),
+            );
+            out.bytes.extend_from_slice(&spec.precompiled_charsmap);
+        }
+    }
+    out.around(&config.template);
+    Some(())
+}

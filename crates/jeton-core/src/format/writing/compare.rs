@@ -1,0 +1,341 @@
+//! What of a canonical form did not come back from a file.
+
+use super::{Ledger, pairs, some_of};
+use crate::config::{Config, MissingConfig, ModelConfig};
+use crate::pretokenize::StepConfig;
+use crate::special::AddedToken;
+use crate::spm::{NormalizerSpec, PieceKind, SpmModel};
+
+/// Compares everything but the settings of [`settings`].
+pub(super) fn losses(before: &Config, after: &Config, ledger: &mut Ledger) {
+    if before.normalizer != after.normalizer {
+        ledger.lose(
+            "normalizer",
+            changed(&before.normalizer, &after.normalizer),
+            "texts that it changes get other ids",
+        );
+    }
+    let alike = |one: &[StepConfig], two: &[StepConfig]| {
+        one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one.works_like(two))
+    };
+    if !alike(&before.pretokenizer, &after.pretokenizer) {
+        ledger.lose(
+            "pretokenizer",
+            changed(&before.pretokenizer, &after.pretokenizer),
+            "texts that it cuts elsewhere get other ids",
+        );
+    }
+    added_tokens(before, after, ledger);
+    if before.decoder != after.decoder {
+        ledger.lose(
+            "decoder",
+            changed_option(before.decoder.as_deref(), after.decoder.as_deref()),
+            "decode gives other texts",
+        );
+    }
+    model(before, after, ledger);
+}
+
+/// Compares what decides nothing about the ids of a text, and what is put around it.
+pub(super) fn settings(before: &Config, after: &Config, ledger: &mut Ledger) {
+    if before.template != after.template {
+        let trims = before.template.trim_offsets != after.template.trim_offsets;
+        if before.template.single != after.template.single
+            || before.template.pair != after.template.pair
+        {
+            ledger.lose(
+                "template",
+                "what is put around texts",
+                "encode(..., add_special_tokens=True) puts other tokens around a text",
+            );
+        } else if trims {
+            ledger.lose(
+                "template",
+                "that offsets leave out the white space of tokens",
+                "offsets differ by white space; ids do not",
+            );
+        }
+    }
+    if before.truncation.is_some() && before.truncation != after.truncation {
+        ledger.lose(
+            "truncation",
+            "the length to cut texts to",
+            "whoever cuts texts by the file's setting does not any more",
+        );
+    }
+    if before.padding.is_some() && before.padding != after.padding {
+        ledger.lose(
+            "padding",
+            "how batches are filled up",
+            "whoever fills batches by the file's setting does not any more",
+        );
+    }
+    if before.dropout.is_some() && before.dropout != after.dropout {
+        ledger.lose(
+            "dropout",
+            "the share of merges to leave out",
+            "sampling has another default",
+        );
+    }
+}
+
+fn changed<T: serde::Serialize>(before: &[T], after: &[T]) -> String {
+    match (before.is_empty(), after.is_empty()) {
+        (_, true) => format!("{}, which the format does not hold", names(before)),
+        (true, false) => format!("there is none, and the format brings {}", names(after)),
+        _ => format!("{} becomes {}", names(before), names(after)),
+    }
+}
+
+fn changed_option<T: serde::Serialize>(before: Option<&[T]>, after: Option<&[T]>) -> String {
+    let name = |steps: Option<&[T]>| match steps {
+        None => "joining the tokens' bytes".to_owned(),
+        Some([]) => "joining tokens by spaces".to_owned(),
+        Some(steps) => names(steps),
+    };
+    format!("{} becomes {}", name(before), name(after))
+}
+
+/// The names of steps, by the tag that the canonical form gives them.
+fn names<T: serde::Serialize>(steps: &[T]) -> String {
+    let name = |step: &T| {
+        let value = serde_json::to_value(step).unwrap_or_default();
+        let tag = value["type"].as_str().unwrap_or("step").to_owned();
+        match value["pattern"].as_str() {
+            Some(pattern) => {
+                let shown: String = pattern.chars().take(40).collect();
+                format!("{tag} {shown:?}")
+            }
+            None => tag,
+        }
+    };
+    let all: Vec<String> = steps.iter().map(name).collect();
+    all.join(", ")
+}
+
+fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
+    let find = |id: u32| after.added_tokens.iter().find(|token| token.id == id);
+    let mut gone = Vec::new();
+    let mut special = Vec::new();
+    let mut flags = Vec::new();
+    for token in &before.added_tokens {
+        match find(token.id) {
+            Some(same) if same == token => {}
+            Some(other) if other.content == token.content => {
+                let like = AddedToken {
+                    special: token.special,
+                    ..other.clone()
+                };
+                if other.special != token.special {
+                    special.push(token.content.clone());
+                }
+                if like != *token {
+                    flags.push(token.content.clone());
+                }
+            }
+            _ => gone.push(token.content.clone()),
+        }
+    }
+    if !gone.is_empty() {
+        ledger.lose(
+            "added_tokens",
+            format!("{} no longer among them", some_of(&gone)),
+            "their texts are not found, or not apart from other text",
+        );
+    }
+    if !special.is_empty() {
+        ledger.lose(
+            "added_tokens",
+            format!("whether {} is special", some_of(&special)),
+            "text that spells them is found, or is not, where it was the other way round",
+        );
+    }
+    if !flags.is_empty() {
+        ledger.lose(
+            "added_tokens",
+            format!("how {} is found (white space, words, normalization)", some_of(&flags)),
+            "they are found in other places, or take other white space along",
+        );
+    }
+    let new = |token: &&AddedToken| !before.added_tokens.iter().any(|old| old.id == token.id);
+    let new: Vec<String> = after
+        .added_tokens
+        .iter()
+        .filter(new)
+        .map(|token| token.content.clone())
+        .collect();
+    if !new.is_empty() {
+        ledger.lose(
+            "added_tokens",
+            format!("{} is added by the format", some_of(&new)),
+            "text that spells them may become them",
+        );
+    }
+}
+
+fn model(before: &Config, after: &Config, ledger: &mut Ledger) {
+    const EFFECT: &str = "texts get other ids";
+    match (&before.model, &after.model) {
+        (one, two) if one == two => {}
+        (ModelConfig::Bpe { .. }, ModelConfig::Bpe { .. }) => {
+            if let Some((what, effect)) = bpe(&before.model, &after.model) {
+                ledger.lose("model", what, effect);
+            }
+        }
+        (
+            ModelConfig::WordPiece {
+                tokens,
+                prefix,
+                unknown,
+                max_chars,
+                ..
+            },
+            ModelConfig::WordPiece {
+                tokens: new_tokens,
+                prefix: new_prefix,
+                unknown: new_unknown,
+                max_chars: new_max,
+                ..
+            },
+        ) => {
+            if tokens != new_tokens {
+                ledger.lose("model", "tokens of its vocabulary", EFFECT);
+            }
+            if prefix != new_prefix {
+                ledger.lose(
+                    "model",
+                    format!("tokens inside words begin with {prefix:?}"),
+                    EFFECT,
+                );
+            }
+            if max_chars != new_max {
+                ledger.lose(
+                    "model",
+                    format!("words of more than {max_chars} characters are unknown"),
+                    "long words get other ids",
+                );
+            }
+            if unknown != new_unknown {
+                ledger.lose(
+                    "model",
+                    "its unknown token",
+                    "words that are not in the vocabulary get another id, or none",
+                );
+            }
+        }
+        (ModelConfig::SentencePiece(one), ModelConfig::SentencePiece(two)) => {
+            sentencepiece(&one.clone().into(), &two.clone().into(), ledger);
+        }
+        _ => ledger.lose("model", "parts of it", EFFECT),
+    }
+}
+
+fn sentencepiece(before: &SpmModel, after: &SpmModel, ledger: &mut Ledger) {
+    let rules = |spec: &NormalizerSpec| spec.precompiled_charsmap.clone();
+    let spaces = |spec: &NormalizerSpec| {
+        (
+            spec.add_dummy_prefix,
+            spec.remove_extra_whitespaces,
+            spec.escape_whitespaces,
+        )
+    };
+    let (one, two) = (&before.normalizer, &after.normalizer);
+    if rules(one) != rules(two) {
+        ledger.lose(
+            "normalizer",
+            "its rules",
+            "texts that they change get other ids",
+        );
+    }
+    if spaces(one) != spaces(two) {
+        ledger.lose(
+            "normalizer",
+            "what happens to spaces",
+            "texts with spaces at their ends, or many in a row, get other ids",
+        );
+    }
+    let denormalizer = |model: &SpmModel| model.denormalizer.as_ref().map(rules);
+    if denormalizer(before) != denormalizer(after)
+        || before.trainer.unk_surface != after.trainer.unk_surface
+    {
+        ledger.lose(
+            "decoder",
+            "how decoded text is changed, or unknown text is shown",
+            "decode gives other texts",
+        );
+    }
+    let pieces = |model: &SpmModel| -> Vec<(Vec<u8>, u32, PieceKind)> {
+        let pieces = model.pieces.iter();
+        pieces
+            .map(|piece| (piece.bytes.clone(), piece.score.to_bits(), piece.kind))
+            .collect()
+    };
+    let settings = |model: &SpmModel| {
+        let trainer = &model.trainer;
+        (
+            trainer.model_type,
+            trainer.byte_fallback,
+            trainer.treat_whitespace_as_suffix,
+        )
+    };
+    if pieces(before) != pieces(after) || settings(before) != settings(after) {
+        ledger.lose("model", "what its pieces are for", "texts get other ids");
+    }
+}
+
+/// How two byte-level BPE models differ.
+fn bpe(before: &ModelConfig, after: &ModelConfig) -> Option<(String, &'static str)> {
+    let (
+        ModelConfig::Bpe {
+            tokens,
+            opaque,
+            merges,
+            whole_pretokens,
+            missing,
+        },
+        ModelConfig::Bpe {
+            tokens: new_tokens,
+            opaque: new_opaque,
+            merges: new_merges,
+            whole_pretokens: new_whole,
+            missing: new_missing,
+        },
+    ) = (before, after)
+    else {
+        return None;
+    };
+    if tokens != new_tokens || opaque != new_opaque {
+        let differs = |id: &usize| tokens.get(*id) != new_tokens.get(*id);
+        let n = (0..tokens.len().max(new_tokens.len()))
+            .filter(differs)
+            .count();
+        let what = if n == 0 {
+            "which of its tokens no text becomes".to_owned()
+        } else {
+            format!("{n} of its tokens")
+        };
+        return Some((what, "text that became them gets other ids"));
+    }
+    let vocab = pairs::vocab(tokens, opaque).ok()?;
+    let complete = (0..=255u8).all(|byte| vocab.bytes_to_id(&[byte]).is_some());
+    if missing != new_missing && !complete {
+        let what = match missing {
+            MissingConfig::Unknown(_) => "its unknown token",
+            MissingConfig::Skip => "that bytes without a token are left out",
+            MissingConfig::Fail => "that bytes without a token are an error",
+        };
+        return Some((what.to_owned(), "bytes without a token become something else"));
+    }
+    let one = pairs::Model {
+        vocab: &vocab,
+        merges: merges.as_deref(),
+        whole: *whole_pretokens,
+    };
+    let two = pairs::Model {
+        vocab: &vocab,
+        merges: new_merges.as_deref(),
+        whole: *new_whole,
+    };
+    one.differs_from(&two)
+        .map(|what| (what, "texts get other ids"))
+}

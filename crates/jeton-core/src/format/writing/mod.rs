@@ -1,0 +1,375 @@
+//! Tokenizers to files: every format behind one door, which says what a format cannot hold.
+//!
+//! A writer takes the canonical form. What its format cannot express it enters into a [`Ledger`]: as an
+//! obstacle, where nothing sensible can be written, or as a loss, where a file can be written that does less. The
+//! file is then read again, with what a caller has to say when reading it, and every part of the canonical
+//! form that did not come back is a loss too. So nothing is lost without being named, whatever a writer forgets.
+//!
+//! Some formats hold another kind of model than the tokenizer has; then the model is first said in other words
+//! ([`translate`]), which is exact or named as a loss, and the ids are what is compared.
+//!
+//! A file belongs to a library, and once it is written the tokenizer is that library's: how the ids of
+//! special tokens are shown by `decode`, and which special token is found where two overlap, are its rules.
+
+mod compare;
+pub(crate) mod pairs;
+pub(crate) mod translate;
+
+use super::gguf::to_gguf;
+use super::{
+    BertOptions, Gpt2Options, TiktokenOptions, claude, clip, from_canonical, from_claude, from_clip,
+    from_gguf, from_gpt2_files, from_hf_json, from_rwkv, from_sentencepiece, from_tekken,
+    from_tiktoken, from_vocab_txt, gpt2_files, hf_json, rwkv, sentencepiece, tekken, tiktoken,
+    to_canonical, vocab_txt,
+};
+use crate::config::{Config, Reference};
+use crate::error::{Error, ErrorKind, Result};
+use crate::special::Allow;
+use crate::tokenizer::Tokenizer;
+
+/// A format in which tokenizers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// The canonical form.
+    Canonical,
+    /// `tokenizer.json`.
+    HfJson,
+    /// `.tiktoken` ranks.
+    Tiktoken,
+    /// A SentencePiece `.model`.
+    SentencePiece,
+    /// BERT's `vocab.txt`.
+    VocabTxt,
+    /// GPT-2's `vocab.json` and `merges.txt`.
+    Gpt2Files,
+    /// Mistral's `tekken.json`.
+    Tekken,
+    /// A GGUF file without tensors.
+    Gguf,
+    /// RWKV's list.
+    Rwkv,
+    /// CLIP's merges.
+    Clip,
+    /// Anthropic's old JSON.
+    Claude,
+}
+
+impl FileFormat {
+    /// Every format, in the order in which people look for them.
+    pub const ALL: [Self; 11] = [
+        Self::Canonical,
+        Self::HfJson,
+        Self::Tiktoken,
+        Self::SentencePiece,
+        Self::VocabTxt,
+        Self::Gpt2Files,
+        Self::Tekken,
+        Self::Gguf,
+        Self::Rwkv,
+        Self::Clip,
+        Self::Claude,
+    ];
+
+    /// The name by which a caller chooses it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Canonical => "jeton",
+            Self::HfJson => "tokenizer.json",
+            Self::Tiktoken => "tiktoken",
+            Self::SentencePiece => "sentencepiece",
+            Self::VocabTxt => "vocab.txt",
+            Self::Gpt2Files => "vocab.json",
+            Self::Tekken => "tekken.json",
+            Self::Gguf => "gguf",
+            Self::Rwkv => "rwkv",
+            Self::Clip => "clip",
+            Self::Claude => "claude",
+        }
+    }
+
+    /// The format of a name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+}
+
+/// A part of a tokenizer that a format does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The part (`normalizer`, `added_tokens` ...).
+    pub component: &'static str,
+    /// What of it is lost.
+    pub what: String,
+    /// What follows from that.
+    pub effect: &'static str,
+}
+
+/// What stands in the way of a format.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// What a file can be written without.
+    pub losses: Vec<Loss>,
+    /// Why none can be written.
+    pub obstacles: Vec<String>,
+}
+
+impl Ledger {
+    pub(crate) fn lose(
+        &mut self,
+        component: &'static str,
+        what: impl Into<String>,
+        effect: &'static str,
+    ) {
+        let loss = Loss {
+            component,
+            what: what.into(),
+            effect,
+        };
+        if !self.losses.contains(&loss) {
+            self.losses.push(loss);
+        }
+    }
+
+    pub(crate) fn refuse(&mut self, reason: impl Into<String>) {
+        let reason = reason.into();
+        if !self.obstacles.contains(&reason) {
+            self.obstacles.push(reason);
+        }
+    }
+
+    /// The value, or an obstacle that says why there is none.
+    pub(crate) fn take<T>(&mut self, result: Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.refuse(match error.kind() {
+                    ErrorKind::Inexpressible { reason, .. } => reason.clone(),
+                    _ => error.to_string(),
+                });
+                None
+            }
+        }
+    }
+
+    /// Everything that stands in the way of writing a tokenizer as it is, one reason after another.
+    pub fn reasons(&self) -> Vec<String> {
+        let losses = self
+            .losses
+            .iter()
+            .map(|loss| format!("{}: {}", loss.component, loss.what));
+        self.obstacles.iter().cloned().chain(losses).collect()
+    }
+
+    /// An error if anything stands in the way.
+    pub(crate) fn check(&self, format: FileFormat) -> Result<()> {
+        let reasons = self.reasons();
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        Err(ErrorKind::Inexpressible {
+            format: format.name(),
+            reason: reasons.join("; "),
+        }
+        .into())
+    }
+}
+
+/// What a caller has to say when a file is read, because the file does not say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The split pattern of ranks.
+    pub pattern: Option<String>,
+    /// The special tokens of ranks.
+    pub special_tokens: Option<Vec<(String, u32)>>,
+    /// Whether a word list wants lower case.
+    pub lowercase: Option<bool>,
+    /// Whether GPT-2's two files want a space put before the text.
+    pub add_prefix_space: Option<bool>,
+}
+
+/// A file's place among those of a format, and its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenFile {
+    /// Empty for the first file, `merges` for the second of GPT-2's.
+    pub role: &'static str,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
+/// A tokenizer as it is written.
+#[derive(Debug)]
+pub struct Written {
+    /// The files, the one to read first.
+    pub files: Vec<WrittenFile>,
+    /// What they do not hold.
+    pub losses: Vec<Loss>,
+    /// What to say when they are read.
+    pub options: ReadOptions,
+    /// What they are read as.
+    pub read: Tokenizer,
+}
+
+/// Files that a writer made, before they are read again.
+pub(crate) struct Draft {
+    pub(crate) files: Vec<WrittenFile>,
+    pub(crate) options: ReadOptions,
+    /// Whether the model was said in other words, so that canonical forms cannot be compared.
+    pub(crate) translated: bool,
+}
+
+impl Draft {
+    pub(crate) fn of(bytes: Vec<u8>) -> Self {
+        Self {
+            files: vec![WrittenFile { role: "", bytes }],
+            options: ReadOptions::default(),
+            translated: false,
+        }
+    }
+}
+
+/// Writes a tokenizer in a format, and reads it again.
+///
+/// `Err`: what makes it impossible, and what would be lost besides.
+pub fn write(tokenizer: &Tokenizer, format: FileFormat) -> std::result::Result<Written, Ledger> {
+    let config = tokenizer.to_config();
+    let mut ledger = Ledger::default();
+    let Some(draft) = draft(tokenizer, &config, format, &mut ledger) else {
+        if ledger.obstacles.is_empty() {
+            ledger.refuse("it cannot be written");
+        }
+        return Err(ledger);
+    };
+    if !ledger.obstacles.is_empty() {
+        return Err(ledger);
+    }
+    let read = match read(&draft, format) {
+        Ok(read) => read,
+        Err(error) => {
+            ledger.refuse(format!("what is written cannot be read: {error}"));
+            return Err(ledger);
+        }
+    };
+    if format != FileFormat::Canonical {
+        let after = read.to_config();
+        if !draft.translated {
+            compare::losses(&config, &after, &mut ledger);
+        }
+        compare::settings(&config, &after, &mut ledger);
+    }
+    if ledger.losses.is_empty() && !same_ids(tokenizer, &read) {
+        ledger.lose(
+            "model",
+            "a text on which both were tried gets other ids",
+            "ids differ",
+        );
+    }
+    Ok(Written {
+        files: draft.files,
+        losses: ledger.losses,
+        options: draft.options,
+        read,
+    })
+}
+
+fn draft(
+    tokenizer: &Tokenizer,
+    config: &Config,
+    format: FileFormat,
+    ledger: &mut Ledger,
+) -> Option<Draft> {
+    match format {
+        FileFormat::Canonical => ledger.take(to_canonical(tokenizer)).map(Draft::of),
+        FileFormat::HfJson => hf_json::write(config, ledger),
+        FileFormat::Tiktoken => tiktoken::write(config, ledger),
+        FileFormat::SentencePiece => sentencepiece::write(tokenizer, config, ledger),
+        FileFormat::VocabTxt => vocab_txt::write(config, ledger),
+        FileFormat::Gpt2Files => gpt2_files::write(config, ledger),
+        FileFormat::Tekken => tekken::write(config, ledger),
+        FileFormat::Gguf => to_gguf(config, ledger),
+        FileFormat::Rwkv => rwkv::write(config, ledger),
+        FileFormat::Clip => clip::write(config, ledger),
+        FileFormat::Claude => claude::write(config, ledger),
+    }
+}
+
+fn read(draft: &Draft, format: FileFormat) -> Result<Tokenizer> {
+    let Draft { files, options, .. } = draft;
+    let bytes = |role: &str| {
+        let file = files.iter().find(|file| file.role == role);
+        file.map(|file| file.bytes.as_slice()).unwrap_or_default()
+    };
+    let main = bytes("");
+    match format {
+        FileFormat::Canonical => from_canonical(main),
+        FileFormat::HfJson => from_hf_json(main),
+        FileFormat::Tiktoken => {
+            let Some(pattern) = options.pattern.clone() else {
+                return Err(Error::format("tiktoken", "there is no pattern to read it with"));
+            };
+            from_tiktoken(
+                main,
+                TiktokenOptions {
+                    pattern,
+                    special_tokens: options.special_tokens.clone().unwrap_or_default(),
+                    normalizer: Vec::new(),
+                    reference: Reference::Tiktoken,
+                },
+            )
+        }
+        FileFormat::SentencePiece => from_sentencepiece(main),
+        FileFormat::VocabTxt => from_vocab_txt(
+            main,
+            &BertOptions {
+                lowercase: options.lowercase.unwrap_or(true),
+                ..BertOptions::default()
+            },
+        ),
+        FileFormat::Gpt2Files => from_gpt2_files(
+            main,
+            bytes(MERGES),
+            &Gpt2Options {
+                add_prefix_space: options.add_prefix_space.unwrap_or(false),
+                ..Gpt2Options::default()
+            },
+        ),
+        FileFormat::Tekken => from_tekken(main),
+        FileFormat::Gguf => from_gguf(main),
+        FileFormat::Rwkv => from_rwkv(main),
+        FileFormat::Clip => from_clip(main),
+        FileFormat::Claude => from_claude(main),
+    }
+}
+
+/// The role of the second of GPT-2's two files.
+pub(crate) const MERGES: &str = "merges";
+
+/// A text with something of everything that normalizers, patterns and models treat differently. Callers try more;
+/// this one is there so that a gross mistake does not leave the core.
+const TRIED: &str = "Hello, world! It's 2026: x=\"y\"\t\u{e9}e\u{301} \u{fb01} \u{4e2d}\u{6587}\u{3000}\
+    \u{1f469}\u{200d}\u{1f467}  two\r\n\n three 1234567 don't DON'T \u{2581} \u{130}\u{df} \u{e000} ";
+
+/// Whether two tokenizers give one text the same ids.
+fn same_ids(one: &Tokenizer, two: &Tokenizer) -> bool {
+    let ids = |tokenizer: &Tokenizer| {
+        let mut ids = Vec::new();
+        let done = tokenizer.encode_into(TRIED, &Allow::None, true, &mut ids);
+        done.is_ok().then_some(ids)
+    };
+    ids(one) == ids(two)
+}
+
+/// A few of many names, for a message.
+pub(crate) fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| format!("{n:?}")).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!("{}{rest}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! When a list of merges and ranks do the same to every text.
+//!
+//! With ranks, any two neighbours whose bytes together are a token may merge, the lowest id first; a list names its
+//! pairs and their order. Call a pair *late* if one of its parts has a higher id than what it makes, and a token
+//! *reached* if the pairs that are not late make it from its own bytes.
+//!
+//! A token that is reached is reached in one way only, for merging has no choice: when its turn comes, its bytes,
+//! wherever they stand and whatever stands around them, are two tokens, always the same two, or a token
+//! already begun or ended outside them. (What is merged inside a stretch whose ends no merge crosses does not
+//! depend on what lies outside.) So no other pair of it can ever be met, whether a list has it or not, and of late
+//! pairs none. A list whose merges make tokens in the order of their ids is then the same as ranks if it
+//! reaches every token. Where it does not reach one, it must name every pair of that token, none of them late.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::base64_bytes::Base64Bytes;
+use crate::bpe::{BpeModel, BpeScratch, Merges, Missing};
+use crate::error::Result;
+use crate::pipeline::Model as _;
+use crate::vocab::Vocab;
+
+/// Token bytes and ids of a canonical form.
+pub(crate) fn vocab(tokens: &[Option<Base64Bytes>], opaque: &[u32]) -> Result<Vocab> {
+    let opaque: HashSet<u32> = opaque.iter().copied().collect();
+    let mut vocab = Vocab::with_capacity(tokens.len());
+    for (id, token) in (0..).zip(tokens) {
+        match token {
+            Some(Base64Bytes(bytes)) if opaque.contains(&id) => vocab.insert_opaque(id, bytes)?,
+            Some(Base64Bytes(bytes)) => vocab.insert(id, bytes)?,
+            None => {}
+        }
+    }
+    Ok(vocab)
+}
+
+/// What decides how a byte-level BPE model merges.
+#[derive(Clone, Copy)]
+pub(crate) struct Model<'m> {
+    pub(crate) vocab: &'m Vocab,
+    /// None: by rank.
+    pub(crate) merges: Option<&'m [(u32, u32)]>,
+    /// Whether a pretoken that is a token is never cut.
+    pub(crate) whole: bool,
+}
+
+/// Why a list is not the same as ranks.
+pub(crate) const NOT_BY_RANK: &str = "its merges are not in the order of its ids";
+
+impl Model<'_> {
+    /// How two models over the same tokens differ, if they do.
+    pub(crate) fn differs_from(&self, other: &Self) -> Option<String> {
+        let unreached = match (self.merges, other.merges) {
+            (one, two) if one == two => {
+                if self.whole == other.whole {
+                    return None;
+                }
+                let list = one.map_or_else(|| all_pairs(self.vocab), <[_]>::to_vec);
+                unreached(self.vocab, &list)
+            }
+            (Some(list), None) | (None, Some(list)) => match by_rank(self.vocab, list) {
+                Ok(unreached) => unreached,
+                Err(reason) => return Some(reason),
+            },
+            _ => return Some("the order of its merges".to_owned()),
+        };
+        if self.whole == other.whole || unreached.is_empty() {
+            return None;
+        }
+        let n = unreached.len();
+        Some(format!(
+            "{n} tokens that merges do not make are {} a pretoken as a whole",
+            if self.whole { "found as" } else { "not found as" }
+        ))
+    }
+}
+
+/// Every pair that makes a token, by the tokens' ids: the list that does what ranks do.
+pub(crate) fn all_pairs(vocab: &Vocab) -> Vec<(u32, u32)> {
+    let mut pairs = Vec::with_capacity(vocab.n_tokens() as usize * 3);
+    for (id, bytes) in vocab.iter().filter(|&(id, _)| vocab.is_findable(id)) {
+        if vocab.bytes_to_id(bytes) != Some(id) {
+            continue; // a token that another one of the same bytes hides
+        }
+        pairs.extend(pairs_of(vocab, bytes));
+    }
+    pairs
+}
+
+fn pairs_of(vocab: &Vocab, bytes: &[u8]) -> impl Iterator<Item = (u32, u32)> {
+    (1..bytes.len()).filter_map(|cut| {
+        let left = vocab.bytes_to_id(&bytes[..cut])?;
+        Some((left, vocab.bytes_to_id(&bytes[cut..])?))
+    })
+}
+
+/// The token that a pair makes.
+fn made(vocab: &Vocab, (left, right): (u32, u32)) -> Option<u32> {
+    let (left, right) = (vocab.id_to_bytes(left)?, vocab.id_to_bytes(right)?);
+    vocab.bytes_to_id(&[left, right].concat())
+}
+
+/// Whether a list does what ranks do: the tokens that it does not reach, or why not.
+pub(crate) fn by_rank(vocab: &Vocab, list: &[(u32, u32)]) -> std::result::Result<Vec<u32>, String> {
+    let mut last = 0;
+    for &pair in list {
+        match made(vocab, pair) {
+            Some(id) if id >= last => last = id,
+            _ => return Err(NOT_BY_RANK.to_owned()),
+        }
+    }
+    let unreached = unreached(vocab, list);
+    if unreached.is_empty() {
+        return Ok(unreached);
+    }
+    let named: HashSet<(u32, u32)> = list.iter().copied().collect();
+    for &id in &unreached {
+        let bytes = vocab.id_to_bytes(id).unwrap_or_default();
+        let is_late = |&(left, right): &(u32, u32)| left > id || right > id;
+        let pairs: Vec<_> = pairs_of(vocab, bytes).collect();
+        if pairs.iter().any(|pair| !named.contains(pair)) || pairs.iter().any(is_late) {
+            let text = String::from_utf8_lossy(bytes);
+            return Err(format!(
+                "the token {text:?} is merged from other parts than ranks would merge it from"
+            ));
+        }
+    }
+    Ok(unreached)
+}
+
+/// Tokens of several bytes that merges in the order of ids do not make from their own bytes.
+pub(crate) fn unreached(vocab: &Vocab, list: &[(u32, u32)]) -> Vec<u32> {
+    let timely = list.iter().copied().filter(|&(left, right)| {
+        made(vocab, (left, right)).is_some_and(|id| left < id && right < id)
+    });
+    let merges = Merges::List(timely.collect());
+    let Ok(model) = BpeModel::new(vocab.clone(), &merges, false, Missing::Skip) else {
+        return Vec::new();
+    };
+    let mut scratch = BpeScratch::default();
+    let mut ids = Vec::new();
+    let mut found = Vec::new();
+    for (id, bytes) in vocab.iter().filter(|&(id, _)| vocab.is_findable(id)) {
+        ids.clear();
+        let done = model.encode_pretoken(bytes, &mut scratch, &mut ids);
+        if (done.is_err() || ids != [id]) && bytes.len() > 1 {
+            found.push(id);
+        }
+    }
+    found
+}
+
+/// The list of merges that does what ranks do, and how many tokens may be merged in another order where two
+/// of their pairs overlap in a text.
+pub(crate) fn list_of_ranks(vocab: &Vocab) -> (Vec<(u32, u32)>, usize) {
+    let list = all_pairs(vocab);
+    let mut n_pairs: HashMap<u32, (u32, bool)> = HashMap::new();
+    for &(left, right) in &list {
+        if let Some(id) = made(vocab, (left, right)) {
+            let (n, late) = n_pairs.entry(id).or_default();
+            *n += 1;
+            *late |= left > id || right > id;
+        }
+    }
+    let unsure = unreached(vocab, &list)
+        .into_iter()
+        .filter(|id| matches!(n_pairs.get(id), Some(&(2.., true))));
+    let n = unsure.count();
+    (list, n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn vocab_of(tokens: &[&str]) -> Vocab {
+        let mut vocab = Vocab::default();
+        for (id, token) in (0..).zip(tokens) {
+            if vocab.bytes_to_id(token.as_bytes()).is_none() {
+                vocab.insert(id, token.as_bytes()).unwrap();
+            }
+        }
+        vocab
+    }
+
+    fn encode(vocab: &Vocab, merges: &Merges, whole: bool, text: &str) -> Vec<u32> {
+        let model = BpeModel::new(vocab.clone(), merges, whole, Missing::Skip).unwrap();
+        let mut ids = Vec::new();
+        let mut scratch = BpeScratch::default();
+        model
+            .encode_pretoken(text.as_bytes(), &mut scratch, &mut ids)
+            .unwrap();
+        ids
+    }
+
+    #[test]
+    fn an_order_that_is_not_that_of_ids_is_found() {
+        let vocab = vocab_of(&["a", "b", "c", "ab", "bc"]);
+        assert_eq!(by_rank(&vocab, &[(0, 1), (1, 2)]), Ok(vec![]));
+        assert_eq!(
+            by_rank(&vocab, &[(1, 2), (0, 1)]),
+            Err(NOT_BY_RANK.to_owned())
+        );
+        // Without its merge a token is only found whole.
+        assert!(by_rank(&vocab, &[(0, 1)]).is_err());
+        let vocab = vocab_of(&["a", "b", "c", "abc"]);
+        assert_eq!(by_rank(&vocab, &[]), Ok(vec![3]));
+    }
+
+    proptest! {
+        // Small alphabets, so that pairs overlap and tokens are made in several ways.
+        #[test]
+        fn ranks_and_their_list_agree(
+            tokens in prop::collection::vec("[ab]{2,4}", 0..8),
+            texts in prop::collection::vec("[ab]{0,12}", 1..8),
+        ) {
+            let mut all = vec!["a", "b"];
+            all.extend(tokens.iter().map(String::as_str));
+            let vocab = vocab_of(&all);
+            let (list, unsure) = list_of_ranks(&vocab);
+            for text in &texts {
+                for whole in [false, true] {
+                    let ranks = encode(&vocab, &Merges::ByRank, whole, text);
+                    let merges = encode(&vocab, &Merges::List(list.clone()), whole, text);
+                    if unsure == 0 {
+                        prop_assert_eq!(ranks, merges);
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn lists_that_pass_for_ranks_are_ranks(
+            tokens in prop::collection::vec("[ab]{2,4}", 0..8),
+            kept in prop::collection::vec(any::<bool>(), 32),
+            texts in prop::collection::vec("[ab]{0,12}", 1..8),
+        ) {
+            let mut all = vec!["a", "b"];
+            all.extend(tokens.iter().map(String::as_str));
+            let vocab = vocab_of(&all);
+            let pairs = all_pairs(&vocab).into_iter().zip(kept.into_iter().cycle());
+            let list: Vec<_> = pairs.filter(|(_, kept)| *kept).map(|(pair, _)| pair).collect();
+            if by_rank(&vocab, &list).is_ok() {
+                for text in &texts {
+                    let ranks = encode(&vocab, &Merges::ByRank, false, text);
+                    let merges = encode(&vocab, &Merges::List(list.clone()), false, text);
+                    prop_assert_eq!(ranks, merges);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Every format, written and read.

@@ -1,0 +1,472 @@
+//! BPE on characters and Unigram models of `tokenizer.json` as SentencePiece models.
+
+use std::collections::HashMap;
+
+use super::order::{Pieces, is_long};
+use super::{
+    ARITHMETIC, ARITHMETIC_EFFECT, MARKS_AT_END, SPACE, SPACES, SPACES_AT_END, SPACES_AT_START,
+};
+use crate::base64_bytes::Base64Bytes;
+use crate::config::{Config, MissingConfig, ModelConfig, Real};
+use crate::decode::DecoderConfig;
+use crate::format::writing::{Ledger, some_of};
+use crate::normalize::NormalizerConfig;
+use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
+use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
+use crate::pretokenize::{StepConfig, components};
+use crate::spm::piece::byte_of;
+use crate::spm::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel, TrainerSpec};
+use crate::template::{Part, Template};
+
+/// A SentencePiece model that does the same; None if there is none.
+pub(crate) fn to_sentencepiece(config: &Config, ledger: &mut Ledger) -> Option<SpmModel> {
+    let mut trainer = TrainerSpec::default();
+    let pieces = match &config.model {
+        ModelConfig::CharacterBpe { .. } => {
+            trainer.model_type = ModelType::Bpe;
+            bpe(config, &mut trainer, ledger)?
+        }
+        ModelConfig::Unigram {
+            pieces,
+            unknown,
+            byte_fallback,
+        } => {
+            trainer.byte_fallback = *byte_fallback;
+            unigram(config, pieces, *unknown, *byte_fallback, ledger)?
+        }
+        _ => {
+            ledger.refuse("SentencePiece has no such model");
+            return None;
+        }
+    };
+    let normalizer = normalizer(config, &pieces, ledger)?;
+    decoder(config, &mut trainer, ledger);
+    around(&config.template, &pieces, &mut trainer);
+    Some(SpmModel {
+        pieces,
+        trainer,
+        normalizer,
+        denormalizer: None,
+    })
+}
+
+/// Every id with its text, and what added tokens make of it. Ids without a token cannot be.
+fn texts(
+    config: &Config,
+    tokens: &[Option<Base64Bytes>],
+    ledger: &mut Ledger,
+) -> Option<Vec<Piece>> {
+    let mut pieces: Vec<Option<Piece>> = tokens
+        .iter()
+        .map(|token| {
+            token.as_ref().map(|token| Piece {
+                bytes: token.0.clone(),
+                ..Piece::default()
+            })
+        })
+        .collect();
+    let mut found = Vec::new();
+    for token in &config.added_tokens {
+        let at = token.id as usize;
+        if at >= pieces.len() {
+            pieces.resize(at + 1, None);
+        }
+        let kind = if token.special {
+            PieceKind::Control
+        } else {
+            found.push(token.content.clone());
+            PieceKind::UserDefined
+        };
+        if token.lstrip || token.rstrip || token.single_word {
+            ledger.lose(
+                "added_tokens",
+                format!("how {:?} is found (white space, words)", token.content),
+                "it is found in other places, or takes other white space along",
+            );
+        }
+        pieces[at] = Some(Piece {
+            bytes: token.content.as_bytes().to_vec(),
+            score: 0.0,
+            kind,
+        });
+    }
+    if !found.is_empty() {
+        ledger.lose(
+            "added_tokens",
+            format!("that the text behind {} is encoded apart", some_of(&found)),
+            "the text behind it goes on as a part of the sentence",
+        );
+    }
+    let n = pieces.len();
+    let all: Vec<Piece> = pieces.into_iter().flatten().collect();
+    if all.len() != n {
+        ledger.refuse(format!(
+            "{} ids below its highest have no token",
+            n - all.len()
+        ));
+        return None;
+    }
+    Some(all)
+}
+
+fn mark_bytes(pieces: &mut [Piece]) {
+    for piece in pieces.iter_mut() {
+        if piece.kind == PieceKind::Normal && byte_of(&piece.bytes).is_some() {
+            piece.kind = PieceKind::Byte;
+            piece.score = 0.0;
+        }
+    }
+}
+
+fn bpe(config: &Config, trainer: &mut TrainerSpec, ledger: &mut Ledger) -> Option<Vec<Piece>> {
+    let ModelConfig::CharacterBpe {
+        tokens,
+        merges,
+        missing,
+        fuse_unknown,
+        byte_fallback,
+        continuing_prefix,
+        end_of_word_suffix,
+        whole_pretokens,
+        ..
+    } = &config.model
+    else {
+        return None;
+    };
+    if !continuing_prefix.is_empty() || !end_of_word_suffix.is_empty() {
+        ledger.refuse("its tokens mark where words go on or end");
+    }
+    let MissingConfig::Unknown(unknown) = missing else {
+        ledger.refuse("it has no unknown token");
+        return None;
+    };
+    if !fuse_unknown && !byte_fallback {
+        ledger.lose(
+            "model",
+            "that each unknown character is a token of its own",
+            "unknown characters in a row become one token",
+        );
+    }
+    if *whole_pretokens {
+        ledger.lose(
+            "model",
+            "that a pretoken which is a token is never cut",
+            "such pretokens may be cut",
+        );
+    }
+    trainer.byte_fallback = *byte_fallback;
+    let mut pieces = texts(config, tokens, ledger)?;
+    if *byte_fallback {
+        mark_bytes(&mut pieces);
+    }
+    pieces.get_mut(*unknown as usize)?.kind = PieceKind::Unknown;
+    let scores = scores(&pieces, merges, ledger);
+    for (piece, (score, is_made)) in pieces.iter_mut().zip(scores) {
+        piece.score = score;
+        if piece.kind == PieceKind::Normal && !is_made {
+            piece.kind = PieceKind::Unused;
+        }
+    }
+    Some(pieces)
+}
+
+/// A score for each piece that makes merging by score the same as by list, and whether text becomes the piece.
+fn scores(pieces: &[Piece], merges: &[(u32, u32)], ledger: &mut Ledger) -> Vec<(f32, bool)> {
+    let text = |piece: &Piece| String::from_utf8_lossy(&piece.bytes).into_owned();
+    let all: Vec<String> = pieces.iter().map(text).collect();
+    let normal = (0u32..).zip(pieces.iter().zip(&all));
+    let normal = normal.filter(|(_, (piece, _))| piece.kind == PieceKind::Normal);
+    let table = Pieces::new(normal.map(|(id, (_, text))| (id, text.as_str())).collect());
+    let by_text = table.texts();
+    let made = |pair| table.made(&by_text, pair);
+    let mut place: HashMap<u32, u32> = HashMap::new();
+    let mut last = None;
+    let mut scattered = 0;
+    let mut foreign = 0;
+    for &pair in merges {
+        let Some(id) = made(pair) else {
+            foreign += 1;
+            continue;
+        };
+        let next = place.len() as u32 + 1;
+        if last != Some(id) && place.contains_key(&id) {
+            scattered += 1;
+        }
+        place.entry(id).or_insert(next);
+        last = Some(id);
+    }
+    if foreign > 0 {
+        ledger.lose(
+            "model",
+            format!("{foreign} merges of special or added tokens"),
+            "text that they merge gets other ids",
+        );
+    }
+    let unreached = table.unreached(merges, made, &place);
+    let unmade: Vec<String> = table
+        .matched
+        .iter()
+        .filter(|(id, text)| is_long(text) && !place.contains_key(id))
+        .map(|(_, text)| (*text).to_owned())
+        .collect();
+    if !unmade.is_empty() {
+        ledger.lose(
+            "model",
+            format!("{} is made by no merge", some_of(&unmade)),
+            "text that spells it is merged to it first and cut again, or cut elsewhere",
+        );
+    }
+    let unsure = unreached.iter().filter(|id| place.contains_key(id)).count();
+    if scattered > 0 || unsure > 0 {
+        ledger.lose(
+            "model",
+            format!("{} merges that scores cannot order", scattered + unsure),
+            "texts that need them may get other ids",
+        );
+    }
+    let strange = table.with_strange_characters();
+    if !strange.is_empty() {
+        ledger.lose(
+            "model",
+            format!("{} has characters that are no tokens", some_of(&strange)),
+            "text that spells it becomes it, which it did not",
+        );
+    }
+    let n = place.len() as u32;
+    let score = |id: u32, text: &str| match place.get(&id) {
+        // Characters come after everything that is merged, as SentencePiece numbers them.
+        Some(&place) => (-(f64::from(place) - 1.0) as f32, true),
+        None => (-f64::from(n) as f32, !is_long(text)),
+    };
+    (0u32..).zip(&all).map(|(id, text)| score(id, text)).collect()
+}
+
+fn unigram(
+    config: &Config,
+    scored: &[(String, Real)],
+    unknown: Option<u32>,
+    byte_fallback: bool,
+    ledger: &mut Ledger,
+) -> Option<Vec<Piece>> {
+    ledger.lose(
+        "model",
+        ARITHMETIC.replace("there", "by sentencepiece").replace("here", "by tokenizers"),
+        ARITHMETIC_EFFECT,
+    );
+    let tokens: Vec<Option<Base64Bytes>> = scored
+        .iter()
+        .map(|(text, _)| Some(Base64Bytes(text.as_bytes().to_vec())))
+        .collect();
+    let mut pieces = texts(config, &tokens, ledger)?;
+    if byte_fallback {
+        mark_bytes(&mut pieces);
+    }
+    let mut rounded = 0;
+    for (piece, (_, score)) in pieces.iter_mut().zip(scored) {
+        let score = f64::from(*score);
+        piece.score = score as f32;
+        rounded += usize::from(f64::from(piece.score) != score);
+    }
+    if rounded > 0 {
+        ledger.lose(
+            "model",
+            format!("{rounded} scores lose digits in 32 bits"),
+            ARITHMETIC_EFFECT,
+        );
+    }
+    let Some(piece) = unknown.and_then(|id| pieces.get_mut(id as usize)) else {
+        ledger.refuse("it has no unknown piece");
+        return None;
+    };
+    piece.kind = PieceKind::Unknown;
+    Some(pieces)
+}
+
+/// What happens to spaces, gathered from steps.
+#[derive(Default)]
+struct Spaces {
+    charsmap: Vec<u8>,
+    prefix: bool,
+    escaped: bool,
+    at_start: bool,
+    runs: bool,
+    at_end: bool,
+}
+
+fn normalizer(config: &Config, pieces: &[Piece], ledger: &mut Ledger) -> Option<NormalizerSpec> {
+    let mut spaces = Spaces::default();
+    for step in &config.normalizer {
+        if !spaces.take(step) {
+            let name = serde_json::to_value(step).unwrap_or_default();
+            let name = name["type"].as_str().unwrap_or("step").to_owned();
+            ledger.refuse(format!("SentencePiece has no {name} among its rules"));
+        }
+    }
+    if config
+        .normalizer
+        .iter()
+        .any(|step| matches!(step, NormalizerConfig::Strip { .. }))
+    {
+        ledger.lose(
+            "normalizer",
+            "that all white space goes from the ends",
+            "only spaces go from there",
+        );
+    }
+    if !spaces.charsmap.is_empty() {
+        ledger.lose(
+            "normalizer",
+            "its rules apply to any characters there, and to whole graphemes in tokenizers",
+            "characters with combining marks that the rules change may get other ids",
+        );
+    }
+    pretokenizer(config, pieces, &mut spaces, ledger);
+    let removes = [spaces.at_start, spaces.runs, spaces.at_end];
+    if removes.contains(&true) && removes.contains(&false) {
+        ledger.lose(
+            "normalizer",
+            "which extra spaces go",
+            "texts with spaces at their ends, or many in a row, get other ids",
+        );
+    }
+    Some(NormalizerSpec {
+        name: String::new(),
+        precompiled_charsmap: spaces.charsmap,
+        add_dummy_prefix: spaces.prefix,
+        remove_extra_whitespaces: spaces.runs,
+        escape_whitespaces: spaces.escaped,
+    })
+}
+
+impl Spaces {
+    /// Whether a step is one of SentencePiece's rules.
+    fn take(&mut self, step: &NormalizerConfig) -> bool {
+        match step {
+            NormalizerConfig::Precompiled { charsmap } if self.charsmap.is_empty() => {
+                self.charsmap.clone_from(&charsmap.0);
+            }
+            NormalizerConfig::Prepend { prefix } if prefix == SPACE || prefix == " " => {
+                self.prefix = true;
+            }
+            NormalizerConfig::Strip { left, right } => {
+                self.at_start |= left;
+                self.at_end |= right;
+            }
+            NormalizerConfig::Replace(ReplaceConfig { pattern, content }) => match pattern {
+                ReplacePattern::String(text) if text == " " && content == SPACE => {
+                    self.escaped = true;
+                }
+                ReplacePattern::Regex(regex) if content.is_empty() => match regex.as_str() {
+                    SPACES_AT_START => self.at_start = true,
+                    MARKS_AT_END | SPACES_AT_END => self.at_end = true,
+                    _ => return false,
+                },
+                ReplacePattern::Regex(regex) if regex == SPACES => {
+                    if content != " " && content != SPACE {
+                        return false;
+                    }
+                    self.runs = true;
+                }
+                _ => return false,
+            },
+            _ => return false,
+        }
+        true
+    }
+}
+
+fn pretokenizer(config: &Config, pieces: &[Piece], spaces: &mut Spaces, ledger: &mut Ledger) {
+    let (words, metaspace) = match config.pretokenizer.as_slice() {
+        [] => return,
+        [StepConfig::Metaspace(metaspace)] => (false, metaspace),
+        [StepConfig::Split(split), StepConfig::Metaspace(metaspace)]
+            if split.pattern == components::WHITE_SPACE =>
+        {
+            (true, metaspace)
+        }
+        _ => {
+            ledger.refuse("SentencePiece does not cut text before its model sees it");
+            return;
+        }
+    };
+    let MetaspaceConfig {
+        replacement,
+        prepend_scheme,
+        split,
+    } = *metaspace;
+    if !SPACE.starts_with(replacement) {
+        ledger.refuse(format!("SentencePiece does not write spaces as {replacement:?}"));
+    }
+    if words {
+        ledger.lose(
+            "pretokenizer",
+            "that any white space ends a word",
+            "tabs and line ends stay in the text",
+        );
+        (spaces.at_start, spaces.runs, spaces.at_end) = (true, true, true);
+    }
+    spaces.escaped = true;
+    if prepend_scheme != PrependScheme::Never {
+        if !words && !(spaces.at_start && spaces.runs) {
+            ledger.lose(
+                "pretokenizer",
+                "that no space is put before a text which begins with one",
+                "texts that begin with a space get one more",
+            );
+        }
+        spaces.prefix = true;
+    }
+    let goes_on = |piece: &Piece| {
+        let text = String::from_utf8_lossy(&piece.bytes);
+        piece.kind == PieceKind::Normal && text.chars().skip(1).any(|c| SPACE.starts_with(c))
+    };
+    if split && pieces.iter().any(goes_on) {
+        ledger.lose(
+            "pretokenizer",
+            "that text is cut before each space",
+            "pieces with spaces inside are found",
+        );
+    }
+}
+
+fn decoder(config: &Config, trainer: &mut TrainerSpec, ledger: &mut Ledger) {
+    let mut marks = false;
+    for step in config.decoder.iter().flatten() {
+        match step {
+            DecoderConfig::Replace {
+                pattern: ReplacePattern::String(text),
+                ..
+            } if text == SPACE => marks = true,
+            DecoderConfig::Metaspace { .. } => marks = true,
+            DecoderConfig::Replace {
+                pattern: ReplacePattern::Regex(regex),
+                content,
+            } if regex.starts_with(r"\A") && regex.ends_with(r"\z") => trainer.unk_surface.clone_from(content),
+            DecoderConfig::ByteFallback | DecoderConfig::Fuse | DecoderConfig::Strip { .. } => {}
+            _ => marks = false,
+        }
+    }
+    if !marks {
+        ledger.lose(
+            "decoder",
+            "how ids become text",
+            "decode does what SentencePiece does",
+        );
+    }
+}
+
+/// The pieces of beginning and end, which a template names or which have their usual texts.
+fn around(template: &Template, pieces: &[Piece], trainer: &mut TrainerSpec) {
+    let text = |part: Option<&Part>| match part {
+        Some(Part::Token { id, .. }) => pieces
+            .get(*id as usize)
+            .and_then(|piece| String::from_utf8(piece.bytes.clone()).ok()),
+        _ => None,
+    };
+    if let Some(bos) = text(template.single.first()) {
+        trainer.bos_piece = bos;
+    }
+    if let Some(eos) = text(template.single.last()) {
+        trainer.eos_piece = eos;
+    }
+}

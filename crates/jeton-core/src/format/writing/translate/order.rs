@@ -1,0 +1,97 @@
+//! Merges of characters, in a list and by score: when the two do the same.
+//!
+//! The argument is that of [`super::super::pairs`], with the place of a piece in the order of scores instead of
+//! its id.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::bpe::{CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch};
+use crate::pipeline::Model as _;
+use crate::vocab::Vocab;
+
+/// Pieces that merging can make, as text.
+pub(super) struct Pieces<'p> {
+    /// (id, text) of pieces that text becomes.
+    pub(super) matched: Vec<(u32, &'p str)>,
+    ids: HashMap<&'p str, u32>,
+}
+
+impl<'p> Pieces<'p> {
+    pub(super) fn new(matched: Vec<(u32, &'p str)>) -> Self {
+        let ids = matched.iter().map(|&(id, text)| (text, id)).collect();
+        Self { matched, ids }
+    }
+
+    /// Every pair that makes a text.
+    pub(super) fn pairs_of(&self, text: &str) -> Vec<(u32, u32)> {
+        let cuts = text.char_indices().skip(1).map(|(at, _)| at);
+        cuts.filter_map(|cut| {
+            let left = self.ids.get(&text[..cut])?;
+            Some((*left, *self.ids.get(&text[cut..])?))
+        })
+        .collect()
+    }
+
+    /// Pieces of several characters of which one is no piece: SentencePiece merges it all the same.
+    pub(super) fn with_strange_characters(&self) -> Vec<String> {
+        let strange = |c: char| !self.ids.contains_key(c.encode_utf8(&mut [0; 4]) as &str);
+        let longer = self.matched.iter().filter(|(_, text)| is_long(text));
+        longer
+            .filter(|(_, text)| text.chars().any(strange))
+            .map(|(_, text)| (*text).to_owned())
+            .collect()
+    }
+
+    /// Pieces of several characters that the merges, those made of later pieces left out, do not make from
+    /// their own characters. `place`: a piece's place in the order of merging.
+    pub(super) fn unreached(
+        &self,
+        merges: &[(u32, u32)],
+        made: impl Fn((u32, u32)) -> Option<u32>,
+        place: &HashMap<u32, u32>,
+    ) -> HashSet<u32> {
+        let place_of = |id: u32| place.get(&id).copied().unwrap_or(0);
+        let timely = merges.iter().copied().filter(|&(left, right)| {
+            made((left, right)).is_some_and(|id| {
+                place_of(left) < place_of(id) && place_of(right) < place_of(id)
+            })
+        });
+        let timely: Vec<(u32, u32)> = timely.collect();
+        let mut vocab = Vocab::default();
+        for &(id, text) in &self.matched {
+            if vocab.insert(id, text.as_bytes()).is_err() {
+                return self.matched.iter().map(|&(id, _)| id).collect();
+            }
+        }
+        let Ok(model) = CharacterBpeModel::new(vocab, &timely, CharacterBpeOptions::default())
+        else {
+            return self.matched.iter().map(|&(id, _)| id).collect();
+        };
+        let mut scratch = CharacterBpeScratch::default();
+        let mut ids = Vec::new();
+        let longer = self.matched.iter().filter(|(_, text)| is_long(text));
+        longer
+            .filter(|&&(id, text)| {
+                ids.clear();
+                let done = model.encode_pretoken(text.as_bytes(), &mut scratch, &mut ids);
+                done.is_err() || ids != [id]
+            })
+            .map(|&(id, _)| id)
+            .collect()
+    }
+
+    /// The piece that a pair makes.
+    pub(super) fn made(&self, texts: &HashMap<u32, &str>, pair: (u32, u32)) -> Option<u32> {
+        let (left, right) = (texts.get(&pair.0)?, texts.get(&pair.1)?);
+        self.ids.get(format!("{left}{right}").as_str()).copied()
+    }
+
+    pub(super) fn texts(&self) -> HashMap<u32, &'p str> {
+        self.matched.iter().copied().collect()
+    }
+}
+
+/// Whether a text has more than one character.
+pub(super) fn is_long(text: &str) -> bool {
+    text.chars().nth(1).is_some()
+}

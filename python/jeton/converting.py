@@ -1,0 +1,272 @@
+"""``convert``: a tokenizer from one file format to another, exactly, or with its losses listed.
+
+What is written is loaded again before it takes its place. Where the new file is the same tokenizer
+by fingerprint, nothing more is to be shown. Where its format says the same in other words (ranks as
+a list of merges, a SentencePiece model as BPE on characters), ids and decoded texts are compared on
+the probe texts and on generated texts at which tokenizers are known to differ; a difference that no
+listed loss accounts for is an error, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from jeton._core import Tokenizer
+from jeton.edge_texts import edge_texts
+from jeton.errors import DecodeError, EncodeError, UsageError
+from jeton.formats import Loss, PretrainedFolder, read_folder
+from jeton.formats.saving import write_files
+from jeton.formats.targets import find_target
+from jeton.probe import probe_texts
+from jeton.registry import load
+
+__all__ = ["Conversion", "convert"]
+
+_N_EDGE_TEXTS = 2_000
+"""Generated texts that are compared by default; about half a second for both tokenizers."""
+
+_MAX_EDGE_CHARS = 200
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Names of chat templates that can be those of files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What a conversion did.
+
+    Attributes:
+        source: What was converted: a name or a path.
+        target: Where it went.
+        format: Name of the new format.
+        files: The files that were written.
+        losses: What the new files do not hold; empty: they hold everything.
+        fingerprint_before: Fingerprint of the source.
+        fingerprint_after: Fingerprint of what the new files load as.
+        ids_equal: Whether every compared text gets the same ids and decodes to the same text; None
+            where none was compared.
+        n_texts_compared: Number of those texts; 0 where the fingerprints are equal.
+        first_difference: A text on which they differ, the first that was found.
+        load_options: Keywords with which ``jeton.load`` reads the new files as they were meant;
+            empty for most formats, which say everything themselves.
+    """
+
+    source: str
+    target: Path
+    format: str
+    files: tuple[Path, ...]
+    losses: tuple[Loss, ...]
+    fingerprint_before: str
+    fingerprint_after: str
+    ids_equal: bool | None
+    n_texts_compared: int
+    first_difference: str | None
+    load_options: Mapping[str, Any]
+
+    @property
+    def fingerprint_preserved(self) -> bool:
+        """Whether the new files are the same tokenizer, written the same way."""
+        return self.fingerprint_before == self.fingerprint_after
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON has it."""
+        return {
+            "schema_version": "jeton.convert/1",
+            "source": self.source,
+            "target": str(self.target),
+            "format": self.format,
+            "files": [str(path) for path in self.files],
+            "losses": [
+                {"component": loss.component, "what": loss.what, "effect": loss.effect}
+                for loss in self.losses
+            ],
+            "fingerprint_before": self.fingerprint_before,
+            "fingerprint_after": self.fingerprint_after,
+            "fingerprint_preserved": self.fingerprint_preserved,
+            "ids_equal": self.ids_equal,
+            "n_texts_compared": self.n_texts_compared,
+            "first_difference": self.first_difference,
+            "load_options": dict(self.load_options),
+        }
+
+
+def convert(
+    source: Tokenizer | str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    to: str | None = None,
+    lossy: bool = False,
+    verify: bool | Iterable[str] = True,
+    samples: Sequence[str] | bool = False,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    lowercase: bool | None = None,
+) -> Conversion:
+    """Convert a tokenizer to another file format.
+
+    Args:
+        source: A tokenizer, a name, a file of any supported format, or a folder.
+        target: The file to write, whose name tells the format; or a folder, or a name without
+            a suffix, which becomes one as ``save_pretrained`` writes it. Of a source folder the
+            roles of special tokens and the chat templates come along.
+        to: The format, where the name does not tell it: one of ``jeton.formats.FORMATS``.
+        lossy: Convert also what the new format does not hold completely; ``losses`` of the result
+            lists everything that is lost.
+        verify: Compare ids on texts: True: the probe texts and generated ones; False: only by
+            fingerprint; or the texts to compare.
+        samples: Texts whose ids the new file carries, to be verified whenever it is loaded; True:
+            a few that tokenizers treat differently.
+        pattern: Of the source, as for ``jeton.load``.
+        special_tokens: Of the source, as for ``jeton.load``.
+        lowercase: Of the source, as for ``jeton.load``.
+
+    Raises:
+        LossyConversionError: Something would be lost, and ``lossy`` is not set; ``losses`` lists
+            it all. Nothing is written.
+        FormatError: The source is damaged, or the new format cannot express it at all; the message
+            lists every reason.
+        UsageError: No format of this name, or arguments that contradict one another.
+        OSError: A file cannot be read or written.
+
+    Example:
+        >>> import jeton, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = jeton.convert("jeton-general-32k-v1", f"{folder}/tokenizer.json")
+        ...     (result.losses, result.ids_equal)
+        ((), True)
+    """
+    texts = _texts_to_compare(verify)
+    wanted = find_target(os.fspath(target), wanted=to)
+    folder = None
+    if isinstance(source, Tokenizer):
+        tokenizer, label = source, source.name or "a tokenizer"
+        if pattern is not None or special_tokens is not None or lowercase is not None:
+            raise UsageError(
+                "pattern, special_tokens and lowercase say how a file is read; the source is a "
+                "tokenizer\nhint: leave them out"
+            )
+    else:
+        label = os.fspath(source)
+        if not isinstance(label, str):
+            raise UsageError(f"the source must be a name or a path as text, not {label!r}")
+        options: dict[str, Any] = {}
+        for key, value in (("pattern", pattern), ("lowercase", lowercase)):
+            if value is not None:
+                options[key] = value
+        if special_tokens is not None:
+            options["special_tokens"] = special_tokens
+        tokenizer = load(source, **options)
+        path = Path(label)
+        folder = read_folder(path) if path.is_dir() else None
+    compared: _Comparison | None = None
+
+    def judge(read: Tokenizer, losses: tuple[Loss, ...]) -> tuple[Loss, ...]:
+        nonlocal compared
+        compared = _compare(tokenizer, read, texts)
+        # A difference that nothing accounts for is a loss of its own, so that none is silent.
+        return (_difference(compared),) if compared.equal is False and not losses else ()
+
+    saved = write_files(
+        tokenizer,
+        wanted,
+        lossy=lossy,
+        samples=samples,
+        chat_templates=_chat_templates(folder),
+        settings=_settings(folder),
+        judge=judge,
+        label=label,
+    )
+    found = compared or _Comparison(None, 0, None)
+    return Conversion(
+        source=label,
+        target=Path(os.fspath(target)),
+        format=wanted.format,
+        files=tuple(saved.files),
+        losses=saved.losses,
+        fingerprint_before=tokenizer.fingerprint,
+        fingerprint_after=saved.read.fingerprint,
+        ids_equal=True if saved.read.fingerprint == tokenizer.fingerprint else found.equal,
+        n_texts_compared=found.n_texts,
+        first_difference=found.first,
+        load_options=saved.options,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    equal: bool | None
+    n_texts: int
+    first: str | None
+
+
+def _texts_to_compare(verify: bool | Iterable[str]) -> Sequence[str] | None:
+    """The caller's texts; None: ours; an empty list: none."""
+    if verify is True:
+        return None
+    if verify is False:
+        return ()
+    texts = () if isinstance(verify, str | bytes) else tuple(verify)
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise UsageError("verify must be True, False or a list of texts\nhint: verify=['Hello']")
+    return texts
+
+
+def _compare(one: Tokenizer, two: Tokenizer, texts: Sequence[str] | None) -> _Comparison:
+    if one.fingerprint == two.fingerprint:
+        return _Comparison(True, 0, None)
+    if texts is None:
+        made = edge_texts(seed=0, tokenizers=[one], max_chars=_MAX_EDGE_CHARS)
+        texts = [*probe_texts(), *islice(made, _N_EDGE_TEXTS)]
+    if not texts:
+        return _Comparison(None, 0, None)
+    for text in texts:
+        if _ids(one, text) != _ids(two, text):
+            return _Comparison(False, len(texts), text)
+    return _Comparison(True, len(texts), None)
+
+
+def _ids(tokenizer: Tokenizer, text: str) -> tuple[list[int], str] | None:
+    """Ids and what they decode to; None where the text has none."""
+    try:
+        ids = tokenizer.encode(text)
+        return ids, tokenizer.decode(ids)
+    except (EncodeError, DecodeError):
+        return None
+
+
+def _difference(compared: _Comparison) -> Loss:
+    text = compared.first or ""
+    shown = text if len(text) <= _MAX_EDGE_CHARS else text[:_MAX_EDGE_CHARS] + "..."
+    return Loss("model", f"something that shows in {shown!r}", "ids or decoded texts differ")
+
+
+def _chat_templates(folder: PretrainedFolder | None) -> dict[str, bytes]:
+    if folder is None:
+        return {}
+    files = {}
+    if folder.chat_template is not None:
+        files["chat_template.jinja"] = folder.chat_template.encode("utf-8")
+    for name, text in folder.other_chat_templates.items():
+        if not _FILE_NAME.fullmatch(name):
+            continue  # a name from a file that is no name of a file
+        files[f"additional_chat_templates/{name}.jinja"] = text.encode("utf-8")
+    return files
+
+
+def _settings(folder: PretrainedFolder | None) -> dict[str, Any]:
+    if folder is None:
+        return {}
+    settings: dict[str, Any] = {f"{role}_token": text for role, text in folder.roles.items()}
+    for key in ("model_max_length", "clean_up_tokenization_spaces"):
+        value = getattr(folder, key)
+        if value is not None:
+            settings[key] = value
+    if folder.additional_special_tokens:
+        settings["additional_special_tokens"] = list(folder.additional_special_tokens)
+    return settings
