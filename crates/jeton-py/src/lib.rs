@@ -12,6 +12,7 @@ mod error;
 mod measure;
 mod reader;
 mod recipe;
+mod sentencepiece;
 mod text;
 mod tokenizer;
 mod train;
@@ -30,6 +31,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<measure::TokenStats>()?;
     module.add_class::<reader::DocumentReader>()?;
     module.add_class::<encoding::Encoding>()?;
+    module.add_class::<sentencepiece::SentencePieceModel>()?;
+    module.add_class::<sentencepiece::SentencePieceRules>()?;
     module.add_class::<tokenizer::DecodeIterator>()?;
     module.add_class::<tokenizer::DecodeStream>()?;
     module.add_class::<tokenizer::SpecialToken>()?;
@@ -41,6 +44,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reader::compress_zstd, module)?)?;
     module.add_function(wrap_pyfunction!(reader::decompress, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::published_patterns, module)?)?;
+    module.add_function(wrap_pyfunction!(sentencepiece::compile_charsmap, module)?)?;
     module.add_function(wrap_pyfunction!(train::train_bpe, module)?)?;
     Ok(())
 }

@@ -12,7 +12,7 @@ pub use sample::{Sampling, SamplingMethod};
 pub(crate) use sentencepiece::SentencePiece;
 
 use crate::bpe::{BpeModel, BpeScratch, CharacterBpeModel, CharacterBpeScratch};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::longest_match::PopStack;
 use crate::pipeline::{Model, Pipeline, Sink, WordScratch};
 use crate::pretokenize::PreTokenizer;
@@ -254,6 +254,32 @@ impl Engine {
         of_kind!(self,
             pipeline => with(pipeline, text, origin, scratch, each),
             engine => engine.encode_spans(text, &mut scratch.spm, each)
+        )
+    }
+}
+
+impl Engine {
+    /// Appends the ids of one pretoken. SentencePiece has none.
+    pub(crate) fn encode_pretoken(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut EngineScratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        fn with<M: Scratched>(
+            pipeline: &Pipeline<M>,
+            pretoken: &[u8],
+            scratch: &mut EngineScratch,
+            out: &mut Vec<u32>,
+        ) -> Result<()> {
+            let scratch = M::scratch(&mut scratch.models);
+            pipeline.model().encode_pretoken(pretoken, scratch, out)
+        }
+        of_kind!(self,
+            pipeline => with(pipeline, pretoken, scratch, out),
+            _engine => Err(Error::usage(
+                "a SentencePiece model has no pretokens: it sees whole texts".to_owned(),
+            ))
         )
     }
 }

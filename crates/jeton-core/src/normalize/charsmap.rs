@@ -153,6 +153,37 @@ impl Charsmap {
         None
     }
 
+    /// Every sequence that is replaced, and what by, in no order that matters. Each unit is entered once at
+    /// most, so that a damaged array whose units lead back ends too.
+    pub(super) fn each_rule(&self, mut each: impl FnMut(&[u8], &str)) {
+        let Some(&root) = self.units.first() else {
+            return;
+        };
+        let mut seen = vec![false; self.units.len()];
+        let mut waiting = vec![(Unit(root).offset(), Vec::new())];
+        while let Some((base, from)) = waiting.pop() {
+            for byte in 1..=u8::MAX {
+                let at = base ^ usize::from(byte);
+                let Some(unit) = self.units.get(at).map(|&bits| Unit(bits)) else {
+                    continue;
+                };
+                if unit.label() != u32::from(byte) || std::mem::replace(&mut seen[at], true) {
+                    continue;
+                }
+                let mut longer: Vec<u8> = from.clone();
+                longer.push(byte);
+                let next = at ^ unit.offset();
+                if unit.has_leaf()
+                    && let Some(&leaf) = self.units.get(next)
+                    && let Some(to) = self.replacement(Unit(leaf).value())
+                {
+                    each(&longer, to);
+                }
+                waiting.push((next, longer));
+            }
+        }
+    }
+
     /// The replacement that begins at a place.
     fn replacement(&self, start: usize) -> Option<&str> {
         let text = self.replacements.get(start..)?;

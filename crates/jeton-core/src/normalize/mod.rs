@@ -3,6 +3,7 @@
 pub mod bert;
 pub mod case;
 pub mod charsmap;
+pub mod charsmap_rules;
 pub mod clip;
 mod forms;
 pub mod precompiled;

@@ -2,6 +2,7 @@
 
 mod decode;
 mod encode;
+mod inner;
 mod nbest;
 mod offsets;
 mod sample;

@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 mod files;
+mod pretoken;
 mod sample;
 mod stream;
 
@@ -36,8 +37,16 @@ pub(crate) struct Tokenizer {
 impl Tokenizer {
     pub(crate) fn wrap(core: CoreTokenizer, name: Option<String>) -> Self {
         Self {
-            core: Arc::new(core),
             name,
+            ..Self::share(Arc::new(core))
+        }
+    }
+
+    /// A tokenizer without a name that somebody else has too.
+    pub(crate) fn share(core: Arc<CoreTokenizer>) -> Self {
+        Self {
+            core,
+            name: None,
             fingerprint: OnceLock::new(),
         }
     }

@@ -1,0 +1,305 @@
+//! A SentencePiece model as its own library shows it: pieces with kinds, normalized text with the way back,
+//! segmentations of the normalized text.
+
+use std::sync::Arc;
+
+use jeton_core::error::{Error, Result};
+use jeton_core::format;
+use jeton_core::normalize::charsmap::Charsmap;
+use jeton_core::normalize::charsmap_rules;
+use jeton_core::spm::normalizer::Matcher;
+use jeton_core::spm::{
+    ModelType, NormalizerSpec, PieceKind, SpmEncoder, SpmModel, SpmNormalizer, SpmProcessor,
+    SpmScratch,
+};
+use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
+use jeton_core::unigram::{MAX_NBEST, SpannedId, SplitMix64};
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::door::{enter, quick};
+use crate::error::to_python_at;
+use crate::text::utf8;
+use crate::tokenizer::Tokenizer;
+
+/// (id, start, end) in bytes of the normalized text.
+type Spans = Vec<(u32, u32, u32)>;
+
+/// A model.
+#[pyclass(frozen, module = "jeton._core")]
+pub(crate) struct SentencePieceModel(Arc<CoreTokenizer>);
+
+fn spans(found: &[SpannedId]) -> Spans {
+    found
+        .iter()
+        .map(|span| (span.id, span.start, span.end))
+        .collect()
+}
+
+impl SentencePieceModel {
+    fn parts(&self) -> Result<(&SpmModel, &SpmProcessor)> {
+        self.0
+            .sentencepiece()
+            .ok_or_else(|| Error::usage("this is no SentencePiece model".to_owned()))
+    }
+}
+
+#[pymethods]
+impl SentencePieceModel {
+    #[new]
+    #[pyo3(signature = (data, *, path=None))]
+    fn new(py: Python<'_>, data: &[u8], path: Option<&str>) -> PyResult<Self> {
+        let core = py
+            .detach(|| format::from_sentencepiece(data))
+            .map_err(|error| to_python_at(py, &error, path))?;
+        Ok(Self(Arc::new(core)))
+    }
+
+    #[getter]
+    fn tokenizer(&self) -> Tokenizer {
+        Tokenizer::share(Arc::clone(&self.0))
+    }
+
+    #[getter]
+    fn model_type(&self, py: Python<'_>) -> PyResult<&'static str> {
+        let (model, _) = quick(py, self.parts())?;
+        Ok(match model.trainer.model_type {
+            ModelType::Unigram => "unigram",
+            ModelType::Bpe => "bpe",
+            ModelType::Word => "word",
+            ModelType::Char => "char",
+        })
+    }
+
+    fn pieces<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyBytes>, f32, u8)>> {
+        let (model, _) = quick(py, self.parts())?;
+        let kind = |kind| match kind {
+            PieceKind::Normal => 1,
+            PieceKind::Unknown => 2,
+            PieceKind::Control => 3,
+            PieceKind::UserDefined => 4,
+            PieceKind::Unused => 5,
+            PieceKind::Byte => 6,
+        };
+        let pieces = model.pieces.iter();
+        Ok(pieces
+            .map(|piece| {
+                (
+                    PyBytes::new(py, &piece.bytes),
+                    piece.score,
+                    kind(piece.kind),
+                )
+            })
+            .collect())
+    }
+
+    #[getter]
+    fn unk_surface(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(quick(py, self.parts())?.0.trainer.unk_surface.clone())
+    }
+
+    #[getter]
+    fn byte_fallback(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(quick(py, self.parts())?.0.trainer.byte_fallback)
+    }
+
+    #[getter]
+    fn add_dummy_prefix(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(quick(py, self.parts())?.0.normalizer.add_dummy_prefix)
+    }
+
+    #[getter]
+    fn remove_extra_whitespaces(&self, py: Python<'_>) -> PyResult<bool> {
+        let (model, _) = quick(py, self.parts())?;
+        Ok(model.normalizer.remove_extra_whitespaces)
+    }
+
+    #[getter]
+    fn bos_id(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        Ok(quick(py, self.parts())?.1.bos())
+    }
+
+    #[getter]
+    fn eos_id(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        Ok(quick(py, self.parts())?.1.eos())
+    }
+
+    #[getter]
+    fn pad_id(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        Ok(quick(py, self.parts())?.1.pad())
+    }
+
+    fn normalize<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+    ) -> PyResult<(String, Bound<'py, PyArray1<i64>>)> {
+        let py = text.py();
+        let text = utf8(text)?;
+        let (_, processor) = quick(py, self.parts())?;
+        normalized(py, processor.normalizer(), text)
+    }
+
+    fn denormalize(&self, text: &Bound<'_, PyAny>) -> PyResult<String> {
+        let py = text.py();
+        let text = utf8(text)?;
+        let (model, _) = quick(py, self.parts())?;
+        let rules = model.denormalizer.as_ref();
+        let Some(rules) = rules.filter(|rules| !rules.precompiled_charsmap.is_empty()) else {
+            return Ok(text.to_owned());
+        };
+        let normalizer = quick(py, SpmNormalizer::new(rules, false, None))?;
+        Ok(py.detach(|| normalizer.normalize(text)))
+    }
+
+    fn encode_normalized(&self, text: &Bound<'_, PyAny>) -> PyResult<Spans> {
+        let py = text.py();
+        let text = utf8(text)?;
+        let (_, processor) = quick(py, self.parts())?;
+        let mut found = Vec::new();
+        enter(py, |_| {
+            let encoder = processor.encoder();
+            encoder.encode_with_pieces(text.as_bytes(), &mut SpmScratch::default(), &mut found)
+        })?;
+        Ok(spans(&found))
+    }
+
+    fn nbest_normalized(&self, text: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<(Spans, f64)>> {
+        let py = text.py();
+        let text = utf8(text)?;
+        let (_, processor) = quick(py, self.parts())?;
+        let found = enter(py, |_| match processor.encoder() {
+            SpmEncoder::Unigram(_) if !(1..=MAX_NBEST).contains(&n) => {
+                Err(Error::usage(format!("n is {n}; expected 1 to {MAX_NBEST}")))
+            }
+            SpmEncoder::Unigram(model) => model.nbest(text.as_bytes(), n),
+            _ => Err(Error::usage(
+                "the best segmentations are known of unigram models only".to_owned(),
+            )),
+        })?;
+        let lists = found.iter();
+        Ok(lists.map(|(list, score)| (spans(list), *score)).collect())
+    }
+
+    #[pyo3(signature = (text, *, seed, nbest_size, alpha))]
+    fn sample_normalized(
+        &self,
+        text: &Bound<'_, PyAny>,
+        seed: u64,
+        nbest_size: Option<usize>,
+        alpha: f64,
+    ) -> PyResult<Spans> {
+        let py = text.py();
+        let text = utf8(text)?;
+        let (_, processor) = quick(py, self.parts())?;
+        let mut found = Vec::new();
+        enter(py, |_| {
+            if !(alpha.is_finite() && alpha >= 0.0) || nbest_size.is_some_and(|n| n > MAX_NBEST) {
+                return Err(Error::usage(format!(
+                    "alpha is {alpha} and nbest_size {nbest_size:?}; expected a finite alpha of 0 or more, \
+                     and {MAX_NBEST} at most"
+                )));
+            }
+            processor.encoder().sample(
+                text.as_bytes(),
+                nbest_size,
+                alpha,
+                &mut SplitMix64::stream(seed, 0),
+                &mut SpmScratch::default(),
+                &mut found,
+            )
+        })?;
+        Ok(spans(&found))
+    }
+}
+
+fn normalized<'py>(
+    py: Python<'py>,
+    normalizer: &SpmNormalizer,
+    text: &str,
+) -> PyResult<(String, Bound<'py, PyArray1<i64>>)> {
+    let (normalized, origins) = py.detach(|| {
+        let (normalized, origins) = normalizer.normalize_with_origins(text);
+        let origins: Vec<i64> = (0..=normalized.len())
+            .map(|byte| origins.of(byte) as i64)
+            .collect();
+        (normalized, origins)
+    });
+    Ok((normalized, origins.into_pyarray(py)))
+}
+
+/// A normalizer by itself.
+#[pyclass(frozen, module = "jeton._core")]
+pub(crate) struct SentencePieceRules {
+    normalizer: SpmNormalizer,
+    charsmap: Option<Charsmap>,
+}
+
+#[pymethods]
+impl SentencePieceRules {
+    #[new]
+    #[pyo3(signature = (
+        *, charsmap, add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces, kept=None,
+        whitespace_as_suffix=false
+    ))]
+    fn new(
+        py: Python<'_>,
+        charsmap: &[u8],
+        add_dummy_prefix: bool,
+        remove_extra_whitespaces: bool,
+        escape_whitespaces: bool,
+        kept: Option<Vec<Vec<u8>>>,
+        whitespace_as_suffix: bool,
+    ) -> PyResult<Self> {
+        let spec = NormalizerSpec {
+            name: String::new(),
+            precompiled_charsmap: charsmap.to_vec(),
+            add_dummy_prefix,
+            remove_extra_whitespaces,
+            escape_whitespaces,
+        };
+        let build = || {
+            let kept = kept.unwrap_or_default();
+            let kept = (0..).zip(&kept).map(|(id, piece)| (piece.as_slice(), id));
+            let kept = Matcher::new(kept.filter(|(piece, _)| !piece.is_empty()).collect())?;
+            Ok(Self {
+                normalizer: SpmNormalizer::new(&spec, whitespace_as_suffix, kept)?,
+                charsmap: if charsmap.is_empty() {
+                    None
+                } else {
+                    Some(Charsmap::new(charsmap)?)
+                },
+            })
+        };
+        quick(py, build())
+    }
+
+    fn normalize<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+    ) -> PyResult<(String, Bound<'py, PyArray1<i64>>)> {
+        normalized(text.py(), &self.normalizer, utf8(text)?)
+    }
+
+    fn rules(&self, py: Python<'_>) -> Vec<(String, String)> {
+        py.detach(|| {
+            self.charsmap
+                .as_ref()
+                .map(Charsmap::rules)
+                .unwrap_or_default()
+        })
+    }
+}
+
+/// Rules as a charsmap.
+#[pyfunction]
+pub(crate) fn compile_charsmap<'py>(
+    py: Python<'py>,
+    rules: Vec<(String, String)>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let blob = enter(py, |_| {
+        let pairs = rules.iter();
+        charsmap_rules::compile(pairs.map(|(from, to)| (from.as_str(), to.as_str())))
+    })?;
+    Ok(PyBytes::new(py, &blob))
+}
