@@ -5,7 +5,7 @@
 The tests are run where they lie, unpacked from the library's own source distribution; nothing of
 them is part of this project. They run in a process of their own, in which ``import tiktoken`` gives
 ``jeton.compat.tiktoken``, submodules included; so do the processes that they start. With
-``--peer`` they run against the installed library itself, which shows what fails for another reason
+``--itself`` they run against the installed library itself, which shows what fails for another reason
 (no network, a file that is not in the distribution).
 
 Tests that need vocabularies find them where Jeton does: ``$JETON_VOCAB_DIR``.
@@ -84,16 +84,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("peer", help="name of the library, as it is imported")
     parser.add_argument("sdist", type=Path, help="its unpacked source distribution")
     parser.add_argument("--tests", type=Path, help="folder of the tests in it; test or tests")
-    parser.add_argument("--peer", dest="itself", action="store_true", help="run the library itself")
+    parser.add_argument("--itself", action="store_true", help="run the installed library itself")
     parser.add_argument("--markdown", action="store_true", help="a table for the documentation")
-    parser.add_argument("options", nargs="*", help="options of pytest, after --")
-    options = parser.parse_args(argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    options = parser.parse_args(arguments[:split])
     outcomes = run(
         options.peer,
         options.sdist,
         tests=options.tests,
         itself=options.itself,
-        pytest_options=options.options,
+        pytest_options=arguments[split + 1 :],
     )
     print(markdown(outcomes) if options.markdown else table(outcomes))
     return int(any(outcome.result == "failed" for outcome in outcomes))

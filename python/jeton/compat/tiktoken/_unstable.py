@@ -1,0 +1,121 @@
+"""Ids that stay whatever follows a text, its possible continuations, and bytes that are no text.
+
+The rules are tiktoken's (0.14.0): only the tokens of the last pretoken can change, and those of
+white space before it; a continuation is a token that begins inside the rest.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from jeton.compat.tiktoken.errors import VocabularyTypeError
+
+if TYPE_CHECKING:
+    from jeton.compat.tiktoken.core import Encoding
+
+__all__ = ["encode_bytes", "encode_with_unstable"]
+
+_BLANKS = frozenset(b" \n\t")
+
+
+def encode_with_unstable(
+    encoding: Encoding, text: str, allowed: frozenset[str]
+) -> tuple[list[int], list[list[int]]]:
+    """Stable ids, and the sequences that may follow them, sorted."""
+    ids = encoding.encode(text, allowed_special=allowed, disallowed_special=())
+    n_unstable = _n_unstable(encoding, ids, _n_of_last_pretoken(encoding, text, ids, allowed))
+    if n_unstable == 0:
+        return ids, []
+    stable, rest = ids[:-n_unstable], encoding.decode_bytes(ids[-n_unstable:])
+    found = {(encoding._ids_of_bytes(token) or 0,) for token in _beginning_with(encoding, rest)}
+    for at in range(1, len(rest)):
+        for token in _beginning_with(encoding, rest[at:]):
+            found.add(_covering(encoding, _encode_any(encoding, rest[:at] + token), len(rest)))
+    blank = _last_blank(rest)
+    if blank:
+        # More text may cut a run of white space before its last character.
+        head = encoding.tokenizer.encode_pretoken(rest[:-blank])
+        found.add((*head, *encoding.tokenizer.encode_pretoken(rest[-blank:])))
+    return stable, [list(ids) for ids in sorted(found)]
+
+
+def encode_bytes(encoding: Encoding, data: bytes) -> list[int]:
+    """Ids of bytes, which need not be UTF-8: the pretokens of the text that they begin with, then
+    the rest of them together with the last pretoken."""
+    if not isinstance(data, bytes):
+        raise VocabularyTypeError(f"expected bytes, not {type(data).__name__}")
+    try:
+        return encoding.encode_ordinary(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        text, tail = data[: error.start].decode("utf-8"), data[error.start :]
+    ids = encoding.encode_ordinary(text)
+    n_last = _n_of_last_pretoken(encoding, text, ids, frozenset())
+    n_unstable = _n_unstable(encoding, ids, n_last)
+    if n_unstable:
+        tail = encoding.decode_bytes(ids[-n_unstable:]) + tail
+        ids = ids[:-n_unstable]
+    return ids + encoding.tokenizer.encode_pretoken(tail)
+
+
+def _n_of_last_pretoken(
+    encoding: Encoding, text: str, ids: list[int], allowed: frozenset[str]
+) -> int:
+    """How many of the ids are those of the last pretoken; 0 if a special token ends the text."""
+    if not ids or (allowed and ids[-1] in encoding._special_token_values):
+        return 0
+    # Only the part behind the last special token is ordinary.
+    ends = [text.rfind(token) + len(token) for token in allowed if token in text]
+    pretokens = encoding.tokenizer.pretokenize(text[max(ends, default=0) :])
+    return len(encoding.tokenizer.encode_pretoken(pretokens[-1].encode())) if pretokens else 0
+
+
+def _n_unstable(encoding: Encoding, ids: list[int], n_last: int) -> int:
+    """The same and the white space before it, which a longer text may join with it."""
+
+    def is_blank(token_id: int) -> bool:
+        special = token_id in encoding._special_token_values
+        return not special and _BLANKS.issuperset(encoding.decode_single_token_bytes(token_id))
+
+    if n_last and is_blank(ids[-n_last]):
+        while n_last < len(ids) and is_blank(ids[-n_last - 1]):
+            n_last += 1
+    return n_last
+
+
+def _beginning_with(encoding: Encoding, prefix: bytes) -> Iterator[bytes]:
+    tokens = encoding._sorted_token_bytes
+    for at in range(bisect_left(tokens, prefix), len(tokens)):
+        if not tokens[at].startswith(prefix):
+            return
+        yield tokens[at]
+
+
+def _encode_any(encoding: Encoding, data: bytes) -> list[int]:
+    try:
+        return encoding.tokenizer.encode(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return encoding.tokenizer.encode_pretoken(data)
+
+
+def _covering(encoding: Encoding, ids: list[int], n_bytes: int) -> tuple[int, ...]:
+    """The first ids that together have so many bytes, or all."""
+    length = 0
+    for n, token_id in enumerate(ids, 1):
+        length += len(encoding.decode_single_token_bytes(token_id))
+        if length >= n_bytes:
+            return tuple(ids[:n])
+    return tuple(ids)
+
+
+def _last_blank(data: bytes) -> int:
+    """Bytes of the last character if it is white space and not the first; else 0."""
+    for size in range(1, min(4, len(data) - 1) + 1):
+        try:
+            last = data[-size:].decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        # White space as Unicode has it: Python also counts U+001C to U+001F.
+        return size if last.isspace() and not "\x1c" <= last <= "\x1f" else 0
+    return 0
