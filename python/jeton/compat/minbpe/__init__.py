@@ -1,0 +1,14 @@
+"""Stands in for ``minbpe``: ``from jeton.compat.minbpe import RegexTokenizer``.
+
+The interface and the files of Andrej Karpathy's minbpe (commit 1acefe8). Training breaks ties as it
+does, so merges are equal; encoding runs on Jeton's core. Differences: ``docs/coming-from-minbpe.md``.
+"""
+
+from __future__ import annotations
+
+from jeton.compat.minbpe.base import Tokenizer
+from jeton.compat.minbpe.basic import BasicTokenizer
+from jeton.compat.minbpe.gpt4 import GPT4Tokenizer
+from jeton.compat.minbpe.regex import RegexTokenizer
+
+__all__ = ["BasicTokenizer", "GPT4Tokenizer", "RegexTokenizer", "Tokenizer"]

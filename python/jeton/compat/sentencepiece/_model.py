@@ -1,0 +1,264 @@
+"""A loaded model: pieces by id, texts to pieces, pieces to texts, as sentencepiece 0.2.3 does it.
+
+All text here is bytes. Ids come from the core; where only ids or decoded text are asked for, the
+core's tokenizer does it alone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jeton._core import SentencePieceModel
+from jeton.compat.sentencepiece.errors import ModelFormatError, PieceIdError
+from jeton.errors import FormatError
+
+__all__ = ["Model", "Spelled", "spell"]
+
+_UNKNOWN, _CONTROL, _UNUSED, _BYTE = 2, 3, 5, 6
+_SPACE = "\u2581".encode()
+_REPLACEMENT = "\ufffd".encode()
+
+
+class Spelled(NamedTuple):
+    """A piece of a text. ``surface`` is None where sentencepiece leaves it out; places in bytes."""
+
+    piece: bytes
+    id: int
+    surface: bytes | None
+    begin: int
+    end: int
+
+
+class Valid(NamedTuple):
+    """A text as UTF-8: each byte that is part of no character became U+FFFD.
+
+    ``origins``: for each byte of ``text`` and its end, the byte that was given; None: the same.
+    """
+
+    text: str
+    origins: list[int] | None
+
+
+def spell(data: bytes) -> Valid:
+    """Bytes as text, each that is part of no character as U+FFFD."""
+    try:
+        return Valid(data.decode("utf-8"), None)
+    except UnicodeDecodeError:
+        pass
+    parts: list[str] = []
+    origins: list[int] = []
+    at = 0
+    while at < len(data):
+        try:
+            good = len(data)
+            text = data[at:].decode("utf-8")
+        except UnicodeDecodeError as error:
+            good = at + error.start
+            text = data[at:good].decode("utf-8")
+        parts.append(text)
+        origins.extend(range(at, good))
+        if good < len(data):
+            parts.append("\ufffd")
+            origins.extend([good] * len(_REPLACEMENT))
+            good += 1
+        at = good
+    return Valid("".join(parts), [*origins, len(data)])
+
+
+class Model:
+    """A model and its tables.
+
+    Attributes:
+        core: The core's model.
+        tokenizer: The same as a tokenizer.
+        data: The file.
+        pieces: Bytes of each id.
+        scores: Score of each id.
+        kinds: Kind of each id, as the file numbers them.
+        unk_id: Id of the unknown piece, -1 if there is none; as the three below.
+    """
+
+    def __init__(self, data: bytes, *, path: str | None = None) -> None:
+        try:
+            self.core = SentencePieceModel(data, path=path)
+        except FormatError as error:
+            raise ModelFormatError(
+                str(error), path=path, format=error.format, offset=error.offset
+            ) from None
+        self.tokenizer = self.core.tokenizer
+        self.data = data
+        rows = self.core.pieces()
+        self.pieces = [piece for piece, _, _ in rows]
+        self.scores = [score for _, score, _ in rows]
+        self.kinds = [kind for _, _, kind in rows]
+        self.texts = [piece.decode("utf-8", errors="replace") for piece in self.pieces]
+        reserved: dict[bytes, int] = {}
+        normal: dict[bytes, int] = {}
+        for piece_id, (piece, _, kind) in enumerate(rows):
+            table = reserved if kind in (_UNKNOWN, _CONTROL, _BYTE) else normal
+            table.setdefault(piece, piece_id)
+        self._ids = normal | reserved
+        self.unk_id = self.kinds.index(_UNKNOWN) if _UNKNOWN in self.kinds else -1
+
+        def known(piece_id: int | None) -> int:
+            return -1 if piece_id is None else piece_id
+
+        self.bos_id, self.eos_id = known(self.core.bos_id), known(self.core.eos_id)
+        self.pad_id = known(self.core.pad_id)
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def piece_to_id(self, piece: bytes) -> int:
+        """The id of a piece; that of the unknown piece if there is no such piece."""
+        return self._ids.get(piece, self.unk_id)
+
+    def check(self, ids: Sequence[int]) -> None:
+        """Refuse ids that the model does not have."""
+        for piece_id in ids:
+            if not 0 <= piece_id < len(self.pieces):
+                raise PieceIdError(
+                    f"piece id {piece_id} is out of range; the ids of this model are below "
+                    f"{len(self.pieces)}",
+                    id=piece_id,
+                    vocab_size=len(self.pieces),
+                )
+
+    # Text to pieces
+
+    def encode(self, data: bytes) -> list[Spelled]:
+        """The pieces of a text."""
+        text = spell(data)
+        normalized, origins = self.core.normalize(text.text)
+        return self._spelled(data, text, normalized, origins, self.core.encode_normalized(normalized))
+
+    def nbest(self, data: bytes, n: int) -> list[tuple[list[Spelled], float]]:
+        """The best segmentations of a text and their scores."""
+        text = spell(data)
+        normalized, origins = self.core.normalize(text.text)
+        found = self.core.nbest_normalized(normalized, n)
+        return [(self._spelled(data, text, normalized, origins, s), score) for s, score in found]
+
+    def sample(
+        self, data: bytes, *, seed: int, nbest_size: int | None, alpha: float
+    ) -> list[Spelled]:
+        """The pieces of a drawn segmentation."""
+        text = spell(data)
+        normalized, origins = self.core.normalize(text.text)
+        spans = self.core.sample_normalized(normalized, seed=seed, nbest_size=nbest_size, alpha=alpha)
+        return self._spelled(data, text, normalized, origins, spans)
+
+    def _spelled(
+        self,
+        data: bytes,
+        text: Valid,
+        normalized: str,
+        origins: npt.NDArray[np.int64],
+        spans: list[tuple[int, int, int]],
+    ) -> list[Spelled]:
+        target = normalized.encode()
+        places: list[int] = origins.tolist()
+        if text.origins is not None:
+            places = [text.origins[place] for place in places]
+        out: list[Spelled] = []
+        of_character = 0
+        for piece_id, start, end in spans:
+            begin, stop = places[start], places[end]
+            if self.kinds[piece_id] == _BYTE:
+                # The bytes of a character share its range; only the last stands for it.
+                of_character += 1
+                last = of_character == end - start
+                surface = data[begin:stop] if last else None
+                stop = stop if last else begin
+                of_character = 0 if last else of_character
+                out.append(Spelled(self.pieces[piece_id], piece_id, surface, begin, stop))
+            else:
+                piece = target[start:end]
+                out.append(Spelled(piece, piece_id, data[begin:stop], begin, stop))
+        return out
+
+    def normalize(self, data: bytes) -> tuple[bytes, list[int]]:
+        """The normalized text, and where each byte of it and its end come from, in bytes."""
+        text = spell(data)
+        normalized, origins = self.core.normalize(text.text)
+        places: list[int] = origins.tolist()
+        if text.origins is not None:
+            places = [text.origins[place] for place in places]
+        return normalized.encode(), places
+
+    # Pieces to text
+
+    def decode_pieces(self, pieces: Sequence[bytes]) -> tuple[bytes, list[Spelled]]:
+        """The text of pieces, and what each stands for in it."""
+        ids = [self.piece_to_id(piece) for piece in pieces]
+        core = self.core
+        strips = core.add_dummy_prefix or core.remove_extra_whitespaces
+        out: list[Spelled] = []
+        text = bytearray()
+        waiting: list[tuple[bytes, int]] = []
+        at_start, stripped = True, False
+        for piece, piece_id in zip(pieces, ids, strict=True):
+            if piece_id >= 0 and self.kinds[piece_id] == _BYTE:
+                waiting.append((piece, piece_id))
+                continue
+            self._put_bytes(waiting, text, out)
+            if stripped or text:
+                at_start = False
+            begin = len(text)
+            stripped = False
+            if piece_id >= 0 and self.kinds[piece_id] == _CONTROL:
+                shown = b""
+            elif piece_id == self.unk_id:
+                is_own = piece_id >= 0 and self.pieces[piece_id] == piece
+                shown = core.unk_surface.encode() if is_own else piece
+            else:
+                rest = piece
+                if at_start and strips and rest.startswith(_SPACE):
+                    rest = rest[len(_SPACE) :]
+                    stripped = not core.remove_extra_whitespaces
+                shown = rest.replace(_SPACE, b" ")
+            text += shown
+            out.append(Spelled(piece, piece_id, shown, begin, len(text)))
+        self._put_bytes(waiting, text, out)
+        return self._denormalized(bytes(text)), out
+
+    def _put_bytes(
+        self, waiting: list[tuple[bytes, int]], text: bytearray, out: list[Spelled]
+    ) -> None:
+        """Byte pieces in a row: the last of a character stands for it."""
+        if not waiting:
+            return
+        data = bytes(int(piece[3:5], 16) for piece, _ in waiting)
+        valid = spell(data)
+        origins = valid.origins or range(len(data) + 1)
+        # Where characters end, in bytes of `data`.
+        ends: list[tuple[int, bytes]] = []
+        at = 0
+        for character in valid.text:
+            shown = character.encode()
+            at += len(shown)
+            ends.append((origins[at], shown))
+        cuts = [end for end, _ in ends]
+        for number, (piece, piece_id) in enumerate(waiting):
+            end, shown = ends[bisect_right(cuts, number)]
+            surface = shown if number + 1 == end else b""
+            begin = len(text)
+            text += surface
+            out.append(Spelled(piece, piece_id, surface, begin, len(text)))
+        waiting.clear()
+
+    def decode_ids(self, ids: Sequence[int]) -> bytes:
+        """The text of ids."""
+        self.check(ids)
+        return self.tokenizer.decode_bytes(ids)
+
+    def _denormalized(self, text: bytes) -> bytes:
+        try:
+            return self.core.denormalize(text.decode("utf-8")).encode()
+        except UnicodeDecodeError:
+            return text
