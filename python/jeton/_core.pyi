@@ -14,6 +14,8 @@ __all__ = [
     "DocumentReader",
     "Encoding",
     "PretokenCounts",
+    "SentencePieceModel",
+    "SentencePieceRules",
     "SpecialToken",
     "TermCounter",
     "TextBatch",
@@ -24,6 +26,7 @@ __all__ = [
     "__version__",
     "_raise_error_kind",
     "available_threads",
+    "compile_charsmap",
     "compress_zstd",
     "decompress",
     "list_error_kinds",
@@ -452,6 +455,11 @@ class Tokenizer:
         """The text as the model sees it, after normalization."""
     def pretokenize(self, text: _Text) -> list[str]:
         """The pretokens of the normalized text (pieces of it; a piece that cuts a character cannot occur)."""
+    def encode_pretoken(self, pretoken: bytes) -> list[int]:
+        """The ids of bytes that are taken as one pretoken: no special tokens, no normalization, no split.
+
+        They need not be UTF-8 where the model works on bytes. Raises ``UsageError`` for SentencePiece models.
+        """
     def measure(
         self, batch: TextBatch, *, num_threads: int | None = None, round_trip: bool = True
     ) -> TokenStats: ...
@@ -498,6 +506,73 @@ class Tokenizer:
         """
     def with_name(self, name: str) -> Tokenizer: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class SentencePieceModel:
+    """A SentencePiece model as its own library shows it, for what stands in for that library.
+
+    Places are bytes. Spans are (id, start, end) in the normalized text; the bytes of one character share its range.
+    """
+
+    def __new__(cls, data: bytes, *, path: str | None = None) -> Self: ...
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The same model as a tokenizer; nothing is copied."""
+    @property
+    def model_type(self) -> Literal["unigram", "bpe", "word", "char"]: ...
+    def pieces(self) -> list[tuple[bytes, float, int]]:
+        """Bytes, score and kind of each id; kinds are numbered as in the file, 1 (normal) to 6 (byte)."""
+    @property
+    def unk_surface(self) -> str:
+        """What the unknown id decodes to."""
+    @property
+    def byte_fallback(self) -> bool: ...
+    @property
+    def add_dummy_prefix(self) -> bool: ...
+    @property
+    def remove_extra_whitespaces(self) -> bool: ...
+    @property
+    def bos_id(self) -> int | None: ...
+    @property
+    def eos_id(self) -> int | None: ...
+    @property
+    def pad_id(self) -> int | None: ...
+    def normalize(self, text: _Text) -> tuple[str, NDArray[np.int64]]:
+        """The normalized text, and the byte that each of its bytes and its end come from."""
+    def denormalize(self, text: _Text) -> str:
+        """What becomes of decoded text in the end."""
+    def encode_normalized(self, text: _Text) -> list[tuple[int, int, int]]:
+        """The spans of a text that is normalized."""
+    def nbest_normalized(
+        self, text: _Text, n: int
+    ) -> list[tuple[list[tuple[int, int, int]], float]]:
+        """The ``n`` best segmentations (1 to 1024) of a text that is normalized, with their scores."""
+    def sample_normalized(
+        self, text: _Text, *, seed: int, nbest_size: int | None, alpha: float
+    ) -> list[tuple[int, int, int]]:
+        """A drawn segmentation of a text that is normalized: among the ``nbest_size`` best, or among all."""
+
+@final
+class SentencePieceRules:
+    """SentencePiece's normalizer by itself."""
+
+    def __new__(
+        cls,
+        *,
+        charsmap: bytes,
+        add_dummy_prefix: bool,
+        remove_extra_whitespaces: bool,
+        escape_whitespaces: bool,
+        kept: Sequence[bytes] | None = None,
+        whitespace_as_suffix: bool = False,
+    ) -> Self: ...
+    def normalize(self, text: _Text) -> tuple[str, NDArray[np.int64]]:
+        """The normalized text, and the byte that each of its bytes and its end come from."""
+    def rules(self) -> list[tuple[str, str]]:
+        """What becomes what, sorted."""
+
+def compile_charsmap(rules: Sequence[tuple[str, str]]) -> bytes:
+    """Rules as a precompiled charsmap, as a SentencePiece model holds it; empty for none."""
 
 @final
 class PretokenCounts:

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::Tokenizer;
-use crate::door::quick;
+use crate::door::{SHORT_BYTES, enter, quick};
 use crate::error::undecodable;
 
 impl Tokenizer {
@@ -14,10 +14,16 @@ impl Tokenizer {
         let py = ids.py();
         let ids = self.collect_ids(ids)?;
         let mut bytes = Vec::with_capacity(ids.len() * 4);
-        quick(
-            py,
-            self.core.decode_into(&ids, skip_special_tokens, &mut bytes),
-        )?;
+        let mut decode = || {
+            self.core
+                .decode_into(&ids, skip_special_tokens, &mut bytes)
+        };
+        // An id is about four bytes of text.
+        if ids.len() <= SHORT_BYTES / 4 {
+            quick(py, decode())?;
+        } else {
+            enter(py, |_| decode())?;
+        }
         Ok(bytes)
     }
 }

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jeton._core import SentencePieceModel
+from jeton.compat.sentencepiece._casting import as_ids
 from jeton.compat.sentencepiece.errors import ModelFormatError, PieceIdError
 from jeton.errors import FormatError
 
@@ -254,8 +255,15 @@ class Model:
 
     def decode_ids(self, ids: Sequence[int]) -> bytes:
         """The text of ids."""
-        self.check(ids)
-        return self.tokenizer.decode_bytes(ids)
+        if type(ids) is list:
+            try:
+                return self.tokenizer.decode_bytes(ids)
+            except ValueError:
+                # Which one it is, and of which class, is told below.
+                pass
+        numbers = as_ids(ids)
+        self.check(numbers)
+        return self.tokenizer.decode_bytes(numbers)
 
     def _denormalized(self, text: bytes) -> bytes:
         try:

@@ -7,11 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from jeton.compat.sentencepiece import _casting, sentencepiece_pb2
 from jeton.compat.sentencepiece._model import Model, Spelled, spell
 
-__all__ = ["Options", "nbest_proto", "normalizer_of", "offset_mapping", "proto", "shaper"]
+__all__ = [
+    "Options",
+    "array_of",
+    "code_points",
+    "nbest_proto",
+    "normalizer_of",
+    "offset_mapping",
+    "proto",
+    "shaper",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ def shaper(
     def shape(text: bytes, found: list[Spelled]) -> Any:
         if kind in (int, "numpy"):
             ids = options.of_ids([piece.id for piece in found], model)
-            return ids if kind is int else np.array(ids, dtype=np.int32)
+            return ids if kind is int else array_of(ids)
         if kind in (str, bytes):
             pieces = options.of_pieces([piece.piece for piece in found], model)
             return pieces if kind is bytes else [piece.decode("utf-8") for piece in pieces]
@@ -64,6 +74,13 @@ def shaper(
         return proto(text, found, serialized=kind != "proto")
 
     return shape
+
+
+def array_of(ids: list[int]) -> npt.NDArray[np.int32]:
+    """Ids as an array that cannot be written to, int32 (n_pieces,)."""
+    array = np.array(ids, dtype=np.int32)
+    array.flags.writeable = False
+    return array
 
 
 def offset_mapping(text: bytes, found: Sequence[Spelled], *, return_bytes: bool) -> dict[str, Any]:

@@ -525,7 +525,7 @@ def _ids_of_texts(
     else:
         rows = model.tokenizer.encode_batch(valid, num_threads=threads).to_lists()
     out = [options.of_ids(row, model) for row in rows]
-    return [np.array(row, dtype=np.int32) for row in out] if as_array else out
+    return [_results.array_of(row) for row in out] if as_array else out
 
 
 def _is_batch(rows: Any) -> bool:
@@ -552,10 +552,10 @@ def _decode_one(
         pieces = _is_pieces(row)
         return_bytes = return_bytes or (pieces and isinstance(row[0], bytes))
     if not pieces:
-        ids = _casting.as_ids(row)
         if kind in (str, bytes):
-            text = model.decode_ids(ids)
+            text = model.decode_ids(row)
             return text if kind is bytes else text.decode("utf-8")
+        ids = _casting.as_ids(row)
         model.check(ids)
         spelled: Sequence[bytes] = [model.pieces[one] for one in ids]
     else:

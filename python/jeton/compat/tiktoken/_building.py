@@ -17,8 +17,10 @@ __all__ = ["build", "check", "pattern_of", "ranks_of"]
 _MAX_ID = (1 << 24) - 1
 
 
-def check(mergeable_ranks: Any, special_tokens: Any) -> None:
+def check(pat_str: Any, mergeable_ranks: Any, special_tokens: Any) -> None:
     """Refuse what cannot be a vocabulary, with one line that says why."""
+    if not isinstance(pat_str, str):
+        raise VocabularyTypeError(f"pat_str must be str, not {type(pat_str).__name__}")
     for what, table, kind in (
         ("mergeable_ranks", mergeable_ranks, bytes),
         ("special_tokens", special_tokens, str),
@@ -91,14 +93,12 @@ def build(
 
 
 def pattern_of(tokenizer: Tokenizer) -> str:
-    """The split pattern of a tokenizer made from ranks; an error for any other."""
+    """The split pattern of a byte-level BPE tokenizer; an error for any other."""
     pattern = tokenizer.split_pattern
-    form = json.loads(tokenizer.to_canonical())
-    model = form["model"]
-    if pattern is None or model["type"] != "bpe" or model["merges"] is not None:
+    if pattern is None or json.loads(tokenizer.to_canonical())["model"]["type"] != "bpe":
         raise UsageError(
-            f"{tokenizer!r} is not made from ranks; expected byte-level BPE by ranks with one "
-            "split pattern\nhint: use the tokenizer itself, jeton.Tokenizer"
+            f"{tokenizer!r} has no interface of tiktoken's; expected byte-level BPE with one split "
+            "pattern\nhint: use the tokenizer itself, jeton.Tokenizer"
         )
     return pattern
 

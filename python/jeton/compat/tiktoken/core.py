@@ -70,7 +70,7 @@ class Encoding:
             VocabularyError: The parts do not make a vocabulary (a ``ValueError``; also an
                 ``AssertionError`` or a ``TypeError`` where tiktoken raises these).
         """
-        _building.check(mergeable_ranks, special_tokens)
+        _building.check(pat_str, mergeable_ranks, special_tokens)
         highest = max([*mergeable_ranks.values(), *special_tokens.values()])
         n_tokens = len(mergeable_ranks) + len(special_tokens)
         if explicit_n_vocab and not n_tokens == explicit_n_vocab == highest + 1:
@@ -92,7 +92,7 @@ class Encoding:
         """The interface of tiktoken for a byte-level BPE tokenizer of Jeton's.
 
         Args:
-            tokenizer: A tokenizer made from ranks, as `jeton.load("cl100k_base")` gives it.
+            tokenizer: A byte-level BPE tokenizer, as `jeton.load("cl100k_base")` gives it.
             special_tokens: Its special tokens with names that share an id; by default its own.
 
         Raises:
@@ -340,12 +340,7 @@ class Encoding:
 
         if self is registry.ENCODINGS.get(self.name):
             return self.name
-        return {
-            "name": self.name,
-            "pat_str": self._pat_str,
-            "mergeable_ranks": self._mergeable_ranks,
-            "special_tokens": self._special_tokens,
-        }
+        return {"tokenizer": self.tokenizer, "special_tokens": self._special_tokens}
 
     def __setstate__(self, value: object) -> None:
         from jeton.compat.tiktoken import registry
@@ -353,7 +348,7 @@ class Encoding:
         if isinstance(value, str):
             self.__dict__ = registry.get_encoding(value).__dict__
         elif isinstance(value, dict):
-            Encoding.__init__(self, **value)
+            self.__dict__ = Encoding.from_tokenizer(**value).__dict__
 
     # How it is done
 
