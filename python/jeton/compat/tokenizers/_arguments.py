@@ -1,0 +1,79 @@
+"""Arguments from Python, checked as the other library checks them: the same classes of errors."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Final, TypeVar
+
+__all__ = ["as_kind", "direction", "one_character", "unsigned", "unsigned_or_none"]
+
+T = TypeVar("T")
+
+# Ids are 32 bits wide, positions 64, in both libraries.
+MAX_ID: Final = (1 << 32) - 1
+MAX_POSITION: Final = (1 << 64) - 1
+
+
+def as_kind(value: Any, kind: type[T], name: str) -> T:
+    """The value, if it is of the kind; ``TypeError`` with the argument's name otherwise."""
+    if kind is bool:
+        if type(value).__name__ not in {"bool", "bool_"}:
+            raise TypeError(f"argument {name!r}: {value!r} cannot be converted to bool")
+        return kind(value)
+    if kind is int:
+        return kind(unsigned(value, name))
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return kind(value)
+    if kind is float and hasattr(value, "__float__") and not isinstance(value, str):
+        return kind(value)
+    if not isinstance(value, kind):
+        raise TypeError(f"argument {name!r}: {value!r} cannot be converted to {kind.__name__}")
+    if kind is str:
+        _no_surrogates(value, name)
+    return value
+
+
+def _no_surrogates(text: Any, name: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise TypeError(f"argument {name!r}: a str with a lone surrogate is no text") from None
+
+
+def unsigned(value: Any, name: str, *, most: int = MAX_POSITION) -> int:
+    """A whole number from 0; ``TypeError`` for anything else, ``OverflowError`` out of range."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        kind = type(value).__name__
+        message = f"argument {name!r}: {kind!r} object cannot be interpreted as an integer"
+        raise TypeError(message) from None
+    if number < 0:
+        raise OverflowError(f"argument {name!r}: {number} is negative; 0 or more is needed")
+    if number > most:
+        raise OverflowError(f"argument {name!r}: {number} is too large; at most {most} is possible")
+    return number
+
+
+def unsigned_or_none(value: Any, name: str) -> int | None:
+    """A whole number from 0, or None."""
+    return None if value is None else unsigned(value, name)
+
+
+def one_character(value: Any) -> str:
+    """A text of one character; ``ValueError`` for more or fewer, ``TypeError`` for no text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} cannot be converted to a character")
+    if len(value) != 1:
+        raise ValueError("expected a string of length 1")
+    _no_surrogates(value, "character")
+    return value
+
+
+def direction(value: Any) -> str:
+    """``"left"`` or ``"right"``."""
+    if not isinstance(value, str):
+        raise TypeError(f"argument 'direction': {value!r} cannot be converted to str")
+    if value not in {"left", "right"}:
+        raise ValueError(f"Unknown `direction`: `{value}`. Use one of `left` or `right`")
+    return value

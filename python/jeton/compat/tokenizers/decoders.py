@@ -1,0 +1,231 @@
+"""Decoders: how token strings become text again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from jeton.compat.tokenizers._arguments import MAX_ID, as_kind, unsigned
+from jeton.compat.tokenizers._component import Character, Choice, Component, Field, Members
+from jeton.compat.tokenizers._cores import decode_strings
+from jeton.compat.tokenizers._patterns import Regex, pattern_of
+from jeton.compat.tokenizers.pre_tokenizers import PREPEND_SCHEMES
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton.compat.tokenizers.tokenizer import Tokenizer
+
+__all__ = [
+    "CTC",
+    "BPEDecoder",
+    "ByteFallback",
+    "ByteLevel",
+    "DecodeStream",
+    "Decoder",
+    "Fuse",
+    "Metaspace",
+    "Replace",
+    "Sequence",
+    "Strip",
+    "WordPiece",
+]
+
+
+class Decoder(Component):
+    """Base of all decoders."""
+
+    family: ClassVar[dict[str, type[Component]]] = {}
+
+    def decode(self, tokens: Iterable[str]) -> str:
+        """The text of token strings."""
+        if isinstance(tokens, str):
+            raise TypeError("argument 'tokens': a list of str is needed, not a str")
+        strings = [as_kind(token, str, "tokens") for token in tokens]
+        return decode_strings(self._description(), strings)
+
+    @staticmethod
+    def custom(decoder: Any) -> Decoder:
+        """A decoder written in Python: an object with ``decode_chain`` or ``decode``.
+
+        It works on its own; a tokenizer, all of whose work is done by the core, refuses it.
+        """
+        return _Custom(decoder)
+
+
+class _Custom(Decoder):
+    """Somebody's own decoder."""
+
+    def __init__(self, obj: Any) -> None:
+        self._fields = {}
+        self._custom = obj
+
+    def _description(self) -> dict[str, Any]:
+        raise Exception("Custom Decoder cannot be serialized")
+
+    def decode(self, tokens: Iterable[str]) -> str:
+        strings = list(tokens)
+        if hasattr(self._custom, "decode"):
+            return cast("str", self._custom.decode(strings))
+        return "".join(self._custom.decode_chain(strings))
+
+    def __reduce__(self) -> Any:
+        return Decoder.custom, (self._custom,)
+
+
+class ByteLevel(Decoder, kind="ByteLevel"):
+    """From GPT-2's alphabet to bytes, and to text."""
+
+    def __init__(self, **_kwargs: Any) -> None:
+        # The file has settings of the pre-tokenizer here, which do nothing to decoding.
+        self._fields = {"add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+
+
+class ByteFallback(Decoder, kind="ByteFallback"):
+    """Tokens like ``<0x61>`` become bytes, and text where they are UTF-8."""
+
+    def __init__(self) -> None:
+        self._fields = {}
+
+
+class Fuse(Decoder, kind="Fuse"):
+    """All tokens become one, for the decoders that follow."""
+
+    def __init__(self) -> None:
+        self._fields = {}
+
+
+class Replace(Decoder, kind="Replace"):
+    """What a pattern finds is replaced."""
+
+    def __init__(self, pattern: str | Regex, content: str) -> None:
+        replacement = as_kind(content, str, "content")
+        self._fields = {"pattern": pattern_of(pattern), "content": replacement}
+
+
+class Strip(Decoder, kind="Strip"):
+    """A character is left out at the ends of tokens, so and so many times at most."""
+
+    content = Character("content")
+    start = Field("start", int)
+    stop = Field("stop", int)
+
+    def __init__(self, content: str = " ", left: int = 0, right: int = 0) -> None:
+        self._fields = {}
+        self.content = content
+        self.start = left
+        self.stop = right
+
+
+class WordPiece(Decoder, kind="WordPiece"):
+    """Words apart, pieces together; the spaces of English punctuation are tidied."""
+
+    prefix = Field("prefix", str)
+    cleanup = Field("cleanup", bool)
+
+    def __init__(self, prefix: str = "##", cleanup: bool = True) -> None:
+        self._fields = {}
+        self.prefix = prefix
+        self.cleanup = cleanup
+
+
+class BPEDecoder(Decoder, kind="BPEDecoder"):
+    """A suffix marks the end of a word."""
+
+    suffix = Field("suffix", str)
+
+    def __init__(self, suffix: str = "</w>") -> None:
+        self._fields = {}
+        self.suffix = suffix
+
+
+class CTC(Decoder, kind="CTC"):
+    """What connectionist temporal classification gives: repetitions and padding are left out."""
+
+    pad_token = Field("pad_token", str)
+    word_delimiter_token = Field("word_delimiter_token", str)
+    cleanup = Field("cleanup", bool)
+
+    def __init__(
+        self, pad_token: str = "<pad>", word_delimiter_token: str = "|", cleanup: bool = True
+    ) -> None:
+        self._fields = {}
+        self.pad_token = pad_token
+        self.word_delimiter_token = word_delimiter_token
+        self.cleanup = cleanup
+
+
+class Metaspace(Decoder, kind="Metaspace"):
+    """A visible character becomes a space again."""
+
+    replacement = Character("replacement")
+    prepend_scheme = Choice("prepend_scheme", PREPEND_SCHEMES, error=ValueError)
+    split = Field("split", bool)
+
+    def __init__(
+        self, replacement: str = "▁", prepend_scheme: str = "always", split: bool = True
+    ) -> None:
+        self._fields = {}
+        self.replacement = replacement
+        self.prepend_scheme = prepend_scheme
+        self.split = split
+
+
+class Sequence(Members, Decoder, kind="Sequence"):
+    """Several decoders, one after the other."""
+
+    members_name = "decoders"
+
+    def __init__(self, decoders_py: Iterable[Decoder]) -> None:
+        self._set_members(decoders_py, Decoder)
+
+
+class DecodeStream:
+    """Decoding of ids as they come: each step gives the text that is certain by then.
+
+    Args:
+        ids: Ids that stand before the stream; their own text is not given.
+        skip_special_tokens: Whether special tokens are left out.
+    """
+
+    def __init__(
+        self, ids: Iterable[int] | None = None, skip_special_tokens: bool | None = False
+    ) -> None:
+        self._skip = False if skip_special_tokens is None else skip_special_tokens
+        self._before = [unsigned(number, "ids", most=MAX_ID) for number in ids or ()]
+        self._taken: list[int] = []
+        self._tokenizer: Tokenizer | None = None
+        self._core: Any = None
+        self._stream: Any = None
+
+    def step(self, tokenizer: Tokenizer, id: int | Iterable[int]) -> str | None:  # noqa: A002
+        """The text that is certain with this id or these, or None."""
+        new = [id] if isinstance(id, int) or hasattr(id, "__index__") else list(id)
+        numbers = [unsigned(number, "id", most=MAX_ID) for number in new]
+        core = tokenizer._compiled().core
+        if self._stream is None:
+            self._core = core
+            self._stream = core.decode_stream(skip_special_tokens=self._skip)
+            known = tokenizer._compiled().known
+            self._stream.push([number for number in self._before if known(number)])
+        elif core is not self._core:
+            raise UsageError(
+                "the tokenizer has changed since the stream began\nhint: begin a new DecodeStream"
+            )
+        known = tokenizer._compiled().known
+        self._taken += numbers
+        text: str = self._stream.push([number for number in numbers if known(number)])
+        return text or None
+
+    def __copy__(self) -> DecodeStream:
+        # A stream of the core holds back what it has to: a copy takes the same ids again.
+        copy = DecodeStream(self._before, self._skip)
+        if self._stream is not None:
+            copy._core = self._core
+            copy._stream = self._core.decode_stream(skip_special_tokens=self._skip)
+            known = self._core.vocab_size
+            copy._stream.push([n for n in (*self._before, *self._taken) if n < known])
+            copy._taken = list(self._taken)
+        return copy
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> DecodeStream:
+        return self.__copy__()

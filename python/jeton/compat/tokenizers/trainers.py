@@ -1,0 +1,337 @@
+"""Trainers: what is to be learned, and the learning where Jeton's gives equal vocabularies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from jeton import _core
+from jeton.compat.tokenizers._arguments import as_kind
+from jeton.compat.tokenizers._component import Component, Field
+from jeton.compat.tokenizers.added_token import AddedToken, adopt_token
+from jeton.compat.tokenizers.models import BPE, model_of
+from jeton.compat.tokenizers.pre_tokenizers import ByteLevel
+from jeton.errors import TrainingError, UsageError
+
+if TYPE_CHECKING:
+    from jeton.compat.tokenizers.tokenizer import Tokenizer
+
+__all__ = [
+    "BpeTrainer",
+    "Trainer",
+    "UnigramTrainer",
+    "WordLevelTrainer",
+    "WordPieceTrainer",
+    "train_into",
+    "trainer_of",
+]
+
+# Texts are counted in batches of about this many characters: little beside what counting takes.
+_BATCH_CHARS: Final = 1 << 22
+
+
+class Trainer(Component):
+    """Base of all trainers."""
+
+    family: ClassVar[dict[str, type[Component]]] = {}
+    model: ClassVar[str] = ""
+
+    def _begin(self, special_tokens: Iterable[Any] | None, **fields: Any) -> None:
+        self._fields = {}
+        known = type(self).__mro__
+        for name, value in fields.items():
+            checks = [kind.__dict__[name] for kind in known if name in kind.__dict__]
+            self._fields = {**self._fields, name: checks[0].check(value)}
+        self.special_tokens = list(special_tokens or [])
+
+    def _description(self) -> dict[str, Any]:
+        tokens = [token.__getstate__() for token in self._special]
+        return {"type": self.kind, **self._fields, "special_tokens": tokens}
+
+    @classmethod
+    def _read(cls, fields: dict[str, Any]) -> Component:
+        tokens = [AddedToken(**token) for token in fields.pop("special_tokens")]
+        trainer = cls._of(fields)
+        trainer._special = tokens
+        return trainer
+
+    _special: list[AddedToken]
+
+    @property
+    def special_tokens(self) -> list[AddedToken]:
+        """Tokens that stand before all others."""
+        return list(self._special)
+
+    @special_tokens.setter
+    def special_tokens(self, special_tokens: list[Any]) -> None:
+        self._special = [adopt_token(token, special=True) for token in special_tokens]
+
+    def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
+        raise TrainingError(
+            f"{self.kind} cannot train here: Jeton trains byte-level BPE\n"
+            "hint: BpeTrainer, or the library tokenizers; what it trained loads here"
+        )
+
+
+class _Letters(Field[list[str]]):
+    """A field of characters: of longer texts, the first counts."""
+
+    def __init__(self) -> None:
+        super().__init__("initial_alphabet", None)
+
+    def check(self, value: Any) -> Any:
+        """The characters, each once."""
+        if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
+            raise TypeError(f"argument 'initial_alphabet': a list of str is needed, not {value!r}")
+        texts = [as_kind(text, str, "initial_alphabet") for text in value]
+        return sorted({text[0] for text in texts if text})
+
+
+class BpeTrainer(Trainer, kind="BpeTrainer"):
+    """Trains byte-level BPE with the merges of the other library.
+
+    What it needs for that: a pre-tokenizer ``ByteLevel``, alone or behind a ``Split`` by a regular
+    expression that isolates; no normalizer, or ``NFC``; and ``ByteLevel.alphabet()`` as
+    ``initial_alphabet``. Anything else is refused with the reason.
+    """
+
+    model = "BPE"
+    vocab_size = Field("vocab_size", int)
+    min_frequency = Field("min_frequency", int)
+    show_progress = Field("show_progress", bool)
+    progress_format = Field("progress_format", str)
+    limit_alphabet = Field("limit_alphabet", int, optional=True)
+    initial_alphabet = _Letters()
+    continuing_subword_prefix = Field("continuing_subword_prefix", str, optional=True)
+    end_of_word_suffix = Field("end_of_word_suffix", str, optional=True)
+    max_token_length = Field("max_token_length", int, optional=True)
+
+    def __init__(
+        self,
+        vocab_size: int = 30000,
+        min_frequency: int = 0,
+        show_progress: bool = True,
+        progress_format: str = "indicatif",
+        special_tokens: Sequence[Any] = (),
+        limit_alphabet: int | None = None,
+        initial_alphabet: Sequence[str] = (),
+        continuing_subword_prefix: str | None = None,
+        end_of_word_suffix: str | None = None,
+        max_token_length: int | None = None,
+    ) -> None:
+        self._begin(
+            special_tokens,
+            vocab_size=vocab_size,
+            min_frequency=min_frequency,
+            show_progress=show_progress,
+            progress_format=progress_format,
+            limit_alphabet=limit_alphabet,
+            initial_alphabet=initial_alphabet,
+            continuing_subword_prefix=continuing_subword_prefix,
+            end_of_word_suffix=end_of_word_suffix,
+            max_token_length=max_token_length,
+        )
+
+    def _refuse(self, what: str) -> TrainingError:
+        return TrainingError(
+            f"BpeTrainer cannot train with {what}: Jeton trains byte-level BPE\n"
+            "hint: pre_tokenizer=ByteLevel(), initial_alphabet=ByteLevel.alphabet(), no affixes; or "
+            "train with the library tokenizers, and load the result here"
+        )
+
+    def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
+        for name in ("continuing_subword_prefix", "end_of_word_suffix", "limit_alphabet"):
+            if self._fields[name] is not None:
+                raise self._refuse(f"{name}={self._fields[name]!r}")
+        if set(self.initial_alphabet) != set(ByteLevel.alphabet()):
+            raise self._refuse("an initial_alphabet that is not the one of ByteLevel")
+        pattern, prefix = self._cutting(tokenizer.pre_tokenizer)
+        normalizer = self._normalizing(tokenizer.normalizer)
+        counts = _core.PretokenCounts(pattern=pattern, normalizer=normalizer)  # type: ignore[arg-type]
+        for batch in _batches(texts, prefix=prefix):
+            counts.add(_core.TextBatch.from_texts(batch))
+        # The other library counts what is longer than it may be, and never makes it; so do we.
+        trained = _core.train_bpe(
+            counts,
+            vocab_size=self.vocab_size,
+            min_frequency=self.min_frequency,
+            special_tokens=[token.content for token in self._special],
+            max_token_bytes=self.max_token_length,
+        )
+        learned = model_of(_model_description(trained))
+        kept = tokenizer.model._fields if isinstance(tokenizer.model, BPE) else {}
+        settings = {
+            name: value for name, value in kept.items() if name in {"dropout", "unk_token", "fuse_unk"}
+        }
+        learned._fields = {**learned._fields, **settings}
+        tokenizer.model = learned
+        tokenizer.add_special_tokens(list(self._special))
+
+    def _cutting(self, pre_tokenizer: Any) -> tuple[str, bool]:
+        """The split pattern, and whether a space is put before texts."""
+        described = None if pre_tokenizer is None else pre_tokenizer._description()
+        steps = described["pretokenizers"] if described and "pretokenizers" in described else None
+        if steps is None and described is not None:
+            steps = [described]
+        if steps and steps[-1]["type"] == "ByteLevel":
+            last = steps[-1]
+            if len(steps) == 1 and last["use_regex"]:
+                return "gpt2", bool(last["add_prefix_space"])
+            if len(steps) == 2 and not last["use_regex"] and not last["add_prefix_space"]:
+                split = steps[0]
+                regular = split["type"] == "Split" and "Regex" in split["pattern"]
+                if regular and split["behavior"] == "Isolated" and not split["invert"]:
+                    return str(split["pattern"]["Regex"]), False
+        raise self._refuse("no pre-tokenizer" if not steps else f"the pre-tokenizer {pre_tokenizer}")
+
+    def _normalizing(self, normalizer: Any) -> str | None:
+        if normalizer is None:
+            return None
+        if normalizer._description() == {"type": "NFC"}:
+            return "nfc"
+        raise self._refuse(f"the normalizer {normalizer}")
+
+
+def _model_description(trained: _core.Tokenizer) -> Any:
+    import json
+
+    return json.loads(trained.to_hf_json())["model"]
+
+
+def _batches(texts: Iterator[str], *, prefix: bool) -> Iterator[list[str]]:
+    batch: list[str] = []
+    n_chars = 0
+    for text in texts:
+        batch.append(f" {text}" if prefix and text and not text.startswith(" ") else text)
+        n_chars += len(text) + 1
+        if n_chars > _BATCH_CHARS:
+            yield batch
+            batch, n_chars = [], 0
+    if batch:
+        yield batch
+
+
+class WordPieceTrainer(Trainer, kind="WordPieceTrainer"):
+    """Settings of WordPiece training, which Jeton does not have yet."""
+
+    model = "WordPiece"
+    vocab_size = Field("vocab_size", int)
+    min_frequency = Field("min_frequency", int)
+    show_progress = Field("show_progress", bool)
+    limit_alphabet = Field("limit_alphabet", int, optional=True)
+    initial_alphabet = _Letters()
+    continuing_subword_prefix = Field("continuing_subword_prefix", str, optional=True)
+    end_of_word_suffix = Field("end_of_word_suffix", str, optional=True)
+
+    def __init__(
+        self,
+        vocab_size: int = 30000,
+        min_frequency: int = 0,
+        show_progress: bool = True,
+        special_tokens: Sequence[Any] = (),
+        limit_alphabet: int | None = None,
+        initial_alphabet: Sequence[str] = (),
+        continuing_subword_prefix: str | None = "##",
+        end_of_word_suffix: str | None = None,
+    ) -> None:
+        self._begin(
+            special_tokens,
+            vocab_size=vocab_size,
+            min_frequency=min_frequency,
+            show_progress=show_progress,
+            limit_alphabet=limit_alphabet,
+            initial_alphabet=initial_alphabet,
+            continuing_subword_prefix=continuing_subword_prefix,
+            end_of_word_suffix=end_of_word_suffix,
+        )
+
+
+class WordLevelTrainer(Trainer, kind="WordLevelTrainer"):
+    """Settings of training whole words, which Jeton does not have yet."""
+
+    model = "WordLevel"
+    vocab_size = Field("vocab_size", int)
+    min_frequency = Field("min_frequency", int)
+    show_progress = Field("show_progress", bool)
+
+    def __init__(
+        self,
+        vocab_size: int = 30000,
+        min_frequency: int = 0,
+        show_progress: bool = True,
+        special_tokens: Sequence[Any] = (),
+    ) -> None:
+        self._begin(
+            special_tokens,
+            vocab_size=vocab_size,
+            min_frequency=min_frequency,
+            show_progress=show_progress,
+        )
+
+
+class UnigramTrainer(Trainer, kind="UnigramTrainer"):
+    """Settings of Unigram training, which Jeton does not have yet."""
+
+    model = "Unigram"
+    vocab_size = Field("vocab_size", int)
+    show_progress = Field("show_progress", bool)
+    initial_alphabet = _Letters()
+    shrinking_factor = Field("shrinking_factor", float)
+    unk_token = Field("unk_token", str, optional=True)
+    max_piece_length = Field("max_piece_length", int)
+    n_sub_iterations = Field("n_sub_iterations", int)
+
+    def __init__(
+        self,
+        vocab_size: int = 8000,
+        show_progress: bool = True,
+        special_tokens: Sequence[Any] = (),
+        initial_alphabet: Sequence[str] = (),
+        shrinking_factor: float = 0.75,
+        unk_token: str | None = None,
+        max_piece_length: int = 16,
+        n_sub_iterations: int = 2,
+    ) -> None:
+        self._begin(
+            special_tokens,
+            vocab_size=vocab_size,
+            show_progress=show_progress,
+            initial_alphabet=initial_alphabet,
+            shrinking_factor=shrinking_factor,
+            unk_token=unk_token,
+            max_piece_length=max_piece_length,
+            n_sub_iterations=n_sub_iterations,
+        )
+
+
+def trainer_of(kind: str) -> Trainer:
+    """A trainer of models of a kind, with the usual settings."""
+    for trainer in (BpeTrainer, WordPieceTrainer, WordLevelTrainer, UnigramTrainer):
+        if trainer.model == kind:
+            return trainer()
+    raise UsageError(f"there is no trainer of {kind} models")
+
+
+def train_into(tokenizer: Tokenizer, iterator: Iterable[Any], trainer: Any) -> None:
+    """Train, and give the tokenizer what was learned."""
+    if not isinstance(trainer, Trainer):
+        raise TypeError(f"argument 'trainer': {trainer!r} is no Trainer")
+    if trainer.model != tokenizer.model.kind:
+        raise TrainingError(f"{trainer.kind} cannot train a {tokenizer.model.kind} model")
+    trainer._learn(tokenizer, _flat(iterator))
+
+
+def _flat(iterator: Iterable[Any]) -> Iterator[str]:
+    """The texts of an iterator over texts, or over lists of them."""
+    if isinstance(iterator, str | bytes):
+        raise TypeError("argument 'iterator': an iterator over texts is needed, not one text")
+    for item in iterator:
+        if isinstance(item, str):
+            yield as_kind(item, str, "iterator")
+        elif isinstance(item, bytes) or not hasattr(item, "__iter__"):
+            raise TypeError("TextInputSequence must be str")
+        else:
+            for text in item:
+                yield as_kind(text, str, "iterator")
+
+
