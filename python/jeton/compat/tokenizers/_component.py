@@ -8,14 +8,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast, overload
+from decimal import Decimal
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Self, TypeVar, cast, overload
 
 from jeton.compat.tokenizers._arguments import as_kind, one_character
 from jeton.errors import FormatError, UsageError
 
-__all__ = ["Choice", "Component", "Field", "Members", "edits", "rebuild"]
+__all__ = [
+    "LONG",
+    "SHORT",
+    "Choice",
+    "Component",
+    "Field",
+    "Members",
+    "adopt",
+    "edits",
+    "rebuild",
+    "spelled",
+]
 
 T = TypeVar("T")
+
+
+class Extent(NamedTuple):
+    """How much of a description is shown."""
+
+    most: int
+    longest: int | None
+
+
+# What ``str`` and ``repr`` show in the other library (0.23.3): one less than so many elements of a
+# list, and so many characters of a text.
+SHORT: Final = Extent(6, 100)
+LONG: Final = Extent(100, None)
 
 
 class _Edits:
@@ -153,14 +178,16 @@ class Component:
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return rebuild, (_family_base(type(self)), self.__getstate__())
 
-    def __copy__(self) -> Self:
-        return self
-
     def __str__(self) -> str:
-        return _spelled(self._description(), most=6, longest=100)
+        return spelled(self, most=SHORT.most, longest=SHORT.longest)
 
     def __repr__(self) -> str:
-        return _spelled(self._description(), most=100, longest=None)
+        return spelled(self, most=LONG.most, longest=LONG.longest)
+
+    def _shown(self, most: int) -> dict[str, Any]:
+        """The description, of which only ``most`` elements of a list are shown."""
+        del most
+        return self._description()
 
 
 class Members(Component):
@@ -233,29 +260,47 @@ def _family_base(component: type[Component]) -> type[Component]:
 
 # Values that the other library shows as names rather than as quoted texts.
 _NAMES = frozenset({"behavior", "prepend_scheme", "direction", "strategy", "id_of_sequence"})
+# Lists that it shows as lists of tuples, and pairs that are tuples themselves.
+_OF_TUPLES = frozenset({"vocab", "merges"})
+_TUPLES = frozenset({"sep", "cls", "each"})
 
 
-def _spelled(value: Any, *, most: int, longest: int | None, field: str = "") -> str:
-    """A description as the other library's ``repr`` shows it."""
+def _number(value: float) -> str:
+    text = repr(value).removesuffix(".0")
+    return format(Decimal(text), "f") if "e" in text else text
+
+
+def spelled(value: Any, *, most: int, longest: int | None, field: str = "") -> str:
+    """A description as the other library's ``repr`` shows it.
+
+    Args:
+        value: The description.
+        most: Of lists and objects, one less than this many elements are shown.
+        longest: The most characters of a text that are shown.
+        field: The name under which it stands.
+    """
 
     def inner(member: Any, name: str = "") -> str:
-        return _spelled(member, most=most, longest=longest, field=name)
+        return spelled(member, most=most, longest=longest, field=name)
 
     def listed(parts: list[str]) -> str:
-        # The library shows one element fewer than its limit, and dots.
         return ", ".join(parts if len(parts) < most else [*parts[: most - 1], "..."])
 
+    if isinstance(value, Component):
+        value = value._shown(most)
     if isinstance(value, dict):
         return _spelled_object(value, inner, listed, field)
     if isinstance(value, list | tuple):
-        opening, closing = "()" if field in {"sep", "cls"} else "[]"
-        return opening + listed([inner(member) for member in value]) + closing
+        opening, closing = "()" if field in _TUPLES else "[]"
+        name = "each" if field in _OF_TUPLES else ""
+        # What is beyond the limit is not even spelled.
+        return opening + listed([inner(member, name) for member in value[:most]]) + closing
     if isinstance(value, str):
         if field in _NAMES:
             return value
         shown = value if longest is None or len(value) <= longest else value[:longest] + "..."
         return f'"{shown}"'
-    return str(value)
+    return _number(value) if isinstance(value, float) else str(value)
 
 
 def _spelled_object(
@@ -266,20 +311,15 @@ def _spelled_object(
 ) -> str:
     if "type" in value:
         fields = [f"{name}={inner(v, name)}" for name, v in value.items() if name != "type"]
-        return f"{value['type']}({listed(fields)})"
+        return f"{value['type']}({', '.join(fields)})"
     if len(value) == 1:
         ((name, only),) = value.items()
-        if name in {"String", "Regex"}:
+        if name in {"String", "Regex", "Fixed"} and field != "vocab":
             return f"{name}({inner(only)})"
         if name in {"Sequence", "SpecialToken"} and isinstance(only, dict):
             as_name = "id_of_sequence" if name == "Sequence" else "id"
-            parts = [f"id={inner(only['id'], as_name)}", f"type_id={only['type_id']}"]
-            return f"{name}({', '.join(parts)})"
+            return f"{name}(id={inner(only['id'], as_name)}, type_id={only['type_id']})"
     if field == "special_tokens":
-        tokens = {
-            key: f"SpecialToken(id={inner(v['id'])}, ids={inner(v['ids'])}, "
-            f"tokens={inner(v['tokens'])})"
-            for key, v in value.items()
-        }
-        return "{" + listed([f'"{key}":{shown}' for key, shown in tokens.items()]) + "}"
+        members = {key: inner({"type": "SpecialToken", **token}) for key, token in value.items()}
+        return "{" + listed([f'"{key}":{shown}' for key, shown in members.items()]) + "}"
     return "{" + listed([f'"{key}":{inner(v)}' for key, v in value.items()]) + "}"

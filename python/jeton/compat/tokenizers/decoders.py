@@ -10,7 +10,7 @@ from jeton.compat.tokenizers._component import Character, Choice, Component, Fie
 from jeton.compat.tokenizers._cores import decode_strings
 from jeton.compat.tokenizers._patterns import Regex, pattern_of
 from jeton.compat.tokenizers.pre_tokenizers import PREPEND_SCHEMES
-from jeton.errors import UsageError
+from jeton.errors import DecodeError
 
 if TYPE_CHECKING:
     from jeton.compat.tokenizers.tokenizer import Tokenizer
@@ -180,7 +180,10 @@ class Sequence(Members, Decoder, kind="Sequence"):
 
 
 class DecodeStream:
-    """Decoding of ids as they come: each step gives the text that is certain by then.
+    """Decoding of ids as they come, in the pieces that the other library gives.
+
+    A piece comes as soon as the text of all ids so far is longer and ends in a whole character.
+    ``jeton.Tokenizer.decode_stream`` knows more and decodes each id once.
 
     Args:
         ids: Ids that stand before the stream; their own text is not given.
@@ -190,41 +193,40 @@ class DecodeStream:
     def __init__(
         self, ids: Iterable[int] | None = None, skip_special_tokens: bool | None = False
     ) -> None:
-        self._skip = False if skip_special_tokens is None else skip_special_tokens
-        self._before = [unsigned(number, "ids", most=MAX_ID) for number in ids or ()]
-        self._taken: list[int] = []
-        self._tokenizer: Tokenizer | None = None
-        self._core: Any = None
-        self._stream: Any = None
+        self._skip = bool(skip_special_tokens)
+        # The ids that the next piece may depend on, and the text of the first of them.
+        self._ids = [unsigned(number, "ids", most=MAX_ID) for number in ids or ()]
+        self._prefix = ""
+        self._n_prefix = 0
 
     def step(self, tokenizer: Tokenizer, id: int | Iterable[int]) -> str | None:  # noqa: A002
         """The text that is certain with this id or these, or None."""
-        new = [id] if isinstance(id, int) or hasattr(id, "__index__") else list(id)
+        new = list(id) if isinstance(id, Iterable) else [id]
         numbers = [unsigned(number, "id", most=MAX_ID) for number in new]
-        core = tokenizer._compiled().core
-        if self._stream is None:
-            self._core = core
-            self._stream = core.decode_stream(skip_special_tokens=self._skip)
-            known = tokenizer._compiled().known
-            self._stream.push([number for number in self._before if known(number)])
-        elif core is not self._core:
-            raise UsageError(
-                "the tokenizer has changed since the stream began\nhint: begin a new DecodeStream"
+        if not self._prefix and self._ids:
+            prefix = tokenizer.decode(self._ids, self._skip)
+            if not prefix.endswith("\ufffd"):
+                self._prefix, self._n_prefix = prefix, len(self._ids)
+        self._ids += numbers
+        text = tokenizer.decode(self._ids, self._skip)
+        if len(text.encode()) <= len(self._prefix.encode()) or text.endswith("\ufffd"):
+            return None
+        if not text.startswith(self._prefix):
+            raise DecodeError(
+                f"the text of the stream became {text!r}, which does not begin with what was given "
+                f"before, {self._prefix!r}\nhint: jeton.Tokenizer.decode_stream gives text only "
+                "when it is certain"
             )
-        known = tokenizer._compiled().known
-        self._taken += numbers
-        text: str = self._stream.push([number for number in numbers if known(number)])
-        return text or None
+        piece = text[len(self._prefix) :]
+        n_new = len(self._ids) - self._n_prefix
+        self._ids = self._ids[self._n_prefix :]
+        self._prefix = tokenizer.decode(self._ids, self._skip)
+        self._n_prefix = n_new
+        return piece
 
     def __copy__(self) -> DecodeStream:
-        # A stream of the core holds back what it has to: a copy takes the same ids again.
-        copy = DecodeStream(self._before, self._skip)
-        if self._stream is not None:
-            copy._core = self._core
-            copy._stream = self._core.decode_stream(skip_special_tokens=self._skip)
-            known = self._core.vocab_size
-            copy._stream.push([n for n in (*self._before, *self._taken) if n < known])
-            copy._taken = list(self._taken)
+        copy = DecodeStream(self._ids, self._skip)
+        copy._prefix, copy._n_prefix = self._prefix, self._n_prefix
         return copy
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> DecodeStream:

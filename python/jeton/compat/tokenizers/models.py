@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -127,21 +128,14 @@ class Model(Component):
 
         return trainer_of(self.kind)
 
-    def __repr__(self) -> str:
-        # Only what is shown is put together: a vocabulary may have a million entries.
-        return f"{self.kind}({', '.join(self._shown())})"
-
-    __str__ = __repr__
-
-    def _shown(self) -> list[str]:
-        shown = []
-        for name, value in self._fields.items():
-            if name in {"vocab", "merges"}:
-                continue
-            shown.append(f"{name}={value!r}" if not isinstance(value, str) else f'{name}="{value}"')
-        first = [f'"{token}":{number}' for token, number in list(self._vocab().items())[:5]]
-        more = ", ..." if self._size() > len(first) else ""
-        return [*shown, f"vocab={{{', '.join(first)}{more}}}"]
+    def _shown(self, most: int) -> dict[str, Any]:
+        # A vocabulary may have a million entries: only those that are shown are put in order.
+        shown = self._description()
+        vocab = shown["vocab"]
+        if isinstance(vocab, Mapping):
+            first = heapq.nsmallest(most, vocab.items(), key=lambda entry: entry[1])
+            shown["vocab"] = dict(first)
+        return shown
 
 
 def _options(given: Mapping[str, Any], known: Mapping[str, Any], model: str) -> dict[str, Any]:
@@ -463,8 +457,3 @@ def model_of(description: Any) -> Model:
         )
         description = {"type": guess, **description}
     return Model._from_description(description)
-
-
-def merges_text(merges: Iterable[Iterable[str]]) -> str:
-    """Merges as lines."""
-    return "".join(f"{left} {right}\n" for left, right in merges)

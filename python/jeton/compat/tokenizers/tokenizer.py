@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from jeton._files import write_whole
 from jeton.compat.tokenizers import decoders, normalizers, pre_tokenizers, processors
 from jeton.compat.tokenizers._arguments import MAX_ID, as_kind, unsigned
-from jeton.compat.tokenizers._component import Component, adopt, edits
+from jeton.compat.tokenizers._component import LONG, SHORT, Component, adopt, edits, spelled
 from jeton.compat.tokenizers._cores import core_of, document, written
 from jeton.compat.tokenizers._engine import Engine, Task
 from jeton.compat.tokenizers._inputs import batch_inputs, one_input
@@ -115,10 +116,26 @@ class Tokenizer:
     def __reduce__(self) -> tuple[Callable[..., Tokenizer], tuple[bytes, bool]]:
         return _unpickle, (self.__getstate__(), self._encode_special_tokens)
 
-    def __repr__(self) -> str:
-        parts = {
-            "truncation": self.truncation,
-            "padding": self.padding,
+    def __copy__(self) -> Tokenizer:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tokenizer:
+        # Descriptions are never changed in place, so that vocabularies and the core are shared.
+        copy = Tokenizer.__new__(Tokenizer)
+        copy.__dict__.update(self.__dict__)
+        copy._model = self._model._of(self._model._fields)
+        for name in ("_normalizer", "_pre_tokenizer", "_post_processor", "_decoder"):
+            component = getattr(self, name)
+            setattr(copy, name, component and deepcopy(component, memo))
+        return copy
+
+    def _shown(self) -> dict[str, Any]:
+        truncation, padding = self._truncation, self._padding
+        return {
+            "type": "Tokenizer",
+            "version": "1.0",
+            "truncation": truncation and {"type": "TruncationParams", **truncation.as_file()},
+            "padding": padding and {"type": "PaddingParams", **padding.as_file()},
             "added_tokens": [
                 {"id": number, **token.__getstate__()}
                 for number, token in sorted(self._added.items())
@@ -129,10 +146,12 @@ class Tokenizer:
             "decoder": self._decoder,
             "model": self._model,
         }
-        shown = ", ".join(f"{name}={value!r}" for name, value in parts.items())
-        return f'Tokenizer(version="1.0", {shown})'
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return spelled(self._shown(), most=SHORT.most, longest=SHORT.longest)
+
+    def __repr__(self) -> str:
+        return spelled(self._shown(), most=LONG.most, longest=LONG.longest)
 
     # --- components
 

@@ -317,7 +317,9 @@ def train_into(tokenizer: Tokenizer, iterator: Iterable[Any], trainer: Any) -> N
     if not isinstance(trainer, Trainer):
         raise TypeError(f"argument 'trainer': {trainer!r} is no Trainer")
     if trainer.model != tokenizer.model.kind:
-        raise TrainingError(f"{trainer.kind} cannot train a {tokenizer.model.kind} model")
+        raise TrainingError(
+            f"{trainer.kind} can only train a {trainer.model}, not a {tokenizer.model.kind} model"
+        )
     trainer._learn(tokenizer, _flat(iterator))
 
 

@@ -1,0 +1,185 @@
+"""Tokenizers of ``transformers`` whose backend is Jeton's core."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import tokenizers
+from transformers import AddedToken
+from transformers.tokenization_utils_tokenizers import TokenizersBackend
+
+from jeton._files import write_whole
+from jeton.compat.tokenizers import Tokenizer
+from jeton.compat.transformers.chats import apply_chat_template
+from jeton.errors import JetonError, UsageError
+
+__all__ = ["JetonBackend", "JetonTokenizer", "class_over_jeton", "from_transformers"]
+
+# Read by every release of transformers, and loads whatever tokenizer.json holds.
+_GENERIC_CLASS = "PreTrainedTokenizerFast"
+
+
+class JetonBackend:
+    """What makes a tokenizer class of ``transformers`` work on Jeton's core.
+
+    It comes before that class among the bases. All that the class does with its backend is done
+    with ``jeton.compat.tokenizers``, which has the same interface.
+    """
+
+    peer_class: ClassVar[Any] = TokenizersBackend
+    _tokenizer: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._adopt_backend()
+
+    def _adopt_backend(self) -> None:
+        """Put the core in place of the backend that the class has made for itself."""
+        backend = self._tokenizer
+        if isinstance(backend, Tokenizer):
+            return
+        adopted = Tokenizer.from_str(backend.to_str())
+        adopted.encode_special_tokens = backend.encode_special_tokens
+        self._tokenizer = adopted
+
+    @classmethod
+    def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
+        """The arguments of the constructor, from those of ``from_pretrained``."""
+        if cls.peer_class is TokenizersBackend:
+            loaded = _load(kwargs)
+            if loaded is not None:
+                kwargs.pop("tokenizer_file", None)
+                kwargs.pop("trust_remote_code", None)
+                return {**kwargs, "tokenizer_object": loaded}
+        converted: dict[str, Any] = cls.peer_class.convert_to_native_format(**kwargs)
+        return converted
+
+    @classmethod
+    def _patch_mistral_regex(cls, tokenizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """Mend a pre-tokenizer, where that is asked for, on the library's own object."""
+        init_kwargs = kwargs.get("init_kwargs") or {}
+        wanted = kwargs.get("fix_mistral_regex") or init_kwargs.get("fix_mistral_regex")
+        if not isinstance(tokenizer, Tokenizer) or not wanted:
+            return cls.peer_class._patch_mistral_regex(tokenizer, *args, **kwargs)
+        theirs = tokenizers.Tokenizer.from_str(tokenizer.to_str())
+        mended = cls.peer_class._patch_mistral_regex(theirs, *args, **kwargs)
+        return Tokenizer.from_str(mended.to_str())
+
+    @property
+    def added_tokens_decoder(self) -> dict[int, Any]:
+        """Added tokens by id, as objects of ``transformers``."""
+        tokens = self._tokenizer.get_added_tokens_decoder()
+        return {number: AddedToken(**token.__getstate__()) for number, token in tokens.items()}
+
+    _added_tokens_decoder = added_tokens_decoder
+
+    def apply_chat_template(self, conversation: Any, *args: Any, **kwargs: Any) -> Any:
+        """A chat as text or as ids; text of users never becomes a special token.
+
+        The arguments are those of ``transformers``.
+        """
+        usual = super().apply_chat_template  # type: ignore[misc]
+        return apply_chat_template(self, usual, conversation, *args, **kwargs)
+
+    def _save_pretrained(
+        self, save_directory: Any, file_names: tuple[str, ...], *args: Any, **kwargs: Any
+    ) -> tuple[str, ...]:
+        # The folder names a class that transformers has, too.
+        if type(self) is JetonTokenizer:
+            path = Path(file_names[0])
+            config = json.loads(path.read_text(encoding="utf-8"))
+            config["tokenizer_class"] = _GENERIC_CLASS
+            text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False)
+            write_whole(path, text + "\n")
+        saved = super()._save_pretrained(  # type: ignore[misc]
+            save_directory, file_names, *args, **kwargs
+        )
+        return cast("tuple[str, ...]", saved)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if type(self) is JetonTokenizer:
+            return super().__reduce_ex__(protocol)
+        return _rebuild, (self.peer_class, self.__dict__)
+
+
+class JetonTokenizer(JetonBackend, TokenizersBackend):  # type: ignore[misc]
+    """A tokenizer of ``transformers`` from whatever files Jeton reads.
+
+    Example::
+
+        tokenizer = JetonTokenizer.from_pretrained("folder")
+        tokenizer(["one text", "another one"], padding=True, return_tensors="np")
+    """
+
+
+def _load(kwargs: dict[str, Any]) -> Tokenizer | None:
+    """The tokenizer of the files that ``from_pretrained`` found."""
+    path = kwargs.get("tokenizer_file")
+    if isinstance(path, str) and Path(path).is_file():
+        return Tokenizer.from_file(path)
+    path = kwargs.get("vocab_file")
+    if not isinstance(path, str) or not Path(path).is_file():
+        return None
+    from jeton.formats import load_file
+
+    try:
+        # A SentencePiece model cannot be written as tokenizer.json: transformers converts it.
+        return Tokenizer.from_buffer(load_file(path).to_hf_json())
+    except JetonError:
+        return None
+
+
+@lru_cache(maxsize=None)
+def class_over_jeton(peer: type[Any]) -> type[Any]:
+    """A tokenizer class of ``transformers`` over Jeton's core; a subclass of it, named alike.
+
+    Raises:
+        UsageError: The class has no backend that the core could stand in for.
+    """
+    if issubclass(peer, JetonBackend):
+        return peer
+    if peer is TokenizersBackend:
+        return JetonTokenizer
+    if not issubclass(peer, TokenizersBackend):
+        raise UsageError(
+            f"{peer.__name__} of transformers does not work on the library tokenizers, so that Jeton "
+            "cannot stand in for it\nhint: AutoTokenizer, or JetonTokenizer for files that Jeton reads"
+        )
+    scope = {"peer_class": peer, "__doc__": peer.__doc__, "__module__": __name__}
+    return type(peer.__name__, (JetonBackend, peer), scope)
+
+
+def from_transformers(tokenizer: Any) -> JetonBackend:
+    """A tokenizer of ``transformers`` with Jeton's core in place of its backend.
+
+    Args:
+        tokenizer: The tokenizer; it stays as it is.
+
+    Raises:
+        UsageError: It has no backend that the core could stand in for.
+        FormatError: The backend has a component that the core does not know.
+    """
+    if isinstance(tokenizer, JetonBackend):
+        return tokenizer
+    chosen = class_over_jeton(type(tokenizer))
+    backend = Tokenizer.from_str(tokenizer._tokenizer.to_str())
+    backend.encode_special_tokens = tokenizer._tokenizer.encode_special_tokens
+    adopted = chosen.__new__(chosen)
+    state = {name: value for name, value in tokenizer.__dict__.items() if name != "_tokenizer"}
+    adopted.__dict__.update(copy.deepcopy(state))
+    adopted._tokenizer = backend
+    return cast("JetonBackend", adopted)
+
+
+def _rebuild(peer: type[Any], state: dict[str, Any]) -> Any:
+    rebuilt = class_over_jeton(peer)
+    tokenizer = rebuilt.__new__(rebuilt)
+    tokenizer.__dict__.update(state)
+    return tokenizer
+
+
