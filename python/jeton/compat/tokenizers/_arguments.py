@@ -29,15 +29,9 @@ def as_kind(value: Any, kind: type[T], name: str) -> T:
     if not isinstance(value, kind):
         raise TypeError(f"argument {name!r}: {value!r} cannot be converted to {kind.__name__}")
     if kind is str:
-        _no_surrogates(value, name)
+        # A lone surrogate is no text: UnicodeEncodeError, as there.
+        str(value).encode()
     return value
-
-
-def _no_surrogates(text: Any, name: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise TypeError(f"argument {name!r}: a str with a lone surrogate is no text") from None
 
 
 def unsigned(value: Any, name: str, *, most: int = MAX_POSITION) -> int:
@@ -66,7 +60,7 @@ def one_character(value: Any) -> str:
         raise TypeError(f"{value!r} cannot be converted to a character")
     if len(value) != 1:
         raise ValueError("expected a string of length 1")
-    _no_surrogates(value, "character")
+    value.encode()
     return value
 
 

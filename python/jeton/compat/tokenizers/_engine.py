@@ -43,6 +43,8 @@ class Engine:
         trim: How the core leaves white space out of places.
         surface_unknown: The id whose token is the text itself: the unknown one of a Unigram model.
         dropout: The share of merges that are left out at random.
+        once_special: Texts of tokens that were special and are not any more; decoding that skips
+            special tokens leaves them out all the same, as in the other library.
         normalizer: The normalizer's description as JSON.
         pre_tokenizer: The pre-tokenizer's description as JSON.
     """
@@ -53,6 +55,7 @@ class Engine:
     trim: Trim | None
     surface_unknown: int | None
     dropout: float | None
+    once_special: frozenset[str]
     normalizer: str
     pre_tokenizer: str
     _spellings: dict[int, str] = field(default_factory=dict)
@@ -77,6 +80,8 @@ class Engine:
     def decode(self, ids: list[int], *, skip_special_tokens: bool) -> str:
         """The text of ids; those without a token are left out."""
         known = [number for number in ids if self.known(number)]
+        if skip_special_tokens and self.once_special:
+            known = [number for number in known if self.spelling(number) not in self.once_special]
         return self.core.decode(known, skip_special_tokens=skip_special_tokens)
 
     def encode(self, first: Sequence, second: Sequence | None, task: Task) -> Encoding:

@@ -44,8 +44,10 @@ class PostProcessor(Component):
 
 
 def _token(token: Any, name: str) -> list[Any]:
-    if not isinstance(token, tuple | list) or len(token) != 2:
+    if not isinstance(token, tuple | list):
         raise TypeError(f"argument {name!r}: a pair of a str and an id is needed, not {token!r}")
+    if len(token) != 2:
+        raise ValueError(f"argument {name!r}: a pair of a str and an id is needed, not {token!r}")
     return [as_kind(token[0], str, name), unsigned(token[1], name, most=MAX_ID)]
 
 

@@ -44,6 +44,8 @@ class Tokenizer:
         self._decoder: decoders.Decoder | None = None
         self._added: dict[int, AddedToken] = {}
         self._numbers: dict[str, int] = {}
+        # Texts that a special token ever had.
+        self._ever_special: frozenset[str] = frozenset()
         self._truncation: Truncation | None = None
         self._padding: Padding | None = None
         self._encode_special_tokens = False
@@ -272,6 +274,7 @@ class Tokenizer:
             trim=trim,
             surface_unknown=self._model._fields["unk_id"] if is_unigram else None,
             dropout=self._model._fields.get("dropout"),
+            once_special=self._ever_special - set(core.special_tokens),
             normalizer=normalizer,
             pre_tokenizer=pre_tokenizer,
         )
@@ -500,6 +503,8 @@ class Tokenizer:
                 numbers.pop(replaced.content, None)
             added[number] = token
             numbers[token.content] = number
+            if token.special:
+                self._ever_special |= {token.content}
             n_taken += 1
         if n_taken:
             self._added, self._numbers = added, numbers
