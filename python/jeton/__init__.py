@@ -15,7 +15,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from jeton._core import Encoding, TextBatch, TokenBatch, Tokenizer, __version__
+from jeton._core import (
+    Encoding,
+    ModelInputs,
+    NoncanonicalIds,
+    TextBatch,
+    TokenBatch,
+    Tokenizer,
+    __version__,
+)
 from jeton.errors import (
     ApproximationWarning,
     CatalogError,
@@ -70,6 +78,8 @@ __all__ = [
     "LossyConversionError",
     "LossyConversionWarning",
     "MissingExtraError",
+    "ModelInputs",
+    "NoncanonicalIds",
     "PatternCostError",
     "PatternError",
     "RecordError",

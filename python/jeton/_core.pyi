@@ -13,6 +13,8 @@ __all__ = [
     "DecodeStream",
     "DocumentReader",
     "Encoding",
+    "ModelInputs",
+    "NoncanonicalIds",
     "PretokenCounts",
     "SentencePieceModel",
     "SentencePieceRules",
@@ -145,6 +147,101 @@ class Encoding:
     def type_ids(self) -> NDArray[np.uint32]:
         """Token-type ids, as the file's template has them."""
     def __len__(self) -> int: ...
+
+@final
+class ModelInputs:
+    """Ids of a batch with all that a model takes beside them, as ``Tokenizer.model_inputs`` gives them.
+
+    Arrays of tokens have the shape (n_rows, n_columns) if rows are padded, and else (n_ids,), rows one behind
+    the other: row ``i`` is then ``[row_offsets[i]:row_offsets[i + 1]]``. They are NumPy arrays of the dtype that was
+    asked for (int64 or int32) unless it is named, writable, made when they are first asked for and the same object
+    each time. Any library that speaks DLPack takes them without a copy: ``torch.from_dlpack(inputs.input_ids)``, and
+    ``torch.from_dlpack(inputs)`` is the same.
+    """
+
+    @property
+    def input_ids(self) -> NDArray[Any]: ...
+    @property
+    def attention_mask(self) -> NDArray[Any]:
+        """1 for every id, 0 for padding."""
+    @property
+    def token_type_ids(self) -> NDArray[Any]:
+        """Token types, as the template has them in every row; ``pad_type_id`` for padding."""
+    @property
+    def position_ids(self) -> NDArray[Any]:
+        """0, 1, 2 ... for the ids of each row, on whatever side it is padded; 0 for padding."""
+    @property
+    def special_tokens_mask(self) -> NDArray[np.bool_]:
+        """Whether an id is the template's or padding. A special token that stood in the text is not marked."""
+    @property
+    def sequence_ids(self) -> NDArray[np.int8]:
+        """0 and 1 for ids of the first and the second text; -1 for those of the template and padding."""
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """First code point of each token in its own text; 0 for the template's and padding.
+
+        Raises ``UsageError`` if the inputs were made without ``offsets=True``; so do the next two."""
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """One past the last code point of each token in its own text; 0 for the template's and padding."""
+    @property
+    def word_ids(self) -> NDArray[np.int64]:
+        """Index of the pretoken in its own text; -1 for special tokens, the template's and padding."""
+    @property
+    def overflow_to_sample(self) -> NDArray[np.int64]:
+        """Which text or pair each row is from, int64 (n_rows,)."""
+    @property
+    def n_tokens(self) -> NDArray[np.int64]:
+        """Tokens of each text or pair before truncation, without the template's, int64 (n_texts,)."""
+    @property
+    def n_truncated_tokens(self) -> NDArray[np.int64]:
+        """Tokens of each text or pair that stand in no row, int64 (n_texts,)."""
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Ids of each row without padding, int64 (n_rows,)."""
+    @property
+    def row_offsets(self) -> NDArray[np.int64]:
+        """Where each row begins if they lie one behind the other, int64 (n_rows + 1,)."""
+    @property
+    def cu_seqlens(self) -> NDArray[np.int32]:
+        """``row_offsets`` as int32, the way attention kernels for rows of unequal length take them."""
+    @property
+    def max_seqlen(self) -> int:
+        """Ids of the longest row without padding."""
+    @property
+    def is_padded(self) -> bool: ...
+    def to_dict(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        convert: Callable[[NDArray[Any]], Any] | None = None,
+    ) -> dict[str, Any]:
+        """Arrays by name, ``input_ids`` and ``attention_mask`` unless others are named.
+
+        ``convert`` is called with each array: ``model(**inputs.to_dict(convert=torch.from_dlpack))``.
+        """
+    def __dlpack__(self, **options: Any) -> Any:
+        """``input_ids`` as a DLPack capsule."""
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __len__(self) -> int:
+        """Rows."""
+    def __getitem__(self, index: int, /) -> NDArray[Any]:
+        """The ids of a row without padding, as a view."""
+
+@final
+class NoncanonicalIds:
+    """Where ids are not those that the tokenizer gives to their text."""
+
+    @property
+    def position(self) -> int:
+        """Index of the first id that differs."""
+    @property
+    def ids(self) -> list[int]:
+        """The ids from there to the next place at which both spellings have written the same bytes (to the
+        last difference, where decoding does not join bytes)."""
+    @property
+    def canonical_ids(self) -> list[int]:
+        """The ids that the tokenizer has there."""
 
 @final
 class DecodeStream:
@@ -374,6 +471,138 @@ class Tokenizer:
 
         ``trim_offsets=False`` leaves white space in the ranges where the file wants it left out.
         """
+    def model_inputs(
+        self,
+        texts: TextBatch | Iterable[_Text],
+        pairs: TextBatch | Iterable[_Text] | None = None,
+        *,
+        add_special_tokens: bool = True,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+        padding: bool | Literal["longest", "max_length", "file"] | None = None,
+        truncation: bool
+        | Literal["longest_first", "only_first", "only_second", "file"]
+        | None = None,
+        max_length: int | None = None,
+        stride: int | None = None,
+        overflow: bool = False,
+        pad_to_multiple_of: int | None = None,
+        padding_side: Literal["left", "right"] | None = None,
+        truncation_side: Literal["left", "right"] | None = None,
+        pad_token: str | int | None = None,
+        pad_type_id: int | None = None,
+        offsets: bool = False,
+        dtype: Literal["int64", "int32"] = "int64",
+        num_threads: int | None = None,
+    ) -> ModelInputs:
+        """Texts, or pairs of texts, as the arrays that a model takes: equal to ``transformers`` 5.23 with the
+        same settings.
+
+        Args:
+            texts: The first or only texts.
+            pairs: The second texts, as many as there are first ones.
+            add_special_tokens: Put the template's tokens around the texts (``with_template`` gives one to a
+                tokenizer whose file has none).
+            allow_special: Special tokens that may stand in the texts; others stay text.
+            padding: "longest" (or True) fills rows up to the longest of them, "max_length" to ``max_length``;
+                "file" does what the tokenizer's file says, which may be nothing; else rows stay as long as they are.
+            truncation: "longest_first" (or True) takes tokens from the longer text of a pair, "only_first" and
+                "only_second" from that one alone; "file" does what the tokenizer's file says, which may be nothing.
+            max_length: Most ids in a row, the template's included.
+            stride: Tokens that neighbouring windows share; 0 unless it is given. No effect without ``overflow``.
+            overflow: Give what is cut off in rows of its own, behind that of its text: each with the
+                template; of two texts that are both cut, every window of the one with every window of the other.
+            pad_to_multiple_of: Round the number of columns up to a multiple of this.
+            padding_side: The side that is filled; the file's, or else "right".
+            truncation_side: The side that is cut; "right" unless it is given.
+            pad_token: The token that fills, as text or id; the file's, or else the special token that is called
+                ``[PAD]``, ``<pad>`` or the like.
+            pad_type_id: The token type of padding; the file's, or else 0.
+            offsets: Tell where tokens come from: ``starts``, ``ends`` and ``word_ids``.
+            dtype: Of the ids, the mask, the types and the positions.
+            num_threads: All that this process may use unless it is given. The result does not depend on it.
+
+        Raises:
+            UsageError: For settings that contradict one another, texts that cannot be cut as asked, more
+                than 2**31 - 1 ids with padding and overlaps (``LimitError``), and what ``encode_batch`` raises.
+        """
+    def model_inputs_from_ids(
+        self,
+        ids: TokenBatch | Iterable[Sequence[int] | NDArray[Any]],
+        pair_ids: TokenBatch | Iterable[Sequence[int] | NDArray[Any]] | None = None,
+        *,
+        add_special_tokens: bool = True,
+        padding: bool | Literal["longest", "max_length", "file"] | None = None,
+        truncation: bool
+        | Literal["longest_first", "only_first", "only_second", "file"]
+        | None = None,
+        max_length: int | None = None,
+        stride: int | None = None,
+        overflow: bool = False,
+        pad_to_multiple_of: int | None = None,
+        padding_side: Literal["left", "right"] | None = None,
+        truncation_side: Literal["left", "right"] | None = None,
+        pad_token: str | int | None = None,
+        pad_type_id: int | None = None,
+        dtype: Literal["int64", "int32"] = "int64",
+        num_threads: int | None = None,
+    ) -> ModelInputs:
+        """``model_inputs`` of texts that are ids already, a chat's for instance. Where the ids have all their
+        special tokens, ``add_special_tokens=False`` adds no others.
+
+        Raises ``UnknownTokenIdError`` for an id that has no token.
+        """
+    def with_template(
+        self, single: str | Sequence[str], pair: str | Sequence[str] | None = None
+    ) -> Tokenizer:
+        """The same tokenizer with other special tokens around texts: ``"[CLS] $A [SEP]"`` and ``"[CLS] $A [SEP] $B:1
+        [SEP]:1"``, the notation of ``tokenizers``: ``$A`` and ``$B`` are the texts, a number behind a colon is a token
+        type. A list takes tokens that have spaces. Without ``pair`` both texts are wrapped as the single one is.
+
+        The new tokenizer has no name and its own fingerprint. Raises ``UsageError`` for a part that is neither.
+        """
+    def never_generated_mask(
+        self,
+        vocab_size: int | None = None,
+        *,
+        allow: Iterable[str | int] | None = None,
+        allow_unknown: bool = False,
+        allow_byte_tokens: bool = True,
+    ) -> NDArray[np.bool_]:
+        """Which ids a model must never generate: bool (vocab_size,), True where it must not.
+
+        They are special tokens, ids without a token (rows behind the vocabulary, too), tokens reserved by name
+        (``[unused1]``, ``<|reserved_special_token_1|>``) or marked unused in a SentencePiece model, and the token for
+        unknown text.
+
+        Args:
+            vocab_size: Rows of the model's output layer; the tokenizer's own unless it is given.
+            allow: Tokens that may be generated whatever they are, as texts or ids; ``end_token_ids`` unless it
+                is given. With ``allow=()`` no text ever ends.
+            allow_unknown: Let the token for unknown text be generated.
+            allow_byte_tokens: Let tokens of single bytes (``<0x0A>``) be generated.
+        """
+    def never_generated_bias(
+        self,
+        vocab_size: int | None = None,
+        *,
+        allow: Iterable[str | int] | None = None,
+        allow_unknown: bool = False,
+        allow_byte_tokens: bool = True,
+        dtype: Literal["float16", "float32", "float64"] = "float32",
+    ) -> NDArray[Any]:
+        """``never_generated_mask`` as numbers to add to logits: 0, and minus infinity where it is True."""
+    @property
+    def end_token_ids(self) -> list[int]:
+        """Special tokens that end a text or a turn, by the names that published tokenizers have for them."""
+    def is_canonical(self, ids: Sequence[int] | NDArray[Any]) -> bool:
+        """Whether the ids are those that the tokenizer gives to their text: ``encode(decode(ids)) == ids``.
+
+        Special tokens among the ids stay what they are. Raises ``UnknownTokenIdError`` for an id without a token.
+        """
+    def canonical_ids(self, ids: Sequence[int] | NDArray[Any]) -> list[int]:
+        """The ids that the tokenizer gives to the text of some ids."""
+    def first_noncanonical(self, ids: Sequence[int] | NDArray[Any]) -> NoncanonicalIds | None:
+        """The first place at which ids are not canonical, with the ids that belong there."""
     def sample(
         self,
         text: _Text,

@@ -27,7 +27,7 @@ WORDS = st.dictionaries(
 )
 
 
-@pytest.mark.parametrize("name", ["bpe", "split"])
+@pytest.mark.parametrize("name", ["bpe", "model_inputs", "split"])
 def test_examples(name: str) -> None:
     module = importlib.import_module(f"jeton._reference.{name}")
     result = doctest.testmod(module)

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
+
 /// The post-processing of a tokenizer, as the canonical form keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -96,6 +98,55 @@ impl Template {
         }
     }
 
+    /// From the parts as people write them: `[CLS] $A [SEP]` and `[CLS] $A [SEP] $B:1 [SEP]:1`, the notation of
+    /// `tokenizers`. `$A` (or `$`) and `$B` are the texts; a number behind a colon is a token-type id, 0 unless it
+    /// is given. Without `pair` the parts of `single` are put around the second text as around the first.
+    ///
+    /// `id_of` gives the id of a token, if it is one.
+    pub fn parse(
+        single: &[&str],
+        pair: Option<&[&str]>,
+        id_of: &dyn Fn(&str) -> Option<u32>,
+    ) -> Result<Self> {
+        let parse = |pieces: &[&str]| -> Result<Vec<Part>> {
+            pieces
+                .iter()
+                .map(|piece| parse_part(piece, id_of))
+                .collect()
+        };
+        let single = parse(single)?;
+        expect_texts(
+            &single,
+            &[(Segment::First, "$A", 1), (Segment::Second, "$B", 0)],
+        )?;
+        let pair = match pair {
+            Some(pieces) => parse(pieces)?,
+            None => {
+                let as_second = |part: &Part| match *part {
+                    Part::Text { type_id, .. } => Part::Text {
+                        segment: Segment::Second,
+                        type_id,
+                    },
+                    token @ Part::Token { .. } => token,
+                };
+                single
+                    .iter()
+                    .copied()
+                    .chain(single.iter().map(as_second))
+                    .collect()
+            }
+        };
+        expect_texts(
+            &pair,
+            &[(Segment::First, "$A", 1), (Segment::Second, "$B", 1)],
+        )?;
+        Ok(Self {
+            single,
+            pair,
+            trim_offsets: None,
+        })
+    }
+
     /// Ids of all tokens in it.
     pub fn token_ids(&self) -> impl Iterator<Item = u32> + '_ {
         self.single
@@ -106,6 +157,53 @@ impl Template {
                 Part::Text { .. } => None,
             })
     }
+}
+
+/// One part as people write it.
+fn parse_part(piece: &str, id_of: &dyn Fn(&str) -> Option<u32>) -> Result<Part> {
+    let (name, type_id) = match piece.rsplit_once(':') {
+        Some((name, number)) => (name, number.parse().ok()),
+        None => (piece, None),
+    };
+    let segment = match name {
+        "$" | "$A" => Some(Segment::First),
+        "$B" => Some(Segment::Second),
+        _ => None,
+    };
+    let written_with_type = piece != name;
+    if let Some(segment) = segment
+        && written_with_type == type_id.is_some()
+    {
+        let type_id = type_id.unwrap_or(0);
+        return Ok(Part::Text { segment, type_id });
+    }
+    // A token may have a colon and a number of its own.
+    if let Some(id) = id_of(piece) {
+        return Ok(Part::Token { id, type_id: 0 });
+    }
+    if let (Some(id), Some(type_id)) = (id_of(name), type_id) {
+        return Ok(Part::Token { id, type_id });
+    }
+    Err(Error::usage(format!(
+        "{piece:?} in the template is neither a text ($A, $B) nor a token of this tokenizer\n\
+         hint: parts are separated by spaces; give a list of parts where a token has one; a token type follows a \
+         colon, as in $B:1"
+    )))
+}
+
+/// Holds a template to the texts that it must have.
+fn expect_texts(parts: &[Part], expected: &[(Segment, &str, usize)]) -> Result<()> {
+    for (wanted, name, n) in expected {
+        let is = |part: &&Part| matches!(part, Part::Text { segment, .. } if segment == wanted);
+        let found = parts.iter().filter(is).count();
+        if found != *n {
+            return Err(Error::usage(format!(
+                "the template has {name} {found} times; expected {n}\n\
+                 hint: $A is the first or only text, $B the second of a pair"
+            )));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -123,6 +221,38 @@ mod tests {
             let type_id = number;
             assert_eq!(*part, Part::Text { segment, type_id });
         }
+    }
+
+    #[test]
+    fn parsed_as_people_write_it() {
+        let id_of = |name: &str| {
+            let tokens = ["[CLS]", "[SEP]", "a b", "x:1"];
+            tokens
+                .iter()
+                .position(|token| *token == name)
+                .map(|id| id as u32)
+        };
+        let parse = |single: &[&str], pair: Option<&[&str]>| Template::parse(single, pair, &id_of);
+        let single = ["[CLS]", "$A", "[SEP]"];
+        let pair = ["[CLS]", "$A:0", "[SEP]", "$B:1", "[SEP]:1"];
+        let bert = parse(&single, Some(&pair)).unwrap();
+        assert_eq!(bert, Template::bert(0, 1));
+        assert_eq!(parse(&single, None).unwrap(), Template::around(&[0], &[1]));
+        let token = |id, type_id| Part::Token { id, type_id };
+        let odd = parse(&["a b", "x:1", "x:1:2", "$"], None).unwrap();
+        assert_eq!(odd.single[..3], [token(2, 0), token(3, 0), token(3, 2)]);
+        for wrong in [
+            &["$A", "$C"][..],
+            &["[CLS]"],
+            &["$A", "$A"],
+            &["$B"],
+            &["$A:x"],
+            &["[SEP]:-1", "$A"],
+            &["$A", "$B"],
+        ] {
+            assert!(parse(wrong, None).is_err(), "{wrong:?}");
+        }
+        assert!(parse(&single, Some(&single)).is_err());
     }
 
     #[test]

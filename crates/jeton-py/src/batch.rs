@@ -147,6 +147,13 @@ impl From<CoreTokenBatch> for TokenBatch {
 }
 
 impl TokenBatch {
+    pub(crate) fn to_core(&self) -> CoreTokenBatch {
+        CoreTokenBatch {
+            ids: self.ids.clone(),
+            offsets: self.offsets.clone(),
+        }
+    }
+
     fn row(&self, index: usize) -> Option<&[u32]> {
         let (start, end) = (*self.offsets.get(index)?, *self.offsets.get(index + 1)?);
         self.ids
@@ -217,7 +224,7 @@ fn sequence_iterator<'py>(sequence: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 }
 
 /// A Python index as a position; negative ones count from the end.
-fn position(index: isize, length: usize) -> PyResult<usize> {
+pub(crate) fn position(index: isize, length: usize) -> PyResult<usize> {
     let from_start = if index < 0 {
         index.checked_add_unsigned(length)
     } else {
@@ -229,6 +236,6 @@ fn position(index: isize, length: usize) -> PyResult<usize> {
         .ok_or_else(out_of_range)
 }
 
-fn out_of_range() -> PyErr {
+pub(crate) fn out_of_range() -> PyErr {
     PyIndexError::new_err("index out of range")
 }

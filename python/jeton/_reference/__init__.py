@@ -7,6 +7,8 @@ examples that a test runs:
     Byte-pair encoding: encoding by rank (as tiktoken does), encoding by a list of merges (as
     ``tokenizer.json`` files say it), and training by counting every pair anew for each merge,
     with Hugging Face's rule for ties.
+``model_inputs``
+    What a model takes: truncation, windows that overlap, templates for one text and two, padding.
 ``split``
     What a split pattern does: the one of GPT-2 written out by hand, one function for each of its
     alternatives, and the category of Unicode that each of them looks for.

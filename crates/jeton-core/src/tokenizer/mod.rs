@@ -1,8 +1,11 @@
 //! The tokenizer: special tokens, normalization, pre-tokenization, model, template; and the way back.
 
+mod canonical;
 mod decode;
 mod encode;
+mod generation;
 mod inner;
+mod inputs;
 mod nbest;
 mod offsets;
 mod sample;
@@ -12,6 +15,9 @@ mod trim;
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+pub use canonical::Noncanonical;
+pub use generation::{END_TOKENS, NeverGenerated};
+pub use inputs::SpanBatch;
 pub use offsets::Encoding;
 pub use sample::{DEFAULT_ALPHA, DEFAULT_DROPOUT, SamplingOptions};
 pub use stream::DecodeStream;

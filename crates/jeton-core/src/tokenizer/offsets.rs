@@ -81,10 +81,26 @@ impl Tokenizer {
         scratch: &mut Scratch,
         encoding: &mut Encoding,
     ) -> Result<()> {
+        let white = self.align_untrimmed(text, allow, how.is_some(), scratch, encoding)?;
+        if let (Some(how), Some(white)) = (how, white) {
+            self.trim(text, how, &white, encoding);
+        }
+        Ok(())
+    }
+
+    /// Aligns a text; if `notes_white`, gives the white space of each token instead of leaving it out.
+    pub(super) fn align_untrimmed(
+        &self,
+        text: &str,
+        allow: &Allow,
+        notes_white: bool,
+        scratch: &mut Scratch,
+        encoding: &mut Encoding,
+    ) -> Result<Option<Vec<White>>> {
         let mut out = Aligned {
             encoding,
             words: 0,
-            white: how.map(|_| Vec::new()),
+            white: notes_white.then(Vec::new),
         };
         let mut runs = Runs::new(text);
         let mut found = Vec::new();
@@ -100,10 +116,7 @@ impl Tokenizer {
             }
         }
         scratch.after_text(text.len());
-        if let (Some(how), Some(white)) = (how, out.white) {
-            self.trim(text, how, &white, encoding);
-        }
-        Ok(())
+        Ok(out.white)
     }
 
     /// Encodes one section of raw text and notes where its tokens come from.

@@ -36,7 +36,7 @@ impl White {
     }
 
     /// What is left of a range of code points. The first token of a text may have one space that was put there.
-    fn trim(self, start: i64, end: i64, how: TrimOffsets, is_first: bool) -> (i64, i64) {
+    pub(super) fn trim(self, start: i64, end: i64, how: TrimOffsets, is_first: bool) -> (i64, i64) {
         let Self { leading, trailing } = self;
         let put_there = how.add_prefix_space && leading == 1 && (is_first || start == 0);
         let leading = if put_there { 0 } else { leading as i64 };

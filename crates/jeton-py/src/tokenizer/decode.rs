@@ -14,10 +14,7 @@ impl Tokenizer {
         let py = ids.py();
         let ids = self.collect_ids(ids)?;
         let mut bytes = Vec::with_capacity(ids.len() * 4);
-        let mut decode = || {
-            self.core
-                .decode_into(&ids, skip_special_tokens, &mut bytes)
-        };
+        let mut decode = || self.core.decode_into(&ids, skip_special_tokens, &mut bytes);
         // An id is about four bytes of text.
         if ids.len() <= SHORT_BYTES / 4 {
             quick(py, decode())?;

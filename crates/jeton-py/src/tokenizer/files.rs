@@ -2,8 +2,8 @@
 
 use jeton_core::config::Reference;
 use jeton_core::format::gguf::HeaderBytes;
-use jeton_core::format::{self, BertOptions, Gpt2Options, TiktokenOptions};
 use jeton_core::format::writing::{FileFormat, write};
+use jeton_core::format::{self, BertOptions, Gpt2Options, TiktokenOptions};
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -306,7 +306,9 @@ impl Tokenizer {
         let module = slf.py().import("jeton.formats.writing")?;
         let keywords = PyDict::new(slf.py());
         keywords.set_item("lossy", lossy)?;
-        module.getattr("to_bytes")?.call((slf, format), Some(&keywords))
+        module
+            .getattr("to_bytes")?
+            .call((slf, format), Some(&keywords))
     }
 
     /// The format is chosen by the file's name; formats live in Python, above the core.

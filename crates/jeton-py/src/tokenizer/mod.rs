@@ -3,26 +3,30 @@
 mod decode;
 mod encode;
 mod files;
+mod generation;
+mod inputs;
 mod pretoken;
 mod sample;
 mod stream;
 
+pub(crate) use generation::NoncanonicalIds;
 pub(crate) use stream::{DecodeIterator, DecodeStream};
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use jeton_core::error::Error;
 use jeton_core::measure;
 use jeton_core::pretokenize::StepConfig;
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyTuple};
 
 use crate::batch::TextBatch;
 use crate::door::{enter, quick, threads};
-use crate::error::unknown_id;
+use crate::error::{to_python, unknown_id};
 use crate::measure::TokenStats;
 use crate::text::utf8;
 
@@ -78,9 +82,13 @@ impl Tokenizer {
                         ));
                     }
                     match id.lt(0) {
-                        Ok(true) => PyValueError::new_err(format!(
-                            "id {id:?} is negative; ids are 0 or more"
-                        )),
+                        Ok(true) => {
+                            let reason = format!(
+                                "id {id:?} is negative; ids are 0 or more\n\
+                                 hint: -100 marks labels that a loss leaves out; leave them out here, too"
+                            );
+                            to_python(ids.py(), &Error::usage(reason))
+                        }
                         _ => unknown_id(&id, vocab_size),
                     }
                 })

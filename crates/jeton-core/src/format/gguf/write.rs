@@ -71,9 +71,7 @@ pub(in crate::format) fn to_gguf(config: &Config, ledger: &mut Ledger) -> Option
             let model = to_sentencepiece(config, ledger)?;
             sentencepiece(config, &model, &mut pairs, ledger)?;
         }
-        ModelConfig::Word { .. }
-        | ModelConfig::Character { .. }
-        | ModelConfig::RawBytes { .. } => {
+        ModelConfig::Word { .. } | ModelConfig::Character { .. } | ModelConfig::RawBytes { .. } => {
             ledger.refuse("llama.cpp has no such model");
             return None;
         }
@@ -185,13 +183,22 @@ fn tokens(
     added: &[AddedToken],
     token: impl Fn(u32) -> Option<(Vec<u8>, i32)>,
 ) -> (Vec<Vec<u8>>, Vec<i32>) {
-    let n = added.iter().map(|token| token.id + 1).max().unwrap_or(0).max(n);
+    let n = added
+        .iter()
+        .map(|token| token.id + 1)
+        .max()
+        .unwrap_or(0)
+        .max(n);
     let mut texts = Vec::with_capacity(n as usize);
     let mut kinds = Vec::with_capacity(n as usize);
     for id in 0..n {
         let (text, kind) = match added.binary_search_by_key(&id, |token| token.id) {
             Ok(at) => {
-                let kind = if added[at].special { CONTROL } else { USER_DEFINED };
+                let kind = if added[at].special {
+                    CONTROL
+                } else {
+                    USER_DEFINED
+                };
                 (added[at].content.as_bytes().to_vec(), kind)
             }
             Err(_) => token(id).unwrap_or_else(|| (format!("[PAD{id}]").into_bytes(), UNUSED)),
@@ -237,7 +244,11 @@ fn bpe(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
             ledger.refuse("a merge needs a token that is no text");
             return None;
         };
-        let pair = format!("{} {}", byte_alphabet::write(left), byte_alphabet::write(right));
+        let pair = format!(
+            "{} {}",
+            byte_alphabet::write(left),
+            byte_alphabet::write(right)
+        );
         merged.push(pair.into_bytes());
     }
     out.begin("gpt2", "gpt2");
@@ -322,8 +333,16 @@ fn bert(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
         out.put_id("tokenizer.ggml.unknown_token_id", *id);
     }
     let ends = [
-        (config.template.single.first(), "bos_token_id", "cls_token_id"),
-        (config.template.single.last(), "eos_token_id", "seperator_token_id"),
+        (
+            config.template.single.first(),
+            "bos_token_id",
+            "cls_token_id",
+        ),
+        (
+            config.template.single.last(),
+            "eos_token_id",
+            "seperator_token_id",
+        ),
     ];
     for (part, key, old) in ends {
         // An id beyond the vocabulary counts as none.
@@ -336,7 +355,10 @@ fn bert(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
     }
     if let Some(NormalizerConfig::Bert(bert)) = config.normalizer.first() {
         out.put_flag("tokenizer.ggml.normalizer.lowercase", bert.lowercase);
-        out.put_flag("tokenizer.ggml.normalizer.strip_accents", bert.strip_accents);
+        out.put_flag(
+            "tokenizer.ggml.normalizer.strip_accents",
+            bert.strip_accents,
+        );
     }
     Some(())
 }
@@ -421,7 +443,11 @@ fn sentencepiece(
             PieceKind::Byte => BYTE,
         })
         .collect();
-    let texts: Vec<Vec<u8>> = model.pieces.iter().map(|piece| piece.bytes.clone()).collect();
+    let texts: Vec<Vec<u8>> = model
+        .pieces
+        .iter()
+        .map(|piece| piece.bytes.clone())
+        .collect();
     let scores: Vec<f32> = model.pieces.iter().map(|piece| piece.score).collect();
     if is_bpe {
         out.begin("llama", "llama");
@@ -431,7 +457,10 @@ fn sentencepiece(
     out.put_texts("tokenizer.ggml.tokens", &texts);
     out.put_scores(&scores);
     out.put_kinds(&kinds);
-    let unknown = model.pieces.iter().position(|p| p.kind == PieceKind::Unknown);
+    let unknown = model
+        .pieces
+        .iter()
+        .position(|p| p.kind == PieceKind::Unknown);
     if let Some(id) = unknown {
         out.put_id("tokenizer.ggml.unknown_token_id", id as u32);
     }

@@ -32,7 +32,9 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
             byte_alphabet::write(bytes)
         };
         if let Some(other) = entries.insert(name.clone(), id) {
-            ledger.refuse(format!("the ids {other} and {id} are both written {name:?}"));
+            ledger.refuse(format!(
+                "the ids {other} and {id} are both written {name:?}"
+            ));
         }
     }
     for token in &config.added_tokens {

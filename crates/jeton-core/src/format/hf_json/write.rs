@@ -51,8 +51,10 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
     };
     let normalizer = ledger.take(normalizer::write(&config.normalizer));
     let pre_tokenizer = ledger.take(pre_tokenizer::write(&config.pretokenizer, on_bytes));
-    let post_processor =
-        ledger.take(post_processor::write(&config.template, &config.added_tokens));
+    let post_processor = ledger.take(post_processor::write(
+        &config.template,
+        &config.added_tokens,
+    ));
     let model = model(&config, ledger);
     let file = json!({
         "version": "1.0",
@@ -65,8 +67,8 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
         "decoder": decoder?,
         "model": model?,
     });
-    let bytes = serde_json::to_vec_pretty(&file)
-        .map_err(|error| Error::format(FORMAT, error.to_string()));
+    let bytes =
+        serde_json::to_vec_pretty(&file).map_err(|error| Error::format(FORMAT, error.to_string()));
     Some(Draft {
         translated,
         ..Draft::of(ledger.take(bytes)?)

@@ -106,7 +106,10 @@ mod tests {
             (b"\n\r\t\\", r"'\n\r\t\\'"),
             (b"\x00\x7f", r"'\x00\x7f'"),
             ("\u{e9}\u{a0}\u{ad}".as_bytes(), r"'é\xa0\xad'"),
-            ("\u{3000}\u{1f600}\u{10ffff}".as_bytes(), "'\\u3000😀\\U0010ffff'"),
+            (
+                "\u{3000}\u{1f600}\u{10ffff}".as_bytes(),
+                "'\\u3000😀\\U0010ffff'",
+            ),
             (b"\xe9'", "b\"\\xe9'\""),
         ];
         for (bytes, expected) in cases {

@@ -40,7 +40,9 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
         let rank = id - n_special;
         let bytes = vocab.id_to_bytes(id).unwrap_or_default();
         if bytes.is_empty() {
-            ledger.refuse(format!("the id {id} has no token; there, none may be left out"));
+            ledger.refuse(format!(
+                "the id {id} has no token; there, none may be left out"
+            ));
             return None;
         }
         if rank < 256 && bytes != [rank as u8] {

@@ -109,7 +109,9 @@ fn lines(vocab: &Vocab) -> Vec<u8> {
 pub(in crate::format) fn pattern(config: &Config, ledger: &mut Ledger) -> Option<String> {
     let [StepConfig::Split(split)] = config.pretokenizer.as_slice() else {
         ledger.refuse(match config.pretokenizer.len() {
-            0 => "it does not cut text before its model sees it, and ranks need a pattern".to_owned(),
+            0 => {
+                "it does not cut text before its model sees it, and ranks need a pattern".to_owned()
+            }
             1 => "it does not cut text by a pattern".to_owned(),
             n => format!("it cuts text in {n} steps, and ranks have one pattern"),
         });

@@ -153,7 +153,10 @@ fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
     if !flags.is_empty() {
         ledger.lose(
             "added_tokens",
-            format!("how {} is found (white space, words, normalization)", some_of(&flags)),
+            format!(
+                "how {} is found (white space, words, normalization)",
+                some_of(&flags)
+            ),
             "they are found in other places, or take other white space along",
         );
     }
@@ -324,7 +327,10 @@ fn bpe(before: &ModelConfig, after: &ModelConfig) -> Option<(String, &'static st
             MissingConfig::Skip => "that bytes without a token are left out",
             MissingConfig::Fail => "that bytes without a token are an error",
         };
-        return Some((what.to_owned(), "bytes without a token become something else"));
+        return Some((
+            what.to_owned(),
+            "bytes without a token become something else",
+        ));
     }
     let one = pairs::Model {
         vocab: &vocab,

@@ -17,10 +17,10 @@ pub(crate) mod translate;
 
 use super::gguf::to_gguf;
 use super::{
-    BertOptions, Gpt2Options, TiktokenOptions, claude, clip, from_canonical, from_claude, from_clip,
-    from_gguf, from_gpt2_files, from_hf_json, from_rwkv, from_sentencepiece, from_tekken,
-    from_tiktoken, from_vocab_txt, gpt2_files, hf_json, rwkv, sentencepiece, tekken, tiktoken,
-    to_canonical, vocab_txt,
+    BertOptions, Gpt2Options, TiktokenOptions, claude, clip, from_canonical, from_claude,
+    from_clip, from_gguf, from_gpt2_files, from_hf_json, from_rwkv, from_sentencepiece,
+    from_tekken, from_tiktoken, from_vocab_txt, gpt2_files, hf_json, rwkv, sentencepiece, tekken,
+    tiktoken, to_canonical, vocab_txt,
 };
 use crate::config::{Config, Reference};
 use crate::error::{Error, ErrorKind, Result};
@@ -304,7 +304,10 @@ fn read(draft: &Draft, format: FileFormat) -> Result<Tokenizer> {
         FileFormat::HfJson => from_hf_json(main),
         FileFormat::Tiktoken => {
             let Some(pattern) = options.pattern.clone() else {
-                return Err(Error::format("tiktoken", "there is no pattern to read it with"));
+                return Err(Error::format(
+                    "tiktoken",
+                    "there is no pattern to read it with",
+                ));
             };
             from_tiktoken(
                 main,

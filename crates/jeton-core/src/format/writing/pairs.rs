@@ -69,7 +69,11 @@ impl Model<'_> {
         let n = unreached.len();
         Some(format!(
             "{n} tokens that merges do not make are {} a pretoken as a whole",
-            if self.whole { "found as" } else { "not found as" }
+            if self.whole {
+                "found as"
+            } else {
+                "not found as"
+            }
         ))
     }
 }

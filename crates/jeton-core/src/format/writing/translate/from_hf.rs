@@ -238,7 +238,10 @@ fn scores(pieces: &[Piece], merges: &[(u32, u32)], ledger: &mut Ledger) -> Vec<(
         Some(&place) => (-(f64::from(place) - 1.0) as f32, true),
         None => (-f64::from(n) as f32, !is_long(text)),
     };
-    (0u32..).zip(&all).map(|(id, text)| score(id, text)).collect()
+    (0u32..)
+        .zip(&all)
+        .map(|(id, text)| score(id, text))
+        .collect()
 }
 
 fn unigram(
@@ -250,7 +253,9 @@ fn unigram(
 ) -> Option<Vec<Piece>> {
     ledger.lose(
         "model",
-        ARITHMETIC.replace("there", "by sentencepiece").replace("here", "by tokenizers"),
+        ARITHMETIC
+            .replace("there", "by sentencepiece")
+            .replace("here", "by tokenizers"),
         ARITHMETIC_EFFECT,
     );
     let tokens: Vec<Option<Base64Bytes>> = scored
@@ -395,7 +400,9 @@ fn pretokenizer(config: &Config, pieces: &[Piece], spaces: &mut Spaces, ledger: 
         split,
     } = *metaspace;
     if !SPACE.starts_with(replacement) {
-        ledger.refuse(format!("SentencePiece does not write spaces as {replacement:?}"));
+        ledger.refuse(format!(
+            "SentencePiece does not write spaces as {replacement:?}"
+        ));
     }
     if words {
         ledger.lose(
@@ -441,7 +448,9 @@ fn decoder(config: &Config, trainer: &mut TrainerSpec, ledger: &mut Ledger) {
             DecoderConfig::Replace {
                 pattern: ReplacePattern::Regex(regex),
                 content,
-            } if regex.starts_with(r"\A") && regex.ends_with(r"\z") => trainer.unk_surface.clone_from(content),
+            } if regex.starts_with(r"\A") && regex.ends_with(r"\z") => {
+                trainer.unk_surface.clone_from(content)
+            }
             DecoderConfig::ByteFallback | DecoderConfig::Fuse | DecoderConfig::Strip { .. } => {}
             _ => marks = false,
         }

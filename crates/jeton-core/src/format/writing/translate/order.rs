@@ -52,9 +52,8 @@ impl<'p> Pieces<'p> {
     ) -> HashSet<u32> {
         let place_of = |id: u32| place.get(&id).copied().unwrap_or(0);
         let timely = merges.iter().copied().filter(|&(left, right)| {
-            made((left, right)).is_some_and(|id| {
-                place_of(left) < place_of(id) && place_of(right) < place_of(id)
-            })
+            made((left, right))
+                .is_some_and(|id| place_of(left) < place_of(id) && place_of(right) < place_of(id))
         });
         let timely: Vec<(u32, u32)> = timely.collect();
         let mut vocab = Vocab::default();

@@ -153,9 +153,8 @@ fn normalizer(model: &SpmModel, ledger: &mut Ledger) -> Vec<NormalizerConfig> {
             content: content.to_owned(),
         })
     };
-    let regex = |pattern: &str, content: &str| {
-        replace(ReplacePattern::Regex(pattern.to_owned()), content)
-    };
+    let regex =
+        |pattern: &str, content: &str| replace(ReplacePattern::Regex(pattern.to_owned()), content);
     let mut steps = Vec::new();
     if !spec.precompiled_charsmap.is_empty() {
         ledger.lose(
@@ -257,7 +256,10 @@ fn bpe(model: &SpmModel, texts: &[&str], unknown: u32, ledger: &mut Ledger) -> M
     if !strange.is_empty() {
         ledger.lose(
             "model",
-            format!("that {} is made of characters that are no pieces", some_of(&strange)),
+            format!(
+                "that {} is made of characters that are no pieces",
+                some_of(&strange)
+            ),
             "text that contains them may get other ids",
         );
     }
@@ -349,7 +351,11 @@ fn unigram(
         prepend_scheme: PrependScheme::Never,
         split: true,
     });
-    let steps = if by_words { vec![metaspace] } else { Vec::new() };
+    let steps = if by_words {
+        vec![metaspace]
+    } else {
+        Vec::new()
+    };
     let unigram = ModelConfig::Unigram {
         pieces: scored.collect(),
         unknown: Some(unknown),

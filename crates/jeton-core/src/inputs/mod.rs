@@ -1,4 +1,15 @@
-//! How a file wants texts to be cut and filled up for a model, as the canonical form keeps it.
+//! Texts cut and filled up for a model: what is asked for, the windows of a text, rows and their arrays.
+//!
+//! The two settings are those that the canonical form keeps of a file. What is cut and filled equals
+//! `tokenizers` 0.23.3: [`windows`] says which tokens of a text stay together, [`layout`] which rows come of
+//! that, [`arrays`] writes them.
+
+pub mod arrays;
+pub mod layout;
+pub mod windows;
+
+pub use arrays::Number;
+pub use layout::Layout;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +31,7 @@ pub struct Truncation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TruncationStrategy {
-    /// The longer one, token by token.
+    /// The longer one, token by token; both once they are equally long.
     LongestFirst,
     /// The first.
     OnlyFirst,
@@ -54,4 +65,28 @@ pub struct Padding {
     pub pad_type_id: u32,
     /// Its text.
     pub pad_token: String,
+}
+
+impl TruncationStrategy {
+    /// The name (`longest_first`).
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LongestFirst => "longest_first",
+            Self::OnlyFirst => "only_first",
+            Self::OnlySecond => "only_second",
+        }
+    }
+}
+
+/// What is made of texts.
+#[derive(Clone, Debug, Default)]
+pub struct InputOptions {
+    /// Whether the template's tokens are put around the texts.
+    pub add_special_tokens: bool,
+    /// How texts that are too long are cut; None: not at all.
+    pub truncation: Option<Truncation>,
+    /// Whether what is cut off becomes rows of its own.
+    pub overflow: bool,
+    /// How rows are filled up; None: they lie one behind the other.
+    pub padding: Option<Padding>,
 }

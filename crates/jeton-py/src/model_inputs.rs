@@ -1,0 +1,339 @@
+//! What a model takes, as `NumPy` arrays.
+//!
+//! The ids are written when the texts are encoded; every other array follows from the layout, and is made when it
+//! is asked for, once.
+
+use jeton_core::error::{Error, Result};
+use jeton_core::inputs::{Layout, Number};
+use numpy::{Element, IntoPyArray, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PySlice, PyTuple};
+
+use crate::batch::{out_of_range, position};
+use crate::door::enter;
+use crate::error::to_python;
+
+/// The type of the ids and of what is added up with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdType {
+    Int32,
+    Int64,
+}
+
+impl IdType {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Int32 => "int32",
+            Self::Int64 => "int64",
+        }
+    }
+}
+
+/// Where tokens come from, in the layout of the ids.
+pub(crate) struct Places {
+    pub(crate) starts: Py<PyAny>,
+    pub(crate) ends: Py<PyAny>,
+    pub(crate) word_ids: Py<PyAny>,
+}
+
+/// Ids of a batch with all that a model takes beside them.
+#[pyclass(frozen, module = "jeton._core")]
+pub(crate) struct ModelInputs {
+    pub(crate) layout: Layout,
+    pub(crate) id_type: IdType,
+    pub(crate) threads: usize,
+    pub(crate) pads_left: bool,
+    pub(crate) input_ids: Py<PyAny>,
+    pub(crate) places: Option<Places>,
+    pub(crate) made: Made,
+}
+
+/// Arrays that have been asked for.
+pub(crate) struct Made {
+    attention_mask: PyOnceLock<Py<PyAny>>,
+    token_type_ids: PyOnceLock<Py<PyAny>>,
+    position_ids: PyOnceLock<Py<PyAny>>,
+    sequence_ids: PyOnceLock<Py<PyAny>>,
+    special_tokens_mask: PyOnceLock<Py<PyAny>>,
+}
+
+impl Made {
+    /// None yet.
+    pub(crate) const fn nothing() -> Self {
+        Self {
+            attention_mask: PyOnceLock::new(),
+            token_type_ids: PyOnceLock::new(),
+            position_ids: PyOnceLock::new(),
+            sequence_ids: PyOnceLock::new(),
+            special_tokens_mask: PyOnceLock::new(),
+        }
+    }
+}
+
+/// What `to_dict` gives if nothing is named: what every text model takes.
+const USUAL_NAMES: [&str; 2] = ["input_ids", "attention_mask"];
+
+/// What it can give.
+const NAMES: [&str; 16] = [
+    "input_ids",
+    "attention_mask",
+    "token_type_ids",
+    "position_ids",
+    "special_tokens_mask",
+    "sequence_ids",
+    "overflow_to_sample",
+    "n_tokens",
+    "n_truncated_tokens",
+    "lengths",
+    "row_offsets",
+    "cu_seqlens",
+    "starts",
+    "ends",
+    "word_ids",
+    "max_seqlen",
+];
+
+/// An array in the shape of the layout: (rows, columns), or flat.
+pub(crate) fn shaped<T: Element>(
+    py: Python<'_>,
+    layout: &Layout,
+    values: Vec<T>,
+) -> PyResult<Py<PyAny>> {
+    let flat = values.into_pyarray(py);
+    Ok(match layout.columns() {
+        Some(columns) => flat
+            .reshape([layout.n_rows(), columns])?
+            .into_any()
+            .unbind(),
+        None => flat.into_any().unbind(),
+    })
+}
+
+impl ModelInputs {
+    fn make<'py, T: Element + Send>(
+        &self,
+        py: Python<'py>,
+        place: &PyOnceLock<Py<PyAny>>,
+        values: impl FnOnce(&Layout, usize) -> Result<Vec<T>> + Send,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(made) = place.get(py) {
+            return Ok(made.bind(py).clone());
+        }
+        let values = enter(py, |_| values(&self.layout, self.threads))?;
+        let array = shaped(py, &self.layout, values)?;
+        Ok(place.get_or_init(py, || array).bind(py).clone())
+    }
+
+    fn places(&self, py: Python<'_>) -> PyResult<&Places> {
+        self.places.as_ref().ok_or_else(|| {
+            let reason = "these inputs were made without places of tokens\n\
+                          hint: model_inputs(texts, offsets=True)";
+            to_python(py, &Error::usage(reason))
+        })
+    }
+
+    fn vector<'py, T: Element + Clone>(py: Python<'py>, values: &[T]) -> Bound<'py, PyAny> {
+        values.to_vec().into_pyarray(py).into_any()
+    }
+}
+
+/// An array of whole numbers, of the type that was asked for.
+macro_rules! numbers {
+    ($inputs:expr, $py:expr, $name:ident, $method:ident) => {
+        match $inputs.id_type {
+            IdType::Int64 => $inputs.make($py, &$inputs.made.$name, |layout, threads| {
+                layout.$method::<i64>(threads)
+            }),
+            IdType::Int32 => $inputs.make($py, &$inputs.made.$name, |layout, threads| {
+                layout.$method::<i32>(threads)
+            }),
+        }
+    };
+}
+
+#[pymethods]
+impl ModelInputs {
+    #[getter]
+    fn input_ids<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.input_ids.bind(py).clone()
+    }
+
+    #[getter]
+    fn attention_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        numbers!(self, py, attention_mask, attention_mask)
+    }
+
+    #[getter]
+    fn token_type_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        numbers!(self, py, token_type_ids, type_ids)
+    }
+
+    #[getter]
+    fn position_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        numbers!(self, py, position_ids, position_ids)
+    }
+
+    #[getter]
+    fn sequence_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.make(py, &self.made.sequence_ids, Layout::sequence_ids)
+    }
+
+    #[getter]
+    fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.make(
+            py,
+            &self.made.special_tokens_mask,
+            Layout::special_tokens_mask,
+        )
+    }
+
+    #[getter]
+    fn starts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.places(py)?.starts.bind(py).clone())
+    }
+
+    #[getter]
+    fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.places(py)?.ends.bind(py).clone())
+    }
+
+    #[getter]
+    fn word_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.places(py)?.word_ids.bind(py).clone())
+    }
+
+    #[getter]
+    fn overflow_to_sample<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        Self::vector(py, self.layout.samples())
+    }
+
+    #[getter]
+    fn n_tokens<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        Self::vector(py, self.layout.n_tokens())
+    }
+
+    #[getter]
+    fn n_truncated_tokens<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        Self::vector(py, self.layout.n_truncated())
+    }
+
+    #[getter]
+    fn lengths<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        let lengths: Vec<i64> = (0..self.layout.n_rows())
+            .map(|row| self.layout.row_length(row) as i64)
+            .collect();
+        lengths.into_pyarray(py).into_any()
+    }
+
+    #[getter]
+    fn row_offsets<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        Self::vector(py, self.layout.row_offsets())
+    }
+
+    /// The layout holds fewer ids than an int32 counts.
+    #[getter]
+    fn cu_seqlens<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        let offsets = self.layout.row_offsets().iter();
+        let offsets: Vec<i32> = offsets.map(|&offset| offset as i32).collect();
+        offsets.into_pyarray(py).into_any()
+    }
+
+    #[getter]
+    fn max_seqlen(&self) -> usize {
+        self.layout.longest()
+    }
+
+    #[getter]
+    fn is_padded(&self) -> bool {
+        self.layout.columns().is_some()
+    }
+
+    #[pyo3(signature = (names=None, *, convert=None))]
+    fn to_dict<'py>(
+        slf: &Bound<'py, Self>,
+        names: Option<Vec<String>>,
+        convert: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let names = names.unwrap_or_else(|| USUAL_NAMES.map(str::to_owned).to_vec());
+        let made = PyDict::new(slf.py());
+        for name in names {
+            if !NAMES.contains(&name.as_str()) {
+                let reason = format!(
+                    "{name:?} is no array of model inputs; expected {}",
+                    NAMES.join(", ")
+                );
+                return Err(to_python(slf.py(), &Error::usage(reason)));
+            }
+            let array = slf.getattr(name.as_str())?;
+            let value = match convert {
+                Some(convert) if name != "max_seqlen" => convert.call1((array,))?,
+                _ => array,
+            };
+            made.set_item(name, value)?;
+        }
+        Ok(made)
+    }
+
+    #[pyo3(signature = (**options))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.input_ids
+            .bind(py)
+            .call_method("__dlpack__", (), options)
+    }
+
+    fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.input_ids.bind(py).call_method0("__dlpack_device__")
+    }
+
+    fn __len__(&self) -> usize {
+        self.layout.n_rows()
+    }
+
+    /// A row's ids without padding: a view.
+    fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
+        let row = position(index, self.layout.n_rows())?;
+        let length = self.layout.row_length(row);
+        let slice = |start: usize| PySlice::new(py, start as isize, (start + length) as isize, 1);
+        let ids = self.input_ids.bind(py);
+        let Some(columns) = self.layout.columns() else {
+            let start = self
+                .layout
+                .row_offsets()
+                .get(row)
+                .ok_or_else(out_of_range)?;
+            return ids.get_item(slice(*start as usize));
+        };
+        let start = if self.pads_left { columns - length } else { 0 };
+        let row = row.into_pyobject(py)?.into_any();
+        ids.get_item(PyTuple::new(py, [row, slice(start).into_any()])?)
+    }
+
+    fn __repr__(&self) -> String {
+        let rows = self.layout.n_rows();
+        let shape = match self.layout.columns() {
+            Some(columns) => {
+                let side = if self.pads_left { "left" } else { "right" };
+                format!("{rows} rows of {columns} columns, padded on the {side}")
+            }
+            None => format!("{rows} rows, {} ids, not padded", self.layout.n_ids()),
+        };
+        format!("<jeton.ModelInputs: {shape}, {}>", self.id_type.name())
+    }
+}
+
+/// What the ids of a layout become, in the type that was asked for.
+pub(crate) fn ids_array<T: Number + Element>(
+    py: Python<'_>,
+    layout: &Layout,
+    first: &jeton_core::tokenizer::TokenBatch,
+    second: Option<&jeton_core::tokenizer::TokenBatch>,
+    threads: usize,
+) -> PyResult<Py<PyAny>> {
+    let ids = enter(py, |_| layout.ids::<T>(first, second, threads))?;
+    shaped(py, layout, ids)
+}

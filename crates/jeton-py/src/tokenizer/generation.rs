@@ -1,0 +1,145 @@
+//! What models may generate, and ids that no text gives.
+
+use jeton_core::error::Error;
+use jeton_core::tokenizer::NeverGenerated;
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use super::Tokenizer;
+use crate::door::enter;
+use crate::error::to_python;
+
+/// Most rows of an output layer: far above any model's, and a bound to what a wrong number allocates.
+const MAX_ROWS: u64 = 1 << 28;
+
+/// Where ids are not those that their text gets.
+#[pyclass(frozen, get_all, module = "jeton._core")]
+pub(crate) struct NoncanonicalIds {
+    position: usize,
+    ids: Vec<u32>,
+    canonical_ids: Vec<u32>,
+}
+
+#[pymethods]
+impl NoncanonicalIds {
+    fn __repr__(&self) -> String {
+        format!(
+            "<jeton.NoncanonicalIds at {}: {:?} instead of {:?}>",
+            self.position, self.ids, self.canonical_ids
+        )
+    }
+}
+
+impl Tokenizer {
+    fn forbidden(
+        &self,
+        py: Python<'_>,
+        vocab_size: Option<&Bound<'_, PyAny>>,
+        allow: Option<&Bound<'_, PyAny>>,
+        allow_unknown: bool,
+        allow_byte_tokens: bool,
+    ) -> PyResult<Vec<bool>> {
+        let own = u64::from(self.core.vocab().size());
+        let size = match vocab_size {
+            None => own,
+            Some(value) => {
+                let size = super::inputs::whole(value, "vocab_size", 1)?;
+                if size > MAX_ROWS {
+                    let reason = format!("vocab_size is {size}; expected at most {MAX_ROWS}");
+                    return Err(to_python(py, &Error::usage(reason)));
+                }
+                size
+            }
+        };
+        let allowed = match allow {
+            None => self.core.end_ids(),
+            Some(given) if given.is_instance_of::<PyString>() => {
+                return Err(pyo3::exceptions::PyTypeError::new_err(
+                    "allow must be several tokens; put a single one into a list",
+                ));
+            }
+            Some(given) => given
+                .try_iter()?
+                .map(|token| self.token_id(&token?, "a token in allow"))
+                .collect::<PyResult<_>>()?,
+        };
+        let how = NeverGenerated {
+            allowed,
+            unknown: allow_unknown,
+            bytes: allow_byte_tokens,
+        };
+        enter(py, |_| {
+            Ok(self
+                .core
+                .never_generated(usize::try_from(size).unwrap_or(usize::MAX), &how))
+        })
+    }
+}
+
+#[pymethods]
+impl Tokenizer {
+    #[pyo3(signature = (vocab_size=None, *, allow=None, allow_unknown=false, allow_byte_tokens=true))]
+    fn never_generated_mask<'py>(
+        &self,
+        py: Python<'py>,
+        vocab_size: Option<&Bound<'_, PyAny>>,
+        allow: Option<&Bound<'_, PyAny>>,
+        allow_unknown: bool,
+        allow_byte_tokens: bool,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let mask = self.forbidden(py, vocab_size, allow, allow_unknown, allow_byte_tokens)?;
+        Ok(mask.into_pyarray(py))
+    }
+
+    #[pyo3(signature = (vocab_size=None, *, allow=None, allow_unknown=false, allow_byte_tokens=true, dtype="float32"))]
+    fn never_generated_bias<'py>(
+        &self,
+        py: Python<'py>,
+        vocab_size: Option<&Bound<'_, PyAny>>,
+        allow: Option<&Bound<'_, PyAny>>,
+        allow_unknown: bool,
+        allow_byte_tokens: bool,
+        dtype: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if !["float16", "float32", "float64"].contains(&dtype) {
+            let reason =
+                format!("dtype is {dtype:?}; expected \"float16\", \"float32\" or \"float64\"");
+            return Err(to_python(py, &Error::usage(reason)));
+        }
+        let mask = self.forbidden(py, vocab_size, allow, allow_unknown, allow_byte_tokens)?;
+        let added = |&forbidden: &bool| if forbidden { f32::NEG_INFINITY } else { 0.0 };
+        let bias: Vec<f32> = mask.iter().map(added).collect();
+        let bias = bias.into_pyarray(py).into_any();
+        match dtype {
+            "float32" => Ok(bias),
+            other => bias.call_method1("astype", (other,)),
+        }
+    }
+
+    #[getter]
+    fn end_token_ids(&self) -> Vec<u32> {
+        self.core.end_ids()
+    }
+
+    fn canonical_ids(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        let given = self.collect_ids(ids)?;
+        enter(ids.py(), |_| self.core.canonical_ids(&given))
+    }
+
+    fn is_canonical(&self, ids: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let given = self.collect_ids(ids)?;
+        let canonical = enter(ids.py(), |_| self.core.canonical_ids(&given))?;
+        Ok(canonical == given)
+    }
+
+    fn first_noncanonical(&self, ids: &Bound<'_, PyAny>) -> PyResult<Option<NoncanonicalIds>> {
+        let given = self.collect_ids(ids)?;
+        let found = enter(ids.py(), |_| self.core.first_noncanonical(&given))?;
+        Ok(found.map(|found| NoncanonicalIds {
+            position: found.position,
+            ids: found.ids,
+            canonical_ids: found.canonical,
+        }))
+    }
+}
