@@ -18,8 +18,8 @@ from tests.core import makers
 
 KINDS = ("bert", "roberta", "t5", "gpt2", "llama", "xlm-roberta")
 
-# File, and the special tokens that `transformers` is told of: their configurations are not in the files.
-PUBLISHED = {
+# What `transformers` is told of each file, because it does not stand there.
+PUBLISHED: dict[str, dict[str, str]] = {
     "bert_base_uncased.json.zst": {"pad_token": "[PAD]"},
     "roberta-base.json.zst": {"pad_token": "<pad>"},
     "t5-small.json.zst": {"pad_token": "<pad>"},

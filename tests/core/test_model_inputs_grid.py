@@ -4,12 +4,13 @@ What is refused here and not there, each asserted below:
 
 - a ``max_length`` without room for the template: there, nothing is cut then;
 - windows that share all their tokens: there, the program panics;
-- windows of a text of which nothing is kept: there, the whole text becomes one row, longer than ``max_length``;
+- windows of a text of which nothing is kept: there, the whole text becomes one row, longer than
+  ``max_length``;
 - rows longer than the columns that were asked for: there, lists of unequal length.
 
-What differs: the token types in windows after the first. They are the template's here; there, those of the
-texts are 0 and 1, whatever the template says (`RobertaProcessing` with its tokens apart).
-"""  # noqa: D205, D400
+What differs: the token types in windows after the first. They are the template's here; there, those
+of the texts are 0 and 1, whatever the template says (`RobertaProcessing` with its tokens apart).
+"""
 
 from __future__ import annotations
 
@@ -82,7 +83,9 @@ def fills() -> Iterator[dict[str, Any]]:
 
 def grid() -> list[Settings]:
     found = []
-    for pairs, special, cut, fill in itertools.product((False, True), (True, False), cuts(), fills()):
+    for pairs, special, cut, fill in itertools.product(
+        (False, True), (True, False), cuts(), fills()
+    ):
         wanted = {"pairs": pairs, "add_special_tokens": special, **cut, **fill}
         if fill.get("padding") == "max_length" and "max_length" not in cut:
             wanted["max_length"] = 64
@@ -160,7 +163,7 @@ def check(both: Both, settings: Settings, texts: list[str], seconds: list[str]) 
     ids = expected["input_ids"]
     longest = max(map(len, ids))
     if settings.padding and longest > min(map(len, ids)):
-        with pytest.raises(jeton.UsageError, match="are to have|expected more room"):
+        with pytest.raises(jeton.UsageError, match=r"are to have|expected more room"):
             ours(both, settings, texts, seconds)
         return "refused: longer than the columns"
     if settings.overflow and room is not None and not settings.padding and longest > room:
@@ -193,7 +196,9 @@ def check_types(
 ) -> None:
     samples = inputs.overflow_to_sample.tolist()
     first: dict[int, dict[int, int]] = {}
-    for row, (found, known) in enumerate(zip(rows(inputs, inputs.token_type_ids), expected, strict=True)):
+    for row, (found, known) in enumerate(
+        zip(rows(inputs, inputs.token_type_ids), expected, strict=True)
+    ):
         of_text = dict(zip(sequences[row], found, strict=True))
         if is_exact or samples[row] not in first:
             assert found == known
@@ -239,7 +244,9 @@ def test_the_grid_with_published_tokenizers(name: str, shared: Path) -> None:
 
 
 TEXT = st.text(
-    st.one_of(st.sampled_from("ab e\u00e9 \n,.\u4f60"), st.characters(codec="utf-8", max_codepoint=0x2FFF)),
+    st.one_of(
+        st.sampled_from("ab e\u00e9 \n,.\u4f60"), st.characters(codec="utf-8", max_codepoint=0x2FFF)
+    ),
     max_size=40,
 )
 
@@ -291,7 +298,12 @@ def test_settings_of_the_file(kind: str, direction: str) -> None:
         inputs: Any = list(TEXTS) if seconds is None else list(zip(TEXTS, SECONDS, strict=True))
         expected = made.encode_batch(inputs)
         found = file.model_inputs(
-            list(TEXTS), seconds, padding="file", truncation="file", allow_special="all", dtype="int32"
+            list(TEXTS),
+            seconds,
+            padding="file",
+            truncation="file",
+            allow_special="all",
+            dtype="int32",
         )
         assert found.input_ids.dtype == np.int32
         assert found.input_ids.tolist() == [encoding.ids for encoding in expected]

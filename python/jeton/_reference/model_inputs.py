@@ -35,13 +35,17 @@ def keep(first: int, second: int, room: int, strategy: str) -> tuple[int, int]:
     that was the shorter in the beginning, or from the first.
 
     Example:
-        >>> keep(9, 9, 5, "longest_first"), keep(9, 8, 5, "longest_first"), keep(9, 1, 5, "only_first")
+        >>> (
+        ...     keep(9, 9, 5, "longest_first"),
+        ...     keep(9, 8, 5, "longest_first"),
+        ...     keep(9, 1, 5, "only_first"),
+        ... )
         ((2, 3), (3, 2), (4, 1))
         >>> keep(1, 9, 5, "only_first")
         Traceback (most recent call last):
         ...
         ValueError: nothing would be left of the text that is cut
-    """  # noqa: E501
+    """
     a, b = first, second
     while a + b > room:
         if room == 0:

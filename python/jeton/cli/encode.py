@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from jeton.cli import options, streams
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton._core import ModelInputs
 
 __all__ = ["encode"]
 
@@ -21,6 +25,43 @@ __all__ = ["encode"]
     help="Add what the tokenizer's template adds, such as a start token.",
 )
 @options.allow_special_option
+@click.option(
+    "--pair", metavar="TEXT", help="A second text for each document, such as a question about it."
+)
+@click.option(
+    "--max-length",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Cut documents to this many tokens, those of the template included.",
+)
+@click.option(
+    "--truncation",
+    type=click.Choice(["longest_first", "only_first", "only_second"]),
+    help="Which text --max-length cuts of a document and its --pair; the longer one by default.",
+)
+@click.option(
+    "--truncation-side",
+    type=click.Choice(["left", "right"]),
+    help="The end that --max-length cuts off; right by default.",
+)
+@click.option(
+    "--windows", is_flag=True, help="Write what --max-length cuts off in lines of its own."
+)
+@click.option(
+    "--stride",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Tokens that neighbouring --windows share; 0 by default.",
+)
+@click.option("--pad", is_flag=True, help="Fill shorter documents up to --max-length.")
+@click.option(
+    "--padding-side",
+    type=click.Choice(["left", "right"]),
+    help="The side that --pad fills; the file's, or else right.",
+)
+@click.option(
+    "--pad-token", metavar="TOKEN", help="The token that --pad fills with; the file's by default."
+)
 @options.documents_option
 @options.format_option
 @options.field_option
@@ -35,6 +76,15 @@ def encode(
     text: str | None,
     add_special_tokens: bool,
     allow_special: tuple[str, ...],
+    pair: str | None,
+    max_length: int | None,
+    truncation: str | None,
+    truncation_side: str | None,
+    windows: bool,
+    stride: int | None,
+    pad: bool,
+    padding_side: str | None,
+    pad_token: str | None,
     documents: Literal["file", "line"],
     file_format: Literal["auto", "text", "jsonl"],
     field: str,
@@ -48,13 +98,35 @@ def encode(
     FILE is a text or JSON Lines file, compressed or not; - or nothing is standard input. Text
     that looks like a special token stays text unless it is allowed.
 
+    With --max-length or --pair each line is a row as models take it: with --json the attention
+    mask, the token types, and the number of its document beside the ids.
+
     \b
     Examples:
       jeton encode --tokenizer cl100k_base notes.txt
       jeton encode -t o200k_base --documents line < prompts.txt
       jeton encode -t qwen --text "<|im_start|>" --allow-special all --json
+      jeton encode -t bert.json --add-special-tokens --max-length 512 --windows --stride 64 a.txt
     """
     tokenizer = options.load_tokenizer(tokenizer_name, pattern=pattern)
+    rows: dict[str, Any] = {
+        "truncation": truncation,
+        "truncation_side": truncation_side,
+        "stride": stride,
+        "padding_side": padding_side,
+        "pad_token": pad_token,
+    }
+    if max_length is None and (windows or pad or any(rows.values())):
+        raise UsageError("--max-length is not given, and other options depend on it")
+    if max_length is not None:
+        rows |= {
+            "max_length": max_length,
+            "truncation": truncation or "longest_first",
+            "overflow": windows,
+            "padding": "max_length" if pad else None,
+        }
+    as_rows = max_length is not None or pair is not None
+    n_documents = 0
     for batch in streams.batches(
         file,
         text=text,
@@ -63,6 +135,18 @@ def encode(
         file_format=file_format,
         strict=strict,
     ):
+        if as_rows:
+            inputs = tokenizer.model_inputs(
+                batch,
+                None if pair is None else [pair] * len(batch),
+                add_special_tokens=add_special_tokens,
+                allow_special=streams.allowed(allow_special),
+                num_threads=num_threads,
+                **rows,
+            )
+            _write_rows(inputs, first_document=n_documents, as_json=as_json)
+            n_documents += len(batch)
+            continue
         encoded = tokenizer.encode_batch(
             batch,
             num_threads=num_threads,
@@ -74,3 +158,20 @@ def encode(
                 streams.write_json({"ids": ids}, indent=None)
             else:
                 streams.write_line(" ".join(map(str, ids)))
+
+
+def _write_rows(inputs: ModelInputs, *, first_document: int, as_json: bool) -> None:
+    """Write the rows of one batch, padding included."""
+    names = {
+        "ids": "input_ids",
+        "attention_mask": "attention_mask",
+        "token_type_ids": "token_type_ids",
+    }
+    offsets = inputs.row_offsets
+    for row, sample in enumerate(inputs.overflow_to_sample.tolist()):
+        place = row if inputs.is_padded else slice(offsets[row], offsets[row + 1])
+        if not as_json:
+            streams.write_line(" ".join(map(str, inputs.input_ids[place].tolist())))
+            continue
+        written = {key: getattr(inputs, name)[place].tolist() for key, name in names.items()}
+        streams.write_json({**written, "document": first_document + sample}, indent=None)
