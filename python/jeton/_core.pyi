@@ -708,6 +708,20 @@ class Tokenizer:
     def fingerprint(self) -> str:
         """SHA-256 of the canonical form, 64 hexadecimal digits."""
     @property
+    def cache_limit_bytes(self) -> int:
+        """Most bytes that the word caches of all threads take together: 256 MiB unless changed."""
+    @property
+    def cache_used_bytes(self) -> int:
+        """Bytes that the word caches take at the moment, in this process."""
+    def set_cache_limit(self, n_bytes: int) -> None:
+        """Change the limit of the word caches; 0 turns them off. No id changes, only the speed.
+
+        Caches that exceed the new limit are emptied: idle ones now, others when their calls end. Not part of the
+        tokenizer's identity: neither pickles nor files nor the fingerprint carry it. Raises ``ValueError`` for a
+        negative number."""
+    def clear_cache(self) -> None:
+        """Empty the word caches that no thread uses at the moment, and give back the working memory beside them."""
+    @property
     def special_tokens(self) -> dict[str, int]: ...
     @property
     def added_tokens(self) -> list[SpecialToken]: ...

@@ -23,6 +23,7 @@ from jeton.attribution import (
     fold_attention_batch,
     fold_scores,
     fold_scores_batch,
+    folding,
     span_units,
     white_space_words,
     word_units,
@@ -118,6 +119,9 @@ def test_sums_conserve(drawn: tuple[TokenPlaces, Units]) -> None:
 @given(drawn_places(), st.booleans())
 def test_onto_bytes_and_from_there_is_at_once(places: TokenPlaces, skip: bool) -> None:
     assume(places.text)
+    # What covers nothing goes to the unit at its place, which depends on the units.
+    nothing = places.starts_bytes == places.ends_bytes
+    places = replace(places, is_special=places.is_special | nothing)
     scores = scores_for(places)
     by_byte = fold_scores(scores, byte_units(places, special="drop", skip_white_space=skip))
     # Bytes as tokens of their own, without any white space left out.
@@ -247,6 +251,15 @@ def test_worked_example() -> None:
     assert dropped_score(scores, dropped) == 17
     by_character = fold_scores(scores, character_units(places, special="drop"))
     assert by_character.tolist() == [1 / 3, 1 / 3, 1 / 3, 1, 1, 1.5, 1.5]
+
+
+def test_many_heads_are_folded_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    units = span_units(simple("ab cd", "a", "b", " cd"), [(0, 2), (3, 5)])
+    attention = attention_for(3, 3, 4, 5)
+    whole = fold_attention(attention, units, renormalize=True)
+    monkeypatch.setattr(folding, "_BLOCK_NUMBERS", 50)
+    assert (fold_attention(attention, units, renormalize=True) == whole).all()
+    assert fold_attention(np.ones((0, 3, 3)), units).shape == (0, 2, 2)
 
 
 def test_types() -> None:

@@ -35,4 +35,5 @@ pub mod uniform;
 pub mod unigram;
 pub mod vocab;
 pub mod word;
+mod word_cache;
 pub mod wordpiece;

@@ -3,11 +3,14 @@
 //! The cache belongs to the pipeline so that no model re-invents it: most pretokens of a text were seen
 //! before, and for those the work is one hash and one cache line.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::normalize::Alignment;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::vocab::Vocab;
+use crate::word_cache::{CacheBudget, Key, WordCache};
 
 /// A tokenization model: turns one pretoken into ids, and knows nothing of other models.
 pub trait Model: Send + Sync {
@@ -81,6 +84,28 @@ pub struct Pipeline<M> {
 pub struct WordScratch {
     cache: WordCache,
     ids: Vec<u32>,
+}
+
+impl WordScratch {
+    /// The budget that the cache shares with those of other threads.
+    pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
+        self.cache.set_budget(budget);
+    }
+
+    /// Gives back all but the cache, whose size does not depend on any text's.
+    pub(crate) fn give_back(&mut self) {
+        self.ids = Vec::new();
+    }
+
+    /// Keeps to a budget that was made less meanwhile.
+    pub(crate) fn fit(&mut self) {
+        self.cache.fit();
+    }
+
+    /// Forgets all words.
+    pub(crate) fn clear(&mut self) {
+        self.cache.clear();
+    }
 }
 
 impl<M: Model> Pipeline<M> {
@@ -193,158 +218,5 @@ impl<M: Model> Pipeline<M> {
             Ok(())
         })?;
         Ok(words)
-    }
-}
-
-/// Longest pretoken, in bytes, that the cache keeps: the length fits the key's top byte.
-const MAX_CACHED_BYTES: usize = 15;
-/// Most ids that an entry holds; nearly all pretokens of ordinary text have one or two.
-const MAX_CACHED_IDS: usize = 3;
-/// Sets of two entries (one cache line each) at first: 64 KB, so that a short text does not pay for
-/// memory it will not use ...
-const MIN_SETS: usize = 1 << 10;
-/// ... and at most: 8 MB. Memory is bounded by construction, however many words a text has.
-const MAX_SETS: usize = 1 << 17;
-
-/// A short pretoken as a number: its bytes, zeros, its length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key(u128);
-
-impl Key {
-    #[inline]
-    fn new(text: &[u8], start: usize, end: usize) -> Option<Self> {
-        let length = end - start;
-        if length > MAX_CACHED_BYTES {
-            return None;
-        }
-        // One 16-byte load and a mask where the text goes on for 16 bytes; a copy at its end.
-        let word = if let Some(bytes) = text
-            .get(start..start + 16)
-            .and_then(|b| <[u8; 16]>::try_from(b).ok())
-        {
-            u128::from_le_bytes(bytes) & ((1u128 << (length * 8)) - 1)
-        } else {
-            let mut bytes = [0; 16];
-            bytes[..length].copy_from_slice(&text[start..end]);
-            u128::from_le_bytes(bytes)
-        };
-        Some(Self(word | (length as u128) << 120))
-    }
-
-    /// A hash whose low bits are well mixed.
-    #[inline]
-    fn hash(self) -> usize {
-        let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
-        let product =
-            u128::from(low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(high ^ 0xD6E8_FEB8_6659_FD93);
-        let folded = (product >> 64) as u64 ^ product as u64;
-        (folded ^ (folded >> 32)) as usize
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(32))]
-struct Entry {
-    key: u128,
-    ids: [u32; MAX_CACHED_IDS],
-    n: u32,
-}
-
-/// A two-way set-associative cache of words. An entry with key 0 is empty: no word has that key, since
-/// the length of a word is at least 1.
-#[derive(Debug, Default)]
-struct WordCache {
-    /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
-    /// loaded costs nothing.
-    sets: Vec<[Entry; 2]>,
-    /// Entries lost since the cache last grew: when as many as there are sets, it is too small.
-    displaced: usize,
-}
-
-impl WordCache {
-    #[inline]
-    fn get(&self, key: Key) -> Option<&[u32]> {
-        let mask = self.sets.len().wrapping_sub(1);
-        let set = self.sets.get(key.hash() & mask)?;
-        let entry = if set[0].key == key.0 {
-            &set[0]
-        } else if set[1].key == key.0 {
-            &set[1]
-        } else {
-            return None;
-        };
-        entry.ids.get(..entry.n as usize)
-    }
-
-    fn put(&mut self, key: Key, ids: &[u32]) {
-        if ids.len() > MAX_CACHED_IDS {
-            return;
-        }
-        if self.displaced >= self.sets.len() && self.sets.len() < MAX_SETS {
-            self.grow();
-        }
-        let mut entry = Entry {
-            key: key.0,
-            n: ids.len() as u32,
-            ..Entry::default()
-        };
-        entry.ids[..ids.len()].copy_from_slice(ids);
-        let mask = self.sets.len() - 1;
-        self.displaced += insert(&mut self.sets[key.hash() & mask], entry);
-    }
-
-    /// Four times the sets, with what is known moved over.
-    #[cold]
-    fn grow(&mut self) {
-        let n_sets = (self.sets.len() * 4).clamp(MIN_SETS, MAX_SETS);
-        let known = std::mem::replace(&mut self.sets, vec![[Entry::default(); 2]; n_sets]);
-        // The older entry first, so that the younger one ends up in front again.
-        for entry in known
-            .iter()
-            .flat_map(|set| [set[1], set[0]])
-            .filter(|entry| entry.key != 0)
-        {
-            insert(&mut self.sets[Key(entry.key).hash() & (n_sets - 1)], entry);
-        }
-        self.displaced = 0;
-    }
-}
-
-/// Puts an entry in front of a set; says how many (0 or 1) fell out at its end. Least recently added goes.
-fn insert(set: &mut [Entry; 2], entry: Entry) -> usize {
-    let displaced = usize::from(set[1].key != 0);
-    set[1] = set[0];
-    set[0] = entry;
-    displaced
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn keys_are_one_to_one(text in "\\PC{0,12}", other in "\\PC{0,12}") {
-            let key = |text: &str| Key::new(text.as_bytes(), 0, text.len());
-            // The same word inside a longer text has the same key.
-            let inside = format!("{text}{other}");
-            prop_assert_eq!(key(&text), Key::new(inside.as_bytes(), 0, text.len()));
-            prop_assert_eq!(key(&text) == key(&other) && key(&text).is_some(), text == other && text.len() <= 15);
-        }
-
-        #[test]
-        fn the_cache_forgets_but_never_lies(words in prop::collection::vec(any::<u16>(), 0..2000)) {
-            let mut cache = WordCache::default();
-            for word in words {
-                let bytes = word.to_le_bytes();
-                let key = Key::new(&bytes, 0, 2).unwrap();
-                if let Some(ids) = cache.get(key) {
-                    prop_assert_eq!(ids, &[u32::from(word)]);
-                }
-                cache.put(key, &[u32::from(word)]);
-                prop_assert_eq!(cache.get(key), Some(&[u32::from(word)][..]));
-            }
-        }
     }
 }

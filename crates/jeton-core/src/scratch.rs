@@ -3,13 +3,30 @@
 //! Lock-free, so that a fork while another thread holds one leaves nothing locked in the child: what
 //! was lent out at that moment is simply not there, and the child makes its own.
 
+use std::sync::Arc;
+
 use crossbeam_utils::atomic::AtomicCell;
+
+use crate::word_cache::CacheBudget;
 
 /// Most items kept when nobody uses them: memory is bounded by this, however many threads came by.
 const KEPT: usize = 16;
 
+/// What can be lent.
+pub(crate) trait Lent: Default {
+    /// Said to a new item: what it may take for its cache of words.
+    fn set_budget(&mut self, budget: &Arc<CacheBudget>);
+
+    /// Said to an item that comes back: the budget may be less by now.
+    fn laid_aside(&mut self);
+
+    /// Gives back all that it keeps for later.
+    fn clear(&mut self);
+}
+
 /// A pool of reusable items.
 pub(crate) struct Pool<T> {
+    budget: Arc<CacheBudget>,
     slots: [AtomicCell<Option<Box<T>>>; KEPT],
 }
 
@@ -22,20 +39,46 @@ impl<T> std::fmt::Debug for Pool<T> {
 impl<T> Default for Pool<T> {
     fn default() -> Self {
         Self {
+            budget: Arc::default(),
             slots: std::array::from_fn(|_| AtomicCell::new(None)),
         }
     }
 }
 
-impl<T: Default> Pool<T> {
+impl<T: Lent> Pool<T> {
+    /// What all items together may take for their caches of words.
+    pub(crate) fn budget(&self) -> &CacheBudget {
+        &self.budget
+    }
+
+    /// Clears what nobody uses at the moment.
+    pub(crate) fn clear(&self) {
+        for slot in &self.slots {
+            if let Some(mut item) = slot.take() {
+                item.clear();
+                self.lay_aside(item);
+            }
+        }
+    }
+
     /// Lends an item to a closure. It is not returned if the closure panics.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut T) -> R) -> R {
         let mut item = self
             .slots
             .iter()
             .find_map(AtomicCell::take)
-            .unwrap_or_default();
+            .unwrap_or_else(|| {
+                let mut item: Box<T> = Box::default();
+                item.set_budget(&self.budget);
+                item
+            });
         let result = run(&mut item);
+        item.laid_aside();
+        self.lay_aside(item);
+        result
+    }
+
+    fn lay_aside(&self, item: Box<T>) {
         // Put it into the first free slot; whatever it displaces moves on, and the last one is dropped.
         let mut item = Some(item);
         for slot in &self.slots {
@@ -44,13 +87,22 @@ impl<T: Default> Pool<T> {
                 break;
             }
         }
-        result
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Lent for Vec<u8> {
+        fn set_budget(&mut self, _budget: &Arc<CacheBudget>) {}
+
+        fn laid_aside(&mut self) {}
+
+        fn clear(&mut self) {
+            *self = Self::new();
+        }
+    }
 
     #[test]
     fn items_come_back() {
@@ -60,6 +112,8 @@ mod tests {
             assert_eq!(item, &[1]);
             pool.with(|other| assert!(other.is_empty()));
         });
+        pool.clear();
+        pool.with(|item| assert!(item.is_empty()));
         assert!(AtomicCell::<Option<Box<Vec<u8>>>>::is_lock_free());
     }
 }

@@ -6,6 +6,7 @@ summed over keys and averaged over queries, so that rows that sum to 1 still do.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,6 +16,10 @@ from jeton.attribution.units import Units
 from jeton.errors import UsageError
 
 __all__ = ["Rule", "dropped_score", "fold_attention", "fold_scores"]
+
+_BLOCK_NUMBERS = 1 << 22
+"""Numbers of attention folded at a time, 8 bytes each and a few copies: about 100 MB, however
+many layers and heads there are."""
 
 Rule = Literal["sum", "mean", "max", "min", "first", "last"]
 """How a unit's tokens make its score:
@@ -96,12 +101,20 @@ def fold_attention(
             "queries by keys\n"
             "hint: cut padding off, and encode with the add_special_tokens of the model's input"
         )
-    by_key = _fold(values.astype(np.float64), columns, keys, empty)
-    folded = _fold(by_key.swapaxes(-1, -2), units, queries, empty).swapaxes(-1, -2)
-    if renormalize:
-        totals = np.nansum(folded, axis=-1, keepdims=True)
-        folded = np.divide(folded, totals, out=folded.copy(), where=totals > 0)
-    return np.ascontiguousarray(folded).astype(_result_type(values))
+    result = np.empty((*values.shape[:-2], len(units), len(columns)), _result_type(values))
+    n_matrices = math.prod(values.shape[:-2])
+    matrices = values.reshape(n_matrices, *expected)
+    folded_matrices = result.reshape(n_matrices, len(units), len(columns))
+    n_block = max(1, _BLOCK_NUMBERS // max(1, expected[0] * expected[1]))
+    for first in range(0, n_matrices, n_block):
+        block = matrices[first : first + n_block].astype(np.float64)
+        by_key = _fold(block, columns, keys, empty)
+        folded = _fold(by_key.swapaxes(-1, -2), units, queries, empty).swapaxes(-1, -2)
+        if renormalize:
+            totals = np.nansum(folded, axis=-1, keepdims=True)
+            folded = np.divide(folded, totals, out=folded.copy(), where=totals > 0)
+        folded_matrices[first : first + n_block] = folded
+    return result
 
 
 def dropped_score(scores: ArrayLike, units: Units) -> Floats:

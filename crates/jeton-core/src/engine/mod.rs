@@ -67,7 +67,7 @@ macro_rules! of_kind {
 /// Memory that one thread reuses, whatever the kind; what a kind does not use stays empty.
 #[derive(Debug, Default)]
 pub(crate) struct EngineScratch {
-    words: WordScratch,
+    pub(crate) words: WordScratch,
     models: ModelScratch,
     spm: SpmScratch,
     ids: Vec<u32>,
@@ -82,12 +82,18 @@ impl EngineScratch {
     /// depend on the text's, stays.
     pub(crate) fn after_text(&mut self, bytes: usize) {
         if bytes > MAX_KEPT_TEXT_BYTES {
-            let words = std::mem::take(&mut self.words);
-            *self = Self {
-                words,
-                ..Self::default()
-            };
+            self.give_back();
         }
+    }
+
+    /// Gives back all but the cache of words.
+    pub(crate) fn give_back(&mut self) {
+        let mut words = std::mem::take(&mut self.words);
+        words.give_back();
+        *self = Self {
+            words,
+            ..Self::default()
+        };
     }
 }
 

@@ -1,5 +1,6 @@
 //! The tokenizer: special tokens, normalization, pre-tokenization, model, template; and the way back.
 
+mod cache;
 mod canonical;
 mod decode;
 mod encode;
@@ -13,8 +14,9 @@ mod stream;
 mod trim;
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+pub use crate::word_cache::DEFAULT_CACHE_LIMIT;
 pub use canonical::Noncanonical;
 pub use generation::{END_TOKENS, NeverGenerated};
 pub use inputs::SpanBatch;
@@ -35,11 +37,12 @@ use crate::parallel::map_documents;
 use crate::pipeline::Counter;
 use crate::pretokenize::StepConfig;
 use crate::pretokenize::rewriting::Origin;
-use crate::scratch::Pool;
+use crate::scratch::{Lent, Pool};
 use crate::special::{AddedToken, AddedTokens, Allow, Found};
 use crate::template::Template;
 use crate::uniform::UniformSampler;
 use crate::vocab::Vocab;
+use crate::word_cache::CacheBudget;
 
 /// An immutable tokenizer; share it between threads by reference.
 #[derive(Debug)]
@@ -82,6 +85,22 @@ impl Scratch {
             found.clear();
             found.shrink_to(MAX_KEPT_FOUND);
         }
+    }
+}
+
+impl Lent for Scratch {
+    fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
+        self.engine.words.set_budget(budget);
+    }
+
+    fn laid_aside(&mut self) {
+        self.engine.words.fit();
+    }
+
+    fn clear(&mut self) {
+        self.engine.words.clear();
+        self.engine.give_back();
+        (self.raw, self.normalized) = (Vec::new(), Vec::new());
     }
 }
 

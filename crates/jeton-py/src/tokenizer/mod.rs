@@ -1,5 +1,6 @@
 //! The tokenizer: what it is; what it does stands in files of their own.
 
+mod cache;
 mod decode;
 mod encode;
 mod files;

@@ -1,0 +1,375 @@
+//! A cache of words: what the model made of short pretokens, within a budget that all threads share.
+//!
+//! Each thread that encodes borrows a cache of its own, so that none waits for another; what they have together
+//! never exceeds the tokenizer's budget (`cache_limit`). A cache that may not grow forgets older words, and
+//! one that may not even begin keeps none: ids are the same, only slower.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// Bytes that the word caches of one tokenizer may take together unless it is told otherwise: 256 MiB, that is 32
+/// threads with a full cache each.
+pub const DEFAULT_CACHE_LIMIT: usize = 32 * MAX_SETS * SET_BYTES;
+
+/// What the caches of one tokenizer may take, and what they do take.
+#[derive(Debug)]
+pub(crate) struct CacheBudget {
+    limit: AtomicUsize,
+    used: AtomicUsize,
+    /// Whose bytes are counted. What was lent out when a process forked never comes back in the child: that
+    /// counts anew, beside what it inherited.
+    process: AtomicU32,
+}
+
+impl Default for CacheBudget {
+    fn default() -> Self {
+        Self {
+            limit: AtomicUsize::new(DEFAULT_CACHE_LIMIT),
+            used: AtomicUsize::new(0),
+            process: AtomicU32::new(std::process::id()),
+        }
+    }
+}
+
+impl CacheBudget {
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_limit(&self, bytes: usize) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Takes bytes from the budget, if it has them. `process`: the one that asks.
+    fn reserve(&self, bytes: usize, process: u32) -> bool {
+        let counted = self.process.load(Ordering::Relaxed);
+        if counted != process {
+            let change = self.process.compare_exchange(
+                counted,
+                process,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            if change.is_ok() {
+                self.used.store(0, Ordering::Relaxed);
+            }
+        }
+        let more = |used: usize| {
+            used.checked_add(bytes)
+                .filter(|&total| total <= self.limit())
+        };
+        self.used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .is_ok()
+    }
+
+    fn release(&self, bytes: usize) {
+        let less = |used: usize| Some(used.saturating_sub(bytes));
+        // The function never declines.
+        let _ = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+}
+
+/// Longest pretoken, in bytes, that the cache keeps: the length fits the key's top byte.
+const MAX_CACHED_BYTES: usize = 15;
+/// Most ids that an entry holds; nearly all pretokens of ordinary text have one or two.
+const MAX_CACHED_IDS: usize = 3;
+/// Sets of two entries (one cache line each) at first: 64 KB, so that a short text does not pay for
+/// memory it will not use ...
+const MIN_SETS: usize = 1 << 10;
+/// ... and at most: 8 MB for each thread, however many words a text has.
+const MAX_SETS: usize = 1 << 17;
+/// Bytes of a set: a cache line.
+const SET_BYTES: usize = size_of::<[Entry; 2]>();
+
+/// A short pretoken as a number: its bytes, zeros, its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key(u128);
+
+impl Key {
+    #[inline]
+    pub(crate) fn new(text: &[u8], start: usize, end: usize) -> Option<Self> {
+        let length = end - start;
+        if length > MAX_CACHED_BYTES {
+            return None;
+        }
+        // One 16-byte load and a mask where the text goes on for 16 bytes; a copy at its end.
+        let word = if let Some(bytes) = text
+            .get(start..start + 16)
+            .and_then(|b| <[u8; 16]>::try_from(b).ok())
+        {
+            u128::from_le_bytes(bytes) & ((1u128 << (length * 8)) - 1)
+        } else {
+            let mut bytes = [0; 16];
+            bytes[..length].copy_from_slice(&text[start..end]);
+            u128::from_le_bytes(bytes)
+        };
+        Some(Self(word | (length as u128) << 120))
+    }
+
+    /// A hash whose low bits are well mixed.
+    #[inline]
+    fn hash(self) -> usize {
+        let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
+        let product =
+            u128::from(low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(high ^ 0xD6E8_FEB8_6659_FD93);
+        let folded = (product >> 64) as u64 ^ product as u64;
+        (folded ^ (folded >> 32)) as usize
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Entry {
+    key: u128,
+    ids: [u32; MAX_CACHED_IDS],
+    n: u32,
+}
+
+/// A two-way set-associative cache of words. An entry with key 0 is empty: no word has that key, since
+/// the length of a word is at least 1.
+#[derive(Debug, Default)]
+pub(crate) struct WordCache {
+    /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
+    /// loaded costs nothing.
+    sets: Vec<[Entry; 2]>,
+    /// Entries lost, or words not kept, since the cache last grew or was not allowed to.
+    displaced: usize,
+    /// Nobody's: only the most that one cache may have counts.
+    budget: Option<Arc<CacheBudget>>,
+    /// The process whose budget the sets are counted in.
+    process: u32,
+}
+
+impl WordCache {
+    /// Must be said before the first word is kept.
+    pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
+        self.budget = Some(Arc::clone(budget));
+    }
+
+    /// Gives the memory back if the budget has been made less than what is used.
+    pub(crate) fn fit(&mut self) {
+        let too_much = |budget: &Arc<CacheBudget>| budget.used() > budget.limit();
+        if self.budget.as_ref().is_some_and(too_much) {
+            self.clear();
+        }
+    }
+
+    /// Forgets all and gives the memory back.
+    pub(crate) fn clear(&mut self) {
+        let bytes = self.sets.len() * SET_BYTES;
+        self.sets = Vec::new();
+        self.displaced = 0;
+        if let Some(budget) = &self.budget
+            && self.process == budget.process.load(Ordering::Relaxed)
+        {
+            budget.release(bytes);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, key: Key) -> Option<&[u32]> {
+        let mask = self.sets.len().wrapping_sub(1);
+        let set = self.sets.get(key.hash() & mask)?;
+        let entry = if set[0].key == key.0 {
+            &set[0]
+        } else if set[1].key == key.0 {
+            &set[1]
+        } else {
+            return None;
+        };
+        entry.ids.get(..entry.n as usize)
+    }
+
+    pub(crate) fn put(&mut self, key: Key, ids: &[u32]) {
+        if ids.len() > MAX_CACHED_IDS {
+            return;
+        }
+        if self.displaced >= self.sets.len() && self.sets.len() < MAX_SETS {
+            self.grow();
+        }
+        let Some(mask) = self.sets.len().checked_sub(1) else {
+            // As often as a small cache would ask for more, this one asks whether it may begin.
+            self.displaced = (self.displaced + 1) % MIN_SETS;
+            return;
+        };
+        let mut entry = Entry {
+            key: key.0,
+            n: ids.len() as u32,
+            ..Entry::default()
+        };
+        entry.ids[..ids.len()].copy_from_slice(ids);
+        self.displaced += insert(&mut self.sets[key.hash() & mask], entry);
+    }
+
+    /// Four times the sets, with what is known moved over, if the budget allows it.
+    #[cold]
+    fn grow(&mut self) {
+        if self.sets.is_empty() && self.displaced > 0 {
+            return;
+        }
+        self.displaced = 0;
+        let n_sets = (self.sets.len() * 4).clamp(MIN_SETS, MAX_SETS);
+        if let Some(budget) = &self.budget {
+            let process = std::process::id();
+            // The old sets are there until their words have moved.
+            if !budget.reserve(n_sets * SET_BYTES, process) {
+                return;
+            }
+            if self.process == process {
+                budget.release(self.sets.len() * SET_BYTES);
+            }
+            self.process = process;
+        }
+        let known = std::mem::replace(&mut self.sets, vec![[Entry::default(); 2]; n_sets]);
+        // The older entry first, so that the younger one ends up in front again.
+        for entry in known
+            .iter()
+            .flat_map(|set| [set[1], set[0]])
+            .filter(|entry| entry.key != 0)
+        {
+            insert(&mut self.sets[Key(entry.key).hash() & (n_sets - 1)], entry);
+        }
+    }
+}
+
+impl Drop for WordCache {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Puts an entry in front of a set; says how many (0 or 1) fell out at its end. Least recently added goes.
+fn insert(set: &mut [Entry; 2], entry: Entry) -> usize {
+    let displaced = usize::from(set[1].key != 0);
+    set[1] = set[0];
+    set[0] = entry;
+    displaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_are_one_to_one(text in "\\PC{0,12}", other in "\\PC{0,12}") {
+            let key = |text: &str| Key::new(text.as_bytes(), 0, text.len());
+            // The same word inside a longer text has the same key.
+            let inside = format!("{text}{other}");
+            prop_assert_eq!(key(&text), Key::new(inside.as_bytes(), 0, text.len()));
+            prop_assert_eq!(key(&text) == key(&other) && key(&text).is_some(), text == other && text.len() <= 15);
+        }
+
+        #[test]
+        fn the_cache_forgets_but_never_lies(words in prop::collection::vec(any::<u16>(), 0..2000)) {
+            let mut cache = WordCache::default();
+            for word in words {
+                let bytes = word.to_le_bytes();
+                let key = Key::new(&bytes, 0, 2).unwrap();
+                if let Some(ids) = cache.get(key) {
+                    prop_assert_eq!(ids, &[u32::from(word)]);
+                }
+                cache.put(key, &[u32::from(word)]);
+                prop_assert_eq!(cache.get(key), Some(&[u32::from(word)][..]));
+            }
+        }
+
+        #[test]
+        fn caches_stay_within_their_budget(
+            limit in 0usize..40,
+            words in prop::collection::vec((0usize..4, any::<u16>()), 0..3000),
+        ) {
+            let budget = Arc::new(CacheBudget::default());
+            let limit = limit * (MIN_SETS * SET_BYTES / 4);
+            budget.set_limit(limit);
+            let mut caches: Vec<WordCache> = (0..4).map(|_| WordCache::default()).collect();
+            for cache in &mut caches {
+                cache.set_budget(&budget);
+            }
+            for (index, word) in words {
+                let bytes = word.to_le_bytes();
+                let key = Key::new(&bytes, 0, 2).unwrap();
+                if let Some(ids) = caches[index].get(key) {
+                    prop_assert_eq!(ids, &[u32::from(word)]);
+                }
+                caches[index].put(key, &[u32::from(word)]);
+                let there: usize = caches.iter().map(|cache| cache.sets.len() * SET_BYTES).sum();
+                prop_assert_eq!(budget.used(), there);
+                prop_assert!(there <= limit);
+            }
+            drop(caches);
+            prop_assert_eq!(budget.used(), 0);
+        }
+    }
+
+    /// Puts this many words that are all different.
+    fn fill(cache: &mut WordCache, n_words: u32) {
+        for word in 0..n_words {
+            let bytes = word.to_le_bytes();
+            cache.put(Key::new(&bytes, 0, 4).unwrap(), &[word]);
+        }
+    }
+
+    fn with_budget(budget: &Arc<CacheBudget>) -> WordCache {
+        let mut cache = WordCache::default();
+        cache.set_budget(budget);
+        cache
+    }
+
+    #[test]
+    fn the_default_is_what_is_documented() {
+        assert_eq!(DEFAULT_CACHE_LIMIT, 256 << 20);
+        assert_eq!(SET_BYTES, 64);
+    }
+
+    #[test]
+    fn a_cache_without_budget_keeps_nothing_and_begins_when_it_may() {
+        let budget = Arc::new(CacheBudget::default());
+        budget.set_limit(0);
+        let mut cache = with_budget(&budget);
+        fill(&mut cache, 5_000);
+        assert_eq!(cache.sets.len(), 0);
+        budget.set_limit(1 << 30);
+        fill(&mut cache, 5_000);
+        assert!(cache.sets.len() > MIN_SETS);
+    }
+
+    #[test]
+    fn less_budget_takes_effect_when_a_cache_is_laid_aside() {
+        let budget = Arc::new(CacheBudget::default());
+        let mut cache = with_budget(&budget);
+        fill(&mut cache, 100_000);
+        cache.fit();
+        let used = budget.used();
+        assert!(used > 1 << 20);
+        budget.set_limit(used - 1);
+        cache.fit();
+        assert_eq!((budget.used(), cache.sets.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_forked_child_counts_anew() {
+        let budget = Arc::new(CacheBudget::default());
+        // Lent out in the parent when it forked: nobody gives this back.
+        assert!(budget.reserve(DEFAULT_CACHE_LIMIT, std::process::id().wrapping_add(1)));
+        let mut inherited = with_budget(&budget);
+        inherited.process = std::process::id().wrapping_add(1);
+        inherited.sets = vec![[Entry::default(); 2]; MIN_SETS];
+        let mut cache = with_budget(&budget);
+        fill(&mut cache, 10);
+        assert_eq!(budget.used(), MIN_SETS * SET_BYTES);
+        // What is not in the count is not taken from it.
+        inherited.clear();
+        assert_eq!(budget.used(), MIN_SETS * SET_BYTES);
+        drop(cache);
+        assert_eq!(budget.used(), 0);
+    }
+}

@@ -1,0 +1,33 @@
+//! The word caches of a tokenizer.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::Tokenizer;
+
+#[pymethods]
+impl Tokenizer {
+    #[getter]
+    fn cache_limit_bytes(&self) -> usize {
+        self.core.cache_limit_bytes()
+    }
+
+    #[getter]
+    fn cache_used_bytes(&self) -> usize {
+        self.core.cache_used_bytes()
+    }
+
+    fn set_cache_limit(&self, n_bytes: isize) -> PyResult<()> {
+        let limit = usize::try_from(n_bytes).map_err(|_| {
+            PyValueError::new_err(format!(
+                "the cache limit is {n_bytes} bytes; expected 0 or more\nhint: 0 turns the cache off"
+            ))
+        })?;
+        self.core.set_cache_limit(limit);
+        Ok(())
+    }
+
+    fn clear_cache(&self) {
+        self.core.clear_cache();
+    }
+}
