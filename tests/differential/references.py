@@ -35,12 +35,13 @@ def our_ids(tokenizer: Tokenizer, **options: Any) -> Side:
 
 
 def our_places(tokenizer: Tokenizer, **options: Any) -> Side:
-    """(id, first, one past the last code point) of each token."""
+    """(id, first, one past the last code point) of each token of the text."""
 
     def places(text: str) -> list[tuple[int, int, int]]:
         found = tokenizer.encode_with_offsets(text, **options)
-        columns = (found.ids.tolist(), found.starts.tolist(), found.ends.tolist())
-        return list(zip(*columns, strict=True))
+        of_text = ~found.special_tokens_mask
+        columns = (found.ids, found.starts, found.ends)
+        return list(zip(*(column[of_text].tolist() for column in columns), strict=True))
 
     return each_text(places)
 
@@ -170,11 +171,18 @@ def hf_object_checks(
 
         return side
 
-    def places(reference: HfTokenizer) -> Side:
+    def places(reference: HfTokenizer, *, template: bool = False) -> Side:
         def side(texts: Sequence[str]) -> Rows:
-            found = reference.encode_batch(list(texts), add_special_tokens=False)
+            found = reference.encode_batch(list(texts), add_special_tokens=template)
+            # Tokens of the template have no place in the text.
             return [
-                [(i, start, end) for i, (start, end) in zip(e.ids, e.offsets, strict=True)]
+                [
+                    (i, *place)
+                    for i, place, of_template in zip(
+                        e.ids, e.offsets, e.special_tokens_mask, strict=True
+                    )
+                    if not of_template
+                ]
                 for e in found
             ]
 
@@ -214,6 +222,13 @@ def hf_object_checks(
             our_places(tokenizer, allow_special="all"),
             places(special),
             every=_OFFSETS_EVERY,
+            known=_beyond_the_text,
+        ),
+        Check(
+            "places in the template",
+            our_places(tokenizer, allow_special="all", add_special_tokens=True),
+            places(special, template=True),
+            every=5,
             known=_beyond_the_text,
         ),
         *decode_checks(
