@@ -141,7 +141,7 @@ def convert(
         ...     (result.losses, result.ids_equal)
         ((), True)
     """
-    texts = _texts_to_compare(verify)
+    texts = _texts_to_compare(verify=verify)
     wanted = find_target(os.fspath(target), wanted=to)
     folder = None
     if isinstance(source, Tokenizer):
@@ -182,7 +182,7 @@ def convert(
         judge=judge,
         label=label,
     )
-    found = compared or _Comparison(None, 0, None)
+    found = compared or _Comparison(equal=None, n_texts=0, first=None)
     return Conversion(
         source=label,
         target=Path(os.fspath(target)),
@@ -205,7 +205,7 @@ class _Comparison:
     first: str | None
 
 
-def _texts_to_compare(verify: bool | Iterable[str]) -> Sequence[str] | None:
+def _texts_to_compare(*, verify: bool | Iterable[str]) -> Sequence[str] | None:
     """The caller's texts; None: ours; an empty list: none."""
     if verify is True:
         return None
@@ -219,16 +219,16 @@ def _texts_to_compare(verify: bool | Iterable[str]) -> Sequence[str] | None:
 
 def _compare(one: Tokenizer, two: Tokenizer, texts: Sequence[str] | None) -> _Comparison:
     if one.fingerprint == two.fingerprint:
-        return _Comparison(True, 0, None)
+        return _Comparison(equal=True, n_texts=0, first=None)
     if texts is None:
         made = edge_texts(seed=0, tokenizers=[one], max_chars=_MAX_EDGE_CHARS)
         texts = [*probe_texts(), *islice(made, _N_EDGE_TEXTS)]
     if not texts:
-        return _Comparison(None, 0, None)
+        return _Comparison(equal=None, n_texts=0, first=None)
     for text in texts:
         if _ids(one, text) != _ids(two, text):
-            return _Comparison(False, len(texts), text)
-    return _Comparison(True, len(texts), None)
+            return _Comparison(equal=False, n_texts=len(texts), first=text)
+    return _Comparison(equal=True, n_texts=len(texts), first=None)
 
 
 def _ids(tokenizer: Tokenizer, text: str) -> tuple[list[int], str] | None:

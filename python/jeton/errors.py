@@ -35,6 +35,7 @@ onto these classes in one exhaustive match (``crates/jeton-py/src/error.rs``).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 __all__ = [
     "ApproximationWarning",
@@ -107,10 +108,11 @@ class LossyConversionError(FormatError):
         *,
         path: str | None = None,
         format: str | None = None,  # noqa: A002 - the field's name in the documentation
-        losses: Sequence[object] = (),
+        losses: Sequence[Any] = (),
     ) -> None:
         super().__init__(message, path=path, format=format)
-        self.losses = tuple(losses)
+        # ``jeton.formats.Loss``, which lives above this module.
+        self.losses: tuple[Any, ...] = tuple(losses)
 
 
 class PatternError(VocabularyError):

@@ -29,6 +29,12 @@ __all__ = ["info"]
     metavar="FILE",
     help="Write the canonical form into this file instead of to standard output.",
 )
+@click.option(
+    "--formats",
+    is_flag=True,
+    help="Try every format that can be written, and say what stands in the way. Takes seconds for "
+    "large vocabularies.",
+)
 @options.pattern_option
 @options.special_id_option
 @options.json_option
@@ -37,6 +43,7 @@ def info(
     tokenizer_name: str,
     canonical: bool,
     output: str | None,
+    formats: bool,
     pattern: str | None,
     special_tokens: tuple[str, ...],
     as_json: bool,
@@ -46,14 +53,15 @@ def info(
     T is a name, a file or a folder. The fingerprint is the SHA-256 of the canonical form: equal
     ones mean the same tokenizer. The probe digest is one of the ids of a fixed text: files that
     write one tokenizer down differently share it. Of a file it says the format and what happens to
-    a text, step by step, and which formats it can be converted to; of a folder also the roles of the special tokens, the chat template, and
-    where its files contradict one another.
+    a text, step by step, and with --formats to which formats it can be converted; of a folder also
+    the roles of the special tokens, the chat template, and where its files contradict one another.
 
     \b
     Examples:
       jeton info cl100k_base
       jeton info ./my-tokenizer/tokenizer.json --json
       jeton info ./my-model/
+      jeton info cl100k_base --formats
       jeton info jeton-general-32k --canonical | sha256sum
       jeton info cl100k_base --canonical -o cl100k_base.jeton.json
     """
@@ -70,7 +78,7 @@ def info(
     path = _path(tokenizer_name)
     facts = {**_facts(tokenizer), "format": _format(path), "steps": _steps(tokenizer)}
     folder = _folder(path)
-    writable = _writable(tokenizer)
+    writable = _writable(tokenizer) if formats else None
     card = _card(tokenizer_name)
     if as_json:
         about = None if folder is None else _folder_json(folder)
@@ -107,8 +115,9 @@ def info(
         tables.print_facts((str(number), text) for text, number in shown)
         if more:
             streams.write_line(f"and {more:,} more; --json lists all")
-    streams.write_line("")
-    tables.print_facts(_writable_rows(writable))
+    if writable is not None:
+        streams.write_line("")
+        tables.print_facts(_writable_rows(writable))
     if folder is not None:
         streams.write_line("")
         tables.print_facts(_folder_rows(folder))

@@ -38,7 +38,7 @@ _MAX_SAMPLES = 10_000
 """Most samples that a file may carry: they are encoded at every load."""
 
 
-def make_samples(tokenizer: Tokenizer, texts: Sequence[str] | bool) -> list[dict[str, Any]]:
+def make_samples(tokenizer: Tokenizer, *, texts: Sequence[str] | bool) -> list[dict[str, Any]]:
     """Texts with their ids. Special tokens are not added, and look-alikes are text.
 
     Args:
@@ -128,4 +128,4 @@ def _verify(tokenizer: Tokenizer, number: int, sample: Any, *, path: Path, file:
 
 def _short(ids: object) -> str:
     text = str(ids)
-    return text if len(text) <= 80 else text[:80] + "..."  # noqa: PLR2004 - a line of a message
+    return text if len(text) <= 80 else text[:80] + "..."

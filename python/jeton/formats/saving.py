@@ -122,7 +122,7 @@ def write_files(
     """
     label = label or tokenizer.name or "the tokenizer"
     rendering = render(tokenizer, target.format)
-    made = make_samples(rendering.read, samples)
+    made = make_samples(rendering.read, texts=samples)
     files = {target.path_of(role): data for role, data in rendering.files.items()}
     if target.format == "jeton" and made:
         files[target.main] = _with_samples(files[target.main], made)

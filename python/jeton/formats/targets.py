@@ -1,4 +1,4 @@
-"""Where a tokenizer goes: the format that a path or a caller names, and the files it consists of."""
+"""Where a tokenizer goes: the format that a path or a caller names, and its files."""
 
 from __future__ import annotations
 
@@ -112,13 +112,13 @@ def _known(wanted: str) -> str:
 
 def _by_name(target: Path) -> str:
     name = plain_name(target)
+    if name.startswith("rwkv_vocab") and name.endswith(".txt"):
+        return "rwkv"
+    if name.startswith("bpe_simple_vocab") and name.endswith(".txt"):
+        return "clip"
     for ending, found in _ENDINGS:
         if name.endswith(ending):
             return found
-    if name.startswith("rwkv_vocab") and name.endswith(".txt"):
-        return "rwkv"
-    if name.startswith("bpe_simple_vocab"):
-        return "clip"
     raise UsageError(
         f"cannot tell the format to save from the name {target.name!r}\n"
         "hint: use .json, .jeton.json, .tiktoken, .model, .gguf, vocab.txt, vocab.json or "

@@ -1,7 +1,7 @@
 """Tokenizers as the bytes of a format, and what a format does not hold of them.
 
-The core writes a format and reads it again at once; whatever did not come back is a ``Loss``. Nothing
-is lost silently: without ``lossy=True`` any loss is an error that lists all of them.
+The core writes a format and reads it again at once; whatever did not come back is a ``Loss``.
+Nothing is lost silently: without ``lossy=True`` any loss is an error that lists all of them.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def render(tokenizer: Tokenizer, format: str) -> Rendering:  # noqa: A002 - the 
         reasons = [*result["obstacles"], *map(str, losses)]
         raise FormatError(
             f"{_label(tokenizer)} cannot be written as {format}: {'; '.join(reasons)}\n"
-            f"hint: {_hint(tokenizer, format)}",
+            "hint: `jeton info T --formats` says which formats can hold it",
             format=format,
         )
     return Rendering(
@@ -181,11 +181,3 @@ def _written(tokenizer: Tokenizer, name: str) -> dict[str, Any]:
 
 def _label(tokenizer: Tokenizer) -> str:
     return tokenizer.name or "the tokenizer"
-
-
-def _hint(tokenizer: Tokenizer, wanted: str) -> str:
-    """A format that can be written instead."""
-    for name in ("tokenizer.json", "jeton"):
-        if name != wanted and not _written(tokenizer, name)["obstacles"]:
-            return f"{name} can hold it, as far as `jeton info` says"
-    return "`jeton info` lists the formats that can hold it"

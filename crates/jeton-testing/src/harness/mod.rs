@@ -8,6 +8,7 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
 mod charsmap;
+mod convert;
 mod formats;
 mod patterns;
 mod readers;
@@ -16,6 +17,7 @@ mod streams;
 mod tokenizer;
 
 pub use charsmap::charsmap;
+pub use convert::convert;
 pub use formats::{canonical, hf_json, rwkv, sentencepiece, tiktoken, vocab_txt};
 pub use patterns::patterns;
 pub use readers::{claude, clip, gguf, merges, tekken};
@@ -38,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     target("charsmap", charsmap),
     target("hf_json", hf_json),
     target("canonical", canonical),
+    target("convert", convert),
     target("vocab_txt", vocab_txt),
     target("rwkv", rwkv),
     target("patterns", patterns),

@@ -30,6 +30,7 @@ pub fn seeds(target: &str) -> Vec<Seed> {
         ],
         "hf_json" => hf_json(),
         "canonical" => canonical(),
+        "convert" => convert(),
         "vocab_txt" => vocab_txt(),
         "rwkv" => rwkv(),
         "patterns" => patterns(),
@@ -247,6 +248,21 @@ fn hf_json() -> Vec<Seed> {
         seed("hole", bpe(",\"zz\":40", "", BYTE_LEVEL), true),
         seed("high-id", bpe(",\"<s>\":4294967295", "", BYTE_LEVEL), false),
     ]
+}
+
+/// What can be read in one of the three formats that hold most kinds of tokenizers.
+fn convert() -> Vec<Seed> {
+    let named = |kind: &'static str| {
+        move |seed: Seed| Seed {
+            name: format!("{kind}-{}", seed.name),
+            ..seed
+        }
+    };
+    let read = |seed: &Seed| seed.is_read;
+    let forms = canonical().into_iter().filter(read).map(named("canonical"));
+    let files = hf_json().into_iter().filter(read).map(named("hf"));
+    let models = sentencepiece().into_iter().filter(read).map(named("spm"));
+    forms.chain(files).chain(models).collect()
 }
 
 /// The canonical form of the other formats' seeds.

@@ -1,13 +1,23 @@
 //! What of a canonical form did not come back from a file.
 
+use std::collections::HashSet;
+
 use super::{Ledger, pairs, some_of};
+use crate::base64_bytes::Base64Bytes;
 use crate::config::{Config, MissingConfig, ModelConfig};
 use crate::pretokenize::StepConfig;
 use crate::special::AddedToken;
 use crate::spm::{NormalizerSpec, PieceKind, SpmModel};
 
 /// Compares everything but the settings of [`settings`].
-pub(super) fn losses(before: &Config, after: &Config, ledger: &mut Ledger) {
+///
+/// `reached`: whether text becomes an added token though it is not allowed, because the model has it too.
+pub(super) fn losses(
+    before: &Config,
+    after: &Config,
+    reached: &dyn Fn(&AddedToken) -> bool,
+    ledger: &mut Ledger,
+) {
     if before.normalizer != after.normalizer {
         ledger.lose(
             "normalizer",
@@ -33,7 +43,7 @@ pub(super) fn losses(before: &Config, after: &Config, ledger: &mut Ledger) {
             "decode gives other texts",
         );
     }
-    model(before, after, ledger);
+    model(before, after, reached, ledger);
 }
 
 /// Compares what decides nothing about the ids of a text, and what is put around it.
@@ -101,10 +111,14 @@ fn names<T: serde::Serialize>(steps: &[T]) -> String {
     let name = |step: &T| {
         let value = serde_json::to_value(step).unwrap_or_default();
         let tag = value["type"].as_str().unwrap_or("step").to_owned();
+        if let Some(form) = value["form"].as_str() {
+            let version = value["unicode"].as_str().unwrap_or_default();
+            return format!("{form} of Unicode {version}");
+        }
         match value["pattern"].as_str() {
             Some(pattern) => {
                 let shown: String = pattern.chars().take(40).collect();
-                format!("{tag} {shown:?}")
+                format!("{tag} {shown}")
             }
             None => tag,
         }
@@ -114,6 +128,15 @@ fn names<T: serde::Serialize>(steps: &[T]) -> String {
 }
 
 fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
+    // Where nothing is normalized, it makes no difference before or after what tokens are found, if they agree.
+    let normalized = |config: &Config| -> HashSet<bool> {
+        let tokens = config.added_tokens.iter();
+        tokens.map(|token| token.normalized).collect()
+    };
+    let plain = before.normalizer.is_empty()
+        && after.normalizer.is_empty()
+        && normalized(before).len() <= 1
+        && normalized(after).len() <= 1;
     let find = |id: u32| after.added_tokens.iter().find(|token| token.id == id);
     let mut gone = Vec::new();
     let mut special = Vec::new();
@@ -122,10 +145,13 @@ fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
         match find(token.id) {
             Some(same) if same == token => {}
             Some(other) if other.content == token.content => {
-                let like = AddedToken {
+                let mut like = AddedToken {
                     special: token.special,
                     ..other.clone()
                 };
+                if plain {
+                    like.normalized = token.normalized;
+                }
                 if other.special != token.special {
                     special.push(token.content.clone());
                 }
@@ -160,7 +186,10 @@ fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
             "they are found in other places, or take other white space along",
         );
     }
-    let new = |token: &&AddedToken| !before.added_tokens.iter().any(|old| old.id == token.id);
+    // A special token is found where it is allowed by name, so that another one changes nothing.
+    let new = |token: &&AddedToken| {
+        !token.special && !before.added_tokens.iter().any(|old| old.id == token.id)
+    };
     let new: Vec<String> = after
         .added_tokens
         .iter()
@@ -176,12 +205,32 @@ fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
     }
 }
 
-fn model(before: &Config, after: &Config, ledger: &mut Ledger) {
+fn model(
+    before: &Config,
+    after: &Config,
+    reached: &dyn Fn(&AddedToken) -> bool,
+    ledger: &mut Ledger,
+) {
+    // Added tokens may stand in the vocabulary too, which matters only where text becomes them.
+    let added: HashSet<u32> = before
+        .added_tokens
+        .iter()
+        .filter(|token| !reached(token))
+        .map(|token| token.id)
+        .collect();
+    let same_tokens = |one: &[Option<Base64Bytes>], two: &[Option<Base64Bytes>]| {
+        let ids = 0..one.len().max(two.len());
+        let get = |list: &[Option<Base64Bytes>], id: usize| list.get(id).cloned().flatten();
+        ids.into_iter()
+            .filter(|&id| !added.contains(&(id as u32)))
+            .filter(|&id| get(one, id) != get(two, id))
+            .count()
+    };
     const EFFECT: &str = "texts get other ids";
     match (&before.model, &after.model) {
         (one, two) if one == two => {}
         (ModelConfig::Bpe { .. }, ModelConfig::Bpe { .. }) => {
-            if let Some((what, effect)) = bpe(&before.model, &after.model) {
+            if let Some((what, effect)) = bpe(&before.model, &after.model, &added, &same_tokens) {
                 ledger.lose("model", what, effect);
             }
         }
@@ -201,8 +250,9 @@ fn model(before: &Config, after: &Config, ledger: &mut Ledger) {
                 ..
             },
         ) => {
-            if tokens != new_tokens {
-                ledger.lose("model", "tokens of its vocabulary", EFFECT);
+            let n = same_tokens(tokens, new_tokens);
+            if n > 0 {
+                ledger.lose("model", format!("{n} tokens of its vocabulary"), EFFECT);
             }
             if prefix != new_prefix {
                 ledger.lose(
@@ -287,7 +337,12 @@ fn sentencepiece(before: &SpmModel, after: &SpmModel, ledger: &mut Ledger) {
 }
 
 /// How two byte-level BPE models differ.
-fn bpe(before: &ModelConfig, after: &ModelConfig) -> Option<(String, &'static str)> {
+fn bpe(
+    before: &ModelConfig,
+    after: &ModelConfig,
+    added: &HashSet<u32>,
+    different: &dyn Fn(&[Option<Base64Bytes>], &[Option<Base64Bytes>]) -> usize,
+) -> Option<(String, &'static str)> {
     let (
         ModelConfig::Bpe {
             tokens,
@@ -307,17 +362,18 @@ fn bpe(before: &ModelConfig, after: &ModelConfig) -> Option<(String, &'static st
     else {
         return None;
     };
-    if tokens != new_tokens || opaque != new_opaque {
-        let differs = |id: &usize| tokens.get(*id) != new_tokens.get(*id);
-        let n = (0..tokens.len().max(new_tokens.len()))
-            .filter(differs)
-            .count();
-        let what = if n == 0 {
-            "which of its tokens no text becomes".to_owned()
-        } else {
-            format!("{n} of its tokens")
-        };
+    let ids = |ids: &[u32]| -> HashSet<u32> {
+        let ids = ids.iter().copied();
+        ids.filter(|id| !added.contains(id)).collect()
+    };
+    let n = different(tokens, new_tokens);
+    if n > 0 {
+        let what = format!("{n} of its tokens");
         return Some((what, "text that became them gets other ids"));
+    }
+    if ids(opaque) != ids(new_opaque) {
+        let what = "which of its tokens no text becomes".to_owned();
+        return Some((what, "text that spells them gets other ids"));
     }
     let vocab = pairs::vocab(tokens, opaque).ok()?;
     let complete = (0..=255u8).all(|byte| vocab.bytes_to_id(&[byte]).is_some());

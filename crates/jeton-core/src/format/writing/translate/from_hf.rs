@@ -66,6 +66,7 @@ fn texts(
         })
         .collect();
     let mut found = Vec::new();
+    let mut flagged = Vec::new();
     for token in &config.added_tokens {
         let at = token.id as usize;
         if at >= pieces.len() {
@@ -78,17 +79,20 @@ fn texts(
             PieceKind::UserDefined
         };
         if token.lstrip || token.rstrip || token.single_word {
-            ledger.lose(
-                "added_tokens",
-                format!("how {:?} is found (white space, words)", token.content),
-                "it is found in other places, or takes other white space along",
-            );
+            flagged.push(token.content.clone());
         }
         pieces[at] = Some(Piece {
             bytes: token.content.as_bytes().to_vec(),
             score: 0.0,
             kind,
         });
+    }
+    if !flagged.is_empty() {
+        ledger.lose(
+            "added_tokens",
+            format!("how {} is found (white space, words)", some_of(&flagged)),
+            "they are found in other places, or take other white space along",
+        );
     }
     if !found.is_empty() {
         ledger.lose(

@@ -12,15 +12,20 @@ use super::{
     characters,
 };
 use crate::base64_bytes::Base64Bytes;
+use crate::bpe::{CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch};
 use crate::config::{Config, MissingConfig, ModelConfig, Real, Reference};
 use crate::decode::DecoderConfig;
+use crate::error::Result;
 use crate::format::writing::{Ledger, some_of};
 use crate::normalize::NormalizerConfig;
 use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
+use crate::pipeline::Model as _;
 use crate::pretokenize::StepConfig;
 use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
 use crate::special::AddedToken;
-use crate::spm::{ModelType, Piece, PieceKind, SpmModel};
+use crate::spm::bpe::SpmBpeScratch;
+use crate::spm::{ModelType, Piece, PieceKind, SpmBpe, SpmModel};
+use crate::vocab::Vocab;
 
 /// A canonical form that `tokenizer.json` can hold; None if there is none, or nothing had to be translated.
 pub(crate) fn to_hf(config: &Config, ledger: &mut Ledger) -> Option<Config> {
@@ -272,17 +277,8 @@ fn bpe(model: &SpmModel, texts: &[&str], unknown: u32, ledger: &mut Ledger) -> M
         .filter(|(_, pairs)| !pairs.is_empty())
         .collect();
     order.sort_by(|(one, _), (two, _)| score(*two).total_cmp(&score(*one)).then(one.cmp(two)));
-    let tied = |pair: &&[(u32, Vec<(u32, u32)>)]| {
-        let (one, two) = (score(pair[0].0), score(pair[1].0));
-        one == two || one.is_nan() || two.is_nan()
-    };
-    let ties = order.windows(2).filter(tied).count();
-    if ties > 0 {
-        ledger.lose(
-            "model",
-            format!("{ties} pairs of pieces have the same score"),
-            "where both can be merged in a text, the first in the text is, and there the first in the list",
-        );
+    if order.iter().any(|(id, _)| score(*id).is_nan()) {
+        ledger.refuse("some scores are no numbers");
     }
     let place: HashMap<u32, u32> = order.iter().map(|(id, _)| *id).zip(1..).collect();
     let merges: Vec<(u32, u32)> = order.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
@@ -303,7 +299,79 @@ fn bpe(model: &SpmModel, texts: &[&str], unknown: u32, ledger: &mut Ledger) -> M
             "where two of the pairs overlap in a text, another one may be merged",
         );
     }
-    character_bpe(model, texts, unknown, merges)
+    let made = character_bpe(model, texts, unknown, merges.clone());
+    let tied = order.chunk_by(|(one, _), (two, _)| score(*one) == score(*two));
+    let tied = tied.filter(|group| group.len() > 1);
+    let unlike: usize = tied
+        .filter(|group| !ties_agree(group, model, texts, &merges))
+        .map(<[_]>::len)
+        .sum();
+    if unlike > 0 {
+        ledger.lose(
+            "model",
+            format!("{unlike} pieces have the score of another"),
+            "where both can be merged in a text, the first in the text is, and there the first in the list",
+        );
+    }
+    made
+}
+
+/// A piece and every pair that makes it.
+type Made = (u32, Vec<(u32, u32)>);
+
+/// Runs of one character up to this length are tried.
+const MAX_RUN: usize = 1024;
+
+/// Whether pieces of one score are merged alike by a list, which has an order for them, and by SentencePiece, which takes
+/// the first in the text. It is so where no two of their pairs can overlap; and for runs of one character (Llama's
+/// spaces) it can be tried: how a run is cut repeats itself from the longest piece on.
+fn ties_agree(group: &[Made], model: &SpmModel, texts: &[&str], merges: &[(u32, u32)]) -> bool {
+    let text = |id: u32| texts.get(id as usize).copied().unwrap_or_default();
+    let first = group.first().and_then(|(id, _)| text(*id).chars().next());
+    let runs = |c: char| {
+        group
+            .iter()
+            .all(|(id, _)| text(*id).chars().all(|d| c == d))
+    };
+    if let Some(c) = first.filter(|&c| runs(c)) {
+        return runs_agree(c, model, texts, merges).unwrap_or(false);
+    }
+    let mut lefts: HashMap<u32, HashSet<u32>> = HashMap::new();
+    for (id, pairs) in group {
+        for (left, _) in pairs {
+            lefts.entry(*left).or_default().insert(*id);
+        }
+    }
+    let overlaps = |id: u32, right: u32| {
+        let others = lefts.get(&right);
+        others.is_some_and(|others| others.iter().any(|&other| other != id))
+    };
+    !group
+        .iter()
+        .any(|(id, pairs)| pairs.iter().any(|&(_, right)| overlaps(*id, right)))
+}
+
+fn runs_agree(c: char, model: &SpmModel, texts: &[&str], merges: &[(u32, u32)]) -> Result<bool> {
+    let theirs = SpmBpe::new(&model.pieces, model.trainer.byte_fallback)?;
+    let mut vocab = Vocab::default();
+    for (id, text) in (0..).zip(texts) {
+        vocab.insert(id, text.as_bytes())?;
+    }
+    let ours = CharacterBpeModel::new(vocab, merges, CharacterBpeOptions::default())?;
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    let (mut spm, mut hf) = (SpmBpeScratch::default(), CharacterBpeScratch::default());
+    let run = String::from(c).repeat(MAX_RUN);
+    for length in 1..=MAX_RUN {
+        one.clear();
+        two.clear();
+        let text = &run.as_bytes()[..length * c.len_utf8()];
+        theirs.encode(text, &mut spm, &mut one)?;
+        ours.encode_pretoken(text, &mut hf, &mut two)?;
+        if one != two {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn unigram(
