@@ -5,8 +5,8 @@
 The tests are run where they lie, unpacked from the library's own source distribution; nothing of
 them is part of this project. They run in a process of their own, in which ``import tiktoken`` gives
 ``jeton.compat.tiktoken``, submodules included; so do the processes that they start. With
-``--itself`` they run against the installed library itself, which shows what fails for another reason
-(no network, a file that is not in the distribution).
+``--itself`` they run against the installed library itself, which shows what fails for another
+reason (no network, a file that is not in the distribution).
 
 Tests that need vocabularies find them where Jeton does: ``$JETON_VOCAB_DIR``.
 """

@@ -1,7 +1,8 @@
 """Stands in for ``minbpe``: ``from jeton.compat.minbpe import RegexTokenizer``.
 
-The interface and the files of Andrej Karpathy's minbpe (commit 1acefe8). Training breaks ties as it
-does, so merges are equal; encoding runs on Jeton's core. Differences: ``docs/coming-from-minbpe.md``.
+The interface and the files of Andrej Karpathy's minbpe, as of 2024. Training breaks ties as it
+does, so merges are equal; encoding runs on Jeton's core. Differences:
+``docs/coming-from-minbpe.md``.
 """
 
 from __future__ import annotations

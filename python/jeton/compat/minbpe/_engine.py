@@ -58,7 +58,7 @@ def compile_merges(merges: Mapping[tuple[int, int], int], pattern: str) -> Token
 
 
 def split_step(pattern: str) -> dict[str, Any]:
-    """The step that cuts text; what the pattern does not match is dropped, as `findall` drops it."""
+    """The step that cuts text; what the pattern does not match is dropped, as by `findall`."""
     # Published patterns match any text, and have a faster way.
     whole = pattern in published_patterns().values()
     return {

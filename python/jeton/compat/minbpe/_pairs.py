@@ -180,7 +180,5 @@ def encode_pairs(data: Iterable[int], merges: Mapping[Pair, int]) -> list[int]:
         for left in (preceding[place], place):
             right = following[left] if left != _NONE else _NONE
             if right != _NONE and (ids[left], ids[right]) in merges:
-                heapq.heappush(
-                    heap, (merges[ids[left], ids[right]], left, (ids[left], ids[right]))
-                )
+                heapq.heappush(heap, (merges[ids[left], ids[right]], left, (ids[left], ids[right])))
     return [token_id for token_id in ids if token_id != _NONE]

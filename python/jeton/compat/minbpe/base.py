@@ -215,8 +215,10 @@ class Tokenizer:
     def _encode_chunk(self, text_bytes: bytes) -> list[int]:
         """Ids of bytes that are not cut."""
         core = self._core()
-        return core.encode_pretoken(bytes(text_bytes)) if core else encode_pairs(
-            text_bytes, self.merges
+        return (
+            core.encode_pretoken(bytes(text_bytes))
+            if core
+            else encode_pairs(text_bytes, self.merges)
         )
 
     def _chunks(self, text: str) -> list[bytes]:

@@ -38,7 +38,7 @@ class GPT4Tokenizer(RegexTokenizer):
         self.register_special_tokens(dict(GPT4_SPECIAL_TOKENS))
 
     @property
-    def merges(self) -> dict[tuple[int, int], int]:  # type: ignore[override]
+    def merges(self) -> dict[tuple[int, int], int]:
         """The merges, recovered from the ranks when they are first asked for."""
         if self._recovered is None:
             ranks = {self._gpt4.id_to_bytes(i): i for i in self.vocab}
@@ -95,8 +95,6 @@ def recover_merges(mergeable_ranks: Mapping[bytes, int]) -> dict[tuple[int, int]
 def _parts(ranks: Mapping[bytes, int], token: bytes, limit: int) -> tuple[bytes, bytes]:
     parts = [token[i : i + 1] for i in range(len(token))]
     while len(parts) > 2:
-        best = min(
-            range(len(parts) - 1), key=lambda i: ranks.get(parts[i] + parts[i + 1], limit)
-        )
+        best = min(range(len(parts) - 1), key=lambda i: ranks.get(parts[i] + parts[i + 1], limit))
         parts[best : best + 2] = [parts[best] + parts[best + 1]]
     return parts[0], parts[1]

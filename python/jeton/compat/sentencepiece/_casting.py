@@ -39,7 +39,11 @@ def as_texts(texts: object) -> list[bytes]:
     if not is_sequence(texts) or isinstance(texts, (dict, set, frozenset)):
         raise TypeError(f"expected a sequence of str or bytes, not {type(texts).__name__}")
     sequence: Any = texts
-    return [as_bytes(sequence[place], what="an element") for place in range(len(sequence))]
+    elements = _items(sequence)
+    return [
+        bytes(one) if isinstance(one, bytearray) else as_bytes(one, what="an element")
+        for one in elements
+    ]
 
 
 def as_ids(ids: Any) -> list[int]:

@@ -97,9 +97,7 @@ class Message:
 
     def _is_set(self) -> bool:
         return bool(
-            self.__dict__.get("_given")
-            or self.__dict__["_unknown"]
-            or any(self._set_fields())
+            self.__dict__.get("_given") or self.__dict__["_unknown"] or any(self._set_fields())
         )
 
     def _set_fields(self) -> Iterator[tuple[str, Field, Any]]:

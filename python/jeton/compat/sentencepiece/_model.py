@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from jeton.compat.sentencepiece._casting import as_ids
 from jeton.compat.sentencepiece.errors import ModelFormatError, PieceIdError
 from jeton.errors import FormatError
 
-__all__ = ["Model", "Spelled", "spell"]
+__all__ = ["Model", "Spelled", "normalize", "spell"]
 
 _UNKNOWN, _CONTROL, _UNUSED, _BYTE = 2, 3, 5, 6
 _SPACE = "\u2581".encode()
@@ -36,21 +36,31 @@ class Spelled(NamedTuple):
 
 
 class Valid(NamedTuple):
-    """A text as UTF-8: each byte that is part of no character became U+FFFD.
+    """A text as UTF-8, with a mark for each byte that is part of no character.
 
     ``origins``: for each byte of ``text`` and its end, the byte that was given; None: the same.
     """
 
     text: str
     origins: list[int] | None
+    mark: str
+
+    def replaced(self, text: str) -> str:
+        """A text that may have marks, with U+FFFD for them, which has as many bytes."""
+        return text if self.origins is None else text.replace(self.mark, "\ufffd")
 
 
 def spell(data: bytes) -> Valid:
-    """Bytes as text, each that is part of no character as U+FFFD."""
+    """Bytes as text.
+
+    The mark is not U+FFFD, which rules may replace: sentencepiece applies none to what is no text.
+    It is a noncharacter that the text does not have.
+    """
     try:
-        return Valid(data.decode("utf-8"), None)
+        return Valid(data.decode("utf-8"), None, "")
     except UnicodeDecodeError:
         pass
+    mark = next((m for m in map(chr, range(0xFDD0, 0xFDF0)) if m.encode() not in data), "\ufffd")
     parts: list[str] = []
     origins: list[int] = []
     at = 0
@@ -64,11 +74,35 @@ def spell(data: bytes) -> Valid:
         parts.append(text)
         origins.extend(range(at, good))
         if good < len(data):
-            parts.append("\ufffd")
+            parts.append(mark)
             origins.extend([good] * len(_REPLACEMENT))
             good += 1
         at = good
-    return Valid("".join(parts), [*origins, len(data)])
+    return Valid("".join(parts), [*origins, len(data)], mark)
+
+
+class Normalizer(Protocol):
+    """What normalizes text and says where each byte comes from."""
+
+    def normalize(self, text: str) -> tuple[str, npt.NDArray[np.int64]]:
+        """The normalized text, and the origins of its bytes and its end."""
+
+
+def normalize(normalizer: Normalizer, data: bytes) -> tuple[bytes, list[int]]:
+    """The normalized text, and where each byte of it and its end come from, in bytes.
+
+    Of a text that is all spaces to strip nothing comes, not even an end.
+    """
+    text = spell(data)
+    normalized, origins = normalizer.normalize(text.text)
+    places: list[int] = origins.tolist()
+    if not normalized:
+        _, behind = normalizer.normalize(text.text + "a")
+        if behind[0] == len(text.text.encode()):
+            return b"", []
+    if text.origins is not None:
+        places = [text.origins[place] for place in places]
+    return text.replaced(normalized).encode(), places
 
 
 class Model:
@@ -134,14 +168,13 @@ class Model:
 
     def encode(self, data: bytes) -> list[Spelled]:
         """The pieces of a text."""
-        text = spell(data)
-        normalized, origins = self.core.normalize(text.text)
-        return self._spelled(data, text, normalized, origins, self.core.encode_normalized(normalized))
+        text, normalized, origins = self._normalized(data)
+        spans = self.core.encode_normalized(normalized)
+        return self._spelled(data, text, normalized, origins, spans)
 
     def nbest(self, data: bytes, n: int) -> list[tuple[list[Spelled], float]]:
         """The best segmentations of a text and their scores."""
-        text = spell(data)
-        normalized, origins = self.core.normalize(text.text)
+        text, normalized, origins = self._normalized(data)
         found = self.core.nbest_normalized(normalized, n)
         return [(self._spelled(data, text, normalized, origins, s), score) for s, score in found]
 
@@ -149,9 +182,10 @@ class Model:
         self, data: bytes, *, seed: int, nbest_size: int | None, alpha: float
     ) -> list[Spelled]:
         """The pieces of a drawn segmentation."""
-        text = spell(data)
-        normalized, origins = self.core.normalize(text.text)
-        spans = self.core.sample_normalized(normalized, seed=seed, nbest_size=nbest_size, alpha=alpha)
+        text, normalized, origins = self._normalized(data)
+        spans = self.core.sample_normalized(
+            normalized, seed=seed, nbest_size=nbest_size, alpha=alpha
+        )
         return self._spelled(data, text, normalized, origins, spans)
 
     def _spelled(
@@ -183,14 +217,14 @@ class Model:
                 out.append(Spelled(piece, piece_id, data[begin:stop], begin, stop))
         return out
 
-    def normalize(self, data: bytes) -> tuple[bytes, list[int]]:
-        """The normalized text, and where each byte of it and its end come from, in bytes."""
+    def _normalized(self, data: bytes) -> tuple[Valid, str, npt.NDArray[np.int64]]:
         text = spell(data)
         normalized, origins = self.core.normalize(text.text)
-        places: list[int] = origins.tolist()
-        if text.origins is not None:
-            places = [text.origins[place] for place in places]
-        return normalized.encode(), places
+        return text, text.replaced(normalized), origins
+
+    def normalize(self, data: bytes) -> tuple[bytes, list[int]]:
+        """The normalized text, and where each byte of it and its end come from, in bytes."""
+        return normalize(self.core, data)
 
     # Pieces to text
 
@@ -236,14 +270,14 @@ class Model:
             return
         data = bytes(int(piece[3:5], 16) for piece, _ in waiting)
         valid = spell(data)
-        origins = valid.origins or range(len(data) + 1)
         # Where characters end, in bytes of `data`.
         ends: list[tuple[int, bytes]] = []
         at = 0
         for character in valid.text:
-            shown = character.encode()
-            at += len(shown)
-            ends.append((origins[at], shown))
+            is_marked = character == valid.mark
+            shown = _REPLACEMENT if is_marked else character.encode()
+            at += 1 if is_marked else len(shown)
+            ends.append((at, shown))
         cuts = [end for end, _ in ends]
         for number, (piece, piece_id) in enumerate(waiting):
             end, shown = ends[bisect_right(cuts, number)]

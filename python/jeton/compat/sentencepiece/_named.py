@@ -10,17 +10,11 @@ __all__ = ["NamedMethods"]
 class NamedMethods:
     """Methods named by their result. Each takes the options of the method that it calls."""
 
-    def Encode(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002, D102 - a subclass has it
-        raise NotImplementedError
-
-    def NBestEncode(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002, D102
-        raise NotImplementedError
-
-    def ParallelEncode(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002, D102
-        raise NotImplementedError
-
-    def Decode(self, input: Any, return_type: Any = None, **kwargs: Any) -> Any:  # noqa: A002, D102
-        raise NotImplementedError
+    # A subclass has these.
+    Encode: Any
+    NBestEncode: Any
+    ParallelEncode: Any
+    Decode: Any
 
     def EncodeAsPieces(self, input: Any, **kwargs: Any) -> Any:  # noqa: A002
         """`Encode` to pieces."""

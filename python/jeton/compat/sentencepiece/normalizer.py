@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jeton._core import SentencePieceRules, compile_charsmap
-from jeton.compat.sentencepiece import _results
+from jeton.compat.sentencepiece import _model, _results
 from jeton.compat.sentencepiece._casting import as_bytes
-from jeton.compat.sentencepiece._model import spell
 from jeton.compat.sentencepiece.errors import (
     ModelFormatError,
     ModelNotFoundError,
@@ -89,7 +89,9 @@ class SentencePieceNormalizer:
 
         Places count code points for ``str``, bytes for ``bytes``, and end with that of the end.
         """
-        normalize = _results.normalizer_of(self._normalize, with_offsets=bool(with_offsets))
+        normalize = _results.normalizer_of(
+            partial(_model.normalize, self._rules), with_offsets=bool(with_offsets)
+        )
         return [normalize(text) for text in input] if isinstance(input, list) else normalize(input)
 
     def Decompile(self) -> list[tuple[str, str]]:
@@ -121,14 +123,6 @@ class SentencePieceNormalizer:
     def __setstate__(self, serialized_model_proto: bytes) -> None:
         self._spec = _spec_of_model(serialized_model_proto)
         self._rules = _rules_of(self._spec)
-
-    def _normalize(self, data: bytes) -> tuple[bytes, list[int]]:
-        text = spell(data)
-        normalized, origins = self._rules.normalize(text.text)
-        places: list[int] = origins.tolist()
-        if text.origins is not None:
-            places = [text.origins[place] for place in places]
-        return normalized.encode(), places
 
 
 def _rules_of(spec: NormalizerSpec) -> SentencePieceRules:

@@ -230,7 +230,8 @@ class SentencePieceProcessor(NamedMethods):
             raise ProtoOptionError("the best segmentations are known of Unigram models only")
         out = []
         for text in texts:
-            found = model.nbest(text, size)
+            # A single one has no score there.
+            found = model.nbest(text, size) if size > 1 else [(model.encode(text), 0.0)]
             if kind in _PROTOS:
                 out.append(_results.nbest_proto(text, found, serialized=kind != "proto"))
             else:
@@ -299,7 +300,7 @@ class SentencePieceProcessor(NamedMethods):
         model = self._loaded()
         if not _is_batch(input):
             return _decode_one(model, input, kind, return_bytes=bool(return_bytes))
-        first = next((row for row in input if _casting.is_sequence(row) and len(row)), [])
+        first: Any = next((row for row in input if _casting.is_sequence(row) and len(row)), [])
         pieces = _is_pieces(first)
         as_bytes = pieces and isinstance(first[0], bytes)
         return [
@@ -448,8 +449,7 @@ class _Options(_results.Options):
         if kind in _PROTOS:
             if self.add_bos or self.add_eos or self.reverse or self.emit_unk_piece:
                 raise ProtoOptionError(
-                    "add_bos, add_eos, reverse and emit_unk_piece are not for "
-                    f"return_type={kind!r}"
+                    f"add_bos, add_eos, reverse and emit_unk_piece are not for return_type={kind!r}"
                 )
             return
         for asked, found, what in (
@@ -519,11 +519,15 @@ def _ids_of_texts(
     model: Model, texts: list[bytes], options: _Options, threads: int | None, *, as_array: bool
 ) -> list[Any]:
     """Ids alone: the core's own way."""
-    valid = [spell(text).text for text in texts]
-    if len(valid) == 1:
-        rows = [model.tokenizer.encode(valid[0])]
+    valid = [spell(text) for text in texts]
+    rows: list[list[int]]
+    if any(text.origins is not None for text in valid):
+        rows = [[piece.id for piece in model.encode(text)] for text in texts]
+    elif len(valid) == 1:
+        rows = [model.tokenizer.encode(valid[0].text)]
     else:
-        rows = model.tokenizer.encode_batch(valid, num_threads=threads).to_lists()
+        batch = [text.text for text in valid]
+        rows = model.tokenizer.encode_batch(batch, num_threads=threads).to_lists()
     out = [options.of_ids(row, model) for row in rows]
     return [_results.array_of(row) for row in out] if as_array else out
 
@@ -566,8 +570,10 @@ def _decode_one(
     if kind is str:
         return text.decode("utf-8")
     if kind == "offset_mapping":
-        # Places count in the text before a denormalizer.
-        shown = b"".join(piece.surface or b"" for piece in found)
-        mapping = _results.offset_mapping(shown, found, return_bytes=return_bytes)
+        # Places are those before a denormalizer, which sentencepiece looks up in what it made of
+        # the text, and fails where that became shorter.
+        before = b"".join(piece.surface or b"" for piece in found)
+        counted = text if len(text) >= len(before) else before
+        mapping = _results.offset_mapping(counted, found, return_bytes=return_bytes)
         return {"text": text if return_bytes else text.decode("utf-8"), **mapping}
     return _results.proto(text, found, serialized=kind != "proto")

@@ -31,7 +31,7 @@ class TrainerSpec(Message):
     BPE: ClassVar[int] = 2
     WORD: ClassVar[int] = 3
     CHAR: ClassVar[int] = 4
-    FIELDS = {
+    FIELDS: ClassVar[dict[str, Field]] = {
         **_lists(input=1, accept_language=5, control_symbols=30, user_defined_symbols=31),
         **_texts(
             model_prefix=(2, None),
@@ -96,7 +96,7 @@ class TrainerSpec(Message):
 class NormalizerSpec(Message):
     """What is done to text before the model sees it."""
 
-    FIELDS = {
+    FIELDS: ClassVar[dict[str, Field]] = {
         "name": Field(1, "string"),
         "precompiled_charsmap": Field(2, "bytes"),
         "add_dummy_prefix": Field(3, "bool", default=True),
@@ -115,7 +115,7 @@ class _SentencePiece(Message):
     USER_DEFINED: ClassVar[int] = 4
     UNUSED: ClassVar[int] = 5
     BYTE: ClassVar[int] = 6
-    FIELDS = {
+    FIELDS: ClassVar[dict[str, Field]] = {
         "piece": Field(1, "string"),
         "score": Field(2, "float"),
         "type": Field(3, "int", default=1),
@@ -126,7 +126,7 @@ class ModelProto(Message):
     """A model; the id of a piece is its place."""
 
     SentencePiece = _SentencePiece
-    FIELDS = {
+    FIELDS: ClassVar[dict[str, Field]] = {
         "pieces": Field(1, _SentencePiece, repeated=True),
         "trainer_spec": Field(2, TrainerSpec),
         "normalizer_spec": Field(3, NormalizerSpec),

@@ -5,6 +5,8 @@ Fields and numbers: ``sentencepiece.proto`` of sentencepiece 0.2.3.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from jeton.compat.sentencepiece._messages import Field, Message
 
 __all__ = ["NBestSentencePieceText", "SentencePieceText"]
@@ -13,7 +15,7 @@ __all__ = ["NBestSentencePieceText", "SentencePieceText"]
 class _SentencePiece(Message):
     """A piece: its text and id, the part of the text that it stands for, and where, in bytes."""
 
-    FIELDS = {
+    FIELDS: ClassVar[dict[str, Field]] = {
         "piece": Field(1, "string"),
         "id": Field(2, "uint"),
         "surface": Field(3, "string"),
@@ -26,7 +28,7 @@ class SentencePieceText(Message):
     """A text and its pieces."""
 
     SentencePiece = _SentencePiece
-    FIELDS = {
+    FIELDS: ClassVar[dict[str, Field]] = {
         "text": Field(1, "string"),
         "pieces": Field(2, _SentencePiece, repeated=True),
         "score": Field(3, "float"),
@@ -36,4 +38,4 @@ class SentencePieceText(Message):
 class NBestSentencePieceText(Message):
     """Several segmentations of one text."""
 
-    FIELDS = {"nbests": Field(1, SentencePieceText, repeated=True)}
+    FIELDS: ClassVar[dict[str, Field]] = {"nbests": Field(1, SentencePieceText, repeated=True)}

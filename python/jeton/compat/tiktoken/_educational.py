@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
+from pathlib import Path
 
 from jeton.compat.tiktoken.core import Encoding
 from jeton.compat.tiktoken.registry import get_encoding
@@ -132,8 +133,8 @@ def visualise_tokens(token_values: Iterable[bytes]) -> None:
 def train_simple_encoding() -> SimpleBytePairEncoding:
     """An encoding of 600 tokens, trained on this file."""
     pattern = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-    with open(__file__, encoding="utf-8") as file:
-        return SimpleBytePairEncoding.train(file.read(), vocab_size=600, pat_str=pattern)
+    text = Path(__file__).read_text(encoding="utf-8")
+    return SimpleBytePairEncoding.train(text, vocab_size=600, pat_str=pattern)
 
 
 def _words(pat_str: str) -> Encoding:

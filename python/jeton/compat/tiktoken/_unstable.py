@@ -29,7 +29,9 @@ def encode_with_unstable(
     if n_unstable == 0:
         return ids, []
     stable, rest = ids[:-n_unstable], encoding.decode_bytes(ids[-n_unstable:])
-    found = {(encoding._ids_of_bytes(token) or 0,) for token in _beginning_with(encoding, rest)}
+    found: set[tuple[int, ...]] = {
+        (encoding._ids_of_bytes(token) or 0,) for token in _beginning_with(encoding, rest)
+    }
     for at in range(1, len(rest)):
         for token in _beginning_with(encoding, rest[at:]):
             found.add(_covering(encoding, _encode_any(encoding, rest[:at] + token), len(rest)))
@@ -42,8 +44,10 @@ def encode_with_unstable(
 
 
 def encode_bytes(encoding: Encoding, data: bytes) -> list[int]:
-    """Ids of bytes, which need not be UTF-8: the pretokens of the text that they begin with, then
-    the rest of them together with the last pretoken."""
+    """Ids of bytes, which need not be UTF-8.
+
+    The text that they begin with is cut as usual; its last pretoken and the rest are one.
+    """
     if not isinstance(data, bytes):
         raise VocabularyTypeError(f"expected bytes, not {type(data).__name__}")
     try:

@@ -227,7 +227,7 @@ class Encoding:
 
     # Decoding
 
-    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+    def decode_bytes(self, tokens: Sequence[int] | npt.NDArray[Any]) -> bytes:
         """The bytes of ids.
 
         Raises:
@@ -249,8 +249,6 @@ class Encoding:
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one token. Raises as `decode_bytes` does."""
-        if isinstance(token, (list, tuple, str, bytes)):
-            raise TypeError(f"an id must be an integer, not {token!r}")
         return self.decode_bytes([token])
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
@@ -369,7 +367,7 @@ class Encoding:
         names = self.special_tokens_set
         allowed = names if allowed_special == "all" else allowed_special
         # A list in place of a set is a TypeError here, as in tiktoken.
-        disallowed = names - allowed if disallowed_special == "all" else disallowed_special  # type: ignore[operator]
+        disallowed = names - allowed if disallowed_special == "all" else disallowed_special
         if not disallowed:
             return frozenset(allowed), None
         return frozenset(allowed), _special_token_regex(frozenset(disallowed))
@@ -447,7 +445,7 @@ def _check_threads(num_threads: int) -> None:
         raise ValueError(f"num_threads is {num_threads}; expected at least 1")
 
 
-def _ids(tokens: Sequence[int]) -> Sequence[int]:
+def _ids(tokens: Sequence[int] | npt.NDArray[Any]) -> Sequence[int] | npt.NDArray[Any]:
     """What tiktoken takes for a sequence of ids: a sequence that is no text."""
     if isinstance(tokens, (str, set, frozenset, dict)) or not hasattr(tokens, "__getitem__"):
         raise TypeError(f"ids must be a sequence of integers, not {type(tokens).__name__}")

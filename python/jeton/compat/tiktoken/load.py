@@ -1,7 +1,7 @@
 """Rank files: read, cached as tiktoken caches them, and written.
 
 The cache is a folder of files named by the SHA-1 of their address: ``$TIKTOKEN_CACHE_DIR``, else
-``$DATA_GYM_CACHE_DIR``, else ``data-gym-cache`` among temporary files; an empty variable means none.
+``$DATA_GYM_CACHE_DIR``, else ``data-gym-cache`` among temporary files. Empty: there is none.
 A cached file counts only if it has the expected SHA-256, where one is expected.
 """
 
@@ -205,7 +205,5 @@ def _cache_name(blobpath: str) -> str:
 
 def _no_blobfile(address: str) -> MissingExtraError:
     error = MissingExtraError(f"the address {address}", extra="blobfile")
-    error.args = (
-        f"the address {address} needs the package blobfile\nhint: pip install blobfile",
-    )
+    error.args = (f"the address {address} needs the package blobfile\nhint: pip install blobfile",)
     return error
