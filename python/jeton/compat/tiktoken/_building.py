@@ -92,8 +92,10 @@ def build(
     return Tokenizer.from_canonical(json.dumps(form).encode(), name=str(name))
 
 
-def pattern_of(tokenizer: Tokenizer) -> str:
+def pattern_of(tokenizer: Any) -> str:
     """The split pattern of a byte-level BPE tokenizer; an error for any other."""
+    if not isinstance(tokenizer, Tokenizer):
+        raise VocabularyTypeError(f"expected a Tokenizer, not {type(tokenizer).__name__}")
     pattern = tokenizer.split_pattern
     if pattern is None or json.loads(tokenizer.to_canonical())["model"]["type"] != "bpe":
         raise UsageError(

@@ -61,6 +61,8 @@ def encoding_name_for_model(model_name: str) -> str:
     Raises:
         UnmappedModelError: It is not known (a ``KeyError``).
     """
+    if not isinstance(model_name, str):
+        raise TypeError(f"the name of a model must be str, not {type(model_name).__name__}")
     known = MODEL_TO_ENCODING.get(model_name)
     if known is not None:
         return known
