@@ -23,10 +23,10 @@ def dump(encoding: Any, *, depth: int = 1) -> dict[str, Any]:
     }
 
 
-def outcome(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+def outcome(call: Callable[..., Any], *arguments: Any) -> tuple[Any, BaseException | None]:
     """What a call gives, or what it raises; the other library's panics are no ``Exception``."""
     try:
-        return call(), None
+        return call(*arguments), None
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
+from typing import Any
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -18,8 +19,14 @@ TEXTS = [
 ] * 3
 
 
-def _trained(tokenizer: tokenizers.Tokenizer, trainer: object) -> None:
+def _trained(tokenizer: tokenizers.Tokenizer, trainer: Any) -> None:
     tokenizer.train_from_iterator(TEXTS, trainer)
+
+
+def _id(tokenizer: tokenizers.Tokenizer, token: str) -> int:
+    number = tokenizer.token_to_id(token)
+    assert number is not None
+    return int(number)
 
 
 def bert() -> tokenizers.Tokenizer:
@@ -32,14 +39,14 @@ def bert() -> tokenizers.Tokenizer:
         vocab_size=220, special_tokens=special, show_progress=False, limit_alphabet=60
     )
     _trained(tokenizer, trainer)
-    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    cls, sep = _id(tokenizer, "[CLS]"), _id(tokenizer, "[SEP]")
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", sep), ("[CLS]", cls))
     return tokenizer
 
 
 def bert_template() -> tokenizers.Tokenizer:
     tokenizer = bert()
-    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    cls, sep = _id(tokenizer, "[CLS]"), _id(tokenizer, "[SEP]")
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS]:0 $A:0 [SEP]:0",
         pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
@@ -66,8 +73,8 @@ def roberta() -> tokenizers.Tokenizer:
     tokenizer = _bytes(["<s>", "<pad>", "</s>", "<unk>"], prefix=True)
     mask = tokenizers.AddedToken("<mask>", lstrip=True, special=True, normalized=False)
     tokenizer.add_special_tokens([mask])
-    ends = [(name, tokenizer.token_to_id(name)) for name in ("</s>", "<s>")]
-    tokenizer.post_processor = processors.RobertaProcessing(*ends, trim_offsets=True)
+    sep, cls = (("</s>", _id(tokenizer, "</s>")), ("<s>", _id(tokenizer, "<s>")))
+    tokenizer.post_processor = processors.RobertaProcessing(sep, cls, trim_offsets=True)
     return tokenizer
 
 
@@ -170,7 +177,7 @@ FAMILIES: dict[str, Callable[[], tokenizers.Tokenizer]] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def family_json(name: str) -> str:
     """The ``tokenizer.json`` of a family."""
     text: str = FAMILIES[name]().to_str()

@@ -56,8 +56,8 @@ PRE_TOKENIZERS: list[Make] = [
     lambda t: t.pre_tokenizers.UnicodeScripts(),
     lambda t: t.pre_tokenizers.Whitespace(),
     lambda t: t.pre_tokenizers.WhitespaceSplit(),
-    *(lambda t, b=behavior: t.pre_tokenizers.Punctuation(b) for behavior in BEHAVIORS),  # type: ignore[misc]
-    *(lambda t, b=behavior: t.pre_tokenizers.Split(" ", b) for behavior in BEHAVIORS),  # type: ignore[misc]
+    *(lambda t, b=behavior: t.pre_tokenizers.Punctuation(b) for behavior in BEHAVIORS),
+    *(lambda t, b=behavior: t.pre_tokenizers.Split(" ", b) for behavior in BEHAVIORS),
     lambda t: t.pre_tokenizers.Split(t.Regex(r"\w+|[^\w\s]+"), "removed", invert=True),
     lambda t: t.pre_tokenizers.Sequence(
         [t.pre_tokenizers.WhitespaceSplit(), t.pre_tokenizers.Digits(individual_digits=True)]
@@ -148,7 +148,10 @@ def test_processors(make: Make, special: bool) -> None:
             tokenizer = library.Tokenizer.from_str(family_json("gpt2"))
             tokenizer.post_processor = None
             tokenizer.enable_truncation(6, stride=1)
-            parts = [tokenizer.encode(" Some text of more than six tokens"), tokenizer.encode("b c")]
+            parts = [
+                tokenizer.encode(" Some text of more than six tokens"),
+                tokenizer.encode("b c"),
+            ]
             processor = make(library)
             assert isinstance(processor.num_special_tokens_to_add(pair), int)
             found.append(
@@ -205,7 +208,7 @@ def test_fields_are_read_and_written_alike(make: Make, name: str, values: list[A
         for library in (tokenizers, adapter):
             component = make(library)
 
-            def change(component: Any = component) -> Any:
+            def change(component: Any = component, value: Any = value) -> Any:
                 setattr(component, name, value)
                 return getattr(component, name)
 

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 import pickle
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy, deepcopy
@@ -26,9 +27,13 @@ from tests.compat.hf_families import FAMILIES, TEXTS, family_json
 pytestmark = pytest.mark.rivals
 
 
-def both(family: str) -> tuple[Any, adapter.Tokenizer]:
+def both(family: str) -> tuple[Any, Any]:
     written = family_json(family)
     return tokenizers.Tokenizer.from_str(written), adapter.Tokenizer.from_str(written)
+
+
+def rounded(shown: str) -> str:
+    return re.sub(r"(\.\d{10})\d+", r"\1", shown)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -43,8 +48,8 @@ def test_vocabulary_and_file(family: str, tmp_path: Path) -> None:
         assert theirs.token_to_id(token) == ours.token_to_id(token)
     # Theirs reads scores off by a last bit now and then, and writes what it has read.
     assert json.loads(ours.to_str()) == json.loads(family_json(family))
-    assert repr(ours) == repr(theirs)
-    assert str(ours) == str(theirs)
+    assert rounded(repr(ours)) == rounded(repr(theirs))
+    assert rounded(str(ours)) == rounded(str(theirs))
     path = tmp_path / "tokenizer.json"
     ours.save(str(path))
     assert tokenizers.Tokenizer.from_file(str(path)).to_str() == theirs.to_str()
@@ -102,7 +107,7 @@ def test_adding_tokens(family: str, steps: list[tuple[bool, list[Any]]]) -> None
         for library, tokenizer in ((tokenizers, theirs), (adapter, ours)):
             add = tokenizer.add_special_tokens if special else tokenizer.add_tokens
             tokenizer.n_added = add([make(library) for make in tokens])
-        assert theirs.n_added == ours.n_added  # type: ignore[attr-defined]
+        assert theirs.n_added == ours.n_added
     expected = {n: t.__getstate__() for n, t in theirs.get_added_tokens_decoder().items()}
     found = {n: t.__getstate__() for n, t in ours.get_added_tokens_decoder().items()}
     assert expected == found
@@ -115,9 +120,7 @@ def test_adding_tokens(family: str, steps: list[tuple[bool, list[Any]]]) -> None
         assert theirs.decode(ids, False) == ours.decode(ids, skip_special_tokens=False)
 
 
-@given(
-    st.sampled_from(sorted(FAMILIES)), st.lists(st.integers(0, 600), max_size=12), st.booleans()
-)
+@given(st.sampled_from(sorted(FAMILIES)), st.lists(st.integers(0, 600), max_size=12), st.booleans())
 def test_decoding_any_ids(family: str, ids: list[int], skip: bool) -> None:
     theirs, ours = both(family)
     assert theirs.decode(ids, skip) == ours.decode(ids, skip)
@@ -197,20 +200,22 @@ def test_settings_are_taken_and_shown_alike(data: st.DataObject) -> None:
             },
         )
     )
+
+    def truncate(tokenizer: Any) -> Any:
+        tokenizer.enable_truncation(**truncation)
+        return tokenizer.truncation
+
+    def pad(tokenizer: Any) -> Any:
+        tokenizer.enable_padding(**padding)
+        return tokenizer.padding
+
     room = truncation["max_length"]
     if not isinstance(room, int) or room >= 2:
-        same_outcome(
-            outcome(lambda: (theirs.enable_truncation(**truncation), theirs.truncation)),
-            outcome(lambda: (ours.enable_truncation(**truncation), ours.truncation)),
-            truncation,
-        )
-    same_outcome(
-        outcome(lambda: (theirs.enable_padding(**padding), theirs.padding)),
-        outcome(lambda: (ours.enable_padding(**padding), ours.padding)),
-        padding,
-    )
-    theirs.no_truncation(), ours.no_truncation()
-    theirs.no_padding(), ours.no_padding()
+        same_outcome(outcome(truncate, theirs), outcome(truncate, ours), truncation)
+    same_outcome(outcome(pad, theirs), outcome(pad, ours), padding)
+    for tokenizer in (theirs, ours):
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
     assert theirs.truncation is ours.truncation is theirs.padding is ours.padding is None
 
 
@@ -269,12 +274,14 @@ WRONG: list[Callable[[Any], Any]] = [
 @pytest.mark.parametrize("call", WRONG)
 def test_wrong_arguments_are_errors_of_the_same_kind(call: Callable[[Any], Any]) -> None:
     theirs, ours = both("bert")
-    expected, found = outcome(lambda: call(theirs)), outcome(lambda: call(ours))
+    expected, found = outcome(call, theirs), outcome(call, ours)
     assert expected[1] is not None
     same_outcome(expected, found)
 
 
-@given(st.recursive(st.one_of(st.none(), st.integers(), st.text(max_size=3)), st.lists, max_leaves=5))
+@given(
+    st.recursive(st.one_of(st.none(), st.integers(), st.text(max_size=3)), st.lists, max_leaves=5)
+)
 def test_inputs_of_any_shape(value: Any) -> None:
     theirs, ours = both("words")
     for words in (True, False):
@@ -408,7 +415,7 @@ def test_strings_that_remember() -> None:
         splits = whole.get_splits("original", "byte")
         assert [(s, o) for s, o, _ in splits] == [("héllo", (0, 6)), ("world", (7, 12))]
         model = library.models.WordLevel({"héllo": 0, "world": 1}, "world")
-        whole.tokenize(lambda text: model.tokenize(text))
+        whole.tokenize(model.tokenize)
         encoding = whole.to_encoding()
         assert (encoding.ids, encoding.offsets) == ([0, 1], [(0, 5), (6, 11)])
         assert encoding.word_ids == [0, 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 __all__ = ["as_kind", "direction", "one_character", "unsigned", "unsigned_or_none"]
 
@@ -16,22 +16,25 @@ MAX_POSITION: Final = (1 << 64) - 1
 
 def as_kind(value: Any, kind: type[T], name: str) -> T:
     """The value, if it is of the kind; ``TypeError`` with the argument's name otherwise."""
+    checked: Any = value
     if kind is bool:
         if type(value).__name__ not in {"bool", "bool_"}:
-            raise TypeError(f"argument {name!r}: {value!r} cannot be converted to bool")
-        return kind(value)
-    if kind is int:
-        return kind(unsigned(value, name))
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return kind(value)
-    if kind is float and hasattr(value, "__float__") and not isinstance(value, str):
-        return kind(value)
-    if not isinstance(value, kind):
-        raise TypeError(f"argument {name!r}: {value!r} cannot be converted to {kind.__name__}")
+            raise _not_of(kind, value, name)
+        checked = bool(value)
+    elif kind is int:
+        checked = unsigned(value, name)
+    elif kind is float and not isinstance(value, bool | str) and hasattr(value, "__float__"):
+        checked = float(value)
+    elif not isinstance(value, kind):
+        raise _not_of(kind, value, name)
     if kind is str:
         # A lone surrogate is no text: UnicodeEncodeError, as there.
-        str(value).encode()
-    return value
+        checked.encode()
+    return cast("T", checked)
+
+
+def _not_of(kind: type[Any], value: Any, name: str) -> TypeError:
+    return TypeError(f"argument {name!r}: {value!r} cannot be converted to {kind.__name__}")
 
 
 def unsigned(value: Any, name: str, *, most: int = MAX_POSITION) -> int:

@@ -231,7 +231,7 @@ def adopt(component: Any, base: type[Component]) -> Any:
     """A component as one of this family: it is one, or one of the other library's."""
     if isinstance(component, base):
         return component
-    if isinstance(component, Component) or isinstance(component, str | bytes | dict | list):
+    if isinstance(component, Component | str | bytes | dict | list):
         raise TypeError(f"a {base.__name__} is needed, not {component!r}")
     state = getattr(component, "__getstate__", lambda: None)()
     if not isinstance(state, bytes):

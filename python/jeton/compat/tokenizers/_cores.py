@@ -1,4 +1,4 @@
-"""From descriptions to cores: whole tokenizers, and small ones that show what one component does."""
+"""From descriptions to cores: of whole tokenizers, and of single components to try them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ from typing import Any, Final
 from jeton import _core
 from jeton.compat.tokenizers.added_token import AddedToken
 
-__all__ = ["aligned", "core_of", "decode_strings", "document", "normalize", "pretokenize", "probe", "written"]
+__all__ = [
+    "aligned",
+    "core_of",
+    "decode_strings",
+    "document",
+    "normalize",
+    "pretokenize",
+    "probe",
+    "written",
+]
 
 # A vocabulary of the 256 bytes, to which a model without characters of its own falls back: its
 # tokens spell out whatever pretokens it is given.
-_BYTES: Final = {
+_BYTES: Final[dict[str, Any]] = {
     "type": "BPE",
     "dropout": None,
     "unk_token": None,

@@ -131,7 +131,7 @@ class Engine:
     def _ids_first(self, texts: list[str], task: Task, frame: Frame) -> list[Encoding]:
         """Encodings of texts that know their ids, from all threads; the rest comes if asked for."""
         allow = None if task.encode_special_tokens else "all"
-        rows = self.core.encode_batch(texts, allow_special=allow).to_lists()  # type: ignore[arg-type]
+        rows = self.core.encode_batch(texts, allow_special=allow).to_lists()
         how = task.truncation
         if how is not None:
             around = len(frame.before) + len(frame.after)
@@ -165,7 +165,7 @@ class Engine:
         allow = None if task.encode_special_tokens else "all"
         if self.dropout is not None:
             return self._dropped(text, type_id, allow)
-        found = self.core.encode_with_offsets(text, allow_special=allow, trim_offsets=trimmed)  # type: ignore[arg-type]
+        found = self.core.encode_with_offsets(text, allow_special=allow, trim_offsets=trimmed)
         ids: list[int] = found.ids.tolist()
         words: list[int | None] = found.word_ids.tolist()
         strings = self.strings
@@ -187,7 +187,7 @@ class Engine:
         allow: str | None,
     ) -> None:
         """Added tokens that stood in a text: their texts are what stood there; they are words."""
-        found = self.core.encode_with_offsets(text, allow_special=allow, trim_offsets=False)  # type: ignore[arg-type]
+        found = self.core.encode_with_offsets(text, allow_special=allow, trim_offsets=False)
         places = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
         before = 0
         seen = 0
@@ -251,7 +251,7 @@ class Engine:
                 seed=secrets.randbits(64),
                 method="dropout",
                 dropout=self.dropout,
-                allow_special=allow,  # type: ignore[arg-type]
+                allow_special=allow,
             )
         except UsageError as error:
             raise EncodeError(f"the model's dropout cannot be done: {error}") from error

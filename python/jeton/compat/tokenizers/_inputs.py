@@ -17,9 +17,7 @@ _WORDS_PAIR = (
     "Tuple[PreTokenizedInputSequence, PreTokenizedInputSequence]]"
 )
 _TEXT = "TextInputSequence must be str"
-_TEXT_PAIR = (
-    "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]"
-)
+_TEXT_PAIR = "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]"
 # The other library's own words for its single input, which its callers may look for.
 _SEQUENCE = "InputSequence must be Union[List[str], Tuple[str]]"
 

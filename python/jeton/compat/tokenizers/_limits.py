@@ -91,7 +91,7 @@ class Padding:
     length: int | None = None
     pad_to_multiple_of: int | None = None
     pad_id: int = 0
-    pad_token: str = "[PAD]"  # noqa: S105 - a token of a vocabulary
+    pad_token: str = "[PAD]"
     pad_type_id: int = 0
     direction: str = "right"
 

@@ -41,7 +41,10 @@ def trim_of(description: Description | None) -> Trim | None:
     if description["type"] == "Sequence":
         parts = description["processors"]
         return trim_of(parts[0]) if parts else None
-    if description.get("trim_offsets") and description["type"] in {"ByteLevel", "RobertaProcessing"}:
+    if description.get("trim_offsets") and description["type"] in {
+        "ByteLevel",
+        "RobertaProcessing",
+    }:
         return Trim(bool(description.get("add_prefix_space", True)))
     return None
 

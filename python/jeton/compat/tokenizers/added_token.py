@@ -113,14 +113,14 @@ def adopt_token(token: Any, *, special: bool) -> AddedToken:
     """A token as ours: from a text, from one of ours, or from one of the other library's."""
     if isinstance(token, str):
         return AddedToken(as_kind(token, str, "token"), special=special)
-    state = getattr(token, "__getstate__", lambda: None)()
-    if not isinstance(token, AddedToken) and not (isinstance(state, dict) and "content" in state):
+    state: Any = getattr(token, "__getstate__", lambda: None)()
+    if not (isinstance(state, dict) and "content" in state):
         raise TypeError("Input must be a List[Union[str, AddedToken]]")
     if special:
         # As in the other library, the caller's own object becomes special.
         token.special = True
         state = token.__getstate__()
-    copy = AddedToken(**{name: value for name, value in dict(state).items() if name != "id"})
+    copy = AddedToken(**{name: value for name, value in state.items() if name != "id"})
     if isinstance(token, AddedToken) and "normalized" not in token._flags:
         copy._flags.pop("normalized")
     return copy

@@ -334,7 +334,7 @@ class Encoding:
         self._overflowing = parts[1:]
 
     @staticmethod
-    def merge(encodings: Sequence[Encoding], growing_offsets: bool = True) -> Encoding:
+    def merge(encodings: Any, growing_offsets: bool = True) -> Encoding:
         """One encoding of several, one after the other.
 
         Args:

@@ -88,7 +88,11 @@ class Model(Component):
         strings = self._strings()
         data = text.encode()
         return [
-            Token(number, self._string(number, data[start:end].decode(errors="replace"), strings), (start, end))
+            Token(
+                number,
+                self._string(number, data[start:end].decode(errors="replace"), strings),
+                (start, end),
+            )
             for number, start, end in zip(
                 found.ids.tolist(),
                 found.starts_bytes.tolist(),
@@ -146,6 +150,11 @@ def _options(given: Mapping[str, Any], known: Mapping[str, Any], model: str) -> 
     return {**known, **{name: given[name] for name in given if name != _CACHE}}
 
 
+def _name(token: Any) -> Any:
+    """The text of a token that may be an added one."""
+    return token.content if hasattr(token, "content") else token
+
+
 def _checked_vocab(vocab: Any) -> dict[str, int]:
     if not isinstance(vocab, Mapping):
         raise TypeError(f"argument 'vocab': a dict or the path of a file is needed, not {vocab!r}")
@@ -195,8 +204,7 @@ class BPE(Model, kind="BPE"):
         for name, value in settings.items():
             # A flag that is None is one that is not given.
             given = known[name] if value is None else value
-            given = str(given) if name == "unk_token" and given is not None else given
-            setattr(self, name, given)
+            setattr(self, name, _name(given) if name == "unk_token" else given)
         dropout = self.dropout
         if dropout is not None and not 0 <= dropout <= 1:
             raise ValueError(f"`dropout` should be between 0 and 1, not {dropout}")
@@ -243,7 +251,8 @@ class BPE(Model, kind="BPE"):
         ) | dict.fromkeys(("fuse_unk", "byte_fallback", "ignore_merges"), False)
         known = {name: fields.get(name, default) for name, default in defaults.items()}
         known = {n: defaults[n] if v is None else v for n, v in known.items()}
-        return cls._of({**known, "vocab": fields["vocab"], "merges": merges})
+        model: Component = cls._of({**known, "vocab": fields["vocab"], "merges": merges})
+        return model
 
     def _save(self, folder: Path, stem: str) -> list[Path]:
         merges = folder / f"{stem}merges.txt"
@@ -280,7 +289,7 @@ class WordPiece(Model, kind="WordPiece"):
         settings = _options(options, known, "WordPiece")
         self._begin({})
         for name, value in settings.items():
-            setattr(self, name, str(value) if name == "unk_token" else value)
+            setattr(self, name, _name(value) if name == "unk_token" else value)
         if isinstance(vocab, str):
             vocab = self.read_file(vocab)
         checked = {} if vocab is None else _checked_vocab(vocab)
@@ -318,7 +327,7 @@ class WordLevel(Model, kind="WordLevel"):
         if isinstance(vocab, str):
             vocab = self.read_file(vocab)
         self._begin({"vocab": {} if vocab is None else _checked_vocab(vocab)})
-        self.unk_token = "<unk>" if unk_token is None else str(unk_token)
+        self.unk_token = "<unk>" if unk_token is None else _name(unk_token)
 
     @staticmethod
     def read_file(vocab: str) -> dict[str, int]:
@@ -398,7 +407,12 @@ class Unigram(Model, kind="Unigram"):
 
     @classmethod
     def _of(cls, fields: Mapping[str, Any]) -> Any:
-        model = super()._of({"byte_fallback": False, "unk_id": None, **fields})
+        ordered = {
+            "unk_id": fields.get("unk_id"),
+            "vocab": fields["vocab"],
+            "byte_fallback": fields.get("byte_fallback", False),
+        }
+        model = super()._of(ordered)
         model._sampling = {}
         return model
 

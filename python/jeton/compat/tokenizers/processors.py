@@ -51,12 +51,11 @@ def _token(token: Any, name: str) -> list[Any]:
     return [as_kind(token[0], str, name), unsigned(token[1], name, most=MAX_ID)]
 
 
-class _TokenField(Field[tuple[str, int]]):
+class _TokenField(Field[Any]):
     """A field that holds a token and its id."""
 
     def __get__(self, component: Component | None, owner: type) -> Any:
-        value = super().__get__(component, owner)  # type: ignore[arg-type]
-        return value if component is None else tuple(value)
+        return self if component is None else tuple(component._fields[self._name])
 
     def check(self, value: Any) -> Any:
         """The pair as the file writes it."""

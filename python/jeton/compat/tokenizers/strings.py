@@ -94,7 +94,9 @@ class NormalizedString:
 
     def uppercase(self) -> None:
         """Put into upper case."""
-        raised = [(c, p) for old, p in zip(self._text, self._places, strict=True) for c in old.upper()]
+        raised = [
+            (c, p) for old, p in zip(self._text, self._places, strict=True) for c in old.upper()
+        ]
         self._become("".join(c for c, _ in raised), [place for _, place in raised])
 
     def prepend(self, s: str) -> None:
@@ -229,7 +231,9 @@ class PreTokenizedString:
                 continue
             for piece in func(number, part):
                 if not isinstance(piece, NormalizedString):
-                    raise TypeError(f"`split` needs pieces that are NormalizedString, not {piece!r}")
+                    raise TypeError(
+                        f"`split` needs pieces that are NormalizedString, not {piece!r}"
+                    )
                 if len(piece):
                     parts.append((piece, None))
         self._parts = parts
@@ -259,7 +263,9 @@ class PreTokenizedString:
         referential = getattr(offset_referential, "value", offset_referential)
         unit = getattr(offset_type, "value", offset_type)
         if referential not in {"original", "normalized"}:
-            raise ValueError("Wrong value for OffsetReferential, expected one of `original, normalized`")
+            raise ValueError(
+                "Wrong value for OffsetReferential, expected one of `original, normalized`"
+            )
         if unit not in {"byte", "char"}:
             raise ValueError("Wrong value for OffsetType, expected one of `byte, char`")
         splits = []

@@ -216,6 +216,10 @@ class Tokenizer:
     def encode_special_tokens(self, value: bool) -> None:
         self._encode_special_tokens = as_kind(value, bool, "value")
 
+    def _processing(self) -> dict[str, Any] | None:
+        processor = self._post_processor
+        return None if processor is None else processor._description()
+
     def _changed(self) -> None:
         self._seen = None
         self._task_of = (None, None)
@@ -226,8 +230,7 @@ class Tokenizer:
         engine = self._engine
         if engine is not None and self._seen is latest:
             return engine
-        described = self._post_processor and self._post_processor._description()
-        trim = trim_of(described)
+        trim = trim_of(self._processing())
         made_of = (
             self._model._written(),
             _described(self._normalizer),
@@ -282,8 +285,7 @@ class Tokenizer:
     def _task(self, *, add_special_tokens: bool) -> Task:
         latest = edits.latest
         if self._task_of[0] is not latest:
-            processor = self._post_processor
-            self._task_of = (latest, None if processor is None else processor._description())
+            self._task_of = (latest, self._processing())
         return Task(
             processor=self._task_of[1],
             truncation=self._truncation,
@@ -341,8 +343,7 @@ class Tokenizer:
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """How many tokens are put around one text, or two."""
-        processor = self._post_processor and self._post_processor._description()
-        return added_tokens(processor, is_pair=as_kind(is_pair, bool, "is_pair"))
+        return added_tokens(self._processing(), is_pair=as_kind(is_pair, bool, "is_pair"))
 
     # --- texts to ids
 
@@ -368,7 +369,10 @@ class Tokenizer:
         return encoding
 
     def encode_batch(
-        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True  # noqa: A002
+        self,
+        input: Any,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,  # noqa: A002
     ) -> list[Encoding]:
         """Encode many inputs, each a text, a list of words, or a pair of them."""
         inputs = batch_inputs(input, is_pretokenized=is_pretokenized)
@@ -377,7 +381,10 @@ class Tokenizer:
         )
 
     def encode_batch_fast(
-        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True  # noqa: A002
+        self,
+        input: Any,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,  # noqa: A002
     ) -> list[Encoding]:
         """The same: places are worked out when they are asked for, and not left empty."""
         return self.encode_batch(input, is_pretokenized, add_special_tokens)
@@ -423,7 +430,10 @@ class Tokenizer:
         )
 
     async def async_encode_batch(
-        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True  # noqa: A002
+        self,
+        input: Any,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,  # noqa: A002
     ) -> list[Encoding]:
         """``encode_batch`` on another thread."""
         return await asyncio.to_thread(
@@ -431,7 +441,10 @@ class Tokenizer:
         )
 
     async def async_encode_batch_fast(
-        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True  # noqa: A002
+        self,
+        input: Any,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,  # noqa: A002
     ) -> list[Encoding]:
         """``encode_batch_fast`` on another thread."""
         return await self.async_encode_batch(input, is_pretokenized, add_special_tokens)
@@ -513,7 +526,7 @@ class Tokenizer:
 
     # --- training
 
-    def train(self, files: list[str], trainer: Any = None) -> None:
+    def train(self, files: Any, trainer: Any = None) -> None:
         """Learn a vocabulary from text files, line by line with their ends."""
         if isinstance(files, str):
             raise TypeError("argument 'files': a list of paths is needed, not a str")

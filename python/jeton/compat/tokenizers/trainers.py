@@ -135,8 +135,8 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
     def _refuse(self, what: str) -> TrainingError:
         return TrainingError(
             f"BpeTrainer cannot train with {what}: Jeton trains byte-level BPE\n"
-            "hint: pre_tokenizer=ByteLevel(), initial_alphabet=ByteLevel.alphabet(), no affixes; or "
-            "train with the library tokenizers, and load the result here"
+            "hint: pre_tokenizer=ByteLevel(), initial_alphabet=ByteLevel.alphabet(), no affixes; "
+            "or train with the library tokenizers, and load the result here"
         )
 
     def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
@@ -150,18 +150,21 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
         counts = _core.PretokenCounts(pattern=pattern, normalizer=normalizer)  # type: ignore[arg-type]
         for batch in _batches(texts, prefix=prefix):
             counts.add(_core.TextBatch.from_texts(batch))
-        # The other library counts what is longer than it may be, and never makes it; so do we.
+        # The other library makes tokens that are shorter than its limit.
+        limit = self.max_token_length
         trained = _core.train_bpe(
             counts,
             vocab_size=self.vocab_size,
             min_frequency=self.min_frequency,
             special_tokens=[token.content for token in self._special],
-            max_token_bytes=self.max_token_length,
+            max_token_bytes=None if limit is None else max(limit - 1, 1),
         )
         learned = model_of(_model_description(trained))
         kept = tokenizer.model._fields if isinstance(tokenizer.model, BPE) else {}
         settings = {
-            name: value for name, value in kept.items() if name in {"dropout", "unk_token", "fuse_unk"}
+            name: value
+            for name, value in kept.items()
+            if name in {"dropout", "unk_token", "fuse_unk"}
         }
         learned._fields = {**learned._fields, **settings}
         tokenizer.model = learned
@@ -182,7 +185,9 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
                 regular = split["type"] == "Split" and "Regex" in split["pattern"]
                 if regular and split["behavior"] == "Isolated" and not split["invert"]:
                     return str(split["pattern"]["Regex"]), False
-        raise self._refuse("no pre-tokenizer" if not steps else f"the pre-tokenizer {pre_tokenizer}")
+        raise self._refuse(
+            "no pre-tokenizer" if not steps else f"the pre-tokenizer {pre_tokenizer}"
+        )
 
     def _normalizing(self, normalizer: Any) -> str | None:
         if normalizer is None:
@@ -316,6 +321,8 @@ def train_into(tokenizer: Tokenizer, iterator: Iterable[Any], trainer: Any) -> N
     """Train, and give the tokenizer what was learned."""
     if not isinstance(trainer, Trainer):
         raise TypeError(f"argument 'trainer': {trainer!r} is no Trainer")
+    if isinstance(iterator, str | bytes) or not hasattr(iterator, "__iter__"):
+        raise TypeError("argument 'iterator': an iterator over texts is needed, not one text")
     if trainer.model != tokenizer.model.kind:
         raise TrainingError(
             f"{trainer.kind} can only train a {trainer.model}, not a {tokenizer.model.kind} model"
@@ -325,8 +332,6 @@ def train_into(tokenizer: Tokenizer, iterator: Iterable[Any], trainer: Any) -> N
 
 def _flat(iterator: Iterable[Any]) -> Iterator[str]:
     """The texts of an iterator over texts, or over lists of them."""
-    if isinstance(iterator, str | bytes):
-        raise TypeError("argument 'iterator': an iterator over texts is needed, not one text")
     for item in iterator:
         if isinstance(item, str):
             yield as_kind(item, str, "iterator")
@@ -335,5 +340,3 @@ def _flat(iterator: Iterable[Any]) -> Iterator[str]:
         else:
             for text in item:
                 yield as_kind(text, str, "iterator")
-
-

@@ -4,10 +4,10 @@ A program changes its import::
 
     from jeton.compat.transformers import AutoTokenizer
 
-``AutoTokenizer`` loads what ``transformers`` loads and puts Jeton's core in place of the backend; the
-result is an instance of the same class of ``transformers``. Any tokenizer class of ``transformers``
-can be imported from here by its name. Which calls there are, and what is different, stands in
-``docs/coming-from-transformers.md``.
+``AutoTokenizer`` loads what ``transformers`` loads and puts Jeton's core in place of the backend;
+the result is an instance of the same class of ``transformers``. Any tokenizer class of
+``transformers`` can be imported from here by its name. Which calls there are, and what is
+different, stands in ``docs/coming-from-transformers.md``.
 """
 
 from __future__ import annotations

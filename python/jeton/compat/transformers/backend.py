@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -134,7 +133,7 @@ def _load(kwargs: dict[str, Any]) -> Tokenizer | None:
         return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def class_over_jeton(peer: type[Any]) -> type[Any]:
     """A tokenizer class of ``transformers`` over Jeton's core; a subclass of it, named alike.
 
@@ -147,8 +146,9 @@ def class_over_jeton(peer: type[Any]) -> type[Any]:
         return JetonTokenizer
     if not issubclass(peer, TokenizersBackend):
         raise UsageError(
-            f"{peer.__name__} of transformers does not work on the library tokenizers, so that Jeton "
-            "cannot stand in for it\nhint: AutoTokenizer, or JetonTokenizer for files that Jeton reads"
+            f"{peer.__name__} of transformers does not work on the library tokenizers, so that "
+            "Jeton cannot stand in for it\n"
+            "hint: AutoTokenizer, or JetonTokenizer for files that Jeton reads"
         )
     scope = {"peer_class": peer, "__doc__": peer.__doc__, "__module__": __name__}
     return type(peer.__name__, (JetonBackend, peer), scope)
@@ -166,20 +166,19 @@ def from_transformers(tokenizer: Any) -> JetonBackend:
     """
     if isinstance(tokenizer, JetonBackend):
         return tokenizer
-    chosen = class_over_jeton(type(tokenizer))
+    peer: Any = type(tokenizer)
+    chosen = class_over_jeton(peer)
     backend = Tokenizer.from_str(tokenizer._tokenizer.to_str())
     backend.encode_special_tokens = tokenizer._tokenizer.encode_special_tokens
-    adopted = chosen.__new__(chosen)
+    adopted = object.__new__(chosen)
     state = {name: value for name, value in tokenizer.__dict__.items() if name != "_tokenizer"}
     adopted.__dict__.update(copy.deepcopy(state))
     adopted._tokenizer = backend
     return cast("JetonBackend", adopted)
 
 
-def _rebuild(peer: type[Any], state: dict[str, Any]) -> Any:
+def _rebuild(peer: Any, state: dict[str, Any]) -> Any:
     rebuilt = class_over_jeton(peer)
-    tokenizer = rebuilt.__new__(rebuilt)
+    tokenizer: Any = object.__new__(rebuilt)
     tokenizer.__dict__.update(state)
     return tokenizer
-
-

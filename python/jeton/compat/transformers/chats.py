@@ -63,7 +63,9 @@ def _check(asked: dict[str, Any]) -> None:
     if asked["continue_final_message"] and asked["add_generation_prompt"]:
         raise ValueError("continue_final_message and add_generation_prompt are not compatible")
     if asked["continue_final_message"] and asked["return_assistant_tokens_mask"]:
-        raise ValueError("continue_final_message is not compatible with return_assistant_tokens_mask")
+        raise ValueError(
+            "continue_final_message is not compatible with return_assistant_tokens_mask"
+        )
 
 
 def _conversations(conversation: Any) -> tuple[list[Any], bool]:

@@ -64,7 +64,7 @@ class BaseTokenizer:
         pad_to_multiple_of: int | None = None,
         pad_id: int | None = 0,
         pad_type_id: int | None = 0,
-        pad_token: str | None = "[PAD]",  # noqa: S107 - a token of a vocabulary
+        pad_token: str | None = "[PAD]",
         length: int | None = None,
     ) -> None:
         """Fill inputs up; see ``Tokenizer.enable_padding``."""
@@ -139,9 +139,7 @@ class BaseTokenizer:
         """``encode_batch`` on another thread."""
         if inputs is None:
             raise ValueError("async_encode_batch: `inputs` can't be `None`")
-        return await self._tokenizer.async_encode_batch(
-            inputs, is_pretokenized, add_special_tokens
-        )
+        return await self._tokenizer.async_encode_batch(inputs, is_pretokenized, add_special_tokens)
 
     async def async_encode_batch_fast(
         self, inputs: Any, is_pretokenized: bool = False, add_special_tokens: bool = True

@@ -106,8 +106,8 @@ class SentencePieceUnigramTokenizer(BaseTokenizer):
     def from_spm(filename: str) -> SentencePieceUnigramTokenizer:
         """From a SentencePiece ``.model`` file of a Unigram model.
 
-        This is the other library's approximation, for programs that rely on it; ``jeton.load`` reads
-        the file as SentencePiece does.
+        This is the other library's approximation, for programs that rely on it; ``jeton.load``
+        reads the file as SentencePiece does.
         """
         from jeton.compat.tokenizers.implementations._spm_file import read_spm
 

@@ -1,0 +1,272 @@
+"""Trainers and the ready-made tokenizers of ``jeton.compat.tokenizers``."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+
+from jeton.compat import tokenizers as adapter
+from jeton.errors import TrainingError
+from tests.compat.hf_dumps import dump
+from tests.compat.hf_families import TEXTS, family_json
+
+pytestmark = pytest.mark.rivals
+
+WORDS = r"\w+|[^\w\s]+|\s+"
+
+
+def byte_level(library: Any, prefix: bool = True) -> Any:
+    return library.pre_tokenizers.ByteLevel(add_prefix_space=prefix)
+
+
+def split_first(library: Any) -> Any:
+    return library.pre_tokenizers.Sequence(
+        [
+            library.pre_tokenizers.Split(library.Regex(WORDS), "isolated"),
+            library.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("cut", "normalizer", "options"),
+    [
+        (byte_level, None, {}),
+        (lambda t: byte_level(t, False), None, {"min_frequency": 3}),
+        (byte_level, "NFC", {"special_tokens": ["<s>", "</s>"]}),
+        (split_first, None, {"max_token_length": 4, "special_tokens": ["<x>"]}),
+    ],
+)
+def test_byte_level_bpe_is_learned_alike(
+    cut: Callable[[Any], Any], normalizer: str | None, options: dict[str, Any]
+) -> None:
+    found = []
+    for library in (tokenizers, adapter):
+        tokenizer = library.Tokenizer(library.models.BPE(dropout=None, unk_token=None))
+        tokenizer.pre_tokenizer = cut(library)
+        tokenizer.decoder = library.decoders.ByteLevel()
+        if normalizer:
+            tokenizer.normalizer = getattr(library.normalizers, normalizer)()
+        trainer = library.trainers.BpeTrainer(
+            vocab_size=360,
+            initial_alphabet=library.pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+            **options,
+        )
+        tokenizer.train_from_iterator([TEXTS[:3], *TEXTS[3:]], trainer)
+        found.append(tokenizer)
+    theirs, ours = found
+    assert json.loads(ours.to_str()) == json.loads(theirs.to_str())
+    assert dump(ours.encode(TEXTS[3])) == dump(theirs.encode(TEXTS[3]))
+
+
+def test_training_from_files(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(TEXTS) + "\n\n  end", encoding="utf-8")
+    found = []
+    for library in (tokenizers, adapter):
+        tokenizer = library.ByteLevelBPETokenizer(lowercase=False, add_prefix_space=True)
+        tokenizer.train(str(path), vocab_size=330, show_progress=False, special_tokens=["<s>"])
+        found.append(tokenizer)
+    assert json.loads(found[1].to_str()) == json.loads(found[0].to_str())
+    assert found[1].encode("quick fox").tokens == found[0].encode("quick fox").tokens
+
+
+@pytest.mark.parametrize(
+    ("model", "trainer", "reason"),
+    [
+        ("WordPiece", "WordPieceTrainer", "WordPieceTrainer cannot train here"),
+        ("WordLevel", "WordLevelTrainer", "WordLevelTrainer cannot train here"),
+        ("Unigram", "UnigramTrainer", "UnigramTrainer cannot train here"),
+        ("BPE", "BpeTrainer", "an initial_alphabet that is not the one of ByteLevel"),
+        ("BPE", "UnigramTrainer", "UnigramTrainer can only train a Unigram"),
+    ],
+)
+def test_what_cannot_be_learned_is_said(model: str, trainer: str, reason: str) -> None:
+    tokenizer = adapter.Tokenizer(getattr(adapter.models, model)())
+    with pytest.raises(TrainingError, match=reason):
+        tokenizer.train_from_iterator(TEXTS, getattr(adapter.trainers, trainer)())
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ({"limit_alphabet": 5}, "limit_alphabet=5"),
+        ({"end_of_word_suffix": "</w>"}, "end_of_word_suffix='</w>'"),
+        ({"continuing_subword_prefix": "##"}, "continuing_subword_prefix='##'"),
+    ],
+)
+def test_settings_that_byte_level_bpe_has_not(option: dict[str, Any], reason: str) -> None:
+    tokenizer = adapter.Tokenizer(adapter.models.BPE())
+    tokenizer.pre_tokenizer = byte_level(adapter)
+    alphabet = adapter.pre_tokenizers.ByteLevel.alphabet()
+    trainer = adapter.trainers.BpeTrainer(initial_alphabet=alphabet, **option)
+    with pytest.raises(TrainingError, match=reason):
+        tokenizer.train_from_iterator(TEXTS, trainer)
+
+
+def test_pipelines_that_training_refuses() -> None:
+    alphabet = adapter.pre_tokenizers.ByteLevel.alphabet()
+    trainer = adapter.trainers.BpeTrainer(initial_alphabet=alphabet)
+    tokenizer = adapter.Tokenizer(adapter.models.BPE())
+    with pytest.raises(TrainingError, match="no pre-tokenizer"):
+        tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.pre_tokenizer = adapter.pre_tokenizers.Whitespace()
+    with pytest.raises(TrainingError, match=r"the pre-tokenizer Whitespace\(\)"):
+        tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.pre_tokenizer = byte_level(adapter)
+    tokenizer.normalizer = adapter.normalizers.Lowercase()
+    with pytest.raises(TrainingError, match=r"the normalizer Lowercase\(\)"):
+        tokenizer.train_from_iterator(TEXTS, trainer)
+    with pytest.raises(TypeError):
+        tokenizer.train_from_iterator("one text", trainer)
+    with pytest.raises(TypeError):
+        tokenizer.train_from_iterator(TEXTS, "BpeTrainer")
+
+
+@pytest.mark.parametrize("name", ["BpeTrainer", "WordPieceTrainer", "WordLevelTrainer"])
+def test_settings_of_trainers(name: str) -> None:
+    trainers = []
+    for library in (tokenizers, adapter):
+        trainer = getattr(library.trainers, name)(
+            vocab_size=77, special_tokens=["<a>", library.AddedToken("<b>", lstrip=True)]
+        )
+        trainer.min_frequency = 4
+        trainers.append(trainer)
+    theirs, ours = trainers
+    ours = pickle.loads(pickle.dumps(ours))
+    assert [t.__getstate__() for t in ours.special_tokens] == [
+        t.__getstate__() for t in theirs.special_tokens
+    ]
+    for field in ("vocab_size", "min_frequency", "show_progress"):
+        assert getattr(ours, field) == getattr(theirs, field)
+    with pytest.raises(TypeError):
+        ours.vocab_size = "many"
+
+
+def files_of(family: str, folder: Path) -> tuple[Path, Path]:
+    """A model's own files, written by the other library."""
+    if family == "characters":
+        made = tokenizers.CharBPETokenizer()
+        made.train_from_iterator(TEXTS, vocab_size=200, show_progress=False)
+        made.save_model(str(folder))
+    elif family == "marked":
+        made = tokenizers.SentencePieceBPETokenizer()
+        made.train_from_iterator(TEXTS, vocab_size=200, show_progress=False)
+        made.save_model(str(folder))
+    else:
+        tokenizers.Tokenizer.from_str(family_json(family)).model.save(str(folder))
+    return folder / "vocab.json", folder / "merges.txt"
+
+
+READY_MADE: list[tuple[str, str, list[dict[str, Any]]]] = [
+    ("BertWordPieceTokenizer", "bert", [{}, {"lowercase": False, "strip_accents": True}]),
+    ("ByteLevelBPETokenizer", "gpt2", [{}, {"add_prefix_space": True, "trim_offsets": True}]),
+    (
+        "ByteLevelBPETokenizer",
+        "gpt2",
+        [{"lowercase": True, "unicode_normalizer": "nfkc"}],
+    ),
+    ("CharBPETokenizer", "characters", [{}, {"bert_normalizer": False, "lowercase": True}]),
+    ("CharBPETokenizer", "characters", [{"split_on_whitespace_only": True}]),
+    ("SentencePieceBPETokenizer", "marked", [{}, {"add_prefix_space": False, "fuse_unk": True}]),
+]
+
+
+@pytest.mark.parametrize(("name", "family", "settings"), READY_MADE)
+def test_ready_made_tokenizers(
+    name: str, family: str, settings: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    vocab, merges = files_of(family, tmp_path)
+    paths = [str(tmp_path / "vocab.txt")] if family == "bert" else [str(vocab), str(merges)]
+    for options in settings:
+        theirs = getattr(tokenizers, name).from_file(*paths, **options)
+        ours = getattr(adapter, name).from_file(*paths, **options)
+        assert json.loads(ours.to_str()) == json.loads(theirs.to_str())
+        assert repr(ours) == repr(theirs)
+        for tokenizer in (theirs, ours):
+            tokenizer.enable_padding(length=30, pad_token="[P]")
+            tokenizer.enable_truncation(24, stride=2)
+        for text in TEXTS[:5]:
+            expected = theirs.encode(text, "and a pair")
+            assert dump(ours.encode(text, "and a pair")) == dump(expected)
+            assert ours.decode(expected.ids) == theirs.decode(expected.ids)
+            assert ours.normalize(text) == theirs.normalize(text) if ours.normalizer else True
+        assert (ours.padding, ours.truncation) == (theirs.padding, theirs.truncation)
+        saved = ours.save_model(str(tmp_path), "again")
+        assert sorted(Path(path).name for path in saved) == sorted(
+            Path(path).name for path in theirs.save_model(str(tmp_path), "again")
+        )
+        again = getattr(adapter, name).from_file(*ours.save_model(str(tmp_path), "more"), **options)
+        assert json.loads(again.to_str())["model"] == json.loads(ours.to_str())["model"]
+
+
+def test_unigram_pieces() -> None:
+    pieces = json.loads(family_json("t5"))["model"]["vocab"]
+    theirs = tokenizers.SentencePieceUnigramTokenizer([tuple(piece) for piece in pieces])
+    ours = adapter.SentencePieceUnigramTokenizer([tuple(piece) for piece in pieces])
+    assert json.loads(ours.to_str()) == json.loads(theirs.to_str())
+    assert ours.encode("the lazy dog").tokens == theirs.encode("the lazy dog").tokens
+
+
+def test_a_sentencepiece_file(shared: Path) -> None:
+    path = shared / "data" / "vocab" / "nmt_joint.spm.model"
+    tokenizer = adapter.SentencePieceUnigramTokenizer.from_spm(str(path))
+    assert tokenizer.get_vocab_size() == 32_000
+    theirs = tokenizers.Tokenizer.from_str(tokenizer.to_str())
+    assert tokenizer.encode(TEXTS[0]).tokens == theirs.encode(TEXTS[0]).tokens
+
+
+def test_models_alone() -> None:
+    for library in (tokenizers, adapter):
+        model = library.models.BPE(
+            {"a": 0, "b": 1, "ab": 2, "<u>": 3}, [("a", "b")], unk_token="<u>"
+        )
+        assert [t.as_tuple() for t in model.tokenize("abcb")] == [
+            (2, "ab", (0, 2)),
+            (3, "<u>", (2, 3)),
+            (1, "b", (3, 4)),
+        ]
+        assert (model.token_to_id("ab"), model.id_to_token(2), model.id_to_token(9)) == (
+            2,
+            "ab",
+            None,
+        )
+        unigram = library.models.Unigram([("<u>", -5.0), ("a", -1.0), ("bc", -2.0)], 0)
+        assert [(t.id, t.value) for t in unigram.tokenize("abcxy")] == [
+            (1, "a"),
+            (2, "bc"),
+            (0, "xy"),
+        ]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda t: t.models.BPE({"a": 0}),
+        lambda t: t.models.BPE({"a": 0}, "merges.txt"),
+        lambda t: t.models.BPE({"a": 0}, [("a", "b")]),
+        lambda t: t.models.BPE({"a": -1}, []),
+        lambda t: t.models.BPE({"a": "0"}, []),
+        lambda t: t.models.BPE({"a": 0}, [("a",)]),
+        lambda t: t.models.BPE("/no/such/vocab.json", "/no/such/merges.txt"),
+        lambda t: t.models.BPE(dropout="x"),
+        lambda t: t.models.WordPiece("/no/such/vocab.txt"),
+        lambda t: t.models.WordPiece({"a": 0}, max_input_chars_per_word=-1),
+        lambda t: t.models.WordLevel({"a": 0}, 5),
+        lambda t: t.models.Unigram([("a", 0.0)], 7),
+        lambda t: t.models.Unigram([("a", "b")], 0),
+        lambda t: t.models.Unigram(None, 0),
+        lambda t: t.models.BPE({"a": 0}, []).save("/no/such/folder"),
+    ],
+)
+def test_models_that_are_refused(make: Callable[[Any], Any]) -> None:
+    for library in (tokenizers, adapter):
+        with pytest.raises(Exception):  # noqa: B017, PT011 - the other library's is no more than that
+            make(library)
