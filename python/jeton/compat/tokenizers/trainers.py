@@ -150,14 +150,14 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
         counts = _core.PretokenCounts(pattern=pattern, normalizer=normalizer)  # type: ignore[arg-type]
         for batch in _batches(texts, prefix=prefix):
             counts.add(_core.TextBatch.from_texts(batch))
-        # The other library makes tokens that are shorter than its limit.
+        # The other library makes tokens that are shorter than its limit, and all pairs of bytes.
         limit = self.max_token_length
         trained = _core.train_bpe(
             counts,
             vocab_size=self.vocab_size,
             min_frequency=self.min_frequency,
             special_tokens=[token.content for token in self._special],
-            max_token_bytes=None if limit is None else max(limit - 1, 1),
+            max_token_bytes=None if limit is None else max(limit - 1, 2),
         )
         learned = model_of(_model_description(trained))
         kept = tokenizer.model._fields if isinstance(tokenizer.model, BPE) else {}

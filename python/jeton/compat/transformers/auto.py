@@ -7,7 +7,7 @@ from typing import Any
 
 import transformers
 
-from jeton.compat.transformers.backend import JetonBackend, from_transformers
+from jeton.compat.transformers.backend import from_transformers
 
 __all__ = ["AutoTokenizer"]
 
@@ -18,13 +18,16 @@ class AutoTokenizer:
     @classmethod
     def from_pretrained(
         cls, pretrained_model_name_or_path: str | os.PathLike[str], *inputs: Any, **kwargs: Any
-    ) -> JetonBackend:
+    ) -> Any:
         """Load a folder, or what ``transformers`` finds under a name.
 
         Args:
             pretrained_model_name_or_path: A folder that ``save_pretrained`` wrote, or a name.
             inputs: As in ``transformers``.
             kwargs: As in ``transformers``.
+
+        Returns:
+            A ``JetonBackend``, and an instance of the class that ``transformers`` would load.
 
         Raises:
             UsageError: The class of the tokenizer has no backend that the core could stand in for.

@@ -154,7 +154,7 @@ def class_over_jeton(peer: type[Any]) -> type[Any]:
     return type(peer.__name__, (JetonBackend, peer), scope)
 
 
-def from_transformers(tokenizer: Any) -> JetonBackend:
+def from_transformers(tokenizer: Any) -> Any:
     """A tokenizer of ``transformers`` with Jeton's core in place of its backend.
 
     Args:
@@ -174,7 +174,7 @@ def from_transformers(tokenizer: Any) -> JetonBackend:
     state = {name: value for name, value in tokenizer.__dict__.items() if name != "_tokenizer"}
     adopted.__dict__.update(copy.deepcopy(state))
     adopted._tokenizer = backend
-    return cast("JetonBackend", adopted)
+    return adopted
 
 
 def _rebuild(peer: Any, state: dict[str, Any]) -> Any:
