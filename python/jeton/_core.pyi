@@ -225,6 +225,7 @@ class ModelInputs:
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __len__(self) -> int:
         """Rows."""
+    def __iter__(self) -> Iterator[NDArray[Any]]: ...
     def __getitem__(self, index: int, /) -> NDArray[Any]:
         """The ids of a row without padding, as a view."""
 

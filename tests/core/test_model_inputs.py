@@ -275,7 +275,7 @@ def test_equals_the_slow_twin(
     multiple: int,
 ) -> None:
     tokenizer = BERT
-    template = [(2, 0), ("$A", 0), (3, 0), ("$B", 1), (3, 1)]
+    template: list[tuple[str | int, int]] = [(2, 0), ("$A", 0), (3, 0), ("$B", 1), (3, 1)]
     expected: list[reference.Row] = []
     fails = overflow and stride >= room
     for first, second in texts:

@@ -208,7 +208,7 @@ impl TokenBatch {
 }
 
 /// Python's own iterator over a sequence: it asks for 0, 1, 2 ... until there is an `IndexError`.
-fn sequence_iterator<'py>(sequence: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn sequence_iterator<'py>(sequence: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let stop = sequence.len()?;
     let get = sequence.getattr("__getitem__")?;
     let positions = sequence

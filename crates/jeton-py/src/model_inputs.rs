@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PySlice, PyTuple};
 
-use crate::batch::{out_of_range, position};
+use crate::batch::{out_of_range, position, sequence_iterator};
 use crate::door::enter;
 use crate::error::to_python;
 
@@ -294,6 +294,10 @@ impl ModelInputs {
         self.layout.n_rows()
     }
 
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        sequence_iterator(slf.as_any())
+    }
+
     /// A row's ids without padding: a view.
     fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
         let row = position(index, self.layout.n_rows())?;
@@ -301,12 +305,9 @@ impl ModelInputs {
         let slice = |start: usize| PySlice::new(py, start as isize, (start + length) as isize, 1);
         let ids = self.input_ids.bind(py);
         let Some(columns) = self.layout.columns() else {
-            let start = self
-                .layout
-                .row_offsets()
-                .get(row)
-                .ok_or_else(out_of_range)?;
-            return ids.get_item(slice(*start as usize));
+            let start = self.layout.row_offsets().get(row);
+            let start = start.and_then(|&start| usize::try_from(start).ok());
+            return ids.get_item(slice(start.ok_or_else(out_of_range)?));
         };
         let start = if self.pads_left { columns - length } else { 0 };
         let row = row.into_pyobject(py)?.into_any();

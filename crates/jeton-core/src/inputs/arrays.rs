@@ -4,6 +4,7 @@
 
 use super::Side;
 use super::layout::{Layout, Piece};
+use super::rows::to_index;
 use crate::error::{Error, Result};
 use crate::template::Segment;
 use crate::tokenizer::TokenBatch;
@@ -44,7 +45,11 @@ pub struct PerToken<'a, T> {
 
 impl<'a, T> PerToken<'a, T> {
     fn of(&self, text: usize) -> &'a [T] {
-        let at = |index: usize| self.offsets.get(index).map_or(0, |&offset| offset as usize);
+        let at = |index: usize| {
+            self.offsets
+                .get(index)
+                .map_or(0, |&offset| to_index(offset))
+        };
         self.values.get(at(text)..at(text + 1)).unwrap_or_default()
     }
 }
@@ -66,21 +71,21 @@ impl Layout {
         threads: usize,
     ) -> Result<Vec<T>> {
         let of = |batch: &'_ TokenBatch, row: usize| -> (usize, usize) {
-            let sample = self.samples()[row] as usize;
+            let sample = to_index(self.samples()[row]);
             let at = |index: usize| {
                 batch
                     .offsets
                     .get(index)
-                    .map_or(0, |&offset| offset as usize)
+                    .map_or(0, |&offset| to_index(offset))
             };
             (at(sample), at(sample + 1))
         };
         self.fill(T::from_u32(self.pad().0), threads, &|row, out| {
-            let mut rest = out;
+            let mut rest = Cells(out);
             for piece in self.pieces(row) {
                 match piece {
-                    Piece::Token { id, .. } => put(&mut rest, 1, |out| out.fill(T::from_u32(id))),
-                    Piece::Text { segment, cut, .. } => put(&mut rest, cut.length, |out| {
+                    Piece::Token { id, .. } => rest.put(1, |out| out.fill(T::from_u32(id))),
+                    Piece::Text { segment, cut, .. } => rest.put(cut.length, |out| {
                         let batch = match segment {
                             Segment::First => Some(first),
                             Segment::Second => second,
@@ -106,13 +111,13 @@ impl Layout {
     /// The token types of the template; what fills has its own.
     pub fn type_ids<T: Number>(&self, threads: usize) -> Result<Vec<T>> {
         self.fill(T::from_u32(self.pad().1), threads, &|row, out| {
-            let mut rest = out;
+            let mut rest = Cells(out);
             for piece in self.pieces(row) {
                 let (type_id, length) = match piece {
                     Piece::Token { type_id, .. } => (type_id, 1),
                     Piece::Text { type_id, cut, .. } => (type_id, cut.length),
                 };
-                put(&mut rest, length, |out| out.fill(T::from_u32(type_id)));
+                rest.put(length, |out| out.fill(T::from_u32(type_id)));
             }
         })
     }
@@ -120,11 +125,11 @@ impl Layout {
     /// Whether an id is of the template or fills.
     pub fn special_tokens_mask(&self, threads: usize) -> Result<Vec<bool>> {
         self.fill(true, threads, &|row, out| {
-            let mut rest = out;
+            let mut rest = Cells(out);
             for piece in self.pieces(row) {
                 match piece {
-                    Piece::Token { .. } => put(&mut rest, 1, |_| {}),
-                    Piece::Text { cut, .. } => put(&mut rest, cut.length, |out| out.fill(false)),
+                    Piece::Token { .. } => rest.put(1, |_| {}),
+                    Piece::Text { cut, .. } => rest.put(cut.length, |out| out.fill(false)),
                 }
             }
         })
@@ -133,11 +138,11 @@ impl Layout {
     /// 0 and 1 for ids of the first and the second text, -1 for those of the template and what fills.
     pub fn sequence_ids(&self, threads: usize) -> Result<Vec<i8>> {
         self.fill(-1, threads, &|row, out| {
-            let mut rest = out;
+            let mut rest = Cells(out);
             for piece in self.pieces(row) {
                 match piece {
-                    Piece::Token { .. } => put(&mut rest, 1, |_| {}),
-                    Piece::Text { segment, cut, .. } => put(&mut rest, cut.length, |out| {
+                    Piece::Token { .. } => rest.put(1, |_| {}),
+                    Piece::Text { segment, cut, .. } => rest.put(cut.length, |out| {
                         out.fill(i8::from(segment == Segment::Second));
                     }),
                 }
@@ -164,15 +169,15 @@ impl Layout {
         threads: usize,
     ) -> Result<Vec<T>> {
         self.fill(missing, threads, &|row, out| {
-            let sample = self.samples()[row] as usize;
-            let mut rest = out;
+            let sample = to_index(self.samples()[row]);
+            let mut rest = Cells(out);
             for piece in self.pieces(row) {
                 let Piece::Text { segment, cut, .. } = piece else {
-                    put(&mut rest, 1, |_| {});
+                    rest.put(1, |_| {});
                     continue;
                 };
                 let which = usize::from(segment == Segment::Second);
-                put(&mut rest, cut.length, |out| {
+                rest.put(cut.length, |out| {
                     let Some(values) = texts[which].map(|text| text.of(sample)) else {
                         return;
                     };
@@ -213,7 +218,7 @@ impl Layout {
         };
         let begin = |row: usize| match self.columns() {
             Some(columns) => row * columns,
-            None => self.row_offsets()[row] as usize,
+            None => to_index(self.row_offsets()[row]),
         };
         let some_rows = |rows: std::ops::Range<usize>, block: &mut [T]| {
             let base = begin(rows.start);
@@ -249,10 +254,15 @@ impl Layout {
     }
 }
 
-/// Lets `write` have the next cells, and goes on behind them.
-fn put<T>(rest: &mut &mut [T], length: usize, write: impl FnOnce(&mut [T])) {
-    let whole = std::mem::take(rest);
-    let (now, later) = whole.split_at_mut(length.min(whole.len()));
-    write(now);
-    *rest = later;
+/// The cells of a row that have not been written yet.
+struct Cells<'a, T>(&'a mut [T]);
+
+impl<T> Cells<'_, T> {
+    /// Lets `write` have the next cells, and goes on behind them.
+    fn put(&mut self, length: usize, write: impl FnOnce(&mut [T])) {
+        let whole = std::mem::take(&mut self.0);
+        let (now, later) = whole.split_at_mut(length.min(whole.len()));
+        write(now);
+        self.0 = later;
+    }
 }

@@ -6,10 +6,12 @@
 
 pub mod arrays;
 pub mod layout;
+mod rows;
 pub mod windows;
 
 pub use arrays::Number;
 pub use layout::Layout;
+pub use rows::{MAX_IDS, MAX_ROWS};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,13 @@
 //! Which ids a model must never generate.
 
+use std::collections::HashSet;
+
 use super::Tokenizer;
 use crate::engine::Engine;
 use crate::spm::PieceKind;
 
 /// Special tokens that end a text or a turn, as published tokenizers name them (Llama 2 and T5; Gemma; GPT-2
-/// and Qwen; Llama 3; Llama 4; ChatML; Phi 3; gpt-oss; OpenChat; Cohere; DeepSeek), as of 2026-11.
+/// and Qwen; Llama 3; Llama 4; Qwen 2; Phi 3; gpt-oss; `OpenChat`; Cohere; `DeepSeek`), as of 2026-11.
 pub const END_TOKENS: [&str; 17] = [
     "</s>",
     "<eos>",
@@ -72,8 +74,9 @@ impl Tokenizer {
     pub fn never_generated(&self, size: usize, how: &NeverGenerated) -> Vec<bool> {
         let vocab = self.vocab();
         let unknown = self.unknown();
+        let allowed: HashSet<u32> = how.allowed.iter().copied().collect();
         let forbidden = |id: u32| {
-            if how.allowed.contains(&id) {
+            if allowed.contains(&id) {
                 return false;
             }
             let Some(bytes) = vocab.id_to_bytes(id) else {

@@ -44,7 +44,7 @@ impl Tokenizer {
         let size = match vocab_size {
             None => own,
             Some(value) => {
-                let size = super::inputs::whole(value, "vocab_size", 1)?;
+                let size = super::input_options::whole(value, "vocab_size", 1)?;
                 if size > MAX_ROWS {
                     let reason = format!("vocab_size is {size}; expected at most {MAX_ROWS}");
                     return Err(to_python(py, &Error::usage(reason)));

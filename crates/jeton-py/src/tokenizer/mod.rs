@@ -5,6 +5,7 @@ mod decode;
 mod encode;
 mod files;
 mod generation;
+mod input_options;
 mod inputs;
 mod pretoken;
 mod sample;
