@@ -159,6 +159,12 @@ def test_bytes_that_are_no_text(name: str, data: bytes, kind: Any) -> None:
     call_both(name, "normalize", data, with_offsets=True)
 
 
+def test_long_bytes_that_are_no_text_take_no_longer_than_they_should() -> None:
+    mine, peer = both("bytes")
+    data = b"\xff the \xe2\x96" * 20_000
+    assert mine.encode(data) == peer.encode(data)
+
+
 @pytest.mark.parametrize("name", SETTINGS)
 @FEWER
 @given(st.data())

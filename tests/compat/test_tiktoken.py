@@ -120,6 +120,15 @@ def test_unstable_completions_are_equal(name: str, text: str, allowed: Any) -> N
     assert completions == sorted(expected_completions)
 
 
+def test_completions_of_one_long_word_come_to_an_end() -> None:
+    word = "a" * 40_000
+    stable, completions = OURS["gpt2"].encode_with_unstable(word)
+    assert stable == []
+    assert completions
+    for ids in completions:
+        assert OURS["gpt2"].decode_bytes(ids).startswith(word.encode())
+
+
 @given(st.binary(max_size=24))
 def test_bytes_that_are_no_text(data: bytes) -> None:
     for name, mine in OURS.items():

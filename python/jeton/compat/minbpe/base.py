@@ -74,7 +74,7 @@ class Tokenizer:
         self.pattern = ""
         self.special_tokens: dict[str, int] = {}
         self.vocab = self._build_vocab()
-        self._made: tuple[object, CoreTokenizer | None] | None = None
+        self._made: tuple[object, object, CoreTokenizer | None] | None = None
 
     def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:  # noqa: FBT001, FBT002
         """Learn merges from a text."""
@@ -231,10 +231,10 @@ class Tokenizer:
     def _core(self) -> CoreTokenizer | None:
         """The tokenizer of the core for what `merges` and `pattern` are now."""
         # A dictionary that was changed in place is noticed by its size.
-        state = (id(self.merges), len(self.merges), self.pattern)
-        if self._made is None or self._made[0] != state:
-            self._made = (state, compile_merges(self.merges, self.pattern))
-        return self._made[1]
+        merges, state = self.merges, (len(self.merges), self.pattern)
+        if self._made is None or self._made[0] is not merges or self._made[1] != state:
+            self._made = (merges, state, compile_merges(merges, self.pattern))
+        return self._made[2]
 
 
 def utf8(text: str) -> bytes:

@@ -6,6 +6,7 @@ core's tokenizer does it alone.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -23,6 +24,8 @@ __all__ = ["Model", "Spelled", "normalize", "spell"]
 _UNKNOWN, _CONTROL, _UNUSED, _BYTE = 2, 3, 5, 6
 _SPACE = "\u2581".encode()
 _REPLACEMENT = "\ufffd".encode()
+# Bytes that are no text, as Python's "surrogateescape" writes them.
+_ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 class Spelled(NamedTuple):
@@ -61,24 +64,19 @@ def spell(data: bytes) -> Valid:
     except UnicodeDecodeError:
         pass
     mark = next((m for m in map(chr, range(0xFDD0, 0xFDF0)) if m.encode() not in data), "\ufffd")
-    parts: list[str] = []
+    escaped = data.decode("utf-8", errors="surrogateescape")
     origins: list[int] = []
     at = 0
-    while at < len(data):
-        try:
-            good = len(data)
-            text = data[at:].decode("utf-8")
-        except UnicodeDecodeError as error:
-            good = at + error.start
-            text = data[at:good].decode("utf-8")
-        parts.append(text)
-        origins.extend(range(at, good))
-        if good < len(data):
-            parts.append(mark)
-            origins.extend([good] * len(_REPLACEMENT))
-            good += 1
-        at = good
-    return Valid("".join(parts), [*origins, len(data)], mark)
+    for character in escaped:
+        if "\udc80" <= character <= "\udcff":
+            origins += [at] * len(_REPLACEMENT)
+            at += 1
+        else:
+            length = len(character.encode())
+            origins += range(at, at + length)
+            at += length
+    text = _ESCAPED.sub(mark, escaped)
+    return Valid(text, [*origins, len(data)], mark)
 
 
 class Normalizer(Protocol):

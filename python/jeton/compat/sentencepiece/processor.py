@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from jeton.compat.sentencepiece import _casting, _results
-from jeton.compat.sentencepiece._model import Model, Spelled, spell
+from jeton.compat.sentencepiece._model import Model
 from jeton.compat.sentencepiece._named import NamedMethods
-from jeton.compat.sentencepiece._random import next_seed
+from jeton.compat.sentencepiece._work import (
+    PROTOS,
+    CheckedOptions,
+    ReturnType,
+    check_nbest,
+    decode_one,
+    drawer,
+    given,
+    ids_of_texts,
+    is_batch,
+    is_pieces,
+    refuse_model_options,
+    return_type_of,
+    threads_of,
+)
 from jeton.compat.sentencepiece.errors import (
     ModelNotFoundError,
     NotLoadedError,
     ProtoOptionError,
-    UndefinedPieceError,
 )
 from jeton.compat.sentencepiece.threads import ThreadPool
 from jeton.errors import UsageError
 
 __all__ = ["SentencePieceProcessor"]
 
-# Limits of sentencepiece 0.2.3 (sentencepiece_processor.cc).
-_MAX_NBEST_SIZE = 512
 _MAX_MODEL_BYTES = 1 << 29
-
-ReturnType = Any  # int, str, bytes, or one of the names below
-_RETURN_TYPES = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
-_PROTOS = ("proto", "serialized_proto", "offset_mapping")
 
 
 class SentencePieceProcessor(NamedMethods):
@@ -56,7 +61,7 @@ class SentencePieceProcessor(NamedMethods):
         return_type: ReturnType = None,
     ) -> None:
         self._model: Model | None = None
-        self._return_type = _return_type(return_type, out_type, usual=int)
+        self._return_type = return_type_of(return_type, out_type, usual=int)
         self._add_bos = add_bos
         self._add_eos = add_eos
         self._reverse = reverse
@@ -71,7 +76,7 @@ class SentencePieceProcessor(NamedMethods):
     @classmethod
     def from_file(cls, model_file: str | os.PathLike[str], **kwargs: Any) -> Self:
         """A processor for the model in a file."""
-        _refuse_model_options(kwargs, "from_file")
+        refuse_model_options(kwargs, "from_file")
         processor = cls(**kwargs)
         processor.LoadFromFile(model_file)
         return processor
@@ -79,7 +84,7 @@ class SentencePieceProcessor(NamedMethods):
     @classmethod
     def from_proto(cls, model_proto: Any, **kwargs: Any) -> Self:
         """A processor for a model in memory."""
-        _refuse_model_options(kwargs, "from_proto")
+        refuse_model_options(kwargs, "from_proto")
         processor = cls(**kwargs)
         processor.LoadFromSerializedProto(model_proto)
         return processor
@@ -163,23 +168,23 @@ class SentencePieceProcessor(NamedMethods):
             return_bytes: Whether ``"offset_mapping"`` counts bytes; by default, if it was given
                 bytes.
         """
-        kind = _return_type(return_type, out_type, usual=self._return_type)
+        kind = return_type_of(return_type, out_type, usual=self._return_type)
         if return_bytes is not None and kind != "offset_mapping":
             raise UsageError("return_bytes is for return_type='offset_mapping' only")
-        options = _Options(
-            add_bos=bool(_given(add_bos, self._add_bos)),
-            add_eos=bool(_given(add_eos, self._add_eos)),
-            reverse=bool(_given(reverse, self._reverse)),
-            emit_unk_piece=bool(_given(emit_unk_piece, self._emit_unk_piece)),
+        options = CheckedOptions(
+            add_bos=bool(given(add_bos, self._add_bos)),
+            add_eos=bool(given(add_eos, self._add_eos)),
+            reverse=bool(given(reverse, self._reverse)),
+            emit_unk_piece=bool(given(emit_unk_piece, self._emit_unk_piece)),
         )
-        sampling = _given(enable_sampling, self._enable_sampling)
-        size = _given(nbest_size, self._nbest_size)
-        strength = _given(alpha, self._alpha)
+        sampling = given(enable_sampling, self._enable_sampling)
+        size = given(nbest_size, self._nbest_size)
+        strength = given(alpha, self._alpha)
         if sampling is True and (size in (None, 0, 1) or strength is None):
             raise UsageError(
                 f"enable_sampling needs alpha, and nbest_size above 1 or -1 for all; it is {size}"
             )
-        threads = _threads(_given(num_threads, self._num_threads), thread_pool)
+        threads = threads_of(given(num_threads, self._num_threads), thread_pool)
         many = isinstance(input, list)
         texts = _casting.as_texts(input) if many else [_casting.as_bytes(input)]
         if return_bytes is None:
@@ -188,9 +193,9 @@ class SentencePieceProcessor(NamedMethods):
         model = self._loaded()
         options.check(model, kind)
         if kind in (int, "numpy") and not sampling:
-            out = _ids_of_texts(model, texts, options, threads, as_array=kind == "numpy")
+            out = ids_of_texts(model, texts, options, threads, as_array=kind == "numpy")
         else:
-            draw = _drawer(model, size, strength) if sampling else model.encode
+            draw = drawer(model, size, strength) if sampling else model.encode
             shape = _results.shaper(kind, model, options, return_bytes=bool(return_bytes))
             out = [shape(text, draw(text)) for text in texts]
         return out if many else out[0]
@@ -211,28 +216,28 @@ class SentencePieceProcessor(NamedMethods):
         Raises:
             ProtoOptionError: The model is not a Unigram model (a ``RuntimeError``).
         """
-        kind = _return_type(return_type, out_type, usual=self._return_type)
-        options = _Options(
-            add_bos=bool(_given(add_bos, self._add_bos)),
-            add_eos=bool(_given(add_eos, self._add_eos)),
-            reverse=bool(_given(reverse, self._reverse)),
-            emit_unk_piece=bool(_given(emit_unk_piece, self._emit_unk_piece)),
+        kind = return_type_of(return_type, out_type, usual=self._return_type)
+        options = CheckedOptions(
+            add_bos=bool(given(add_bos, self._add_bos)),
+            add_eos=bool(given(add_eos, self._add_eos)),
+            reverse=bool(given(reverse, self._reverse)),
+            emit_unk_piece=bool(given(emit_unk_piece, self._emit_unk_piece)),
         )
-        size = max(_casting.as_int(_given(nbest_size, self._nbest_size)), 1)
+        size = max(_casting.as_int(given(nbest_size, self._nbest_size)), 1)
         if kind == "offset_mapping":
             raise UsageError(f"return_type is {kind!r}, which NBestEncode does not have")
         many = isinstance(input, list)
         texts = [_casting.as_bytes(text) for text in (input if many else [input])]
         model = self._loaded()
         options.check(model, kind)
-        _check_nbest(model, size)
+        check_nbest(model, size)
         if model.core.model_type != "unigram":
             raise ProtoOptionError("the best segmentations are known of Unigram models only")
         out = []
         for text in texts:
             # A single one has no score there.
             found = model.nbest(text, size) if size > 1 else [(model.encode(text), 0.0)]
-            if kind in _PROTOS:
+            if kind in PROTOS:
                 out.append(_results.nbest_proto(text, found, serialized=kind != "proto"))
             else:
                 shape = _results.shaper(kind, model, options, return_bytes=False)
@@ -253,8 +258,8 @@ class SentencePieceProcessor(NamedMethods):
         out_type: ReturnType = None,
     ) -> Any:
         """`Encode`, whose result it has: sentencepiece cuts a long text and joins the parts."""
-        kind = _return_type(return_type, out_type, usual=self._return_type)
-        _threads(_given(num_threads, self._num_threads), thread_pool)
+        kind = return_type_of(return_type, out_type, usual=self._return_type)
+        threads_of(given(num_threads, self._num_threads), thread_pool)
         if not isinstance(chunk_len, int) or chunk_len <= 0:
             raise UsageError(f"chunk_len is {chunk_len}; expected 1 or more")
         if kind == "offset_mapping":
@@ -287,10 +292,10 @@ class SentencePieceProcessor(NamedMethods):
         Raises:
             PieceIdError: The model does not have an id (an ``IndexError``).
         """
-        kind = _return_type(return_type, out_type, usual=str)
+        kind = return_type_of(return_type, out_type, usual=str)
         if return_bytes is not None and kind != "offset_mapping":
             raise UsageError("return_bytes is for return_type='offset_mapping' only")
-        _threads(_given(num_threads, self._num_threads), thread_pool)
+        threads_of(given(num_threads, self._num_threads), thread_pool)
         if kind in (int, "numpy"):
             raise UsageError(f"return_type is {kind!r}, which Decode does not have")
         if input is None or (isinstance(input, (str, bytes)) and not input):
@@ -298,15 +303,13 @@ class SentencePieceProcessor(NamedMethods):
         elif not _casting.is_sequence(input):
             input = [input]  # noqa: A001
         model = self._loaded()
-        if not _is_batch(input):
-            return _decode_one(model, input, kind, return_bytes=bool(return_bytes))
+        if not is_batch(input):
+            return decode_one(model, input, kind, return_bytes=bool(return_bytes))
         first: Any = next((row for row in input if _casting.is_sequence(row) and len(row)), [])
-        pieces = _is_pieces(first)
+        pieces = is_pieces(first)
         as_bytes = pieces and isinstance(first[0], bytes)
         return [
-            _decode_one(
-                model, row, kind, return_bytes=bool(return_bytes) or as_bytes, pieces=pieces
-            )
+            decode_one(model, row, kind, return_bytes=bool(return_bytes) or as_bytes, pieces=pieces)
             for row in input
         ]
 
@@ -440,140 +443,3 @@ class SentencePieceProcessor(NamedMethods):
         numbers = _casting.as_ids(ids)
         model.check(numbers)
         return [fact(model, number) for number in numbers]
-
-
-class _Options(_results.Options):
-    """What is done to the pieces of a text, checked against model and result."""
-
-    def check(self, model: Model, kind: ReturnType) -> None:
-        if kind in _PROTOS:
-            if self.add_bos or self.add_eos or self.reverse or self.emit_unk_piece:
-                raise ProtoOptionError(
-                    f"add_bos, add_eos, reverse and emit_unk_piece are not for return_type={kind!r}"
-                )
-            return
-        for asked, found, what in (
-            (self.add_bos, model.bos_id, "the beginning of a text (bos)"),
-            (self.add_eos, model.eos_id, "the end of a text (eos)"),
-            (self.emit_unk_piece and kind in (str, bytes), model.unk_id, "the unknown"),
-        ):
-            if asked and found == -1:
-                raise UndefinedPieceError(f"the model has no control piece for {what}")
-
-
-def _given(value: Any, usual: Any) -> Any:
-    return usual if value is None else value
-
-
-def _return_type(return_type: ReturnType, out_type: ReturnType, *, usual: ReturnType) -> ReturnType:
-    if out_type is not None:
-        if return_type is not None:
-            raise UsageError("out_type is the older name of return_type; give one of them")
-        return_type = out_type
-    kind = usual if return_type is None else return_type
-    if kind not in _RETURN_TYPES:
-        known = ", ".join(getattr(one, "__name__", repr(one)) for one in _RETURN_TYPES)
-        raise UsageError(f"return_type is {kind!r}; expected one of {known}")
-    return kind
-
-
-def _refuse_model_options(options: dict[str, Any], where: str) -> None:
-    for name in ("model_file", "model_proto"):
-        if name in options:
-            raise UsageError(f"{name} is no option of {where}, which has it already")
-
-
-def _threads(num_threads: Any, thread_pool: Any) -> int | None:
-    if not isinstance(num_threads, int):
-        raise TypeError(f"num_threads must be int, not {num_threads!r}")
-    if thread_pool is not None:
-        if not isinstance(thread_pool, ThreadPool):
-            raise NotLoadedError(f"thread_pool must be a ThreadPool, not {thread_pool!r}")
-        return thread_pool.num_threads()
-    return None if num_threads < 0 else max(1, num_threads)
-
-
-def _check_nbest(model: Model, size: int) -> None:
-    if size > _MAX_NBEST_SIZE:
-        raise ProtoOptionError(f"nbest_size is {size}; expected {_MAX_NBEST_SIZE} at most")
-
-
-def _drawer(model: Model, size: Any, alpha: Any) -> Callable[[bytes], list[Spelled]]:
-    """What draws a segmentation, each with a seed of its own."""
-    size, alpha = _casting.as_int(size), float(alpha)
-    _check_nbest(model, size)
-    if not (np.isfinite(alpha) and alpha >= 0):
-        raise ProtoOptionError(f"alpha is {alpha}; expected a finite number of 0 or more")
-    unigram = model.core.model_type == "unigram"
-    if not unigram and model.core.model_type != "bpe":
-        raise ProtoOptionError("segmentations are drawn by Unigram and BPE models only")
-    if unigram and size in (0, 1):
-        return model.encode
-    if not unigram:
-        alpha = min(alpha, 1.0)
-    nbest = size if unigram and size > 1 else None
-    return lambda text: model.sample(text, seed=next_seed(), nbest_size=nbest, alpha=alpha)
-
-
-def _ids_of_texts(
-    model: Model, texts: list[bytes], options: _Options, threads: int | None, *, as_array: bool
-) -> list[Any]:
-    """Ids alone: the core's own way."""
-    valid = [spell(text) for text in texts]
-    rows: list[list[int]]
-    if any(text.origins is not None for text in valid):
-        rows = [[piece.id for piece in model.encode(text)] for text in texts]
-    elif len(valid) == 1:
-        rows = [model.tokenizer.encode(valid[0].text)]
-    else:
-        batch = [text.text for text in valid]
-        rows = model.tokenizer.encode_batch(batch, num_threads=threads).to_lists()
-    out = [options.of_ids(row, model) for row in rows]
-    return [_results.array_of(row) for row in out] if as_array else out
-
-
-def _is_batch(rows: Any) -> bool:
-    if hasattr(rows, "ndim"):
-        return bool(rows.ndim > 1)
-    return len(rows) > 0 and _casting.is_sequence(rows[0])
-
-
-def _is_pieces(row: Any) -> bool:
-    if hasattr(row, "dtype") or len(row) == 0:
-        return False
-    return isinstance(row[0], (str, bytes))
-
-
-def _decode_one(
-    model: Model,
-    row: Any,
-    kind: ReturnType,
-    *,
-    return_bytes: bool,
-    pieces: bool | None = None,
-) -> Any:
-    if pieces is None:
-        pieces = _is_pieces(row)
-        return_bytes = return_bytes or (pieces and isinstance(row[0], bytes))
-    if not pieces:
-        if kind in (str, bytes):
-            text = model.decode_ids(row)
-            return text if kind is bytes else text.decode("utf-8")
-        ids = _casting.as_ids(row)
-        model.check(ids)
-        spelled: Sequence[bytes] = [model.pieces[one] for one in ids]
-    else:
-        spelled = _casting.as_texts(row)
-    text, found = model.decode_pieces(spelled)
-    if kind is bytes or (kind is str and return_bytes):
-        return text
-    if kind is str:
-        return text.decode("utf-8")
-    if kind == "offset_mapping":
-        # Places are those before a denormalizer, which sentencepiece looks up in what it made of
-        # the text, and fails where that became shorter.
-        before = b"".join(piece.surface or b"" for piece in found)
-        counted = text if len(text) >= len(before) else before
-        mapping = _results.offset_mapping(counted, found, return_bytes=return_bytes)
-        return {"text": text if return_bytes else text.decode("utf-8"), **mapping}
-    return _results.proto(text, found, serialized=kind != "proto")

@@ -32,7 +32,9 @@ def encode_with_unstable(
     found: set[tuple[int, ...]] = {
         (encoding._ids_of_bytes(token) or 0,) for token in _beginning_with(encoding, rest)
     }
-    for at in range(1, len(rest)):
+    # A token that begins with the rest from some place on is at least as long.
+    longest = max(map(len, encoding._sorted_token_bytes))
+    for at in range(max(1, len(rest) - longest), len(rest)):
         for token in _beginning_with(encoding, rest[at:]):
             found.add(_covering(encoding, _encode_any(encoding, rest[:at] + token), len(rest)))
     blank = _last_blank(rest)
