@@ -56,15 +56,10 @@ impl Tokenizer {
             // A space is the only byte whose letter in GPT-2's alphabet counts as white space.
             Engine::Bpe(_) if vocab.is_findable(id) => {
                 let bytes = vocab.id_to_bytes(id).unwrap_or_default();
-                let is_space = |&byte: &u8| byte == b' ';
+                let space = |&&byte: &&u8| byte == b' ';
                 White {
-                    leading: bytes.iter().copied().take_while(|b| is_space(b)).count(),
-                    trailing: bytes
-                        .iter()
-                        .copied()
-                        .rev()
-                        .take_while(|b| is_space(b))
-                        .count(),
+                    leading: bytes.iter().take_while(space).count(),
+                    trailing: bytes.iter().rev().take_while(space).count(),
                 }
             }
             // Unknown text of a Unigram model is its own string; any other unknown token has a name.
