@@ -161,7 +161,7 @@ def test_a_word_list_loads_in_tokenizers(tmp_path: Path) -> None:
     source = Tokenizer.from_vocab_txt(small.vocab_txt())
     source.save(tmp_path / "vocab.txt")
     theirs = tokenizers.BertWordPieceTokenizer(str(tmp_path / "vocab.txt"), lowercase=True)
-    theirs.encode_special_tokens = True
+    theirs._tokenizer.encode_special_tokens = True
     for text in texts_for(source):
         assert theirs.encode(text, add_special_tokens=False).ids == source.encode(text), text
 

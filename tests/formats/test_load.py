@@ -105,7 +105,9 @@ def test_saved_and_loaded_is_the_same_tokenizer(tmp_path: Path) -> None:
 def test_a_folder_gets_a_tokenizer_json_and_the_card(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     written = save_file(small.tokenizer(), folder, training_card={"made": "of words"})
-    assert written == [folder / "tokenizer.json", folder / "training_card.json"]
+    small_files = ["tokenizer_config.json", "special_tokens_map.json"]
+    names = ["tokenizer.json", *small_files, "training_card.json"]
+    assert written == [folder / name for name in names]
     assert json.loads((folder / "training_card.json").read_text()) == {"made": "of words"}
     assert load_file(folder).name == "mine"
 

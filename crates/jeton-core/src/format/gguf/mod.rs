@@ -21,6 +21,7 @@
 mod bpe;
 mod fields;
 mod models;
+mod pairs_out;
 mod pre;
 mod wire;
 mod write;

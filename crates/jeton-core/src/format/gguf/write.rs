@@ -2,6 +2,7 @@
 //!
 //! Such a file is what llama.cpp loads with `vocab_only`, and what its converter puts before the tensors.
 
+use super::pairs_out::Pairs;
 use super::pre::{self, Pre};
 use crate::byte_alphabet;
 use crate::config::{Config, ModelConfig};
@@ -11,22 +12,10 @@ use crate::normalize::NormalizerConfig;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
 use crate::special::AddedToken;
 use crate::spm::{ModelType, PieceKind, SpmModel};
-use crate::template::{Part, Template};
+use crate::template::Part;
 use crate::unicode::UnicodeVersion;
 use crate::vocab::Vocab;
 use crate::wordpiece::DEFAULT_PREFIX;
-
-/// Types of values (`gguf_metadata_value_type`).
-const UINT8: u32 = 0;
-const UINT32: u32 = 4;
-const INT32: u32 = 5;
-const FLOAT32: u32 = 6;
-const BOOL: u32 = 7;
-const STRING: u32 = 8;
-const ARRAY: u32 = 9;
-
-/// The version of the format.
-const VERSION: u32 = 3;
 
 /// Types of tokens (`llama_token_type`).
 const NORMAL: i32 = 1;
@@ -82,101 +71,6 @@ pub(in crate::format) fn to_gguf(config: &Config, ledger: &mut Ledger) -> Option
     })
 }
 
-/// Pairs of key and value.
-#[derive(Default)]
-struct Pairs {
-    bytes: Vec<u8>,
-    n: u64,
-}
-
-impl Pairs {
-    fn text(out: &mut Vec<u8>, text: &[u8]) {
-        out.extend_from_slice(&(text.len() as u64).to_le_bytes());
-        out.extend_from_slice(text);
-    }
-
-    fn key(&mut self, key: &str, kind: u32) {
-        self.n += 1;
-        Self::text(&mut self.bytes, key.as_bytes());
-        self.bytes.extend_from_slice(&kind.to_le_bytes());
-    }
-
-    fn put_text(&mut self, key: &str, text: &str) {
-        self.key(key, STRING);
-        Self::text(&mut self.bytes, text.as_bytes());
-    }
-
-    fn put_flag(&mut self, key: &str, flag: bool) {
-        self.key(key, BOOL);
-        self.bytes.push(u8::from(flag));
-    }
-
-    fn put_id(&mut self, key: &str, id: u32) {
-        self.key(key, UINT32);
-        self.bytes.extend_from_slice(&id.to_le_bytes());
-    }
-
-    fn array(&mut self, key: &str, kind: u32, n: usize) {
-        self.key(key, ARRAY);
-        self.bytes.extend_from_slice(&kind.to_le_bytes());
-        self.bytes.extend_from_slice(&(n as u64).to_le_bytes());
-    }
-
-    fn put_texts(&mut self, key: &str, texts: &[Vec<u8>]) {
-        self.array(key, STRING, texts.len());
-        for text in texts {
-            Self::text(&mut self.bytes, text);
-        }
-    }
-
-    fn put_kinds(&mut self, kinds: &[i32]) {
-        self.array("tokenizer.ggml.token_type", INT32, kinds.len());
-        for kind in kinds {
-            self.bytes.extend_from_slice(&kind.to_le_bytes());
-        }
-    }
-
-    fn put_scores(&mut self, scores: &[f32]) {
-        self.array("tokenizer.ggml.scores", FLOAT32, scores.len());
-        for score in scores {
-            self.bytes.extend_from_slice(&score.to_le_bytes());
-        }
-    }
-
-    fn begin(&mut self, architecture: &str, model: &str) {
-        self.put_text("general.architecture", architecture);
-        self.put_text("tokenizer.ggml.model", model);
-    }
-
-    /// What is put around a text: one token before and one behind it, as far as a template is no more than that.
-    fn around(&mut self, template: &Template) {
-        let id = |part: Option<&Part>| match part {
-            Some(Part::Token { id, .. }) => Some(*id),
-            _ => None,
-        };
-        let ends = [
-            (template.single.first(), "bos_token_id", "add_bos_token"),
-            (template.single.last(), "eos_token_id", "add_eos_token"),
-        ];
-        for (part, id_key, add_key) in ends {
-            let found = id(part);
-            if let Some(id) = found {
-                self.put_id(&format!("tokenizer.ggml.{id_key}"), id);
-            }
-            self.put_flag(&format!("tokenizer.ggml.{add_key}"), found.is_some());
-        }
-    }
-
-    fn finish(self) -> Vec<u8> {
-        let mut out = b"GGUF".to_vec();
-        out.extend_from_slice(&VERSION.to_le_bytes());
-        out.extend_from_slice(&0u64.to_le_bytes()); // tensors
-        out.extend_from_slice(&self.n.to_le_bytes());
-        out.extend_from_slice(&self.bytes);
-        out
-    }
-}
-
 /// Tokens and their types, with added tokens among them; ids without a token get a name that stands for nothing.
 fn tokens(
     n: u32,
@@ -223,7 +117,7 @@ fn bpe(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
     let vocab = ledger.take(pairs::vocab(all, opaque))?;
     let list = match merges {
         Some(list) => list.clone(),
-        None => pairs::list_of_ranks(&vocab).0,
+        None => pairs::all_pairs(&vocab),
     };
     let whole = *whole_pretokens && !pairs::unreached(&vocab, &list).is_empty();
     let Some(name) = pre_name(&config.pretokenizer, whole) else {
@@ -471,12 +365,10 @@ fn sentencepiece(
             spec.remove_extra_whitespaces,
         );
         if !spec.precompiled_charsmap.is_empty() {
-            out.array(
+            out.put_bytes(
                 "tokenizer.ggml.precompiled_charsmap",
-                UINT8,
-                spec.precompiled_charsmap.len(),
+                &spec.precompiled_charsmap,
             );
-            out.bytes.extend_from_slice(&spec.precompiled_charsmap);
         }
     }
     out.around(&config.template);

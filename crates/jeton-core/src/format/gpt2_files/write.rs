@@ -50,15 +50,7 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
     }
     let list = match merges {
         Some(list) => list.clone(),
-        None => {
-            let (list, unsure) = pairs::list_of_ranks(&vocab);
-            if unsure > 0 {
-                ledger.refuse(format!(
-                    "{unsure} tokens can be merged from several pairs at the same time"
-                ));
-            }
-            list
-        }
+        None => pairs::all_pairs(&vocab),
     };
     let mut text = VERSION.to_owned();
     for (left, right) in list {

@@ -105,11 +105,10 @@ fn clean_up(config: &mut Config, ledger: &mut Ledger) {
 
 /// The model, and what stands in its way.
 fn model(config: &Config, ledger: &mut Ledger) -> Option<Value> {
-    let written = write_model(config, ledger);
-    ledger.take(written)
+    ledger.take(write_model(config))
 }
 
-fn write_model(config: &Config, ledger: &mut Ledger) -> Result<Value> {
+fn write_model(config: &Config) -> Result<Value> {
     let dropout = config.dropout.map(f64::from);
     match &config.model {
         ModelConfig::Bpe {
@@ -130,7 +129,7 @@ fn write_model(config: &Config, ledger: &mut Ledger) -> Result<Value> {
             });
             let list = match merges {
                 Some(list) => list.clone(),
-                None => merges_of_ranks(tokens, config_opaque, ledger)?,
+                None => merges_of_ranks(tokens, config_opaque)?,
             };
             let unknown = match missing {
                 MissingConfig::Unknown(id) => Some(*id),
@@ -328,20 +327,9 @@ impl Names {
 
 /// The merge list that does what ranks do: every pair that makes a token, in the order of the tokens'
 /// ids. (A single merge per token would not always do: ranks let any cut of a token merge into it.)
-fn merges_of_ranks(
-    tokens: &[Option<Base64Bytes>],
-    opaque: &[u32],
-    ledger: &mut Ledger,
-) -> Result<Vec<(u32, u32)>> {
+fn merges_of_ranks(tokens: &[Option<Base64Bytes>], opaque: &[u32]) -> Result<Vec<(u32, u32)>> {
     let vocab = pairs::vocab(tokens, opaque)?;
-    let (merges, unsure) = pairs::list_of_ranks(&vocab);
-    if unsure > 0 {
-        ledger.lose(
-            "model",
-            format!("{unsure} tokens can be merged from several pairs at the same time"),
-            "where two of the pairs overlap in a text, another one may be merged",
-        );
-    }
+    let merges = pairs::all_pairs(&vocab);
     if merges.is_empty() && vocab.n_tokens() > 256 {
         return Err(inexpressible("no token can be made from two others"));
     }

@@ -1,17 +1,19 @@
 //! When a list of merges and ranks do the same to every text.
 //!
-//! With ranks, any two neighbours whose bytes together are a token may merge, the lowest id first; a list names its
-//! pairs and their order. Call a pair *late* if one of its parts has a higher id than what it makes, and a token
-//! *reached* if the pairs that are not late make it from its own bytes.
+//! With ranks, any two neighbours whose bytes together are a token may merge, the lowest id first and the leftmost
+//! of equal ones; a list names its pairs and their order.
 //!
-//! A token that is reached is reached in one way only, for merging has no choice: when its turn comes, its bytes,
-//! wherever they stand and whatever stands around them, are two tokens, always the same two, or a token
-//! already begun or ended outside them. (What is merged inside a stretch whose ends no merge crosses does not
-//! depend on what lies outside.) So no other pair of it can ever be met, whether a list has it or not, and of late
-//! pairs none. A list whose merges make tokens in the order of their ids is then the same as ranks if it
-//! reaches every token. Where it does not reach one, it must name every pair of that token, none of them late.
+//! Merging inside a stretch of text whose ends no merge crosses does not depend on what lies outside: of the steps of
+//! the whole, those inside are always the first that the stretch alone would take. So when two neighbours l and r
+//! of any text merge to t, the bytes of t alone are merged to l and r, too, by the same steps; and since merging
+//! alone has no choice, l and r are the only pair from which t is ever made. Hence
+//!
+//! - the list of *every* pair, in the order of what they make, does what ranks do: of pairs that make the same token at
+//!   most one is ever met, so that their order does not matter;
+//! - a shorter list in that order does what ranks do if and only if it merges the bytes of every token as ranks do: the
+//!   first step at which the two would part on any text is one at which they part on a token.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::base64_bytes::Base64Bytes;
 use crate::bpe::{BpeModel, BpeScratch, Merges, Missing};
@@ -103,7 +105,7 @@ fn made(vocab: &Vocab, (left, right): (u32, u32)) -> Option<u32> {
     vocab.bytes_to_id(&[left, right].concat())
 }
 
-/// Whether a list does what ranks do: the tokens that it does not reach, or why not.
+/// Whether a list does what ranks do: the tokens that merges do not make, or why it does not.
 pub(crate) fn by_rank(vocab: &Vocab, list: &[(u32, u32)]) -> std::result::Result<Vec<u32>, String> {
     let mut last = 0;
     for &pair in list {
@@ -112,64 +114,56 @@ pub(crate) fn by_rank(vocab: &Vocab, list: &[(u32, u32)]) -> std::result::Result
             _ => return Err(NOT_BY_RANK.to_owned()),
         }
     }
-    let unreached = unreached(vocab, list);
-    if unreached.is_empty() {
-        return Ok(unreached);
-    }
-    let named: HashSet<(u32, u32)> = list.iter().copied().collect();
-    for &id in &unreached {
-        let bytes = vocab.id_to_bytes(id).unwrap_or_default();
-        let is_late = |&(left, right): &(u32, u32)| left > id || right > id;
-        let pairs: Vec<_> = pairs_of(vocab, bytes).collect();
-        if pairs.iter().any(|pair| !named.contains(pair)) || pairs.iter().any(is_late) {
+    let model = |merges: &Merges| {
+        BpeModel::new(vocab.clone(), merges, false, Missing::Skip)
+            .map_err(|error| error.to_string())
+    };
+    let ranks = model(&Merges::ByRank)?;
+    let merges = model(&Merges::List(list.to_vec()))?;
+    let mut scratch = BpeScratch::default();
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    let mut unreached = Vec::new();
+    for (id, bytes) in tokens(vocab) {
+        one.clear();
+        two.clear();
+        let encoded = ranks
+            .encode_pretoken(bytes, &mut scratch, &mut one)
+            .and_then(|()| merges.encode_pretoken(bytes, &mut scratch, &mut two));
+        encoded.map_err(|error| error.to_string())?;
+        if one != two {
             let text = String::from_utf8_lossy(bytes);
             return Err(format!(
-                "the token {text:?} is merged from other parts than ranks would merge it from"
+                "ranks would merge {text:?} otherwise than its merges do"
             ));
+        }
+        if one != [id] {
+            unreached.push(id);
         }
     }
     Ok(unreached)
 }
 
-/// Tokens of several bytes that merges in the order of ids do not make from their own bytes.
+/// Tokens of several bytes that a list of merges does not make from their own bytes.
 pub(crate) fn unreached(vocab: &Vocab, list: &[(u32, u32)]) -> Vec<u32> {
-    let timely = list.iter().copied().filter(|&(left, right)| {
-        made(vocab, (left, right)).is_some_and(|id| left < id && right < id)
-    });
-    let merges = Merges::List(timely.collect());
+    let merges = Merges::List(list.to_vec());
     let Ok(model) = BpeModel::new(vocab.clone(), &merges, false, Missing::Skip) else {
         return Vec::new();
     };
     let mut scratch = BpeScratch::default();
     let mut ids = Vec::new();
-    let mut found = Vec::new();
-    for (id, bytes) in vocab.iter().filter(|&(id, _)| vocab.is_findable(id)) {
+    let missed = tokens(vocab).filter(|&(id, bytes)| {
         ids.clear();
         let done = model.encode_pretoken(bytes, &mut scratch, &mut ids);
-        if (done.is_err() || ids != [id]) && bytes.len() > 1 {
-            found.push(id);
-        }
-    }
-    found
+        done.is_err() || ids != [id]
+    });
+    missed.map(|(id, _)| id).collect()
 }
 
-/// The list of merges that does what ranks do, and how many tokens may be merged in another order where two
-/// of their pairs overlap in a text.
-pub(crate) fn list_of_ranks(vocab: &Vocab) -> (Vec<(u32, u32)>, usize) {
-    let list = all_pairs(vocab);
-    let mut n_pairs: HashMap<u32, (u32, bool)> = HashMap::new();
-    for &(left, right) in &list {
-        if let Some(id) = made(vocab, (left, right)) {
-            let (n, late) = n_pairs.entry(id).or_default();
-            *n += 1;
-            *late |= left > id || right > id;
-        }
-    }
-    let unsure = unreached(vocab, &list)
-        .into_iter()
-        .filter(|id| matches!(n_pairs.get(id), Some(&(2.., true))));
-    let n = unsure.count();
-    (list, n)
+/// Tokens of several bytes that text can become.
+fn tokens(vocab: &Vocab) -> impl Iterator<Item = (u32, &[u8])> {
+    vocab.iter().filter(|&(id, bytes)| {
+        bytes.len() > 1 && vocab.is_findable(id) && vocab.bytes_to_id(bytes) == Some(id)
+    })
 }
 
 #[cfg(test)]
@@ -215,27 +209,25 @@ mod tests {
         // Small alphabets, so that pairs overlap and tokens are made in several ways.
         #[test]
         fn ranks_and_their_list_agree(
-            tokens in prop::collection::vec("[ab]{2,4}", 0..8),
+            tokens in prop::collection::vec("[ab]{2,5}", 0..12),
             texts in prop::collection::vec("[ab]{0,12}", 1..8),
         ) {
             let mut all = vec!["a", "b"];
             all.extend(tokens.iter().map(String::as_str));
             let vocab = vocab_of(&all);
-            let (list, unsure) = list_of_ranks(&vocab);
+            let list = all_pairs(&vocab);
             for text in &texts {
                 for whole in [false, true] {
                     let ranks = encode(&vocab, &Merges::ByRank, whole, text);
                     let merges = encode(&vocab, &Merges::List(list.clone()), whole, text);
-                    if unsure == 0 {
-                        prop_assert_eq!(ranks, merges);
-                    }
+                    prop_assert_eq!(ranks, merges);
                 }
             }
         }
 
         #[test]
         fn lists_that_pass_for_ranks_are_ranks(
-            tokens in prop::collection::vec("[ab]{2,4}", 0..8),
+            tokens in prop::collection::vec("[ab]{2,5}", 0..12),
             kept in prop::collection::vec(any::<bool>(), 32),
             texts in prop::collection::vec("[ab]{0,12}", 1..8),
         ) {
@@ -244,12 +236,12 @@ mod tests {
             let vocab = vocab_of(&all);
             let pairs = all_pairs(&vocab).into_iter().zip(kept.into_iter().cycle());
             let list: Vec<_> = pairs.filter(|(_, kept)| *kept).map(|(pair, _)| pair).collect();
-            if by_rank(&vocab, &list).is_ok() {
-                for text in &texts {
-                    let ranks = encode(&vocab, &Merges::ByRank, false, text);
-                    let merges = encode(&vocab, &Merges::List(list.clone()), false, text);
-                    prop_assert_eq!(ranks, merges);
-                }
+            let passes = by_rank(&vocab, &list).is_ok();
+            for text in &texts {
+                let ranks = encode(&vocab, &Merges::ByRank, false, text);
+                let merges = encode(&vocab, &Merges::List(list.clone()), false, text);
+                // Some other text may show what these do not; that one does is enough to fail.
+                prop_assert!(ranks == merges || !passes);
             }
         }
     }

@@ -3,19 +3,15 @@
 use std::collections::HashMap;
 
 use super::order::{Pieces, is_long};
-use super::{
-    ARITHMETIC, ARITHMETIC_EFFECT, MARKS_AT_END, SPACE, SPACES, SPACES_AT_END, SPACES_AT_START,
-};
+use super::spaces::normalizer;
+use super::{ARITHMETIC, ARITHMETIC_EFFECT, SPACE};
 use crate::base64_bytes::Base64Bytes;
 use crate::config::{Config, MissingConfig, ModelConfig, Real};
 use crate::decode::DecoderConfig;
 use crate::format::writing::{Ledger, some_of};
-use crate::normalize::NormalizerConfig;
-use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
-use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
-use crate::pretokenize::{StepConfig, components};
+use crate::normalize::replace::ReplacePattern;
 use crate::spm::piece::byte_of;
-use crate::spm::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel, TrainerSpec};
+use crate::spm::{ModelType, Piece, PieceKind, SpmModel, TrainerSpec};
 use crate::template::{Part, Template};
 
 /// A SentencePiece model that does the same; None if there is none.
@@ -206,7 +202,15 @@ fn scores(pieces: &[Piece], merges: &[(u32, u32)], ledger: &mut Ledger) -> Vec<(
             "text that they merge gets other ids",
         );
     }
-    let unreached = table.unreached(merges, made, &place);
+    // What scores merge: every pair that makes a piece, in the order of the pieces.
+    let mut order: Vec<(u32, u32)> = place.iter().map(|(&id, &place)| (place, id)).collect();
+    order.sort_unstable();
+    let text_of = |id: u32| by_text.get(&id).copied().unwrap_or_default();
+    let by_score = order
+        .iter()
+        .flat_map(|&(_, id)| table.pairs_of(text_of(id)))
+        .collect::<Vec<_>>();
+    let unlike = table.cut_differently(merges, &by_score);
     let unmade: Vec<String> = table
         .matched
         .iter()
@@ -220,12 +224,18 @@ fn scores(pieces: &[Piece], merges: &[(u32, u32)], ledger: &mut Ledger) -> Vec<(
             "text that spells it is merged to it first and cut again, or cut elsewhere",
         );
     }
-    let unsure = unreached.iter().filter(|id| place.contains_key(id)).count();
-    if scattered > 0 || unsure > 0 {
+    if scattered > 0 {
         ledger.lose(
             "model",
-            format!("{} merges that scores cannot order", scattered + unsure),
+            format!("{scattered} merges that scores cannot order"),
             "texts that need them may get other ids",
+        );
+    }
+    if !unlike.is_empty() {
+        ledger.lose(
+            "model",
+            format!("scores merge {} otherwise", some_of(&unlike)),
+            "text that contains them may get other ids",
         );
     }
     let strange = table.with_strange_characters();
@@ -289,155 +299,6 @@ fn unigram(
     };
     piece.kind = PieceKind::Unknown;
     Some(pieces)
-}
-
-/// What happens to spaces, gathered from steps.
-#[derive(Default)]
-struct Spaces {
-    charsmap: Vec<u8>,
-    prefix: bool,
-    escaped: bool,
-    at_start: bool,
-    runs: bool,
-    at_end: bool,
-}
-
-fn normalizer(config: &Config, pieces: &[Piece], ledger: &mut Ledger) -> Option<NormalizerSpec> {
-    let mut spaces = Spaces::default();
-    for step in &config.normalizer {
-        if !spaces.take(step) {
-            let name = serde_json::to_value(step).unwrap_or_default();
-            let name = name["type"].as_str().unwrap_or("step").to_owned();
-            ledger.refuse(format!("SentencePiece has no {name} among its rules"));
-        }
-    }
-    if config
-        .normalizer
-        .iter()
-        .any(|step| matches!(step, NormalizerConfig::Strip { .. }))
-    {
-        ledger.lose(
-            "normalizer",
-            "that all white space goes from the ends",
-            "only spaces go from there",
-        );
-    }
-    if !spaces.charsmap.is_empty() {
-        ledger.lose(
-            "normalizer",
-            "its rules apply to any characters there, and to whole graphemes in tokenizers",
-            "characters with combining marks that the rules change may get other ids",
-        );
-    }
-    pretokenizer(config, pieces, &mut spaces, ledger);
-    let removes = [spaces.at_start, spaces.runs, spaces.at_end];
-    if removes.contains(&true) && removes.contains(&false) {
-        ledger.lose(
-            "normalizer",
-            "which extra spaces go",
-            "texts with spaces at their ends, or many in a row, get other ids",
-        );
-    }
-    Some(NormalizerSpec {
-        name: String::new(),
-        precompiled_charsmap: spaces.charsmap,
-        add_dummy_prefix: spaces.prefix,
-        remove_extra_whitespaces: spaces.runs,
-        escape_whitespaces: spaces.escaped,
-    })
-}
-
-impl Spaces {
-    /// Whether a step is one of SentencePiece's rules.
-    fn take(&mut self, step: &NormalizerConfig) -> bool {
-        match step {
-            NormalizerConfig::Precompiled { charsmap } if self.charsmap.is_empty() => {
-                self.charsmap.clone_from(&charsmap.0);
-            }
-            NormalizerConfig::Prepend { prefix } if prefix == SPACE || prefix == " " => {
-                self.prefix = true;
-            }
-            NormalizerConfig::Strip { left, right } => {
-                self.at_start |= left;
-                self.at_end |= right;
-            }
-            NormalizerConfig::Replace(ReplaceConfig { pattern, content }) => match pattern {
-                ReplacePattern::String(text) if text == " " && content == SPACE => {
-                    self.escaped = true;
-                }
-                ReplacePattern::Regex(regex) if content.is_empty() => match regex.as_str() {
-                    SPACES_AT_START => self.at_start = true,
-                    MARKS_AT_END | SPACES_AT_END => self.at_end = true,
-                    _ => return false,
-                },
-                ReplacePattern::Regex(regex) if regex == SPACES => {
-                    if content != " " && content != SPACE {
-                        return false;
-                    }
-                    self.runs = true;
-                }
-                _ => return false,
-            },
-            _ => return false,
-        }
-        true
-    }
-}
-
-fn pretokenizer(config: &Config, pieces: &[Piece], spaces: &mut Spaces, ledger: &mut Ledger) {
-    let (words, metaspace) = match config.pretokenizer.as_slice() {
-        [] => return,
-        [StepConfig::Metaspace(metaspace)] => (false, metaspace),
-        [StepConfig::Split(split), StepConfig::Metaspace(metaspace)]
-            if split.pattern == components::WHITE_SPACE =>
-        {
-            (true, metaspace)
-        }
-        _ => {
-            ledger.refuse("SentencePiece does not cut text before its model sees it");
-            return;
-        }
-    };
-    let MetaspaceConfig {
-        replacement,
-        prepend_scheme,
-        split,
-    } = *metaspace;
-    if !SPACE.starts_with(replacement) {
-        ledger.refuse(format!(
-            "SentencePiece does not write spaces as {replacement:?}"
-        ));
-    }
-    if words {
-        ledger.lose(
-            "pretokenizer",
-            "that any white space ends a word",
-            "tabs and line ends stay in the text",
-        );
-        (spaces.at_start, spaces.runs, spaces.at_end) = (true, true, true);
-    }
-    spaces.escaped = true;
-    if prepend_scheme != PrependScheme::Never {
-        if !words && !(spaces.at_start && spaces.runs) {
-            ledger.lose(
-                "pretokenizer",
-                "that no space is put before a text which begins with one",
-                "texts that begin with a space get one more",
-            );
-        }
-        spaces.prefix = true;
-    }
-    let goes_on = |piece: &Piece| {
-        let text = String::from_utf8_lossy(&piece.bytes);
-        piece.kind == PieceKind::Normal && text.chars().skip(1).any(|c| SPACE.starts_with(c))
-    };
-    if split && pieces.iter().any(goes_on) {
-        ledger.lose(
-            "pretokenizer",
-            "that text is cut before each space",
-            "pieces with spaces inside are found",
-        );
-    }
 }
 
 fn decoder(config: &Config, trainer: &mut TrainerSpec, ledger: &mut Ledger) {

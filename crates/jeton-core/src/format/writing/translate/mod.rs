@@ -3,6 +3,7 @@
 mod characters;
 mod from_hf;
 mod order;
+mod spaces;
 mod to_hf;
 
 pub(crate) use from_hf::to_sentencepiece;

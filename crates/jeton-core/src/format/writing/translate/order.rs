@@ -1,9 +1,9 @@
 //! Merges of characters, in a list and by score: when the two do the same.
 //!
 //! The argument is that of [`super::super::pairs`], with the place of a piece in the order of scores instead of
-//! its id.
+//! its id: of the pairs that make a piece at most one is ever met.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::bpe::{CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch};
 use crate::pipeline::Model as _;
@@ -42,40 +42,28 @@ impl<'p> Pieces<'p> {
             .collect()
     }
 
-    /// Pieces of several characters that the merges, those made of later pieces left out, do not make from
-    /// their own characters. `place`: a piece's place in the order of merging.
-    pub(super) fn unreached(
-        &self,
-        merges: &[(u32, u32)],
-        made: impl Fn((u32, u32)) -> Option<u32>,
-        place: &HashMap<u32, u32>,
-    ) -> HashSet<u32> {
-        let place_of = |id: u32| place.get(&id).copied().unwrap_or(0);
-        let timely = merges.iter().copied().filter(|&(left, right)| {
-            made((left, right))
-                .is_some_and(|id| place_of(left) < place_of(id) && place_of(right) < place_of(id))
-        });
-        let timely: Vec<(u32, u32)> = timely.collect();
-        let mut vocab = Vocab::default();
-        for &(id, text) in &self.matched {
-            if vocab.insert(id, text.as_bytes()).is_err() {
-                return self.matched.iter().map(|&(id, _)| id).collect();
+    /// Texts of pieces that two lists of merges cut in different ways. Where there is none, the lists do the same to
+    /// every text, if one is in the order of the other.
+    pub(super) fn cut_differently(&self, one: &[(u32, u32)], two: &[(u32, u32)]) -> Vec<String> {
+        let all = || self.matched.iter().map(|(_, text)| (*text).to_owned());
+        let model = |merges: &[(u32, u32)]| {
+            let mut vocab = Vocab::default();
+            for &(id, text) in &self.matched {
+                vocab.insert(id, text.as_bytes()).ok()?;
             }
-        }
-        let Ok(model) = CharacterBpeModel::new(vocab, &timely, CharacterBpeOptions::default())
-        else {
-            return self.matched.iter().map(|&(id, _)| id).collect();
+            CharacterBpeModel::new(vocab, merges, CharacterBpeOptions::default()).ok()
+        };
+        let (Some(one), Some(two)) = (model(one), model(two)) else {
+            return all().collect();
         };
         let mut scratch = CharacterBpeScratch::default();
-        let mut ids = Vec::new();
-        let longer = self.matched.iter().filter(|(_, text)| is_long(text));
-        longer
-            .filter(|&&(id, text)| {
-                ids.clear();
-                let done = model.encode_pretoken(text.as_bytes(), &mut scratch, &mut ids);
-                done.is_err() || ids != [id]
-            })
-            .map(|&(id, _)| id)
+        let mut cut = |model: &CharacterBpeModel, text: &str| {
+            let mut ids = Vec::new();
+            let done = model.encode_pretoken(text.as_bytes(), &mut scratch, &mut ids);
+            done.is_ok().then_some(ids)
+        };
+        all()
+            .filter(|text| is_long(text) && cut(&one, text) != cut(&two, text))
             .collect()
     }
 

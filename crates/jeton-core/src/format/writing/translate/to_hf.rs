@@ -195,6 +195,9 @@ fn normalizer(model: &SpmModel, ledger: &mut Ledger) -> Vec<NormalizerConfig> {
     steps
 }
 
+/// As good as all spaces: the library wants a number.
+const MOST_STRIPPED: usize = 1 << 16;
+
 fn decoder(model: &SpmModel, unknown: &str, ledger: &mut Ledger) -> Vec<DecoderConfig> {
     let spec = &model.normalizer;
     if model
@@ -225,7 +228,12 @@ fn decoder(model: &SpmModel, unknown: &str, ledger: &mut Ledger) -> Vec<DecoderC
     if spec.add_dummy_prefix || spec.remove_extra_whitespaces {
         steps.push(DecoderConfig::Strip {
             content: ' ',
-            start: 1,
+            // Where extra spaces go, all of them do, until text comes.
+            start: if spec.remove_extra_whitespaces {
+                MOST_STRIPPED
+            } else {
+                1
+            },
             stop: 0,
         });
     }
@@ -280,25 +288,7 @@ fn bpe(model: &SpmModel, texts: &[&str], unknown: u32, ledger: &mut Ledger) -> M
     if order.iter().any(|(id, _)| score(*id).is_nan()) {
         ledger.refuse("some scores are no numbers");
     }
-    let place: HashMap<u32, u32> = order.iter().map(|(id, _)| *id).zip(1..).collect();
     let merges: Vec<(u32, u32)> = order.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
-    let by_text = pieces.texts();
-    let unreached = pieces.unreached(&merges, |pair| pieces.made(&by_text, pair), &place);
-    let place_of = |id: u32| place.get(&id).copied().unwrap_or(0);
-    let unsure = order.iter().filter(|(id, pairs)| {
-        let late = |&(left, right): &(u32, u32)| {
-            place_of(left) > place_of(*id) || place_of(right) > place_of(*id)
-        };
-        unreached.contains(id) && pairs.len() > 1 && pairs.iter().any(late)
-    });
-    let n = unsure.count();
-    if n > 0 {
-        ledger.lose(
-            "model",
-            format!("{n} pieces can be merged from several pairs at the same time"),
-            "where two of the pairs overlap in a text, another one may be merged",
-        );
-    }
     let made = character_bpe(model, texts, unknown, merges.clone());
     let tied = order.chunk_by(|(one, _), (two, _)| score(*one) == score(*two));
     let tied = tied.filter(|group| group.len() > 1);
