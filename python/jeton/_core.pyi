@@ -509,12 +509,13 @@ class Tokenizer:
             truncation: "longest_first" (or True) takes tokens from the longer text of a pair, "only_first" and
                 "only_second" from that one alone; "file" does what the tokenizer's file says, which may be nothing.
             max_length: Most ids in a row, the template's included.
-            stride: Tokens that neighbouring windows share; 0 unless it is given. No effect without ``overflow``.
+            stride: Tokens that neighbouring windows share; 0 (with ``truncation="file"`` the file's) unless it
+                is given. No effect without ``overflow``.
             overflow: Give what is cut off in rows of its own, behind that of its text: each with the
                 template; of two texts that are both cut, every window of the one with every window of the other.
             pad_to_multiple_of: Round the number of columns up to a multiple of this.
             padding_side: The side that is filled; the file's, or else "right".
-            truncation_side: The side that is cut; "right" unless it is given.
+            truncation_side: The side that is cut; "right" (with ``truncation="file"`` the file's) unless it is given.
             pad_token: The token that fills, as text or id; the file's, or else the special token that is called
                 ``[PAD]``, ``<pad>`` or the like.
             pad_type_id: The token type of padding; the file's, or else 0.
