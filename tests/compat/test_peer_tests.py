@@ -8,13 +8,13 @@ import pytest
 
 from scripts import peer_tests
 
-TESTS = '''
+TESTS = """
 import subprocess
 import sys
 
 import minbpe
+import minbpe.base as base
 import pytest
-from minbpe import base
 
 
 def test_passes():
@@ -36,7 +36,7 @@ def test_has_no_such_module():
 @pytest.mark.skip(reason="not today")
 def test_skipped():
     pass
-'''
+"""
 
 
 def test_outcomes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,7 @@ def test_unstable_completions_are_equal(name: str, text: str, allowed: Any) -> N
 
 
 def test_completions_of_one_long_word_come_to_an_end() -> None:
-    word = "a" * 40_000
+    word = "a" * 3_000
     stable, completions = OURS["gpt2"].encode_with_unstable(word)
     assert stable == []
     assert completions
@@ -337,15 +337,7 @@ def test_names_and_models() -> None:
     assert our_model.MODEL_TO_ENCODING == their_model.MODEL_TO_ENCODING
     prefixes = our_model.MODEL_PREFIX_TO_ENCODING
     assert list(prefixes.items()) == list(their_model.MODEL_PREFIX_TO_ENCODING.items())
-    names: list[Any] = [
-        "gpt-4o-2024-05-13",
-        "gpt-oss-120b",
-        "ft:gpt-4:x",
-        "davinci",
-        "no such",
-        "",
-        None,
-    ]
+    names: list[Any] = ["gpt-4o-2024-05-13", "gpt-oss-120b", "ft:gpt-4:x", "davinci", "no such", ""]
     for name in names:
         alike(
             partial(ours.encoding_name_for_model, name),
