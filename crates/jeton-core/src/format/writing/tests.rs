@@ -93,8 +93,17 @@ fn sentencepiece_becomes_a_tokenizer_json_with_equal_ids() {
                 model.normalizer.remove_extra_whitespaces = remove;
             });
             let written = write(&tokenizer, FileFormat::HfJson).unwrap();
-            assert_eq!(written.losses, [], "{prefix} {remove}");
             assert_eq!(written.read.reference(), Reference::Hf);
+            if remove && !byte_fallback {
+                // Spaces at the beginning go, also those of what stands for unknown text.
+                let lost: Vec<_> = written.losses.iter().map(|loss| loss.component).collect();
+                assert_eq!(lost, ["decoder"]);
+                for text in TEXTS {
+                    assert_eq!(ids(&tokenizer, text), ids(&written.read, text), "{text:?}");
+                }
+                continue;
+            }
+            assert_eq!(written.losses, [], "{prefix} {remove}");
             assert_same(&tokenizer, &written.read);
             // And back, with the same pieces.
             let again = write(&written.read, FileFormat::SentencePiece).unwrap();

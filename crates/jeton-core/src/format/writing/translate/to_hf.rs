@@ -211,6 +211,20 @@ fn decoder(model: &SpmModel, unknown: &str, ledger: &mut Ledger) -> Vec<DecoderC
             "decode leaves out its last step",
         );
     }
+    // A text that begins with unknown text begins with the spaces of what stands for it, which the library cannot tell
+    // from those that normalization put there.
+    let marked = model
+        .pieces
+        .iter()
+        .any(|piece| piece.kind == PieceKind::Normal && piece.bytes == SPACE.as_bytes());
+    let strips = spec.remove_extra_whitespaces || (spec.add_dummy_prefix && !marked);
+    if strips && !model.trainer.byte_fallback && model.trainer.unk_surface.starts_with(' ') {
+        ledger.lose(
+            "decoder",
+            "spaces before what stands for unknown text",
+            "decoded texts that begin with unknown characters begin without a space",
+        );
+    }
     let mut steps = vec![
         DecoderConfig::Replace {
             pattern: ReplacePattern::Regex(format!(r"\A{}\z", regex_syntax::escape(unknown))),
