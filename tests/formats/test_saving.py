@@ -211,7 +211,7 @@ def test_samples_beside_a_file(tmp_path: Path, name: str) -> None:
     tokenizer = pair()
     save_file(tokenizer, path, samples=True)
     assert load_file(path).encode("hello") == tokenizer.encode("hello")
-    [beside] = tmp_path.glob("**/*.samples.json")
+    [beside] = tmp_path.glob("**/*.jeton-samples.json")
     value = json.loads(beside.read_bytes())
     assert value["schema_version"] == "jeton.samples/1"
     assert len(value["samples"]) > 4
@@ -250,8 +250,8 @@ def test_samples_do_not_change_the_fingerprint(tmp_path: Path) -> None:
 def test_damaged_samples_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     save_file(Tokenizer.from_hf_json(small.tokenizer().to_hf_json()), path)
-    (tmp_path / "x.samples.json").write_text(text, encoding="utf-8")
-    with pytest.raises(FormatError, match=r"x\.samples\.json"):
+    (tmp_path / "x.jeton-samples.json").write_text(text, encoding="utf-8")
+    with pytest.raises(FormatError, match=r"x\.jeton-samples\.json"):
         load_file(path)
 
 

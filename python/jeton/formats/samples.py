@@ -1,8 +1,8 @@
 """Samples that a saved tokenizer carries: texts with their ids, verified whenever it is loaded.
 
 The canonical form has them in itself; for every other file they lie beside it, in
-``NAME.samples.json`` (``tokenizer.samples.json`` beside a tokenizer.json). They are no part of the
-fingerprint.
+``NAME.jeton-samples.json`` (``tokenizer.jeton-samples.json`` beside a tokenizer.json). They are no
+part of the fingerprint.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def make_samples(tokenizer: Tokenizer, *, texts: Sequence[str] | bool) -> list[d
 
 def samples_path(file: Path) -> Path:
     """Where the samples of a file lie that has none in itself."""
-    return file.with_name(f"{name_of_file(file)}.samples.json")
+    return file.with_name(f"{name_of_file(file)}.jeton-samples.json")
 
 
 def written_samples(samples: Sequence[dict[str, Any]]) -> bytes:

@@ -50,6 +50,10 @@ pub(in crate::format) fn to_gguf(config: &Config, ledger: &mut Ledger) -> Option
         ModelConfig::WordPiece { .. } => bert(config, &mut pairs, ledger)?,
         ModelConfig::Greedy { tokens, opaque } => {
             let vocab = ledger.take(pairs::vocab(tokens, opaque))?;
+            if too_sparse(&vocab, config) {
+                ledger.refuse("most of its ids have no token");
+                return None;
+            }
             rwkv(config, &vocab, &mut pairs);
         }
         ModelConfig::SentencePiece(model) => {
@@ -103,6 +107,15 @@ fn tokens(
     (texts, kinds)
 }
 
+/// Whether there are so few tokens for so many ids that names for all of them would take more memory than the vocabulary.
+fn too_sparse(vocab: &Vocab, config: &Config) -> bool {
+    const MOST_IDS_A_TOKEN: u64 = 16;
+    let added = config.added_tokens.iter().map(|token| token.id + 1).max();
+    let n_ids = u64::from(vocab.size().max(added.unwrap_or(0)));
+    let n_tokens = u64::from(vocab.n_tokens()) + config.added_tokens.len() as u64;
+    n_ids > MOST_IDS_A_TOKEN * n_tokens + 4096
+}
+
 fn bpe(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
     let ModelConfig::Bpe {
         tokens: all,
@@ -119,6 +132,10 @@ fn bpe(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
         Some(list) => list.clone(),
         None => pairs::all_pairs(&vocab),
     };
+    if too_sparse(&vocab, config) {
+        ledger.refuse("most of its ids have no token");
+        return None;
+    }
     let whole = *whole_pretokens && !pairs::unreached(&vocab, &list).is_empty();
     let Some(name) = pre_name(&config.pretokenizer, whole) else {
         ledger.refuse("llama.cpp has no name for the way in which it cuts text");
@@ -204,6 +221,10 @@ fn bert(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
         .find(|(_, bytes)| std::str::from_utf8(bytes).is_err())
     {
         ledger.refuse(format!("the token of id {id} is not UTF-8"));
+        return None;
+    }
+    if too_sparse(&vocab, config) {
+        ledger.refuse("most of its ids have no token");
         return None;
     }
     let (texts, mut kinds) = tokens(vocab.size(), &config.added_tokens, |id| {

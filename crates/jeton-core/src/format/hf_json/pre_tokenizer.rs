@@ -284,7 +284,7 @@ fn write_split(split: &SplitConfig) -> Result<Value> {
     }
     let pattern = match split.dialect {
         Dialect::Oniguruma => split.pattern.clone(),
-        Dialect::FancyRegex => for_oniguruma(split)?,
+        Dialect::FancyRegex => checked_for_oniguruma(split)?,
     };
     Ok(json!({
         "type": "Split",
@@ -292,6 +292,30 @@ fn write_split(split: &SplitConfig) -> Result<Value> {
         "behavior": behavior,
         "invert": split.invert,
     }))
+}
+
+/// A pattern of fancy-regex as Oniguruma reads it, refused where both can be compared and cut differently (`[a--b]` is a
+/// difference of classes in one, and a range in the other).
+fn checked_for_oniguruma(split: &SplitConfig) -> Result<String> {
+    let pattern = for_oniguruma(split)?;
+    let read = SplitConfig {
+        pattern: pattern.clone(),
+        dialect: Dialect::Oniguruma,
+        ..split.clone()
+    };
+    let compared = |split: &SplitConfig| split.compile().map(|splitter| splitter.is_linear());
+    let differs = match compared(&read) {
+        Ok(true) => compared(split)? && !read.cuts_like(split),
+        Ok(false) => false,
+        Err(_) => true,
+    };
+    if differs {
+        return Err(inexpressible(format!(
+            "Oniguruma reads the pattern {:?} differently",
+            split.pattern
+        )));
+    }
+    Ok(pattern)
 }
 
 /// A pattern of fancy-regex as Oniguruma reads it: `$` becomes `\z`, and a possessive counted

@@ -65,6 +65,13 @@ fn texts(
     let mut flagged = Vec::new();
     for token in &config.added_tokens {
         let at = token.id as usize;
+        if at >= tokens.len() + config.added_tokens.len() {
+            ledger.refuse(format!(
+                "ids below that of {:?} have no token",
+                token.content
+            ));
+            return None;
+        }
         if at >= pieces.len() {
             pieces.resize(at + 1, None);
         }
