@@ -605,6 +605,25 @@ class Tokenizer:
         """The ids that the tokenizer gives to the text of some ids."""
     def first_noncanonical(self, ids: Sequence[int] | NDArray[Any]) -> NoncanonicalIds | None:
         """The first place at which ids are not canonical, with the ids that belong there."""
+    def encode_guarded(
+        self,
+        text: _Text,
+        trusted_spans: Sequence[tuple[int, int]],
+        *,
+        control_tokens: Sequence[str] = ...,
+    ) -> tuple[Encoding, list[tuple[int, int, int]]]:
+        """Ids of a text in which control tokens may stand only inside ``trusted_spans``.
+
+        Control tokens are the special tokens and those of ``control_tokens``. Spans are (start, end) in code
+        points. Where no other part of the text spells a control token, ids are those of
+        ``encode(text, allow_special="all")``. What looks like one elsewhere is encoded as text whatever it takes: the
+        unknown token alone may stand for any text that has no token. Also returned: (start, end, id)
+        of each control token that stayed text. Raises ``UsageError`` for spans that do not fit the text,
+        ``UnknownSpecialTokenError`` for a control token that is none of ``fixed_tokens()``.
+        """
+    def fixed_tokens(self) -> list[SpecialToken]:
+        """Tokens that are one wherever a text has them: ``added_tokens``, and a SentencePiece model's
+        user-defined pieces; by id."""
     def sample(
         self,
         text: _Text,

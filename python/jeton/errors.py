@@ -20,6 +20,8 @@ The tree::
       TrainingError(ValueError)
       CatalogError(LookupError)            .name .kind .nearest
         UnknownTokenizerError | UnknownModelError | UnknownGpuError | UnknownPriceError
+      TemplateError(ValueError)            .reason .line          a chat template failed
+        TemplateLimitError                 .limit
       MissingExtraError(ImportError)       .extra
       UsageError(ValueError)               arguments that contradict one another
     JetonWarning(UserWarning)
@@ -56,6 +58,8 @@ __all__ = [
     "PatternError",
     "RecordError",
     "StalePriceWarning",
+    "TemplateError",
+    "TemplateLimitError",
     "TrainingError",
     "UnknownGpuError",
     "UnknownModelError",
@@ -265,6 +269,40 @@ class MissingExtraError(JetonError, ImportError):
             f"hint: pip install 'jeton[{extra}]'"
         )
         self.extra = extra
+
+
+class TemplateError(JetonError, ValueError):
+    """A chat template cannot be read, failed, or refused the messages.
+
+    ``reason`` is one of: ``syntax``; ``undefined`` (it needs something that is not there);
+    ``refused`` (it called ``raise_exception``); ``security`` (it reached outside the sandbox);
+    ``failed``; ``crashed`` (the process that rendered it died); of a ``TemplateLimitError``, what
+    ran out. ``line`` is a line of the template.
+    """
+
+    def __init__(self, message: str, *, reason: str = "failed", line: int | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.line = line
+
+
+class TemplateLimitError(TemplateError):
+    """A chat template was stopped: it took too much of something.
+
+    ``reason`` is what: ``time``, ``memory``, ``output``, ``recursion`` or ``size`` (of a number or
+    a range); ``limit`` is how much of it there was.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "time",
+        limit: str | None = None,
+        line: int | None = None,
+    ) -> None:
+        super().__init__(message, reason=reason, line=line)
+        self.limit = limit
 
 
 class UsageError(JetonError, ValueError):

@@ -10,7 +10,7 @@
 
 use std::collections::HashSet;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, Match, MatchKind};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -112,6 +112,10 @@ struct Finder {
     /// After a match that is not allowed, look again from the next byte (as `tiktoken` does) instead of
     /// after it (as `tokenizers` does).
     look_again: bool,
+    /// By pattern: the longest other pattern that it begins with.
+    shorter: Vec<Option<usize>>,
+    /// By pattern: its bytes.
+    lengths: Vec<usize>,
 }
 
 impl AddedTokens {
@@ -144,6 +148,8 @@ impl AddedTokens {
             if members.is_empty() {
                 return Ok(None);
             }
+            let shorter = longest_prefixes(&contents);
+            let lengths = contents.iter().map(String::len).collect();
             let automaton = AhoCorasick::builder()
                 .match_kind(MatchKind::LeftmostLongest)
                 .build(contents)
@@ -159,6 +165,8 @@ impl AddedTokens {
                 members,
                 word,
                 look_again,
+                shorter,
+                lengths,
             }))
         };
         let (raw, normalized) = (finder(false)?, finder(true)?);
@@ -222,10 +230,118 @@ impl AddedTokens {
             finder.find(text, &self.tokens, allow, out);
         }
     }
+
+    /// Tokens in the raw text (`normalized`: in text that has been normalized) where they may stand: `permits` is asked
+    /// about a token's id and place. Of several at one place the longest that is permitted wins, and one that is
+    /// not hides nothing.
+    pub(crate) fn find_where(
+        &self,
+        text: &str,
+        normalized: bool,
+        permits: &mut dyn FnMut(u32, usize, usize) -> bool,
+        out: &mut Vec<Found>,
+    ) {
+        out.clear();
+        let finder = if normalized {
+            &self.normalized
+        } else {
+            &self.raw
+        };
+        if let Some(finder) = finder {
+            finder.scan(
+                text,
+                &self.tokens,
+                &mut |found| finder.longest_permitted(text, &self.tokens, found, permits),
+                out,
+            );
+        }
+    }
+}
+
+/// What a look at a match says: the token that counts there (its place in the list, and where it ends), or where to
+/// look next.
+enum Verdict {
+    Take { member: usize, end: usize },
+    LookFrom(usize),
+}
+
+/// Where the character ends that begins at a byte.
+fn after_char(text: &str, start: usize) -> usize {
+    start + text[start..].chars().next().map_or(1, char::len_utf8)
+}
+
+/// For each string the longest other one that it begins with.
+fn longest_prefixes(contents: &[impl AsRef<str>]) -> Vec<Option<usize>> {
+    let text = |index: usize| contents[index].as_ref();
+    let mut order: Vec<usize> = (0..contents.len()).collect();
+    order.sort_by_key(|&index| text(index));
+    let mut shorter = vec![None; contents.len()];
+    // Strings that the one at hand may begin with, each a prefix of the next.
+    let mut open: Vec<usize> = Vec::new();
+    for index in order {
+        while open
+            .pop_if(|&mut top| !text(index).starts_with(text(top)))
+            .is_some()
+        {}
+        shorter[index] = match open.last() {
+            Some(&top) if text(top) == text(index) => shorter[top],
+            top => top.copied(),
+        };
+        open.push(index);
+    }
+    shorter
 }
 
 impl Finder {
     fn find(&self, text: &str, tokens: &[AddedToken], allow: &Allow, out: &mut Vec<Found>) {
+        self.scan(
+            text,
+            tokens,
+            &mut |found| {
+                let member = self.members[found.pattern().as_usize()];
+                if allow.permits(&tokens[member]) {
+                    let end = found.end();
+                    return Verdict::Take { member, end };
+                }
+                Verdict::LookFrom(if self.look_again {
+                    after_char(text, found.start())
+                } else {
+                    found.end()
+                })
+            },
+            out,
+        );
+    }
+
+    /// The longest token at a match that may stand there.
+    fn longest_permitted(
+        &self,
+        text: &str,
+        tokens: &[AddedToken],
+        found: &Match,
+        permits: &mut dyn FnMut(u32, usize, usize) -> bool,
+    ) -> Verdict {
+        let start = found.start();
+        let mut pattern = Some(found.pattern().as_usize());
+        while let Some(index) = pattern {
+            let member = self.members[index];
+            let end = start + self.lengths[index];
+            if permits(tokens[member].id, start, end) {
+                return Verdict::Take { member, end };
+            }
+            pattern = self.shorter[index];
+        }
+        Verdict::LookFrom(after_char(text, start))
+    }
+
+    /// Walks over the matches of a text; `judge` says what becomes of each.
+    fn scan(
+        &self,
+        text: &str,
+        tokens: &[AddedToken],
+        judge: &mut dyn FnMut(&Match) -> Verdict,
+        out: &mut Vec<Found>,
+    ) {
         // Where the search goes on. It does not know of white space that tokens take along: one that begins
         // inside such space is found all the same, and overlaps (as in `tokenizers`).
         let mut position = 0;
@@ -237,15 +353,16 @@ impl Finder {
             .automaton
             .find(aho_corasick::Input::new(text).range(position..))
         {
-            let token = &tokens[self.members[found.pattern().as_usize()]];
-            let (mut start, mut end) = (found.start(), found.end());
-            position = end;
-            if !allow.permits(token) {
-                if self.look_again {
-                    position = start + text[start..].chars().next().map_or(1, char::len_utf8);
+            let (member, mut end) = match judge(&found) {
+                Verdict::Take { member, end } => (member, end),
+                Verdict::LookFrom(next) => {
+                    position = next;
+                    continue;
                 }
-                continue;
-            }
+            };
+            let token = &tokens[member];
+            let mut start = found.start();
+            position = end;
             if token.single_word && self.touches_word(text, start, end) {
                 continue;
             }
@@ -287,144 +404,5 @@ impl Finder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tokens() -> Vec<AddedToken> {
-        let mut mask = AddedToken::special(1, "<mask>");
-        mask.lstrip = true;
-        let mut word = AddedToken::special(2, "ab");
-        word.special = false;
-        word.single_word = true;
-        vec![
-            AddedToken::special(0, "<s>"),
-            mask,
-            word,
-            AddedToken::special(3, "<s><s>"),
-        ]
-    }
-
-    fn found(text: &str, allow: &Allow) -> Vec<(usize, usize, u32)> {
-        let added = AddedTokens::new(tokens(), &Normalizer::default(), false).unwrap();
-        let mut out = Vec::new();
-        added.find_raw(text, allow, &mut out);
-        out.iter().map(|f| (f.start, f.end, f.id)).collect()
-    }
-
-    #[test]
-    fn look_alikes_stay_text_unless_allowed() {
-        assert_eq!(found("a<s>b", &Allow::None), []);
-        assert_eq!(found("a<s>b", &Allow::All), [(1, 4, 0)]);
-        assert_eq!(found("a<s>b", &Allow::Ids(HashSet::from([1]))), []);
-    }
-
-    #[test]
-    fn longest_wins_and_white_space_goes_along() {
-        assert_eq!(found("<s><s>", &Allow::All), [(0, 6, 3)]);
-        assert_eq!(found("x  <mask> y", &Allow::All), [(1, 9, 1)]);
-        assert_eq!(found("<s> <mask>", &Allow::All), [(0, 3, 0), (3, 10, 1)]);
-    }
-
-    #[test]
-    fn a_token_that_normalization_makes_nothing_of_is_not_found() {
-        let line = AddedToken {
-            normalized: true,
-            ..AddedToken::special(0, "\n")
-        };
-        let strip = crate::normalize::NormalizerConfig::Strip {
-            left: true,
-            right: true,
-        };
-        let normalizer = Normalizer::new(&[strip]).unwrap();
-        let added = AddedTokens::new(vec![line], &normalizer, false).unwrap();
-        let mut out = Vec::new();
-        added.find_normalized("ab", &Allow::All, &mut out);
-        assert!(out.is_empty());
-    }
-
-    #[test]
-    fn a_token_inside_the_white_space_of_another_is_found() {
-        let mut line = AddedToken::special(0, "\n");
-        line.rstrip = true;
-        let added = AddedTokens::new(vec![line], &Normalizer::default(), false).unwrap();
-        let mut out = Vec::new();
-        added.find_raw("\n\na", &Allow::All, &mut out);
-        let ranges: Vec<_> = out.iter().map(|f| (f.start, f.end)).collect();
-        assert_eq!(ranges, [(0, 2), (1, 2)]);
-    }
-
-    #[test]
-    fn tokens_that_all_take_the_same_white_space_are_found_in_one_walk() {
-        let strips = |id, content: &str| AddedToken {
-            rstrip: true,
-            lstrip: true,
-            ..AddedToken::special(id, content)
-        };
-        let tokens = vec![strips(0, "\n"), strips(1, "a")];
-        let added = AddedTokens::new(tokens, &Normalizer::default(), false).unwrap();
-        // Walking the rest of the run for each token would be 10^11 steps.
-        let run = "\n".repeat(500_000);
-        let text = format!("{run}a{run}\u{3000}b\n");
-        let mut out = Vec::new();
-        added.find_raw(&text, &Allow::All, &mut out);
-        // The first takes the whole run; with `lstrip` the others begin where it ends, and are nothing.
-        let last = text.len() - 2;
-        let ranges: Vec<_> = out.iter().map(|f| (f.start, f.end)).collect();
-        assert_eq!(
-            ranges,
-            [(0, 500_000), (500_000, last), (last + 1, last + 2)]
-        );
-        let strips_right = AddedToken {
-            lstrip: false,
-            ..strips(0, "\n")
-        };
-        let added = AddedTokens::new(vec![strips_right], &Normalizer::default(), false).unwrap();
-        added.find_raw(&text, &Allow::All, &mut out);
-        assert_eq!(out.len(), 1_000_001);
-        assert!(out[..500_000].iter().all(|found| found.end == 500_000));
-        assert!(
-            out[500_000..1_000_000]
-                .iter()
-                .all(|found| found.end == last)
-        );
-    }
-
-    #[test]
-    fn single_words_touch_no_word() {
-        assert_eq!(found("ab cab ab.", &Allow::None), [(0, 2, 2), (7, 9, 2)]);
-    }
-
-    #[test]
-    fn a_token_without_end_is_refused() {
-        let make = |n: usize| {
-            let token = AddedToken::special(0, "a".repeat(n));
-            AddedTokens::new(vec![token], &Normalizer::default(), false)
-        };
-        assert!(make(MAX_CONTENT_BYTES).is_ok());
-        assert!(make(MAX_CONTENT_BYTES + 1).is_err());
-    }
-
-    #[test]
-    fn unknown_names_are_refused() {
-        let added = AddedTokens::new(tokens(), &Normalizer::default(), false).unwrap();
-        assert!(matches!(
-            added.allow(["ab"]).unwrap_err().kind(),
-            ErrorKind::UnknownSpecial { .. }
-        ));
-    }
-
-    #[test]
-    fn a_disallowed_match_hides_what_it_covers_or_not() {
-        let tokens = vec![
-            AddedToken::special(0, "<a><b"),
-            AddedToken::special(1, "<b>"),
-        ];
-        for (look_again, expected) in [(false, 0), (true, 1)] {
-            let added =
-                AddedTokens::new(tokens.clone(), &Normalizer::default(), look_again).unwrap();
-            let mut out = Vec::new();
-            added.find_raw("<a><b>", &Allow::Ids(HashSet::from([1])), &mut out);
-            assert_eq!(out.len(), expected);
-        }
-    }
-}
+#[path = "special_tests.rs"]
+mod tests;

@@ -26,6 +26,7 @@ COMMANDS = {
     "count": ("count", "count", "Count the tokens of files."),
     "encode": ("encode", "encode", "Turn text into token ids, one document a line."),
     "decode": ("decode", "decode", "Turn token ids back into text."),
+    "chat": ("chat", "chat", "Render a chat with its template and encode it safely."),
     "show": ("show", "show", "Show how a text is cut into tokens."),
     "train": ("train", "train", "Train a byte-level BPE tokenizer on your own text."),
     "explain": (

@@ -2,6 +2,7 @@
 //! taking it apart again.
 
 mod models;
+mod without;
 
 use std::sync::OnceLock;
 
@@ -19,7 +20,7 @@ use crate::scratch::Pool;
 use crate::special::{AddedToken, AddedTokens};
 use crate::spm::{PieceKind, SpmModel};
 use crate::template::Template;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{Tokenizer, Twins};
 
 /// What a format's reader hands over.
 pub(crate) struct Parts {
@@ -179,6 +180,7 @@ impl Tokenizer {
             special_ids,
             respelled,
             uniform: OnceLock::new(),
+            twins: Twins::default(),
             pool: Pool::default(),
         })
     }

@@ -213,20 +213,30 @@ impl ModelParts {
                 pieces,
                 unknown,
                 byte_fallback,
-            } => {
-                let mut model = UnigramModel::from_scored(&pieces, unknown, byte_fallback)?;
-                for token in added {
-                    if model.vocab().id_to_bytes(token.id).is_none() {
-                        model.insert_opaque(token.id, token.content.as_bytes())?;
-                    }
-                }
-                Engine::Unigram(pipeline(steps, model)?)
-            }
+            } => unigram(&pieces, unknown, byte_fallback, &[], steps, added)?,
             Self::SentencePiece(model) => {
                 Engine::SentencePiece(Box::new(SentencePiece::new(model)?))
             }
         })
     }
+}
+
+/// A Unigram engine in which text never becomes the `unmatched` ids (rising).
+pub(super) fn unigram(
+    pieces: &[(String, f64)],
+    unknown: Option<u32>,
+    byte_fallback: bool,
+    unmatched: &[u32],
+    steps: &[StepConfig],
+    added: &[AddedToken],
+) -> Result<Engine> {
+    let mut model = UnigramModel::from_scored_without(pieces, unknown, byte_fallback, unmatched)?;
+    for token in added {
+        if model.vocab().id_to_bytes(token.id).is_none() {
+            model.insert_opaque(token.id, token.content.as_bytes())?;
+        }
+    }
+    Ok(Engine::Unigram(pipeline(steps, model)?))
 }
 
 fn pipeline<M: Model>(steps: &[StepConfig], model: M) -> Result<Box<Pipeline<M>>> {

@@ -294,6 +294,41 @@ impl<'a> Lookup<'a> {
         };
         (from, to)
     }
+
+    /// All bytes of the original that had a part in `start..end` of the normalized text, asked for in rising order of
+    /// starts: of a character that was composed, every part, which [`Self::source_range`] leaves out.
+    pub(crate) fn covering_range(&mut self, start: usize, end: usize) -> (usize, usize) {
+        let Some((stretch, source, target)) = self.seek(start) else {
+            return (self.source, self.source);
+        };
+        let from = if stretch.unchanged {
+            source + (start - target)
+        } else {
+            let before = self.stretches[..self.index].iter().rev();
+            let lost: usize = before
+                .take_while(|stretch| stretch.target_bytes == 0)
+                .map(|stretch| stretch.source_bytes)
+                .sum();
+            source - lost
+        };
+        let mut ahead = Lookup {
+            stretches: self.stretches,
+            ..*self
+        };
+        let to = match ahead.seek(end.max(start + 1) - 1) {
+            Some((stretch, source, target)) if stretch.unchanged => source + (end - target),
+            Some((stretch, source, _)) => {
+                let behind = ahead.stretches[ahead.index + 1..].iter();
+                let lost: usize = behind
+                    .take_while(|stretch| stretch.target_bytes == 0)
+                    .map(|stretch| stretch.source_bytes)
+                    .sum();
+                source + stretch.source_bytes + lost
+            }
+            None => ahead.source,
+        };
+        (from, to)
+    }
 }
 
 #[cfg(test)]
@@ -319,6 +354,11 @@ mod tests {
         assert_eq!(lookup.source_range(1, 3), (1, 2));
         assert_eq!(lookup.source_range(1, 2), (1, 2));
         assert_eq!(lookup.source_range(3, 4), (4, 5));
+        let mut lookup = alignment.lookup();
+        assert_eq!(lookup.covering_range(0, 1), (0, 1));
+        assert_eq!(lookup.covering_range(0, 3), (0, 4));
+        assert_eq!(lookup.covering_range(1, 3), (1, 4));
+        assert_eq!(lookup.covering_range(3, 4), (4, 5));
     }
 
     proptest! {

@@ -5,6 +5,9 @@ mod canonical;
 mod decode;
 mod encode;
 mod generation;
+mod guarded;
+#[cfg(test)]
+mod guarded_tests;
 mod inner;
 mod inputs;
 mod nbest;
@@ -20,6 +23,8 @@ pub use crate::word_cache::DEFAULT_CACHE_LIMIT;
 pub use canonical::Noncanonical;
 pub use generation::{END_TOKENS, NeverGenerated};
 pub use inputs::SpanBatch;
+pub(crate) use guarded::Twins;
+pub use guarded::{GuardedEncoding, Trusted};
 pub use offsets::Encoding;
 pub use sample::{DEFAULT_ALPHA, DEFAULT_DROPOUT, SamplingOptions};
 pub use stream::DecodeStream;
@@ -65,6 +70,8 @@ pub struct Tokenizer {
     pub(crate) respelled: Vec<(u32, Vec<u8>)>,
     /// Compiled when it is first asked for.
     pub(crate) uniform: OnceLock<UniformSampler>,
+    /// Engines that cannot make control tokens, built when a text asks for one.
+    pub(crate) twins: Twins,
     pub(crate) pool: Pool<Scratch>,
 }
 

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use super::trim::{Runs, White};
 use super::{Scratch, Tokenizer};
+use crate::engine::EngineScratch;
 use crate::error::Result;
 use crate::normalize::Alignment;
 use crate::pretokenize::rewriting::Origin;
-use crate::special::Allow;
+use crate::special::{AddedTokens, Allow, Found};
 use crate::template::{Part, TrimOffsets};
 
 /// Ids of one text with where each comes from, in bytes of the original text.
@@ -27,6 +28,65 @@ pub struct Encoding {
     pub special_tokens_mask: Vec<bool>,
     /// Token-type ids, as the template has them.
     pub type_ids: Vec<u32>,
+}
+
+/// Takes what the engine tells of a token: its id, its place, its word, what the model saw there.
+pub(super) type Each<'e> = dyn FnMut(u32, usize, usize, i64, &[u8]) + 'e;
+
+/// What decides which tokens are found in a text, and what is left to the model.
+pub(super) trait Gate {
+    /// Tokens in the raw text.
+    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<Found>);
+
+    /// Tokens in a section of it that begins at `base`, normalized.
+    fn find_normalized(
+        &mut self,
+        added: &AddedTokens,
+        normalized: &str,
+        base: usize,
+        alignment: &Alignment,
+        out: &mut Vec<Found>,
+    );
+
+    /// What the model makes of a part without such tokens, as the engine tells it.
+    fn encode(
+        &mut self,
+        tokenizer: &Tokenizer,
+        text: &str,
+        base: usize,
+        origin: Origin<'_>,
+        scratch: &mut EngineScratch,
+        each: &mut Each<'_>,
+    ) -> Result<i64>;
+}
+
+impl Gate for &Allow {
+    fn find_raw(&mut self, added: &AddedTokens, text: &str, out: &mut Vec<Found>) {
+        added.find_raw(text, self, out);
+    }
+
+    fn find_normalized(
+        &mut self,
+        added: &AddedTokens,
+        normalized: &str,
+        _: usize,
+        _: &Alignment,
+        out: &mut Vec<Found>,
+    ) {
+        added.find_normalized(normalized, self, out);
+    }
+
+    fn encode(
+        &mut self,
+        tokenizer: &Tokenizer,
+        text: &str,
+        _: usize,
+        origin: Origin<'_>,
+        scratch: &mut EngineScratch,
+        each: &mut Each<'_>,
+    ) -> Result<i64> {
+        tokenizer.engine.encode_spans(text, origin, scratch, each)
+    }
 }
 
 impl Tokenizer {
@@ -73,10 +133,10 @@ impl Tokenizer {
         Ok(encoding)
     }
 
-    fn align_text(
+    pub(super) fn align_text(
         &self,
         text: &str,
-        allow: &Allow,
+        mut gate: impl Gate,
         how: Option<TrimOffsets>,
         scratch: &mut Scratch,
         encoding: &mut Encoding,
@@ -104,11 +164,11 @@ impl Tokenizer {
         };
         let mut runs = Runs::new(text);
         let mut found = Vec::new();
-        self.added.find_raw(text, allow, &mut found);
+        gate.find_raw(&self.added, text, &mut found);
         let mut position = 0;
         for token in found.iter().map(Some).chain([None]) {
             let end = token.map_or(text.len(), |token| token.start.max(position));
-            self.align_section(text, position..end, allow, scratch, &mut out)?;
+            self.align_section(text, position..end, &mut gate, scratch, &mut out)?;
             if let Some(token) = token {
                 out.encoding.push(token.id, token.start, token.end, -1);
                 out.white(|| runs.white(token.start..token.end));
@@ -124,7 +184,7 @@ impl Tokenizer {
         &self,
         text: &str,
         range: Range<usize>,
-        allow: &Allow,
+        gate: &mut impl Gate,
         scratch: &mut Scratch,
         out: &mut Aligned<'_>,
     ) -> Result<()> {
@@ -145,15 +205,22 @@ impl Tokenizer {
         };
         let mut lookup = alignment.lookup();
         let mut runs = Runs::new(&normalized);
-        self.added
-            .find_normalized(&normalized, allow, &mut scratch.normalized);
+        gate.find_normalized(
+            &self.added,
+            &normalized,
+            base,
+            &alignment,
+            &mut scratch.normalized,
+        );
         let found = std::mem::take(&mut scratch.normalized);
         let mut position = 0;
         for token in found.iter().map(Some).chain([None]) {
             let end = token.map_or(normalized.len(), |token| token.start.max(position));
             let first_word = out.words;
-            let found_words = self.engine.encode_spans(
+            let found_words = gate.encode(
+                self,
                 &normalized[position..end],
+                base,
                 Origin {
                     offset: position,
                     ..origin
@@ -198,7 +265,7 @@ impl Aligned<'_> {
 }
 
 impl Encoding {
-    fn push(&mut self, id: u32, start: usize, end: usize, word: i64) {
+    pub(super) fn push(&mut self, id: u32, start: usize, end: usize, word: i64) {
         self.ids.push(id);
         self.starts.push(start);
         self.ends.push(end);
@@ -206,7 +273,7 @@ impl Encoding {
     }
 
     /// Says of all ids that it has not been said of whether they were put around the text, and their type.
-    fn mark(&mut self, is_special: bool, type_id: u32) {
+    pub(super) fn mark(&mut self, is_special: bool, type_id: u32) {
         self.special_tokens_mask.resize(self.ids.len(), is_special);
         self.type_ids.resize(self.ids.len(), type_id);
     }

@@ -26,7 +26,7 @@ pub use several::MAX_NBEST;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Model;
-use crate::spm::piece::{FORMAT, Piece, PieceKind, check};
+use crate::spm::piece::{FORMAT, Piece, PieceKind, byte_of, check};
 use crate::vocab::Vocab;
 use emit::{Fuse, NO_ID, char_bytes};
 use trie::Trie;
@@ -144,6 +144,17 @@ impl UnigramModel {
         unk_id: Option<u32>,
         byte_fallback: bool,
     ) -> Result<Self> {
+        Self::from_scored_without(pieces, unk_id, byte_fallback, &[])
+    }
+
+    /// The same, but text never becomes the pieces `unmatched` (rising ids): they are decoded only, and bytes
+    /// (`<0x41>`) stand for bytes only. Scores of all others, unknown text included, stay what they are.
+    pub(crate) fn from_scored_without(
+        pieces: &[(impl AsRef<str>, f64)],
+        unk_id: Option<u32>,
+        byte_fallback: bool,
+        unmatched: &[u32],
+    ) -> Result<Self> {
         const MODEL: &str = "tokenizer.json";
         if unk_id.is_some_and(|id| id as usize >= pieces.len()) {
             let reason = format!(
@@ -153,17 +164,30 @@ impl UnigramModel {
             );
             return Err(Error::format(MODEL, reason));
         }
+        let is_matched = |id: u32| unmatched.binary_search(&id).is_err();
         let mut vocab = Vocab::with_capacity(pieces.len());
+        let mut bytes = Box::new([NO_ID; 256]);
         // The first token of given bytes wins in a vocabulary; here it is to be the last.
         for (id, (piece, _)) in pieces.iter().enumerate().rev() {
             let id = u32::try_from(id).unwrap_or(u32::MAX);
-            vocab.insert(id, piece.as_ref().as_bytes())?;
+            let piece = piece.as_ref().as_bytes();
+            if let Some(byte) = byte_of(piece)
+                && bytes[usize::from(byte)] == NO_ID
+            {
+                bytes[usize::from(byte)] = id;
+            }
+            if is_matched(id) {
+                vocab.insert(id, piece)?;
+            } else {
+                vocab.insert_opaque(id, piece)?;
+            }
         }
         let keys = pieces
             .iter()
             .enumerate()
             .rev()
             .map(|(id, (piece, _))| (piece.as_ref().as_bytes(), id as u32))
+            .filter(|&(_, id)| is_matched(id))
             .collect();
         let least = pieces
             .iter()
@@ -174,11 +198,6 @@ impl UnigramModel {
                     if score < least { score } else { least }
                 },
             );
-        let mut bytes = Box::new([NO_ID; 256]);
-        for (byte, id) in bytes.iter_mut().enumerate() {
-            let name = format!("<0x{byte:02X}>");
-            *id = vocab.bytes_to_id(name.as_bytes()).unwrap_or(NO_ID);
-        }
         Ok(Self {
             trie: Trie::new(keys)?,
             scores: Scores::Hf {

@@ -7,6 +7,7 @@ mod files;
 mod generation;
 mod input_options;
 mod inputs;
+mod guarded;
 mod pretoken;
 mod sample;
 mod stream;

@@ -1,0 +1,97 @@
+//! Text to ids where only some parts of the text may hold control tokens.
+
+use jeton_core::code_points::code_point_ranges;
+use jeton_core::error::ErrorKind;
+use jeton_core::tokenizer::Trusted;
+use pyo3::prelude::*;
+
+use super::{SpecialToken, Tokenizer};
+use crate::door::{SHORT_BYTES, enter, quick};
+use crate::encoding::Encoding;
+use crate::text::utf8;
+
+/// Start, end and id of a control token that stayed text, in code points.
+type Refused = (i64, i64, u32);
+
+/// Ranges in code points as ranges in bytes; those beyond the text become ones that no text has.
+fn in_bytes(text: &str, spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    if text.is_ascii() {
+        return spans.to_vec();
+    }
+    let mut asked: Vec<usize> = spans
+        .iter()
+        .flat_map(|&(start, end)| [start, end])
+        .collect();
+    asked.sort_unstable();
+    asked.dedup();
+    let mut places = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([text.len()])
+        .enumerate();
+    let mut place = places.next();
+    let mut found = Vec::with_capacity(asked.len());
+    for &position in &asked {
+        while place.is_some_and(|(index, _)| index < position) {
+            place = places.next();
+        }
+        found.push(place.map_or(usize::MAX, |(_, at)| at));
+    }
+    let byte = |position: usize| {
+        asked
+            .binary_search(&position)
+            .map_or(usize::MAX, |at| found[at])
+    };
+    spans
+        .iter()
+        .map(|&(start, end)| (byte(start), byte(end)))
+        .collect()
+}
+
+#[pymethods]
+impl Tokenizer {
+    #[pyo3(signature = (text, trusted_spans, *, control_tokens=Vec::new()))]
+    fn encode_guarded(
+        &self,
+        text: &Bound<'_, PyAny>,
+        trusted_spans: Vec<(usize, usize)>,
+        control_tokens: Vec<String>,
+    ) -> PyResult<(Encoding, Vec<Refused>)> {
+        let py = text.py();
+        let text = utf8(text)?;
+        let mut control = Vec::with_capacity(control_tokens.len());
+        for token in control_tokens {
+            match self.core.fixed_token(&token) {
+                Some(id) => control.push(id),
+                None => quick(py, Err(ErrorKind::UnknownSpecial { token }.into()))?,
+            }
+        }
+        let encode = || {
+            let trusted = Trusted::new(text, in_bytes(text, &trusted_spans))?;
+            self.core.encode_guarded(text, &trusted, &control)
+        };
+        let guarded = if text.len() <= SHORT_BYTES {
+            quick(py, encode())?
+        } else {
+            enter(py, |_| encode())?
+        };
+        let starts: Vec<usize> = guarded.refused.iter().map(|found| found.start).collect();
+        let ends: Vec<usize> = guarded.refused.iter().map(|found| found.end).collect();
+        let (starts, ends) = code_point_ranges(text, &starts, &ends);
+        let ids = guarded.refused.iter().map(|found| found.id);
+        let refused = starts.into_iter().zip(ends).zip(ids);
+        let refused = refused.map(|((start, end), id)| (start, end, id)).collect();
+        Ok((Encoding::new(guarded.encoding, text), refused))
+    }
+
+    fn fixed_tokens(&self) -> Vec<SpecialToken> {
+        let fixed = self.core.fixed_tokens().into_iter();
+        fixed
+            .map(|(id, content, special)| SpecialToken {
+                content,
+                id,
+                special,
+            })
+            .collect()
+    }
+}

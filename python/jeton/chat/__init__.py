@@ -1,0 +1,35 @@
+"""Chats to ids, safely.
+
+A chat template is rendered in a sandbox on strings that know where they come from; the whole text
+is encoded at once, and control tokens are found only in what the template wrote. docs/chats.md has
+the rules.
+
+    template = ChatTemplate.from_folder("model/")
+    encoded = encode_chat(tok, template, [{"role": "user", "content": "Hello"}])
+"""
+
+from __future__ import annotations
+
+from jeton.chat.data import KNOWN_ROLES
+from jeton.chat.encoding import (
+    ChatEncoding,
+    LookAlike,
+    control_tokens,
+    encode_chat,
+    encode_rendered,
+)
+from jeton.chat.limits import Limits
+from jeton.chat.template import ChatTemplate, RenderedChat, trusted
+
+__all__ = [
+    "KNOWN_ROLES",
+    "ChatEncoding",
+    "ChatTemplate",
+    "Limits",
+    "LookAlike",
+    "RenderedChat",
+    "control_tokens",
+    "encode_chat",
+    "encode_rendered",
+    "trusted",
+]

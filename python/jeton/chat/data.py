@@ -1,0 +1,158 @@
+"""What a template gets to see: plain JSON values, rebuilt from what the caller gave.
+
+The rules are those of transformers 5.23.0 (``render_jinja_template``, ``apply_chat_template``; read
+2026-11-21): values are copied into plain types, anything else becomes a placeholder that names its
+type; fields of a message that are None are left out; reasoning is passed under the names that
+templates read.
+
+One thing is different. A string is untrusted, but for a message's ``role`` if it is one of the
+known ones: templates make control tokens of it (``'<|' + message['role'] + '|>'``), and it is the
+program, not the user, that sets it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jeton.chat.text import TAIL, TRUSTED, Text, joined
+from jeton.errors import UsageError
+
+__all__ = ["KNOWN_ROLES", "TAIL_TEXT", "messages_for_template", "plain_data"]
+
+KNOWN_ROLES = frozenset(
+    {
+        "assistant",
+        "context",
+        "developer",
+        "documents",
+        "function",
+        "ipython",
+        "model",
+        "observation",
+        "system",
+        "tool",
+        "tool_response",
+        "tools",
+        "user",
+    }
+)
+"""Roles that published chat templates know by name (read 2026-11-21)."""
+
+TAIL_TEXT = "CONTINUE_FINAL_MESSAGE_TAG "
+"""What is put behind a final message that is to be continued: transformers' words; a template may
+look at the text. It is found again by its provenance, never by what it reads."""
+
+_REASONING = ("reasoning_content", "thinking", "reasoning")
+_MAX_DEPTH = 100
+"""Levels of nesting in a value; JSON of chats has a handful."""
+
+
+def plain_data(value: Any, *, depth: int = 0) -> Any:
+    """A value in plain types. ``Text`` keeps its provenance; all other strings have none.
+
+    Raises:
+        UsageError: It is nested too deeply (or within itself).
+    """
+    if depth > _MAX_DEPTH:
+        raise UsageError(
+            f"a value for a chat template is nested more than {_MAX_DEPTH} levels deep\n"
+            "hint: messages, tools and documents are trees of a few levels"
+        )
+    if value is None or isinstance(value, Text) or type(value) in (str, int, float, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    below = depth + 1
+    if isinstance(value, Mapping):
+        return {
+            plain_data(key, depth=below): plain_data(item, depth=below)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [plain_data(item, depth=below) for item in value]
+    if isinstance(value, tuple):
+        return tuple(plain_data(item, depth=below) for item in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: plain_data(getattr(value, field.name), depth=below)
+            for field in dataclasses.fields(value)
+        }
+    for method in ("model_dump", "item"):
+        # pydantic models; NumPy's scalars, which are no Python numbers.
+        if callable(getattr(value, method, None)) and not isinstance(value, type):
+            if method == "item" and getattr(value, "shape", None) != ():
+                continue
+            return plain_data(getattr(value, method)(), depth=below)
+    return f"<{type(value).__name__}>"
+
+
+def messages_for_template(
+    messages: Sequence[Any], *, trusted_roles: frozenset[str], continued: str | None
+) -> list[dict[str, Any]]:
+    """Messages as a template sees them.
+
+    Args:
+        messages: Mappings (or dataclasses, or pydantic models) with a role and whatever else.
+        trusted_roles: Roles that are trusted text.
+        continued: Name of the field of the last message that is to be continued; None: none is.
+
+    Raises:
+        UsageError: They are no messages, or the last one has nothing to continue.
+    """
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
+        raise UsageError(
+            f"messages are a {type(messages).__name__}; expected a list of messages\n"
+            'hint: [{"role": "user", "content": "..."}]'
+        )
+    if not messages:
+        raise UsageError("there are no messages\nhint: give at least one")
+    seen = [_message(index, message, trusted_roles) for index, message in enumerate(messages)]
+    if continued is not None:
+        _mark_tail(seen[-1], continued)
+    return seen
+
+
+def _message(index: int, message: Any, trusted_roles: frozenset[str]) -> dict[str, Any]:
+    plain = plain_data(message)
+    if not isinstance(plain, dict):
+        raise UsageError(
+            f"message {index} is a {type(message).__name__}; expected a mapping\n"
+            'hint: {"role": "user", "content": "..."}'
+        )
+    plain = {key: value for key, value in plain.items() if value is not None}
+    role = plain.get("role")
+    if type(role) is str and role in trusted_roles:
+        plain["role"] = Text.all_of(role, TRUSTED)
+    reasoning = next((plain[name] for name in _REASONING if name in plain), None)
+    if reasoning is not None:
+        plain = {"thinking": reasoning, **plain, "reasoning_content": reasoning}
+    return plain
+
+
+def _mark_tail(message: dict[str, Any], field: str) -> None:
+    """Put the tail behind what is to be continued."""
+    tail = Text.all_of(TAIL_TEXT, TAIL)
+    value = message.get(field)
+    if isinstance(value, list | tuple):
+        blocks = [block for block in value if isinstance(block, dict) and "text" in block]
+        if not blocks or not isinstance(blocks[-1]["text"], str):
+            raise UsageError(
+                f"the last message has no text to continue in {field!r}\n"
+                "hint: it takes a text block"
+            )
+        blocks[-1]["text"] = joined((blocks[-1]["text"], tail))
+        return
+    if not isinstance(value, str):
+        raise UsageError(
+            f"the last message has no text {field!r} to continue\n"
+            "hint: continue_final_message names another field, or must be false"
+        )
+    same = [name for name in _REASONING if message.get(name) == value]
+    for name in same if field in _REASONING else [field]:
+        message[name] = joined((value, tail))

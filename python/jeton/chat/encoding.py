@@ -1,0 +1,229 @@
+"""Rendered chats to ids: control tokens only where the template wrote them."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton._core import Tokenizer
+from jeton.chat.template import ChatTemplate, RenderedChat
+from jeton.errors import UsageError
+
+__all__ = [
+    "ChatEncoding",
+    "Control",
+    "LookAlike",
+    "control_tokens",
+    "encode_chat",
+    "encode_rendered",
+]
+
+Control = Literal["auto", "special"] | Iterable[str]
+
+_MARKUP = re.compile("<[|\uff5c].*[|\uff5c]>", re.DOTALL)
+"""``<|...|>``, also with DeepSeek's fullwidth bars: written for machines, not by people."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookAlike:
+    """A control token that somebody's text spells; it stayed text.
+
+    Attributes:
+        token: What it reads.
+        id: The id that it did not become.
+        start: First code point of it in the rendered text.
+        end: One past the last.
+    """
+
+    token: str
+    id: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChatEncoding:
+    """A chat as ids. Arrays have shape (n_tokens,).
+
+    Attributes:
+        ids: uint32.
+        starts: First code point of each token in the rendered text, int64.
+        ends: One past the last.
+        template_mask: Whether the template wrote all of a token's text, bool.
+        assistant_mask: Whether a token has text of a ``{% generation %}`` block, bool.
+        look_alikes: Control tokens in data that stayed text.
+        rendered: The text that was encoded.
+    """
+
+    ids: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    template_mask: NDArray[np.bool_]
+    assistant_mask: NDArray[np.bool_]
+    look_alikes: tuple[LookAlike, ...]
+    rendered: RenderedChat
+
+
+def control_tokens(
+    tok: Tokenizer, literals: Iterable[str], *, control: Control = "auto"
+) -> tuple[str, ...]:
+    """Tokens besides the special ones that only a template may write.
+
+    Args:
+        tok: The tokenizer.
+        literals: What the template can write (``RenderedChat.literals``).
+        control: ``"auto"``: added tokens and user-defined pieces that the template writes and that
+            have a character which is neither a letter, a digit nor white space; and those of the
+            form ``<|...|>``. ``"special"``: none. Names: these, besides those of ``"auto"``.
+
+    Returns:
+        Their texts, by id; names that the tokenizer does not have at the end.
+    """
+    if control == "special":
+        return ()
+    if isinstance(control, str) and control != "auto":
+        raise UsageError(
+            f'control is {control!r}; expected "auto", "special" or several tokens\n'
+            "hint: put a single token into a set"
+        )
+    named = set() if isinstance(control, str) else set(control)
+    written = "\0".join(literals)
+    found = [
+        token.content
+        for token in tok.fixed_tokens()
+        if not token.special
+        and (
+            token.content in named
+            or _MARKUP.fullmatch(token.content)
+            or (_has_symbol(token.content) and token.content in written)
+        )
+    ]
+    return tuple(found) + tuple(sorted(named - set(found) - set(tok.special_tokens)))
+
+
+# What control_tokens gave, by tokenizer and template: chats of one model ask the same again and
+# again, and a tokenizer may have thousands of added tokens. By identity: equality is a digest.
+_known: dict[int, tuple[weakref.ref[Tokenizer], dict[object, tuple[str, ...]]]] = {}
+_MAX_KNOWN = 16
+"""Templates of a tokenizer that are kept."""
+
+
+def _known_control_tokens(
+    tok: Tokenizer, literals: tuple[str, ...], control: Control
+) -> tuple[str, ...]:
+    key = (literals, control if isinstance(control, str) else frozenset(control))
+    held = _known.get(id(tok))
+    if held is None or held[0]() is not tok:
+        number = id(tok)
+        held = (weakref.ref(tok, lambda _: _known.pop(number, None)), {})
+        _known[number] = held
+    known = held[1].get(key)
+    if known is None:
+        known = control_tokens(tok, literals, control=key[1])
+        if len(held[1]) >= _MAX_KNOWN:
+            held[1].clear()
+        held[1][key] = known
+    return known
+
+
+def _has_symbol(text: str) -> bool:
+    """Whether a token may be markup: runs of spaces and words of a domain are none."""
+    return any(not (character.isalnum() or character.isspace()) for character in text)
+
+
+def encode_rendered(
+    tok: Tokenizer, rendered: RenderedChat, *, control: Control = "auto"
+) -> ChatEncoding:
+    """The ids of a rendered chat.
+
+    Args:
+        tok: The tokenizer.
+        rendered: What ``ChatTemplate.render`` gave.
+        control: Which tokens only the template may write besides the special ones: see
+            ``control_tokens``.
+
+    Raises:
+        UsageError: ``control`` is a single string.
+        UnknownSpecialTokenError: A token named in ``control`` is none of the tokenizer's.
+        InvalidTextError: The text has half a surrogate pair.
+    """
+    names = _known_control_tokens(tok, rendered.literals, control)
+    encoding, refused = tok.encode_guarded(
+        rendered.text, rendered.trusted_spans, control_tokens=names
+    )
+    starts, ends = encoding.starts, encoding.ends
+    texts = {token.id: token.content for token in tok.fixed_tokens()} if refused else {}
+    return ChatEncoding(
+        ids=encoding.ids,
+        starts=starts,
+        ends=ends,
+        template_mask=_inside(starts, ends, rendered.trusted_spans),
+        assistant_mask=_touched(starts, ends, rendered.generation_spans),
+        look_alikes=tuple(
+            LookAlike(
+                token=texts.get(number) or tok.id_to_bytes(number).decode(errors="replace"),
+                id=number,
+                start=start,
+                end=end,
+            )
+            for start, end, number in refused
+        ),
+        rendered=rendered,
+    )
+
+
+def encode_chat(
+    tok: Tokenizer,
+    template: ChatTemplate,
+    messages: Sequence[Any],
+    *,
+    control: Control = "auto",
+    **options: Any,
+) -> ChatEncoding:
+    """The ids of a chat: ``template.render``, then ``encode_rendered``.
+
+    On chats whose data spells no control token the ids are those of transformers'
+    ``apply_chat_template``.
+
+    Args:
+        tok: The tokenizer.
+        template: The template.
+        messages: The messages.
+        control: See ``control_tokens``.
+        options: Keywords of ``ChatTemplate.render``.
+
+    Raises:
+        JetonError: As the two functions.
+    """
+    return encode_rendered(tok, template.render(messages, **options), control=control)
+
+
+def _inside(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], spans: Sequence[tuple[int, int]]
+) -> NDArray[np.bool_]:
+    """Whether each range lies inside one of some spans, which rise and do not touch."""
+    if not spans:
+        return np.zeros(len(starts), dtype=np.bool_)
+    bounds = np.asarray(spans, dtype=np.int64)
+    index = np.searchsorted(bounds[:, 0], starts, side="right") - 1
+    inside: NDArray[np.bool_] = (index >= 0) & (ends <= bounds[np.maximum(index, 0), 1])
+    return inside
+
+
+def _touched(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], spans: Sequence[tuple[int, int]]
+) -> NDArray[np.bool_]:
+    """Whether each range, none empty, has a character in one of the spans."""
+    if not spans:
+        return np.zeros(len(starts), dtype=np.bool_)
+    bounds = np.asarray(spans, dtype=np.int64)
+    # The last span that begins before the range ends: if that does not reach it, none does.
+    index = np.searchsorted(bounds[:, 0], ends, side="left") - 1
+    touched: NDArray[np.bool_] = (index >= 0) & (starts < bounds[np.maximum(index, 0), 1])
+    return touched

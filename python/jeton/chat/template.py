@@ -1,0 +1,295 @@
+"""Chat templates: rendered, with the provenance of every character."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jeton.chat.data import KNOWN_ROLES, TAIL_TEXT, messages_for_template, plain_data
+from jeton.chat.limits import Limits
+from jeton.chat.text import GENERATED, TAIL, TRUSTED, Run, Text
+from jeton.errors import TemplateError, UsageError
+from jeton.formats.folders import read_folder
+
+if TYPE_CHECKING:
+    from jeton.chat.rendering import Compiled
+
+__all__ = ["ChatTemplate", "RenderedChat", "trusted"]
+
+_DEFAULT = "default"
+_WITH_TOOLS = "tool_use"
+
+
+def trusted(text: str) -> str:
+    """Text of the caller's own that may hold control tokens, as if the template had written it.
+
+    For what the program wrote or a model generated and the program checked, never for what a user
+    sent.
+    """
+    return Text.all_of(str.__str__(text), TRUSTED)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedChat:
+    """A chat as text, with where it comes from.
+
+    Attributes:
+        text: The text, as transformers renders it.
+        trusted_spans: Where the template wrote it, as (start, end) in code points, rising, with
+            gaps. Everything else is data: messages, tools, documents, or text whose provenance was
+            lost.
+        generation_spans: What stood in ``{% generation %}`` blocks, likewise.
+        literals: The text that the template can write: its text and its string constants.
+    """
+
+    text: str
+    trusted_spans: tuple[tuple[int, int], ...]
+    generation_spans: tuple[tuple[int, int], ...]
+    literals: tuple[str, ...] = field(repr=False)
+
+
+class ChatTemplate:
+    """A chat template, or several by name.
+
+    Templates come with models that anybody can publish, and are programs: they are rendered in a
+    child process with limits unless they are said to be trusted. A template is immutable and can be
+    used by many threads.
+    """
+
+    def __init__(
+        self,
+        templates: Mapping[str, str],
+        *,
+        special_tokens: Mapping[str, str] | None = None,
+        is_trusted: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
+        self._sources = dict(templates)
+        self._special_tokens = dict(special_tokens or {})
+        self._is_trusted = is_trusted
+        self._limits = limits or Limits()
+
+    @classmethod
+    def from_source(
+        cls,
+        source: str,
+        *,
+        special_tokens: Mapping[str, str] | None = None,
+        is_trusted: bool = False,
+        limits: Limits | None = None,
+    ) -> ChatTemplate:
+        """A template from its text.
+
+        Args:
+            source: The Jinja template.
+            special_tokens: Names that the template uses, with their text:
+                ``{"bos_token": "<s>", "eos_token": "</s>"}``. They count as the template's own
+                text.
+            is_trusted: Whether the template is your own: it is rendered in this process then, still
+                in Jinja's sandbox, but with no limit of time and memory.
+            limits: How much a rendering may take.
+        """
+        return cls(
+            {_DEFAULT: source}, special_tokens=special_tokens, is_trusted=is_trusted, limits=limits
+        )
+
+    @classmethod
+    def from_folder(
+        cls, path: str | Path, *, is_trusted: bool = False, limits: Limits | None = None
+    ) -> ChatTemplate:
+        """The templates of a folder that ``save_pretrained`` wrote, with its special tokens.
+
+        Raises:
+            UsageError: It has none.
+            FormatError: A file is damaged.
+            OSError: It cannot be read.
+        """
+        facts = read_folder(path)
+        sources = dict(facts.other_chat_templates)
+        if facts.chat_template is not None:
+            sources[_DEFAULT] = facts.chat_template
+        if not sources:
+            raise UsageError(
+                f"{path} has no chat template\n"
+                "hint: expected chat_template.jinja, or chat_template in tokenizer_config.json"
+            )
+        roles = {f"{role}_token": text for role, text in facts.roles.items()}
+        return cls(sources, special_tokens=roles, is_trusted=is_trusted, limits=limits)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the templates, in alphabetical order; a single one is ``default``."""
+        return tuple(sorted(self._sources))
+
+    @property
+    def special_tokens(self) -> dict[str, str]:
+        """Special tokens by the name that templates use."""
+        return dict(self._special_tokens)
+
+    def source(self, name: str | None = None, *, with_tools: bool = False) -> str:
+        """The text of a template.
+
+        Args:
+            name: Which; None: ``tool_use`` if there are tools and such a template, else
+                ``default``.
+            with_tools: Whether there are tools.
+
+        Raises:
+            UsageError: There is none of this name.
+        """
+        if name is None:
+            name = _WITH_TOOLS if with_tools and _WITH_TOOLS in self._sources else _DEFAULT
+        source = self._sources.get(name)
+        if source is None:
+            raise UsageError(
+                f"there is no chat template {name!r}\nhint: there is {', '.join(self.names)}"
+            )
+        return source
+
+    def render(
+        self,
+        messages: Sequence[Any],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool | str = False,
+        template_name: str | None = None,
+        trusted_roles: frozenset[str] = KNOWN_ROLES,
+        **variables: Any,
+    ) -> RenderedChat:
+        """A chat as text.
+
+        Args:
+            messages: Mappings with ``role``, ``content`` and whatever the template reads.
+            tools: JSON schemas of functions.
+            documents: Documents with ``title`` and ``text``.
+            add_generation_prompt: Whether to write the beginning of an answer.
+            continue_final_message: Whether the text ends inside the last message, so that it is
+                continued; the name of a field: inside that one instead of ``content``.
+            template_name: Which template; None: ``tool_use`` if there are tools and such a
+                template, else ``default``.
+            trusted_roles: Values of ``role`` that count as the template's own text, because
+                templates make control tokens of them. A program that lets users choose roles passes
+                ``frozenset()``.
+            variables: What else the template reads. They are data, also under the name of a special
+                token.
+
+        Raises:
+            UsageError: The arguments are no chat, or contradict one another.
+            TemplateError: The template failed, or refused the messages.
+            TemplateLimitError: It was stopped.
+        """
+        if continue_final_message and add_generation_prompt:
+            raise UsageError(
+                "continue_final_message and add_generation_prompt contradict one another\n"
+                "hint: a message is continued, or a new one begins"
+            )
+        source = self.source(template_name, with_tools=tools is not None)
+        continued = None
+        if continue_final_message:
+            given = continue_final_message
+            continued = given if isinstance(given, str) else "content"
+        seen: dict[str, Any] = {name: trusted(text) for name, text in self._special_tokens.items()}
+        seen |= plain_data(variables)
+        seen["messages"] = messages_for_template(
+            messages, trusted_roles=trusted_roles, continued=continued
+        )
+        seen["tools"] = _mappings("tools", tools)
+        seen["documents"] = _mappings("documents", documents)
+        seen["add_generation_prompt"] = add_generation_prompt
+        text, runs = self._rendered(source, seen)
+        if continued is not None:
+            text, runs = _without_tail(text, runs, continued)
+        return RenderedChat(
+            text=text,
+            trusted_spans=_spans(runs, TRUSTED),
+            generation_spans=_spans(runs, GENERATED),
+            literals=self._literals(source),
+        )
+
+    @cached_property
+    def _compiled(self) -> dict[str, Compiled]:
+        return {}
+
+    @cached_property
+    def _known_literals(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    def _compile(self, source: str) -> Compiled:
+        from jeton.chat.rendering import Compiled
+
+        known = self._compiled.get(source)
+        if known is None:
+            known = self._compiled[source] = Compiled(source)
+        return known
+
+    def _rendered(self, source: str, variables: Mapping[str, Any]) -> tuple[str, tuple[Run, ...]]:
+        if self._is_trusted:
+            return self._compile(source).render(variables, max_chars=self._limits.output_chars)
+        from jeton.chat.isolation import render_in_child
+
+        return render_in_child(source, variables, self._limits)
+
+    def _literals(self, source: str) -> tuple[str, ...]:
+        if self._is_trusted:
+            return self._compile(source).literals
+        known = self._known_literals.get(source)
+        if known is None:
+            from jeton.chat.isolation import literals_in_child
+
+            known = self._known_literals[source] = literals_in_child(source, self._limits)
+        return known
+
+
+def _mappings(name: str, values: Sequence[Mapping[str, Any]] | None) -> list[Any] | None:
+    if values is None:
+        return None
+    given: Any = values
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise UsageError(
+            f"{name} are a {type(values).__name__}; expected a list of mappings\n"
+            "hint: a tool is the JSON schema of a function; a document has a title and a text"
+        )
+    plain = plain_data(list(values))
+    for index, value in enumerate(plain):
+        if not isinstance(value, dict):
+            raise UsageError(
+                f"{name}[{index}] is a {type(values[index]).__name__}; expected a mapping\n"
+                "hint: a tool is the JSON schema of a function; a document has a title and a text"
+            )
+    return list(plain)
+
+
+def _spans(runs: Sequence[Run], flag: int) -> tuple[tuple[int, int], ...]:
+    spans: list[tuple[int, int]] = []
+    for start, end, flags in runs:
+        if not flags & flag:
+            continue
+        if spans and spans[-1][1] == start:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    return tuple(spans)
+
+
+def _without_tail(text: str, runs: tuple[Run, ...], field_name: str) -> tuple[str, tuple[Run, ...]]:
+    """The text up to where the final message is to be continued."""
+    tails = [run for run in runs if run[2] & TAIL]
+    if not tails:
+        raise TemplateError(
+            f"the chat template does not write {field_name!r} of the last message, so it cannot be "
+            "continued\nhint: continue_final_message takes the name of the field to continue",
+            reason="failed",
+        )
+    start = tails[-1][0]
+    kept = text[:start]
+    if not text.startswith(TAIL_TEXT, start):
+        # The template strips messages, and would have done so with this one. (Where it writes a
+        # space of its own behind one, it looks as if it did not: to transformers, too.)
+        kept = kept.rstrip()
+    cut = ((a, min(b, len(kept)), flags) for a, b, flags in runs if a < len(kept))
+    return kept, tuple(cut)

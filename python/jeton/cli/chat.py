@@ -1,0 +1,221 @@
+"""``jeton chat``: a chat to text and ids."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jeton.cli import options, streams
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton.chat import ChatEncoding, ChatTemplate
+
+__all__ = ["chat"]
+
+_MAX_FILE_BYTES = 256 << 20
+"""Far more than any context holds; keeps a wrong file from filling memory."""
+_OWN, _LOOK_ALIKE, _END = "\x1b[36m", "\x1b[41;97m", "\x1b[0m"
+
+
+@click.command()
+@click.argument("file", required=False)
+@options.tokenizer_option
+@click.option(
+    "--template",
+    "template_file",
+    metavar="FILE",
+    help="The chat template, instead of the one in the tokenizer's folder.",
+)
+@click.option(
+    "--template-name",
+    metavar="NAME",
+    help="Which template of a folder that has several; by default tool_use if there are tools "
+    "and it has one, else default.",
+)
+@click.option(
+    "--token-name",
+    "token_names",
+    metavar="NAME=TEXT",
+    multiple=True,
+    help="A special token under the name that the template uses (bos_token=<s>); may be repeated.",
+)
+@click.option(
+    "--add-generation-prompt", is_flag=True, help="Write the beginning of an answer at the end."
+)
+@click.option(
+    "--continue-final-message", is_flag=True, help="End inside the last message, to be continued."
+)
+@click.option("--ids", "only_ids", is_flag=True, help="Write the ids alone, as encode does.")
+@options.json_option
+def chat(
+    *,
+    file: str | None,
+    tokenizer_name: str,
+    template_file: str | None,
+    template_name: str | None,
+    token_names: tuple[str, ...],
+    add_generation_prompt: bool,
+    continue_final_message: bool,
+    only_ids: bool,
+    as_json: bool,
+) -> None:
+    """Render a chat with its template and encode it safely.
+
+    FILE is JSON: a list of messages, or an object with messages, tools, documents and what else
+    the template reads; - or nothing is standard input. Control tokens come from the template
+    alone: what looks like one in a message stays text and is listed. Templates run in a process
+    of their own with limits.
+
+    \b
+    Examples:
+      jeton chat --tokenizer my-model/ chat.json --add-generation-prompt
+      jeton chat -t my-model/ chat.json --json
+      jeton chat -t tokenizer.json --template t.jinja --token-name bos_token="<s>" < chat.json
+    """
+    from jeton.chat import encode_chat
+
+    tokenizer = options.load_tokenizer(tokenizer_name, pattern=None)
+    names = dict(_named(given) for given in token_names)
+    template = _template(tokenizer_name, template_file, names)
+    messages, variables = _read(file or "-")
+    encoded = encode_chat(
+        tokenizer,
+        template,
+        messages,
+        add_generation_prompt=add_generation_prompt,
+        continue_final_message=continue_final_message,
+        template_name=template_name,
+        **variables,
+    )
+    if as_json:
+        streams.write_json(
+            {
+                "schema_version": "jeton.chat/1",
+                "tokenizer": tokenizer.name,
+                "fingerprint": tokenizer.fingerprint,
+                "text": encoded.rendered.text,
+                "trusted_spans": encoded.rendered.trusted_spans,
+                "generation_spans": encoded.rendered.generation_spans,
+                "n_tokens": len(encoded.ids),
+                "ids": encoded.ids.tolist(),
+                "template_mask": encoded.template_mask.astype(int).tolist(),
+                "assistant_mask": encoded.assistant_mask.astype(int).tolist(),
+                "look_alikes": [
+                    {"token": look.token, "id": look.id, "start": look.start, "end": look.end}
+                    for look in encoded.look_alikes
+                ],
+            },
+            indent=None,
+        )
+        return
+    if only_ids:
+        streams.write_line(" ".join(map(str, encoded.ids.tolist())))
+    elif streams.colour_wanted():
+        streams.write_line(_coloured(encoded))
+    else:
+        streams.write_line(encoded.rendered.text)
+    sys.stdout.flush()
+    streams.say(_words(encoded))
+
+
+def _named(given: str) -> tuple[str, str]:
+    name, sign, text = given.partition("=")
+    if not (sign and name.isidentifier() and text):
+        raise UsageError(
+            f"--token-name is {given!r}; expected NAME=TEXT\nhint: --token-name 'bos_token=<s>'"
+        )
+    return name, text
+
+
+def _template(tokenizer_name: str, file: str | None, names: dict[str, str]) -> ChatTemplate:
+    from jeton.chat import ChatTemplate
+    from jeton.formats import read_folder
+
+    folder = Path(tokenizer_name)
+    if file is not None:
+        source = Path(file).read_text(encoding="utf-8")
+        if folder.is_dir():
+            roles = {f"{role}_token": text for role, text in read_folder(folder).roles.items()}
+            names = roles | names
+        return ChatTemplate.from_source(source, special_tokens=names)
+    if not folder.is_dir():
+        raise UsageError(
+            f"{tokenizer_name} is no folder with a chat template\nhint: --template FILE gives one"
+        )
+    found = ChatTemplate.from_folder(folder)
+    sources = {name: found.source(name) for name in found.names}
+    return ChatTemplate(sources, special_tokens=found.special_tokens | names)
+
+
+def _read(file: str) -> tuple[list[Any], dict[str, Any]]:
+    """The messages of a file, and the other variables."""
+    if file == "-":
+        data = sys.stdin.buffer.read(_MAX_FILE_BYTES + 1)
+    else:
+        with Path(file).open("rb") as stream:
+            data = stream.read(_MAX_FILE_BYTES + 1)
+    where = "standard input" if file == "-" else file
+    if len(data) > _MAX_FILE_BYTES:
+        raise UsageError(
+            f"{where} is larger than {_MAX_FILE_BYTES >> 20} MB\nhint: it takes one chat"
+        )
+    hint = 'hint: expected [{"role": "user", "content": "..."}] or {"messages": [...], ...}'
+    try:
+        value = json.loads(data)
+    except (RecursionError, ValueError) as error:
+        raise UsageError(f"{where} is no JSON: {error}\n{hint}") from None
+    if isinstance(value, list):
+        return value, {}
+    if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
+        raise UsageError(f"{where} has no list of messages\n{hint}")
+    taken = {
+        name
+        for name in value
+        if name
+        in (
+            "control",
+            "template_name",
+            "trusted_roles",
+            "add_generation_prompt",
+            "continue_final_message",
+        )
+    }
+    if taken:
+        raise UsageError(f"{where} sets {', '.join(sorted(taken))}\nhint: those are for options")
+    return value.pop("messages"), value
+
+
+def _coloured(encoded: ChatEncoding) -> str:
+    """The text, the template's part coloured; what would steer a terminal is spelled."""
+    text = encoded.rendered.text
+    style = [""] * len(text)
+    for start, end in encoded.rendered.trusted_spans:
+        style[start:end] = [_OWN] * (end - start)
+    for look in encoded.look_alikes:
+        style[look.start : look.end] = [_LOOK_ALIKE] * (look.end - look.start)
+    pieces = []
+    now = ""
+    for character, wanted in zip(text, style, strict=True):
+        if wanted != now:
+            pieces.append(_END + wanted if now else wanted)
+            now = wanted
+        steers = character not in "\n\t" and (ord(character) < 32 or 127 <= ord(character) < 160)
+        pieces.append(f"\\x{ord(character):02X}" if steers else character)
+    return "".join(pieces) + (_END if now else "")
+
+
+def _words(encoded: ChatEncoding) -> str:
+    own = int(encoded.template_mask.sum())
+    words = f"{len(encoded.ids):,} tokens, {own:,} of them the template's"
+    if encoded.look_alikes:
+        found = sorted({look.token for look in encoded.look_alikes})
+        shown = ", ".join(map(repr, found[:5])) + (" ..." if len(found) > 5 else "")
+        words += (
+            f"; {len(encoded.look_alikes):,} look-alikes of control tokens stayed text: {shown}"
+        )
+    return words
