@@ -136,12 +136,12 @@ impl Tokenizer {
     pub(super) fn align_text(
         &self,
         text: &str,
-        mut gate: impl Gate,
+        gate: impl Gate,
         how: Option<TrimOffsets>,
         scratch: &mut Scratch,
         encoding: &mut Encoding,
     ) -> Result<()> {
-        let white = self.align_untrimmed(text, allow, how.is_some(), scratch, encoding)?;
+        let white = self.align_untrimmed(text, gate, how.is_some(), scratch, encoding)?;
         if let (Some(how), Some(white)) = (how, white) {
             self.trim(text, how, &white, encoding);
         }
@@ -152,7 +152,7 @@ impl Tokenizer {
     pub(super) fn align_untrimmed(
         &self,
         text: &str,
-        allow: &Allow,
+        mut gate: impl Gate,
         notes_white: bool,
         scratch: &mut Scratch,
         encoding: &mut Encoding,
