@@ -43,10 +43,7 @@ pub fn byte_positions(text: &str, numbers: &[i64]) -> Vec<usize> {
         characters: 0,
         blocks: &blocks,
     };
-    numbers
-        .iter()
-        .map(|&number| walk.to_number(number))
-        .collect()
+    numbers.iter().map(|&number| walk.find(number)).collect()
 }
 
 /// A place in a text, and how many characters begin before it.
@@ -82,7 +79,7 @@ impl Walk<'_> {
     }
 
     /// Where the character of a number begins.
-    fn to_number(&mut self, number: i64) -> usize {
+    fn find(&mut self, number: i64) -> usize {
         let far = self.characters.abs_diff(number) > BLOCK_BYTES as u64;
         if far && number < self.characters {
             self.make_blocks();

@@ -48,6 +48,9 @@ pub(crate) fn spans_of_lengths(
     }
 }
 
+/// What is told of each id of a text: the id, the bytes from and to, the word, and what the model saw there.
+pub(crate) type EachSpan<'f> = dyn FnMut(u32, usize, usize, i64, &[u8]) + 'f;
+
 /// Where ids go: a vector, or a mere count.
 pub trait Sink {
     /// Takes the ids of one pretoken.
@@ -183,12 +186,12 @@ impl<M: Model> Pipeline<M> {
 
     /// Encodes text without the cache: `each(id, start, end, word, surface)`, in bytes of the text, with the number
     /// of the pretoken and the bytes of it that the model saw. Returns how many pretokens there were.
-    pub fn encode_spans(
+    pub(crate) fn encode_spans(
         &self,
         text: &str,
         origin: Origin<'_>,
         scratch: &mut M::Scratch,
-        each: &mut dyn FnMut(u32, usize, usize, i64, &[u8]),
+        each: &mut EachSpan<'_>,
     ) -> Result<i64> {
         let mut words = 0;
         if self.pretokenizer.rewrites() {

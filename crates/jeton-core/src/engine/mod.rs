@@ -14,7 +14,7 @@ pub(crate) use sentencepiece::SentencePiece;
 use crate::bpe::{BpeModel, BpeScratch, CharacterBpeModel, CharacterBpeScratch};
 use crate::error::{Error, Result};
 use crate::longest_match::PopStack;
-use crate::pipeline::{Model, Pipeline, Sink, WordScratch};
+use crate::pipeline::{EachSpan, Model, Pipeline, Sink, WordScratch};
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::rwkv::GreedyModel;
@@ -246,14 +246,14 @@ impl Engine {
         text: &str,
         origin: Origin<'_>,
         scratch: &mut EngineScratch,
-        each: &mut dyn FnMut(u32, usize, usize, i64, &[u8]),
+        each: &mut EachSpan<'_>,
     ) -> Result<i64> {
         fn with<M: Scratched>(
             pipeline: &Pipeline<M>,
             text: &str,
             origin: Origin<'_>,
             scratch: &mut EngineScratch,
-            each: &mut dyn FnMut(u32, usize, usize, i64, &[u8]),
+            each: &mut EachSpan<'_>,
         ) -> Result<i64> {
             pipeline.encode_spans(text, origin, M::scratch(&mut scratch.models), each)
         }

@@ -3,6 +3,7 @@
 
 use crate::error::Result;
 use crate::format::sentencepiece::Rest;
+use crate::pipeline::EachSpan;
 use crate::spm::{PieceKind, SpmModel, SpmProcessor, SpmScratch};
 use crate::unigram::SpannedId;
 use crate::vocab::Vocab;
@@ -77,7 +78,7 @@ impl SentencePiece {
         &self,
         text: &str,
         scratch: &mut SpmScratch,
-        each: &mut dyn FnMut(u32, usize, usize, i64, &[u8]),
+        each: &mut EachSpan<'_>,
     ) -> Result<i64> {
         let mut spans: Vec<SpannedId> = Vec::new();
         self.processor

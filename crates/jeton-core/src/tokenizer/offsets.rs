@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::trim::{Runs, White};
+use super::trim::{Runs, White, trim};
 use super::{Scratch, Tokenizer};
 use crate::engine::EngineScratch;
 use crate::error::Result;
@@ -143,7 +143,7 @@ impl Tokenizer {
     ) -> Result<()> {
         let white = self.align_untrimmed(text, gate, how.is_some(), scratch, encoding)?;
         if let (Some(how), Some(white)) = (how, white) {
-            self.trim(text, how, &white, encoding);
+            trim(text, how, &white, encoding);
         }
         Ok(())
     }

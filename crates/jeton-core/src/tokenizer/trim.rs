@@ -69,32 +69,25 @@ impl Tokenizer {
             _ => White::of(&self.model_string(id)),
         }
     }
+}
 
-    /// Leaves white space out of the ranges of the last tokens: as many as there are counts of it.
-    pub(super) fn trim(
-        &self,
-        text: &str,
-        how: TrimOffsets,
-        white: &[White],
-        encoding: &mut Encoding,
-    ) {
-        let first = encoding.ids.len().saturating_sub(white.len());
-        let (from, to) =
-            code_point_ranges(text, &encoding.starts[first..], &encoding.ends[first..]);
-        let (mut changed, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, white) in white.iter().enumerate() {
-            let (start, end) = white.trim(from[index], to[index], how, index == 0);
-            if (start, end) != (from[index], to[index]) {
-                changed.push(first + index);
-                starts.push(start);
-                ends.push(end);
-            }
+/// Leaves white space out of the ranges of the last tokens: as many as there are counts of it.
+pub(super) fn trim(text: &str, how: TrimOffsets, white: &[White], encoding: &mut Encoding) {
+    let first = encoding.ids.len().saturating_sub(white.len());
+    let (from, to) = code_point_ranges(text, &encoding.starts[first..], &encoding.ends[first..]);
+    let (mut changed, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, white) in white.iter().enumerate() {
+        let (start, end) = white.trim(from[index], to[index], how, index == 0);
+        if (start, end) != (from[index], to[index]) {
+            changed.push(first + index);
+            starts.push(start);
+            ends.push(end);
         }
-        let (starts, ends) = (byte_positions(text, &starts), byte_positions(text, &ends));
-        for ((index, start), end) in changed.into_iter().zip(starts).zip(ends) {
-            encoding.starts[index] = start;
-            encoding.ends[index] = end;
-        }
+    }
+    let (starts, ends) = (byte_positions(text, &starts), byte_positions(text, &ends));
+    for ((index, start), end) in changed.into_iter().zip(starts).zip(ends) {
+        encoding.starts[index] = start;
+        encoding.ends[index] = end;
     }
 }
 
