@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,39 +116,68 @@ class Engine:
         self, inputs: list[tuple[Sequence, Sequence | None]], task: Task
     ) -> list[Encoding]:
         """The encodings of many inputs, filled up."""
-        frame = None
-        if self.dropout is None and all(
-            isinstance(first, str) and second is None for first, second in inputs
-        ):
-            frame = frame_of(task.processor, add_special_tokens=task.add_special_tokens)
-        if frame is None:
+        frames: dict[int, Frame | None] = {}
+        if self.dropout is None:
+            special = task.add_special_tokens
+            frames = {
+                n: frame_of(task.processor, n_texts=n, add_special_tokens=special) for n in (1, 2)
+            }
+        if any(frame is None for frame in frames.values()) or not frames:
             encodings = [self.encode(first, second, task) for first, second in inputs]
         else:
-            encodings = self._ids_first([str(first) for first, _ in inputs], task, frame)
+            encodings = self._ids_first(inputs, task, frames)
         pad_batch(encodings, task.padding)
         return encodings
 
-    def _ids_first(self, texts: list[str], task: Task, frame: Frame) -> list[Encoding]:
-        """Encodings of texts that know their ids, from all threads; the rest comes if asked for."""
+    def _ids_first(
+        self,
+        inputs: list[tuple[Sequence, Sequence | None]],
+        task: Task,
+        frames: Mapping[int, Frame | None],
+    ) -> list[Encoding]:
+        """Encodings that know their ids, from all threads; the rest comes if it is asked for."""
+        flat: list[str] = []
+        for pair in inputs:
+            for sequence in pair:
+                if sequence is not None:
+                    flat += [sequence] if isinstance(sequence, str) else sequence
         allow = None if task.encode_special_tokens else "all"
-        rows = self.core.encode_batch(texts, allow_special=allow).to_lists()
+        batch = self.core.encode_batch(flat, allow_special=allow)
+        ids: list[int] = batch.ids.tolist()
+        bounds: list[int] = batch.offsets.tolist()
+        encodings, at = [], 0
+        for first, second in inputs:
+            rows = []
+            for sequence in (first, second):
+                if sequence is not None:
+                    n_parts = 1 if isinstance(sequence, str) else len(sequence)
+                    rows.append(ids[bounds[at] : bounds[at + n_parts]])
+                    at += n_parts
+            encodings.append(self._of_rows(rows, first, second, task, frames[len(rows)]))
+        return encodings
+
+    def _of_rows(
+        self,
+        rows: list[list[int]],
+        first: Sequence,
+        second: Sequence | None,
+        task: Task,
+        frame: Frame | None,
+    ) -> Encoding:
+        """The encoding of an input whose ids are known."""
         how = task.truncation
+        if frame is None:
+            return self.encode(first, second, task)
         if how is not None:
-            around = len(frame.before) + len(frame.after)
-            limit = how.max_length - around
-            if any(len(row) > limit for row in rows):
-                if limit <= how.stride or how.strategy == "only_second":
-                    # Cannot be done, or in a way of its own: the usual way knows.
-                    return [self.encode(text, None, task) for text in texts]
-                if how.direction == "right":
-                    rows = [row[:limit] for row in rows]
-                else:
-                    rows = [row[-limit:] for row in rows]
-
-        def rest(text: str) -> Callable[[], Encoding]:
-            return lambda: self.encode(text, None, task)
-
-        return [frame.lay(row, rest(text)) for row, text in zip(rows, texts, strict=True)]
+            room = how.max_length - frame.n_tokens
+            if sum(len(row) for row in rows) > room:
+                if len(rows) > 1 or room <= how.stride or how.strategy == "only_second":
+                    # In a way of its own, or not at all: the usual way knows.
+                    return self.encode(first, second, task)
+                rows = [rows[0][:room] if how.direction == "right" else rows[0][-room:]]
+            elif room < 0:
+                return self.encode(first, second, task)
+        return frame.lay(rows, lambda: self.encode(first, second, task))
 
     def raw(self, sequence: Sequence, type_id: int, task: Task, *, trimmed: bool) -> Encoding:
         """The tokens of a text, or of words one by one; nothing put around them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jeton.compat.tokenizers.encoding import Encoding, merged
@@ -205,40 +205,59 @@ def _around(
 
 
 class Frame(NamedTuple):
-    """What a post-processor puts around one text, whatever the text is."""
+    """What a post-processor puts around texts, whatever they are.
 
-    before: Encoding
-    after: Encoding
-    type_id: int
-    names_sequence: bool
+    Attributes:
+        around: Tokens before, between and after the texts: one more than there are texts.
+        texts: Which text stands where, and its token type.
+        names_sequences: Whether it is noted which tokens a text covers.
+    """
 
-    def lay(self, ids: list[int], rest: Callable[[], Encoding]) -> Encoding:
-        """The encoding of a text's ids; ``rest`` works out everything but them."""
-        before, after, n = self.before, self.after, len(ids)
-        encoding = Encoding._of_columns(
-            before._ids + ids + after._ids,
-            before._type_ids + [self.type_id] * n + after._type_ids,
-            [],
-            [],
-            [],
-            before._special + [0] * n + after._special,
-            [1] * (len(before) + n + len(after)),
-        )
-        if self.names_sequence:
-            encoding._ranges = {0: (len(before), len(before) + n)}
+    around: tuple[Encoding, ...]
+    texts: tuple[tuple[int, int], ...]
+    names_sequences: bool
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens are put around."""
+        return sum(len(tokens) for tokens in self.around)
+
+    def lay(self, rows: Sequence[list[int]], rest: Callable[[], Encoding]) -> Encoding:
+        """The encoding of the ids of texts; ``rest`` works out everything but them."""
+        first = self.around[0]
+        ids, type_ids, special = first._ids[:], first._type_ids[:], first._special[:]
+        ranges = {}
+        for (number, type_id), after in zip(self.texts, self.around[1:], strict=True):
+            row = rows[number]
+            ranges[number] = (len(ids), len(ids) + len(row))
+            ids += row
+            ids += after._ids
+            type_ids += [type_id] * len(row)
+            type_ids += after._type_ids
+            special += [0] * len(row)
+            special += after._special
+        encoding = Encoding._of_columns(ids, type_ids, [], [], [], special, [1] * len(ids))
+        if self.names_sequences:
+            encoding._ranges = ranges
         encoding._rest = rest
         return encoding
 
 
-def frame_of(description: Description | None, *, add_special_tokens: bool) -> Frame | None:
-    """What is put around one text; None if that cannot be told without the text."""
-    mark = Encoding._of_columns([0], [0], ["a"], [0], [(0, 1)], [0], [1])
-    whole = process(description, [mark], add_special_tokens=add_special_tokens)
+def frame_of(
+    description: Description | None, *, n_texts: int, add_special_tokens: bool
+) -> Frame | None:
+    """What is put around one text or two; None if that cannot be told without the texts."""
+    marks = [
+        Encoding._of_columns([0], [number], [str(number)], [0], [(0, 1)], [0], [1])
+        for number in range(n_texts)
+    ]
+    whole = process(description, marks, add_special_tokens=add_special_tokens)
     places = [index for index, word in enumerate(whole._words) if word is not None]
-    if len(places) != 1:
+    numbers = [int(whole._tokens[place]) for place in places]
+    ranges = {n: (place, place + 1) for n, place in zip(numbers, places, strict=True)}
+    if sorted(numbers) != list(range(n_texts)) or whole._ranges not in ({}, ranges):
         return None
-    place = places[0]
-    if whole._ranges not in ({}, {0: (place, place + 1)}):
-        return None
-    before, after = whole._cut(0, place), whole._cut(place + 1, len(whole))
-    return Frame(before, after, whole._type_ids[place], bool(whole._ranges))
+    ends = [0, *(place + 1 for place in places)]
+    around = [whole._cut(a, b) for a, b in zip(ends, [*places, len(whole)], strict=True)]
+    texts = [(n, whole._type_ids[place]) for n, place in zip(numbers, places, strict=True)]
+    return Frame(tuple(around), tuple(texts), bool(whole._ranges))
