@@ -43,8 +43,9 @@ class Engine:
         trim: How the core leaves white space out of places.
         surface_unknown: The id whose token is the text itself: the unknown one of a Unigram model.
         dropout: The share of merges that are left out at random.
-        once_special: Texts of tokens that were special and are not any more; decoding that skips
-            special tokens leaves them out all the same, as in the other library.
+        skipped: Texts that decoding leaves out when it skips special tokens, where that is not the
+            same as leaving special tokens out: the other library goes by texts. Those of tokens that
+            were special once are among them; special tokens that are normalized may not be.
         normalizer: The normalizer's description as JSON.
         pre_tokenizer: The pre-tokenizer's description as JSON.
     """
@@ -55,7 +56,7 @@ class Engine:
     trim: Trim | None
     surface_unknown: int | None
     dropout: float | None
-    once_special: frozenset[str]
+    skipped: frozenset[str] | None
     normalizer: str
     pre_tokenizer: str
     _spellings: dict[int, str] = field(default_factory=dict)
@@ -80,8 +81,10 @@ class Engine:
     def decode(self, ids: list[int], *, skip_special_tokens: bool) -> str:
         """The text of ids; those without a token are left out."""
         known = [number for number in ids if self.known(number)]
-        if skip_special_tokens and self.once_special:
-            known = [number for number in known if self.spelling(number) not in self.once_special]
+        skipped = self.skipped
+        if skip_special_tokens and skipped is not None:
+            known = [number for number in known if self.spelling(number) not in skipped]
+            skip_special_tokens = False
         return self.core.decode(known, skip_special_tokens=skip_special_tokens)
 
     def encode(self, first: Sequence, second: Sequence | None, task: Task) -> Encoding:

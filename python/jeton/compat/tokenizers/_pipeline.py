@@ -166,10 +166,18 @@ class Pipeline:
             trim=trim,
             surface_unknown=self._model._fields["unk_id"] if is_unigram else None,
             dropout=self._model._fields.get("dropout"),
-            once_special=self._ever_special - set(core.special_tokens),
+            skipped=self._ever_special if self._skips_by_text(normalizer) else None,
             normalizer=normalizer,
             pre_tokenizer=pre_tokenizer,
         )
+
+    def _skips_by_text(self, normalizer: str) -> bool:
+        """Whether skipping special tokens is anything else than leaving out their ids."""
+        special = {token.content for token in self._added.values() if token.special}
+        respelled = normalizer != "null" and any(
+            token.special and token.normalized for token in self._added.values()
+        )
+        return respelled or special != self._ever_special
 
     def _task(self, *, add_special_tokens: bool) -> Task:
         latest = edits.latest
