@@ -239,7 +239,8 @@ class TestTrain:
         Path("a.txt").write_text("hello world, hello there. " * 50)
         words = ["train", "a.txt", "--vocab-size", "270", "-o", "mine", "--special-token", "<|e|>"]
         written = good(run(*words)).split()
-        assert written == ["mine/tokenizer.json", "mine/training_card.json"]
+        names = ("tokenizer", "tokenizer_config", "special_tokens_map", "training_card")
+        assert written == [f"mine/{name}.json" for name in names]
         card = json.loads(Path("mine/training_card.json").read_text())
         tokenizer = jeton.load("./mine")
         assert card["fingerprint"] == tokenizer.fingerprint
