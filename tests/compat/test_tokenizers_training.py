@@ -18,7 +18,7 @@ from tests.compat.hf_families import TEXTS, family_json
 
 pytestmark = pytest.mark.rivals
 
-WORDS = r"\w+|[^\w\s]+|\s+"
+WORDS = r"\s*\S+|\s+"
 
 
 def byte_level(library: Any, prefix: bool = True) -> Any:
@@ -123,6 +123,13 @@ def test_pipelines_that_training_refuses() -> None:
     tokenizer.pre_tokenizer = byte_level(adapter)
     tokenizer.normalizer = adapter.normalizers.Lowercase()
     with pytest.raises(TrainingError, match=r"the normalizer Lowercase\(\)"):
+        tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.normalizer = None
+    # Letters are not the same characters in both dialects.
+    words = adapter.pre_tokenizers.Split(adapter.Regex(r"\w+|\W+"), "isolated")
+    cut = adapter.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = adapter.pre_tokenizers.Sequence([words, cut])
+    with pytest.raises(TrainingError, match="the pattern of its Split"):
         tokenizer.train_from_iterator(TEXTS, trainer)
     with pytest.raises(TypeError):
         tokenizer.train_from_iterator("one text", trainer)

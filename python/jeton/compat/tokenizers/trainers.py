@@ -11,7 +11,7 @@ from jeton.compat.tokenizers._component import Component, Field
 from jeton.compat.tokenizers.added_token import AddedToken, adopt_token
 from jeton.compat.tokenizers.models import BPE, model_of
 from jeton.compat.tokenizers.pre_tokenizers import ByteLevel
-from jeton.errors import TrainingError, UsageError
+from jeton.errors import TrainingError, UsageError, VocabularyError
 
 if TYPE_CHECKING:
     from jeton.compat.tokenizers.tokenizer import Tokenizer
@@ -147,6 +147,7 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
             raise self._refuse("an initial_alphabet that is not the one of ByteLevel")
         pattern, prefix = self._cutting(tokenizer.pre_tokenizer)
         normalizer = self._normalizing(tokenizer.normalizer)
+        self._check_pattern(pattern)
         counts = _core.PretokenCounts(pattern=pattern, normalizer=normalizer)  # type: ignore[arg-type]
         for batch in _batches(texts, prefix=prefix):
             counts.add(_core.TextBatch.from_texts(batch))
@@ -188,6 +189,16 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
         raise self._refuse(
             "no pre-tokenizer" if not steps else f"the pre-tokenizer {pre_tokenizer}"
         )
+
+    def _check_pattern(self, pattern: str) -> None:
+        """Refuse a pattern that means something else there than where text is counted."""
+        counts = _core.PretokenCounts(pattern=pattern)
+        # The least text there is: the 256 bytes are learned.
+        counts.add(_core.TextBatch.from_texts(["a"]))
+        try:
+            _core.train_bpe(counts, vocab_size=256).to_hf_json()
+        except VocabularyError as error:
+            raise self._refuse(f"the pattern of its Split ({error})") from error
 
     def _normalizing(self, normalizer: Any) -> str | None:
         if normalizer is None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any
 
 from transformers import BatchEncoding
 
+from jeton.chat import ChatTemplate, encode_rendered
 from jeton.compat.tokenizers import Encoding
 from jeton.errors import UsageError
 
 __all__ = ["apply_chat_template"]
-
-_CHAT: Final = "jeton.chat"
 
 
 def apply_chat_template(
@@ -34,14 +31,13 @@ def apply_chat_template(
     bound.apply_defaults()
     asked = dict(bound.arguments)
     variables = asked.pop("kwargs", {})
-    core = tokenizer._tokenizer._compiled().core
-    if not asked["tokenize"] or find_spec(_CHAT) is None or not hasattr(core, "encode_guarded"):
+    if not asked["tokenize"]:
         return usual(conversation, *args, **kwargs)
+    core = tokenizer._tokenizer._compiled().core
     _check(asked)
     chats, is_batched = _conversations(conversation)
-    chat = import_module(_CHAT)
     source = tokenizer.get_chat_template(asked["chat_template"], asked["tools"])
-    template = chat.ChatTemplate.from_source(source, special_tokens=tokenizer.special_tokens_map)
+    template = ChatTemplate.from_source(source, special_tokens=tokenizer.special_tokens_map)
     encoded = []
     for messages in chats:
         rendered = template.render(
@@ -52,7 +48,7 @@ def apply_chat_template(
             continue_final_message=asked["continue_final_message"],
             **variables,
         )
-        encoded.append(chat.encode_rendered(core, rendered))
+        encoded.append(encode_rendered(core, rendered))
     return _outputs(tokenizer, encoded, asked, is_batched=is_batched)
 
 
