@@ -234,6 +234,21 @@ def adapter_tokens(text: str, length: int) -> list[str]:
     return tokenizer.encode(text).tokens
 
 
+def test_sizes_that_nobody_means_are_errors() -> None:
+    tokenizer = adapter.Tokenizer.from_str(family_json("bert"))
+    tokenizer.enable_padding(length=10**15)
+    with pytest.raises(ValueError, match="padding would make 1000000000000000 tokens"):
+        tokenizer.encode("a")
+    with pytest.raises(ValueError, match="padding would make"):
+        tokenizer.encode_batch(["a", "b"])
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(9_000, stride=8_990)
+    with pytest.raises(ValueError, match="windows that overlap would make"):
+        _ = tokenizer.encode("a " * 60_000)
+    # Windows that nobody asks for are not made.
+    assert len(tokenizer.encode_batch(["a " * 60_000])[0].ids) == 9_000
+
+
 def test_template_that_does_not_fit_is_an_error() -> None:
     tokenizer = adapter.Tokenizer.from_str(family_json("bert"))
     tokenizer.enable_truncation(2)

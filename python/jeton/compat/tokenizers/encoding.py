@@ -11,6 +11,10 @@ from jeton.errors import UsageError
 
 __all__ = ["Encoding"]
 
+# Tokens that padding or windows may make of one input: about 2 GB of lists. A number that is
+# mistyped or somebody else's ends in an error, and not when the machine's memory does.
+MAX_TOKENS: Final = 1 << 24
+
 # The columns of an encoding: one value for each token.
 COLUMNS: Final = (
     "_ids",
@@ -280,6 +284,7 @@ class Encoding:
         missing = length - len(self._ids)
         if missing <= 0:
             return
+        _check_size(length, "padding")
         values = {
             "_ids": pad_id,
             "_type_ids": pad_type_id,
@@ -327,6 +332,8 @@ class Encoding:
                 f"the stride {stride} must be less than the {max_length} tokens of a window, "
                 "without those that are put around texts"
             )
+        n_windows = -(-(n_tokens - max_length) // (max_length - stride)) + 1
+        _check_size(n_windows * max_length, "windows that overlap")
         windows = list(windows_of(n_tokens, max_length, stride, left=left))
         parts = [self._cut(start, stop) for start, stop in windows]
         for column in (*COLUMNS, "_ranges"):
@@ -399,6 +406,14 @@ class Encoding:
 
     # Encodings can be changed in place.
     __hash__ = None  # type: ignore[assignment]
+
+
+def _check_size(n_tokens: int, what: str) -> None:
+    if n_tokens > MAX_TOKENS:
+        raise UsageError(
+            f"{what} would make {n_tokens} tokens of one input; at most {MAX_TOKENS} are possible\n"
+            "hint: a smaller length, or a smaller stride"
+        )
 
 
 def merged(encodings: Iterable[Encoding], *, growing: bool) -> Encoding:
