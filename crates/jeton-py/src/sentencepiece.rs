@@ -137,7 +137,7 @@ impl SentencePieceModel {
         let py = text.py();
         let text = utf8(text)?;
         let (_, processor) = quick(py, self.parts())?;
-        normalized(py, processor.normalizer(), text)
+        Ok(normalized(py, processor.normalizer(), text))
     }
 
     fn denormalize(&self, text: &Bound<'_, PyAny>) -> PyResult<String> {
@@ -217,7 +217,7 @@ fn normalized<'py>(
     py: Python<'py>,
     normalizer: &SpmNormalizer,
     text: &str,
-) -> PyResult<(String, Bound<'py, PyArray1<i64>>)> {
+) -> (String, Bound<'py, PyArray1<i64>>) {
     let (normalized, origins) = py.detach(|| {
         let (normalized, origins) = normalizer.normalize_with_origins(text);
         let origins: Vec<i64> = (0..=normalized.len())
@@ -225,7 +225,7 @@ fn normalized<'py>(
             .collect();
         (normalized, origins)
     });
-    Ok((normalized, origins.into_pyarray(py)))
+    (normalized, origins.into_pyarray(py))
 }
 
 /// A normalizer by itself.
@@ -242,6 +242,7 @@ impl SentencePieceRules {
         *, charsmap, add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces, kept=None,
         whitespace_as_suffix=false
     ))]
+    #[expect(clippy::fn_params_excessive_bools, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         charsmap: &[u8],
@@ -278,7 +279,7 @@ impl SentencePieceRules {
         &self,
         text: &Bound<'py, PyAny>,
     ) -> PyResult<(String, Bound<'py, PyArray1<i64>>)> {
-        normalized(text.py(), &self.normalizer, utf8(text)?)
+        Ok(normalized(text.py(), &self.normalizer, utf8(text)?))
     }
 
     fn rules(&self, py: Python<'_>) -> Vec<(String, String)> {
@@ -293,10 +294,14 @@ impl SentencePieceRules {
 
 /// Rules as a charsmap.
 #[pyfunction]
-pub(crate) fn compile_charsmap<'py>(
-    py: Python<'py>,
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "Python's list is converted to it"
+)]
+pub(crate) fn compile_charsmap(
+    py: Python<'_>,
     rules: Vec<(String, String)>,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> PyResult<Bound<'_, PyBytes>> {
     let blob = enter(py, |_| {
         let pairs = rules.iter();
         charsmap_rules::compile(pairs.map(|(from, to)| (from.as_str(), to.as_str())))

@@ -69,7 +69,7 @@ fn batch(texts: &[Vec<u32>]) -> TokenBatch {
 
 fn rows(layout: &Layout, ids: &[i64]) -> Vec<Vec<i64>> {
     let row = |row: usize| {
-        let at = |row: usize| layout.row_offsets()[row] as usize;
+        let at = |row: usize| usize::try_from(layout.row_offsets()[row]).unwrap();
         ids[at(row)..at(row + 1)].to_vec()
     };
     (0..layout.n_rows()).map(row).collect()

@@ -61,8 +61,9 @@ fn places(parts: &str, text: &str) -> Vec<(u32, usize, usize)> {
         .encode_with_offsets(text, &Allow::All, false, true)
         .unwrap();
     let (starts, ends) = code_point_ranges(text, &encoding.starts, &encoding.ends);
+    let at = |place: i64| usize::try_from(place).unwrap();
     (0..encoding.ids.len())
-        .map(|i| (encoding.ids[i], starts[i] as usize, ends[i] as usize))
+        .map(|i| (encoding.ids[i], at(starts[i]), at(ends[i])))
         .collect()
 }
 

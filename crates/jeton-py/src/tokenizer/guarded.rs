@@ -51,6 +51,10 @@ fn in_bytes(text: &str, spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
 #[pymethods]
 impl Tokenizer {
     #[pyo3(signature = (text, trusted_spans, *, control_tokens=Vec::new()))]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "Python's list is converted to it"
+    )]
     fn encode_guarded(
         &self,
         text: &Bound<'_, PyAny>,

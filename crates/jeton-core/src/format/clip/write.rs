@@ -40,7 +40,7 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
             ledger.refuse("its merges name tokens that are no text");
             return None;
         };
-        out.push_str(&format!("{left} {right}\n"));
+        out.extend([left, " ", right, "\n"]);
     }
     Some(Draft::of(out.into_bytes()))
 }

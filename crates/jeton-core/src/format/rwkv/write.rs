@@ -1,5 +1,7 @@
 //! Writing RWKV's list: each token as Python's `repr` prints it.
 
+use std::fmt::Write as _;
+
 use regex_syntax::hir::ClassUnicode;
 
 use super::{END_OF_TEXT, END_OF_TEXT_ID};
@@ -41,11 +43,16 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
             ledger.refuse(format!("no text becomes the id {id}"));
             return None;
         }
-        out.push_str(&format!("{id} "));
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{id} ");
         literal(bytes, &printable, &mut out);
-        out.push_str(&format!(" {}\n", bytes.len()));
+        let _ = writeln!(out, " {}", bytes.len());
     }
     Some(Draft::of(out.into_bytes()))
+}
+
+fn escape(out: &mut String, letter: char, digits: usize, code: u32) {
+    let _ = write!(out, "\\{letter}{code:0digits$x}");
 }
 
 /// What Python's `repr` prints: of a `str` where the bytes are text, of `bytes` else.
@@ -69,11 +76,11 @@ fn literal(bytes: &[u8], printable: &ClassUnicode, out: &mut String) {
                 out.push(c);
             }
             ' '..='~' => out.push(c),
-            _ if is_byte || code < 0x7F => out.push_str(&format!(r"\x{code:02x}")),
+            _ if is_byte || code < 0x7F => escape(out, 'x', 2, code),
             _ if contains(printable, c) => out.push(c),
-            _ if code <= 0xFF => out.push_str(&format!(r"\x{code:02x}")),
-            _ if code <= 0xFFFF => out.push_str(&format!(r"\u{code:04x}")),
-            _ => out.push_str(&format!(r"\U{code:08x}")),
+            _ if code <= 0xFF => escape(out, 'x', 2, code),
+            _ if code <= 0xFFFF => escape(out, 'u', 4, code),
+            _ => escape(out, 'U', 8, code),
         }
     };
     match text {

@@ -211,6 +211,7 @@ fn model(
     reached: &dyn Fn(&AddedToken) -> bool,
     ledger: &mut Ledger,
 ) {
+    const EFFECT: &str = "texts get other ids";
     // Added tokens may stand in the vocabulary too, which matters only where text becomes them.
     let added: HashSet<u32> = before
         .added_tokens
@@ -226,7 +227,6 @@ fn model(
             .filter(|&id| get(one, id) != get(two, id))
             .count()
     };
-    const EFFECT: &str = "texts get other ids";
     match (&before.model, &after.model) {
         (one, two) if one == two => {}
         (ModelConfig::Bpe { .. }, ModelConfig::Bpe { .. }) => {
@@ -336,12 +336,15 @@ fn sentencepiece(before: &SpmModel, after: &SpmModel, ledger: &mut Ledger) {
     }
 }
 
+/// How many tokens of two lists differ.
+type Different<'a> = dyn Fn(&[Option<Base64Bytes>], &[Option<Base64Bytes>]) -> usize + 'a;
+
 /// How two byte-level BPE models differ.
 fn bpe(
     before: &ModelConfig,
     after: &ModelConfig,
     added: &HashSet<u32>,
-    different: &dyn Fn(&[Option<Base64Bytes>], &[Option<Base64Bytes>]) -> usize,
+    different: &Different<'_>,
 ) -> Option<(String, &'static str)> {
     let (
         ModelConfig::Bpe {

@@ -170,7 +170,7 @@ fn what_a_model_file_says_besides_is_kept() {
     assert_eq!(anew.read.to_config(), again.to_config());
 }
 
-fn byte_level(more: serde_json::Value) -> Tokenizer {
+fn byte_level(more: &serde_json::Value) -> Tokenizer {
     let mut vocab = serde_json::Map::new();
     for byte in 0..=255u8 {
         let letter = crate::byte_alphabet::byte_to_char(byte).to_string();
@@ -196,7 +196,7 @@ fn byte_level(more: serde_json::Value) -> Tokenizer {
 
 #[test]
 fn byte_level_bpe_is_written_in_all_its_formats() {
-    let tokenizer = byte_level(json!({}));
+    let tokenizer = byte_level(&json!({}));
     for format in [
         FileFormat::Canonical,
         FileFormat::HfJson,
@@ -224,7 +224,7 @@ fn byte_level_bpe_is_written_in_all_its_formats() {
 
 #[test]
 fn every_reason_is_told() {
-    let tokenizer = byte_level(json!({
+    let tokenizer = byte_level(&json!({
         "normalizer": {"type": "NFC"},
         "truncation": {"direction": "Right", "max_length": 5, "strategy": "LongestFirst", "stride": 0},
         "post_processor": {"type": "TemplateProcessing",
@@ -249,7 +249,7 @@ fn every_reason_is_told() {
 
 #[test]
 fn a_step_that_no_file_has_is_named() {
-    let mut config = byte_level(json!({})).to_config();
+    let mut config = byte_level(&json!({})).to_config();
     config.normalizer = vec![NormalizerConfig::Clip];
     let tokenizer = Tokenizer::from_config(config).unwrap();
     let written = write(&tokenizer, FileFormat::HfJson).unwrap();
@@ -296,7 +296,7 @@ fn words_are_written_as_a_list() {
 #[test]
 fn characters_and_bytes_become_bpe() {
     let token = |text: &str| Some(crate::base64_bytes::Base64Bytes(text.as_bytes().to_vec()));
-    let mut config = byte_level(json!({})).to_config();
+    let mut config = byte_level(&json!({})).to_config();
     config.added_tokens.clear();
     config.pretokenizer.clear();
     config.reference = Reference::Jeton;

@@ -35,7 +35,7 @@ pub(crate) fn to_sentencepiece(config: &Config, ledger: &mut Ledger) -> Option<S
             return None;
         }
     };
-    let normalizer = normalizer(config, &pieces, ledger)?;
+    let normalizer = normalizer(config, &pieces, ledger);
     decoder(config, &mut trainer, ledger);
     around(&config.template, &pieces, &mut trainer);
     Some(SpmModel {
@@ -291,7 +291,7 @@ fn unigram(
     for (piece, (_, score)) in pieces.iter_mut().zip(scored) {
         let score = f64::from(*score);
         piece.score = score as f32;
-        rounded += usize::from(f64::from(piece.score) != score);
+        rounded += usize::from(f64::from(piece.score).to_bits() != score.to_bits());
     }
     if rounded > 0 {
         ledger.lose(
@@ -321,7 +321,7 @@ fn decoder(config: &Config, trainer: &mut TrainerSpec, ledger: &mut Ledger) {
                 pattern: ReplacePattern::Regex(regex),
                 content,
             } if regex.starts_with(r"\A") && regex.ends_with(r"\z") => {
-                trainer.unk_surface.clone_from(content)
+                trainer.unk_surface.clone_from(content);
             }
             DecoderConfig::ByteFallback | DecoderConfig::Fuse | DecoderConfig::Strip { .. } => {}
             _ => marks = false,

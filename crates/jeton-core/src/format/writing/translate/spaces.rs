@@ -20,11 +20,7 @@ struct Spaces {
     at_end: bool,
 }
 
-pub(super) fn normalizer(
-    config: &Config,
-    pieces: &[Piece],
-    ledger: &mut Ledger,
-) -> Option<NormalizerSpec> {
+pub(super) fn normalizer(config: &Config, pieces: &[Piece], ledger: &mut Ledger) -> NormalizerSpec {
     let mut spaces = Spaces::default();
     for step in &config.normalizer {
         if !spaces.take(step) {
@@ -60,13 +56,13 @@ pub(super) fn normalizer(
             "texts with spaces at their ends, or many in a row, get other ids",
         );
     }
-    Some(NormalizerSpec {
+    NormalizerSpec {
         name: String::new(),
         precompiled_charsmap: spaces.charsmap,
         add_dummy_prefix: spaces.prefix,
         remove_extra_whitespaces: spaces.runs,
         escape_whitespaces: spaces.escaped,
-    })
+    }
 }
 
 impl Spaces {
@@ -140,7 +136,7 @@ fn pretokenizer(config: &Config, pieces: &[Piece], spaces: &mut Spaces, ledger: 
     }
     spaces.escaped = true;
     if prepend_scheme != PrependScheme::Never {
-        if !words && !(spaces.at_start && spaces.runs) {
+        if !(words || spaces.at_start && spaces.runs) {
             ledger.lose(
                 "pretokenizer",
                 "that no space is put before a text which begins with one",

@@ -87,7 +87,7 @@ fn texts<'m>(pieces: &'m [Piece], ledger: &mut Ledger) -> Option<Vec<&'m str>> {
     for (id, piece) in pieces.iter().enumerate() {
         match std::str::from_utf8(&piece.bytes) {
             Ok(text) if !text.is_empty() && seen.insert(text) => texts.push(text),
-            Ok(text) if text.is_empty() => ledger.refuse(format!("piece {id} is empty")),
+            Ok("") => ledger.refuse(format!("piece {id} is empty")),
             Ok(text) => ledger.refuse(format!("the piece {text:?} is there twice")),
             Err(_) => ledger.refuse(format!("piece {id} is not UTF-8")),
         }
@@ -304,7 +304,7 @@ fn bpe(model: &SpmModel, texts: &[&str], unknown: u32, ledger: &mut Ledger) -> M
     }
     let merges: Vec<(u32, u32)> = order.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
     let made = character_bpe(model, texts, unknown, merges.clone());
-    let tied = order.chunk_by(|(one, _), (two, _)| score(*one) == score(*two));
+    let tied = order.chunk_by(|(one, _), (two, _)| score(*one).total_cmp(&score(*two)).is_eq());
     let tied = tied.filter(|group| group.len() > 1);
     let unlike: usize = tied
         .filter(|group| !ties_agree(group, model, texts, &merges))
