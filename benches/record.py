@@ -19,6 +19,7 @@ END = "<!-- results: end -->"
 KINDS = {
     "encode": "Encoding and counting",
     "hostile": "Hostile text",
+    "growing": "Texts that grow",
     "train": "Training",
     "audit": "The cost of an audit",
 }

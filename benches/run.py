@@ -6,13 +6,14 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from benches import audit, encode, hostile, record, train
+from benches import audit, encode, growing, hostile, record, train
 
 __all__ = ["main"]
 
 PROGRAMS: tuple[Callable[[list[str] | None], int], ...] = (
     encode.main,
     hostile.main,
+    growing.main,
     train.main,
     audit.main,
 )

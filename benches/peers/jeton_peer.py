@@ -23,6 +23,11 @@ class JetonPeer(Adapter):
             raise Unsupported("no file of this vocabulary")
         self._tokenizer = jeton.load(str(path))
 
+    @property
+    def tokenizer(self) -> jeton.Tokenizer:
+        """What does more than encode."""
+        return self._tokenizer
+
     def encode_list(self, text: str) -> list[int]:
         return self._tokenizer.encode(text)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from jeton._core import (
     Encoding,
+    GrowingText,
     ModelInputs,
     NoncanonicalIds,
     TextBatch,
@@ -73,6 +74,7 @@ __all__ = [
     "EncodeError",
     "Encoding",
     "FormatError",
+    "GrowingText",
     "InvalidTextError",
     "JetonError",
     "JetonWarning",

@@ -271,6 +271,64 @@ class DecodeIterator:
     def __next__(self) -> str: ...
 
 @final
+class GrowingText:
+    """A text that grows, with its ids, as ``Tokenizer.grow`` gives it.
+
+    At every moment ``ids`` are those of ``encode(text)``, for every tokenizer. Growing encodes again only what
+    later text can change: a few tokens as a rule; ``docs/growing-text.md`` says for which
+    tokenizers it can be more. Not for use by several threads at once.
+    """
+
+    def append(self, text: _Text) -> tuple[int, NDArray[np.uint32]]:
+        """Put text behind the text.
+
+        Returns:
+            How many ids at the beginning are what they were before, and all that come after them now. Where
+            the first number is below the old number of ids, the ids from there on have been replaced.
+
+        Raises:
+            EncodeError: The text cannot be encoded with it; then nothing has changed.
+        """
+    def replace(self, start: int, end: int, text: _Text) -> tuple[int, NDArray[np.uint32]]:
+        """Put text in the place of the characters ``start`` to ``end`` (code points, as in slices).
+
+        Encodes again from a place shortly before ``start`` to one behind ``end`` from which on
+        all is as it was. Returns and raises as ``append`` does. Places outside of the text are a
+        ``ValueError``.
+        """
+    def truncate(self, n_chars: int) -> tuple[int, NDArray[np.uint32]]:
+        """Keep the first ``n_chars`` characters. Returns and raises as ``append`` does."""
+    def fork(self) -> GrowingText:
+        """A copy that grows by itself: the branches of a conversation. Costs a copy of text and ids."""
+    @property
+    def text(self) -> str: ...
+    @property
+    def ids(self) -> NDArray[np.uint32]:
+        """The ids of the text, as a new array: uint32 (n_tokens,)."""
+    @property
+    def stable_ids(self) -> NDArray[np.uint32]:
+        """The ids at the beginning that no later ``append`` can change: safe to compute with already."""
+    @property
+    def n_stable(self) -> int:
+        """How many they are. It never falls as the text grows."""
+    @property
+    def n_stable_chars(self) -> int:
+        """Code points of the text that they stand for."""
+    @property
+    def tokenizer(self) -> Tokenizer: ...
+    def __len__(self) -> int:
+        """The number of ids."""
+    def __copy__(self) -> GrowingText: ...
+    def __deepcopy__(self, _memo: object) -> GrowingText: ...
+
+@final
+class EncodeIterator:
+    """Ids of text that comes in pieces, as ``Tokenizer.encode_iter`` gives them."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> NDArray[np.uint32]: ...
+
+@final
 class SpecialToken:
     @property
     def content(self) -> str: ...
@@ -676,6 +734,41 @@ class Tokenizer:
     def count(
         self, text: _Text, *, allow_special: Iterable[str] | Literal["all"] | None = None
     ) -> int: ...
+    def count_up_to(
+        self,
+        text: _Text,
+        limit: int,
+        *,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+    ) -> int:
+        """The number of ids, or ``limit + 1`` if there are more than ``limit``.
+
+        Stops as soon as that is certain, so that a long text costs what the limit does."""
+    def fits(
+        self,
+        text: _Text,
+        limit: int,
+        *,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+    ) -> bool:
+        """Whether a text has at most ``limit`` ids; reads no more of it than that takes."""
+    def grow(
+        self,
+        text: _Text | None = None,
+        *,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+    ) -> GrowingText:
+        """A text that grows, with its ids: a conversation, or what a user is typing."""
+    def encode_iter(
+        self,
+        pieces: Iterable[_Text],
+        *,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+    ) -> EncodeIterator:
+        """The ids of the text that all pieces make together, as soon as they are certain: arrays, none empty.
+
+        Keeps no more of the text than what later text can change the ids of. A piece may end anywhere between
+        two characters."""
     def count_batch(
         self,
         texts: TextBatch | Iterable[_Text],

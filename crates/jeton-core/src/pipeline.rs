@@ -139,23 +139,33 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        if self.pretokenizer.rewrites() {
-            let pieces = self.pretokenizer.pieces(text, origin, false)?;
-            let bytes = pieces.text.as_bytes();
-            return pieces
-                .ranges
-                .iter()
-                .try_for_each(|&(start, end)| self.word(bytes, start, end, words, scratch, sink));
-        }
-        let bytes = text.as_bytes();
-        self.pretokenizer.split(text, |start, end| {
+        self.each_pretoken(text, origin, |bytes, start, end| {
             self.word(bytes, start, end, words, scratch, sink)
         })
     }
 
+    /// Calls `each` with a text and the range of it that is a pretoken, for each of them.
+    #[inline]
+    pub(crate) fn each_pretoken(
+        &self,
+        text: &str,
+        origin: Origin<'_>,
+        mut each: impl FnMut(&[u8], usize, usize) -> Result<()>,
+    ) -> Result<()> {
+        if self.pretokenizer.rewrites() {
+            let pieces = self.pretokenizer.pieces(text, origin, false)?;
+            let bytes = pieces.text.as_bytes();
+            let mut ranges = pieces.ranges.iter();
+            return ranges.try_for_each(|&(start, end)| each(bytes, start, end));
+        }
+        let bytes = text.as_bytes();
+        self.pretokenizer
+            .split(text, |start, end| each(bytes, start, end))
+    }
+
     /// One pretoken, from the cache or the model.
     #[inline]
-    fn word<K: Sink>(
+    pub(crate) fn word<K: Sink>(
         &self,
         bytes: &[u8],
         start: usize,

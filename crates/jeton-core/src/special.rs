@@ -8,6 +8,8 @@
 //! then, in each part that remains, on its normalized text, those matched after it. Of several
 //! tokens at one place the longest wins.
 
+mod open;
+
 use std::collections::HashSet;
 
 use aho_corasick::{AhoCorasick, Match, MatchKind};
@@ -17,6 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::Normalizer;
 use crate::unicode::{UnicodeVersion, contains, parse_class};
 use regex_syntax::hir::ClassUnicode;
+
+pub(crate) use open::OpenTokens;
 
 /// One special or added token (the fields are those of `tokenizer.json`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +111,8 @@ struct Finder {
     automaton: AhoCorasick,
     /// Indices into `tokens`, by pattern of the automaton.
     members: Vec<usize>,
+    /// What is looked for, sorted.
+    contents: Vec<String>,
     /// Word characters, for `single_word`; made only if some token needs them.
     word: Option<ClassUnicode>,
     /// After a match that is not allowed, look again from the next byte (as `tiktoken` does) instead of
@@ -152,8 +158,9 @@ impl AddedTokens {
             let lengths = contents.iter().map(String::len).collect();
             let automaton = AhoCorasick::builder()
                 .match_kind(MatchKind::LeftmostLongest)
-                .build(contents)
+                .build(&contents)
                 .map_err(|error| Error::format("added tokens", error.to_string()))?;
+            contents.sort_unstable();
             let word = members
                 .iter()
                 .any(|&i| tokens[i].single_word)
@@ -163,6 +170,7 @@ impl AddedTokens {
             Ok(Some(Finder {
                 automaton,
                 members,
+                contents,
                 word,
                 look_again,
                 shorter,
@@ -248,11 +256,15 @@ impl AddedTokens {
             &self.raw
         };
         if let Some(finder) = finder {
-            finder.scan(
+            finder.walk(
                 text,
+                0,
                 &self.tokens,
                 &mut |found| finder.longest_permitted(text, &self.tokens, found, permits),
-                out,
+                |_, _, _, taken| {
+                    out.extend(taken);
+                    true
+                },
             );
         }
     }
@@ -294,23 +306,36 @@ fn longest_prefixes(contents: &[impl AsRef<str>]) -> Vec<Option<usize>> {
 
 impl Finder {
     fn find(&self, text: &str, tokens: &[AddedToken], allow: &Allow, out: &mut Vec<Found>) {
-        self.scan(
+        self.walk(
             text,
+            0,
             tokens,
-            &mut |found| {
-                let member = self.members[found.pattern().as_usize()];
-                if allow.permits(&tokens[member]) {
-                    let end = found.end();
-                    return Verdict::Take { member, end };
-                }
-                Verdict::LookFrom(if self.look_again {
-                    after_char(text, found.start())
-                } else {
-                    found.end()
-                })
+            &mut |found| self.if_allowed(text, tokens, allow, found),
+            |_, _, _, taken| {
+                out.extend(taken);
+                true
             },
-            out,
         );
+    }
+
+    /// The token of a match, if it is allowed.
+    fn if_allowed(
+        &self,
+        text: &str,
+        tokens: &[AddedToken],
+        allow: &Allow,
+        found: &Match,
+    ) -> Verdict {
+        let member = self.members[found.pattern().as_usize()];
+        if allow.permits(&tokens[member]) {
+            let end = found.end();
+            return Verdict::Take { member, end };
+        }
+        Verdict::LookFrom(if self.look_again {
+            after_char(text, found.start())
+        } else {
+            found.end()
+        })
     }
 
     /// The longest token at a match that may stand there.
@@ -334,18 +359,20 @@ impl Finder {
         Verdict::LookFrom(after_char(text, start))
     }
 
-    /// Walks over the matches of a text; `judge` says what becomes of each.
-    fn scan(
+    /// Walks over the matches of a text from a place on; `judge` says what becomes of each. Calls `each` with the bytes
+    /// of a match, the token's index, and the token as it is found, if it is; until that says no.
+    fn walk(
         &self,
         text: &str,
+        from: usize,
         tokens: &[AddedToken],
         judge: &mut dyn FnMut(&Match) -> Verdict,
-        out: &mut Vec<Found>,
+        mut each: impl FnMut(usize, usize, usize, Option<Found>) -> bool,
     ) {
         // Where the search goes on. It does not know of white space that tokens take along: one that begins
         // inside such space is found all the same, and overlaps (as in `tokenizers`).
-        let mut position = 0;
-        let mut free = 0; // first byte that no found token has taken
+        let mut position = from;
+        let mut free = from; // first byte that no found token has taken
         // The white space that a token took along last. Tokens that are white space themselves may all take
         // the same run: it is walked once.
         let mut white = 0..0;
@@ -353,18 +380,26 @@ impl Finder {
             .automaton
             .find(aho_corasick::Input::new(text).range(position..))
         {
-            let (member, mut end) = match judge(&found) {
+            let (index, mut end) = match judge(&found) {
                 Verdict::Take { member, end } => (member, end),
                 Verdict::LookFrom(next) => {
                     position = next;
-                    continue;
+                    let index = self.members[found.pattern().as_usize()];
+                    if each(found.start(), found.end(), index, None) {
+                        continue;
+                    }
+                    return;
                 }
             };
-            let token = &tokens[member];
+            let token = &tokens[index];
             let mut start = found.start();
+            let (first, last) = (start, end);
             position = end;
             if token.single_word && self.touches_word(text, start, end) {
-                continue;
+                if each(first, last, index, None) {
+                    continue;
+                }
+                return;
             }
             if token.lstrip {
                 // What is left of a token that another one's white space has swallowed may be nothing.
@@ -379,12 +414,13 @@ impl Finder {
                 }
                 end = white.end;
             }
-            if start < end {
-                out.push(Found {
-                    start,
-                    end,
-                    id: token.id,
-                });
+            let taken = (start < end).then_some(Found {
+                start,
+                end,
+                id: token.id,
+            });
+            if !each(first, last, index, taken) {
+                return;
             }
             free = end;
         }

@@ -37,6 +37,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sentencepiece::SentencePieceRules>()?;
     module.add_class::<tokenizer::DecodeIterator>()?;
     module.add_class::<tokenizer::DecodeStream>()?;
+    module.add_class::<tokenizer::EncodeIterator>()?;
+    module.add_class::<tokenizer::GrowingText>()?;
     module.add_class::<tokenizer::NoncanonicalIds>()?;
     module.add_class::<tokenizer::SpecialToken>()?;
     module.add_class::<tokenizer::Tokenizer>()?;

@@ -181,6 +181,7 @@ impl Tokenizer {
             respelled,
             uniform: OnceLock::new(),
             twins: Twins::default(),
+            seams: OnceLock::new(),
             pool: Pool::default(),
         })
     }

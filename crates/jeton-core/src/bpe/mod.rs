@@ -124,6 +124,11 @@ impl BpeModel {
         self.whole_pretokens
     }
 
+    /// Whether a byte has a token.
+    pub(crate) fn knows_byte(&self, byte: u8) -> bool {
+        self.bytes[usize::from(byte)] != NONE
+    }
+
     /// What becomes of a byte that has no token.
     pub fn missing(&self) -> Missing {
         self.missing

@@ -3,10 +3,12 @@
 //! Most tokenizers are a pre-tokenizer and a model over pretokens; SentencePiece is not.
 
 mod nbest;
+mod open;
 mod sample;
 mod sentencepiece;
 
 pub(crate) use nbest::Alternative;
+pub(crate) use open::{Place, Seams};
 pub(crate) use sample::{Draw, SampleScratch};
 pub use sample::{Sampling, SamplingMethod};
 pub(crate) use sentencepiece::SentencePiece;
@@ -19,7 +21,7 @@ use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::rwkv::GreedyModel;
 use crate::spm::{ModelType, SpmScratch};
-use crate::unigram::{UnigramModel, UnigramScratch};
+use crate::unigram::{PathsSoFar, UnigramModel, UnigramScratch};
 use crate::vocab::Vocab;
 use crate::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
 use crate::wordpiece::{WordPieceModel, WordPieceScratch};
@@ -237,6 +239,43 @@ impl Engine {
                 Ok(())
             }
         )
+    }
+
+    /// The same for text of which the beginning is not there. `from`: what the model knows of it.
+    pub(crate) fn go_on<K: Sink>(
+        &self,
+        text: &str,
+        origin: Origin<'_>,
+        from: Option<&PathsSoFar>,
+        scratch: &mut EngineScratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        match (self, from) {
+            (Self::SentencePiece(engine), _) => {
+                let EngineScratch { spm, ids, .. } = scratch;
+                ids.clear();
+                engine.processor.go_on(text, from, spm, ids)?;
+                sink.take(ids);
+                Ok(())
+            }
+            (Self::Unigram(pipeline), Some(from)) => {
+                let EngineScratch { words, models, .. } = scratch;
+                let mut first = Some(from);
+                pipeline.each_pretoken(text, origin, |bytes, start, end| {
+                    let Some(from) = first.take() else {
+                        return pipeline.word(bytes, start, end, words, &mut models.unigram, sink);
+                    };
+                    let mut ids = Vec::new();
+                    let pretoken = &bytes[start..end];
+                    pipeline
+                        .model()
+                        .go_on(pretoken, from, &mut models.unigram, &mut ids)?;
+                    sink.take(&ids);
+                    Ok(())
+                })
+            }
+            _ => self.encode(text, origin, scratch, sink),
+        }
     }
 
     /// The same with the bytes of `text` that each id stands for, the word it belongs to, and what the model saw

@@ -163,6 +163,29 @@ impl BertNormalizer {
         pass.flush();
     }
 
+    /// Whether nothing before a character joins or changes places with it.
+    pub(super) fn stands_apart(&self, c: char) -> bool {
+        if !self.config.strip_accents {
+            return true; // each character by itself
+        }
+        if self.config.clean_text && clean(c) == Change::Remove {
+            return false; // marks change places across it
+        }
+        self.starts(c)
+    }
+
+    /// Whether what a character becomes begins with a starter. (U+0F73 is one and becomes two marks.)
+    fn starts(&self, c: char) -> bool {
+        if c < '\u{300}' || !self.config.strip_accents || !self.knows(c) {
+            return true;
+        }
+        let mut class = None;
+        decompose_canonical(c, |part| {
+            class.get_or_insert(canonical_combining_class(part));
+        });
+        class == Some(0)
+    }
+
     fn strips(&self, c: char) -> bool {
         self.config.strip_accents && c >= '\u{300}' && contains(&self.accents, c)
     }
@@ -208,23 +231,11 @@ impl<'t, S: Sink> Pass<'_, 't, S> {
             self.waiting.push((0, ' ', false));
             return;
         }
-        if self.starts(c) {
+        if self.normalizer.starts(c) {
             self.flush(); // nothing that follows goes before a starter
         }
         self.sources.push((source, false));
         self.decomposed(c, true);
-    }
-
-    /// Whether what a character becomes begins with a starter. (U+0F73 is one and becomes two marks.)
-    fn starts(&self, c: char) -> bool {
-        if c < '\u{300}' || !self.normalizer.config.strip_accents || !self.normalizer.knows(c) {
-            return true;
-        }
-        let mut class = None;
-        decompose_canonical(c, |part| {
-            class.get_or_insert(canonical_combining_class(part));
-        });
-        class == Some(0)
     }
 
     fn decomposed(&mut self, c: char, opens: bool) {

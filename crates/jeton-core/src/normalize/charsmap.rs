@@ -133,6 +133,25 @@ impl Charsmap {
         Some((length, self.replacement(start)?))
     }
 
+    /// Whether following the text ends because the text does: longer sequences may begin with it.
+    pub(crate) fn is_cut_off(&self, text: &str) -> bool {
+        let Some(root) = self.units.first() else {
+            return false;
+        };
+        let mut at = Unit(*root).offset();
+        for &byte in text.as_bytes() {
+            at ^= usize::from(byte);
+            let Some(unit) = self.units.get(at).map(|&unit| Unit(unit)) else {
+                return false;
+            };
+            if unit.label() != u32::from(byte) {
+                return false;
+            }
+            at ^= unit.offset();
+        }
+        true
+    }
+
     /// What replaces the shortest sequence that the text begins with, however much of the text that is.
     ///
     /// So `tokenizers` looks up: it replaces the whole text that it asks for.

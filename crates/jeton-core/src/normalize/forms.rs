@@ -51,6 +51,19 @@ impl Form {
         }
     }
 
+    /// Whether what a character decomposes to begins where nothing composes with what is before it.
+    fn stands_apart(self, c: char) -> bool {
+        let mut first = None;
+        let part = |part| {
+            first.get_or_insert(part);
+        };
+        match self {
+            Self::Nfc | Self::Nfd => decompose_canonical(c, part),
+            Self::Nfkc | Self::Nfkd => decompose_compatible(c, part),
+        }
+        first.is_some_and(is_boundary)
+    }
+
     fn is_normalized(self, text: &str) -> bool {
         let quick = match self {
             Self::Nfc => is_nfc_quick(text.chars()),
@@ -82,6 +95,11 @@ impl FormNormalizer {
     fn is_unknown(&self, c: char) -> bool {
         // Everything below U+0300 is old and inert under composition.
         c >= '\u{300}' && !contains(&self.known, c)
+    }
+
+    /// Whether normalization never reaches across the place before a character.
+    pub(super) fn stands_apart(&self, c: char) -> bool {
+        c < '\u{80}' || self.is_unknown(c) || self.form.stands_apart(c)
     }
 
     /// The normalized text, or None if it already is.
@@ -144,7 +162,7 @@ struct Pass<'t> {
 impl Pass<'_> {
     fn character(&mut self, c: char) {
         // Keeps the list short; longer ones are as right, but a text may be long and become longer.
-        if c < '\u{80}' || self.pending.len() >= self.long_list && self.stands_apart(c) {
+        if c < '\u{80}' || self.pending.len() >= self.long_list && self.form.stands_apart(c) {
             self.flush();
         }
         let mut change = 0;
@@ -157,19 +175,6 @@ impl Pass<'_> {
             Form::Nfc | Form::Nfd => decompose_canonical(c, part),
             Form::Nfkc | Form::Nfkd => decompose_compatible(c, part),
         }
-    }
-
-    /// Whether what a character decomposes to begins where nothing composes with what is before it.
-    fn stands_apart(&self, c: char) -> bool {
-        let mut first = None;
-        let part = |part| {
-            first.get_or_insert(part);
-        };
-        match self.form {
-            Form::Nfc | Form::Nfd => decompose_canonical(c, part),
-            Form::Nfkc | Form::Nfkd => decompose_compatible(c, part),
-        }
-        first.is_some_and(is_boundary)
     }
 
     fn flush(&mut self) {

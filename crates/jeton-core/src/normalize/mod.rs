@@ -6,6 +6,7 @@ pub mod charsmap;
 pub mod charsmap_rules;
 pub mod clip;
 mod forms;
+mod open;
 pub mod precompiled;
 pub mod replace;
 pub mod rewrite;

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Alignment;
+use super::open::Apart;
 use super::rewrite::{Sink, aligned, rewritten};
 use crate::error::Result;
 use crate::pretokenize::{Backtracking, Behavior, Dialect, ParsedPattern, SplitConfig, Splitter};
@@ -85,6 +86,24 @@ impl Replace {
         let (dialect, unicode) = (Dialect::Oniguruma, UnicodeVersion::REFERENCES);
         let regex = Backtracking::new(pattern, dialect, unicode)?;
         Ok(Engine::Backtracking(Box::new(regex)))
+    }
+
+    /// Where a text can be taken up again of which this is certain.
+    pub(super) fn apart(&self, text: &str) -> Apart<'_> {
+        match &self.engine {
+            Engine::Literal(finder) => Apart::Literal(finder.needle()),
+            Engine::Automaton(splitter) => {
+                let mut ranges = Vec::new();
+                let decided =
+                    splitter.decided_matches(text, |start, end| ranges.push((start, end)));
+                Apart::Matches {
+                    ranges,
+                    decided,
+                    content: &self.content,
+                }
+            }
+            Engine::Backtracking(_) => Apart::Nowhere,
+        }
     }
 
     /// The new text, or None if nothing matches.

@@ -20,6 +20,11 @@ impl FixedLength {
         Ok(Self { chars })
     }
 
+    /// Characters of a piece.
+    pub(super) fn chars(self) -> usize {
+        self.chars
+    }
+
     /// Calls `emit` with the byte range of each piece, left to right.
     pub fn split(self, text: &str, emit: &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<()> {
         let mut start = 0;

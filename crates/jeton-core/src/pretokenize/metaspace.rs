@@ -49,9 +49,15 @@ impl MetaspaceConfig {
         wanted && !piece.is_empty() && !piece.starts_with([self.replacement, ' '])
     }
 
-    pub(super) fn rewrite_piece(self, piece: &str, at_start: bool, sink: &mut impl Sink) {
+    pub(super) fn rewrite_piece(
+        self,
+        piece: &str,
+        at_start: bool,
+        continues: bool,
+        sink: &mut impl Sink,
+    ) {
         let mut kept = 0;
-        if self.prepends(piece, at_start) {
+        if !continues && self.prepends(piece, at_start) {
             // The prefix comes from the first character, as that itself does.
             kept = piece.chars().next().map_or(0, char::len_utf8);
             sink.replace(
@@ -134,8 +140,8 @@ mod tests {
         pieces: &[(usize, usize, bool)],
     ) -> Vec<(String, usize, usize)> {
         let rewrite = Rewrite::Metaspace(config);
-        let rewritten = rewrite.apply(text, pieces);
-        let alignment = rewrite.align(text, pieces);
+        let rewritten = rewrite.apply(text, pieces, false);
+        let alignment = rewrite.align(text, pieces, false);
         let mut lookup = alignment.lookup();
         let mut start = 0;
         let mut out = Vec::new();

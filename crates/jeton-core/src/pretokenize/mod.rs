@@ -14,6 +14,7 @@ mod emptiness;
 pub mod fixed_length;
 mod likeness;
 pub mod metaspace;
+mod open;
 mod pattern;
 pub mod published;
 pub mod rewriting;
@@ -22,6 +23,7 @@ mod splitter;
 
 pub(crate) use backtracking::Backtracking;
 pub(crate) use emptiness::ParsedPattern;
+pub(crate) use open::GrowingPiece;
 pub use pattern::Dialect;
 pub use splitter::{Behavior, Splitter};
 
@@ -239,8 +241,12 @@ impl PreTokenizer {
             ranges,
             alignment: align.then(|| Alignment::identity(text.len())),
         };
+        let mut origin = origin;
+        origin.continues &= self.text.is_empty();
         for stage in &self.stages {
             pieces = stage.apply(&pieces, origin)?;
+            // What a stage has cut apart begins anew in the next one.
+            origin.continues &= !stage.cuts_pieces();
         }
         if !self.bytes.is_empty() {
             let mut cut = Vec::new();
@@ -283,7 +289,7 @@ impl Stage {
                 (start, end, at_start)
             })
             .collect();
-        let rewritten = self.rewrite.apply(&before.text, &pieces);
+        let rewritten = self.rewrite.apply(&before.text, &pieces, origin.continues);
         let mut ranges = Vec::with_capacity(rewritten.ends.len());
         let mut start = 0;
         for end in rewritten.ends {
@@ -299,10 +305,10 @@ impl Stage {
             start = end;
         }
         Ok(Pieces {
-            alignment: before
-                .alignment
-                .as_ref()
-                .map(|outer| compose(outer, &self.rewrite.align(&before.text, &pieces))),
+            alignment: before.alignment.as_ref().map(|outer| {
+                let made = self.rewrite.align(&before.text, &pieces, origin.continues);
+                compose(outer, &made)
+            }),
             text: rewritten.text,
             ranges,
         })

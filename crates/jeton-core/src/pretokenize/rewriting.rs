@@ -18,6 +18,8 @@ pub struct Origin<'a> {
     pub alignment: Option<&'a Alignment>,
     /// Where the text begins in the normalized section.
     pub offset: usize,
+    /// Whether the text goes on with a piece of which the beginning is not there: it gets no prefix.
+    pub continues: bool,
 }
 
 /// A text with the ranges of it that are pretokens.
@@ -60,11 +62,14 @@ impl Rewrite {
         }
     }
 
-    fn rewrite_piece(self, piece: &str, at_start: bool, sink: &mut impl Sink) {
+    fn rewrite_piece(self, piece: &str, at_start: bool, continues: bool, sink: &mut impl Sink) {
         match self {
-            Self::Metaspace(metaspace) => metaspace.rewrite_piece(piece, at_start, sink),
+            Self::Metaspace(metaspace) => {
+                metaspace.rewrite_piece(piece, at_start, continues, sink);
+            }
             Self::PrefixSpace => match piece.chars().next() {
                 None | Some(' ') => sink.keep(piece),
+                Some(_) if continues => sink.keep(piece),
                 // The prefix comes from the first character, as that itself does.
                 Some(first) => {
                     sink.replace(&piece[..first.len_utf8()], &format!(" {first}"));
@@ -91,15 +96,16 @@ impl Rewrite {
     }
 
     /// Rewrites pieces: byte ranges of a text, each with whether it is at the very beginning of the
-    /// given text.
-    pub fn apply(self, text: &str, pieces: &[(usize, usize, bool)]) -> Rewritten {
+    /// given text. `continues`: the one at the beginning of the text goes on with a piece that is not there.
+    pub fn apply(self, text: &str, pieces: &[(usize, usize, bool)], continues: bool) -> Rewritten {
         let mut out = Rewritten {
             text: String::with_capacity(text.len() + text.len() / 4),
             ends: Vec::with_capacity(pieces.len()),
         };
         for &(start, end, at_start) in pieces {
             let begin = out.text.len();
-            self.rewrite_piece(&text[start..end], at_start, &mut out.text);
+            let continues = continues && start == 0;
+            self.rewrite_piece(&text[start..end], at_start, continues, &mut out.text);
             if let Self::Metaspace(MetaspaceConfig {
                 split: true,
                 replacement,
@@ -119,14 +125,14 @@ impl Rewrite {
     }
 
     /// Where each stretch of the rewritten text comes from; the pieces are those given to `apply`.
-    pub fn align(self, text: &str, pieces: &[(usize, usize, bool)]) -> Alignment {
+    pub fn align(self, text: &str, pieces: &[(usize, usize, bool)], continues: bool) -> Alignment {
         aligned(|out| {
             let mut position = 0;
             for &(start, end, at_start) in pieces {
                 if start > position {
                     out.omit(&text[position..start]);
                 }
-                self.rewrite_piece(&text[start..end], at_start, out);
+                self.rewrite_piece(&text[start..end], at_start, continues && start == 0, out);
                 position = end;
             }
             if position < text.len() {
@@ -146,8 +152,8 @@ mod tests {
         text: &str,
         pieces: &[(usize, usize, bool)],
     ) -> Vec<(String, usize, usize)> {
-        let made = rewrite.apply(text, pieces);
-        let alignment = rewrite.align(text, pieces);
+        let made = rewrite.apply(text, pieces, false);
+        let alignment = rewrite.align(text, pieces, false);
         let mut lookup = alignment.lookup();
         let mut start = 0;
         let mut out = Vec::new();

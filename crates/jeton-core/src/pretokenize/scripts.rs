@@ -232,6 +232,11 @@ impl ScriptSplitter {
         }
     }
 
+    /// The script of a character; None if it goes with whatever stands before it.
+    pub(super) fn script_of(&self, c: char) -> Option<u8> {
+        Some(self.script(c)).filter(|&script| script != ANY)
+    }
+
     /// Calls `emit` with the byte range of each piece, left to right.
     pub fn split(
         &self,

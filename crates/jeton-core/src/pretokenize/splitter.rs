@@ -90,6 +90,27 @@ impl Splitter {
         Ok(Engine::Backtracking(Box::new(pattern)))
     }
 
+    /// The automaton, unless the pattern runs on the backtracking engine.
+    pub(super) fn automaton(&self) -> Option<&Automaton> {
+        match &self.engine {
+            Engine::Automaton(automaton) => Some(automaton),
+            Engine::Backtracking(_) => None,
+        }
+    }
+
+    /// Calls `each` with the matches that nothing behind the text can change; returns up to where all is
+    /// decided. On the backtracking engine nothing is.
+    pub(crate) fn decided_matches(&self, text: &str, each: impl FnMut(usize, usize)) -> usize {
+        self.automaton().map_or(0, |automaton| {
+            automaton.decided_matches(text.as_bytes(), each)
+        })
+    }
+
+    /// What becomes of matches, and whether gaps are meant.
+    pub(super) fn arrangement(&self) -> (Behavior, bool) {
+        (self.behavior, self.invert)
+    }
+
     /// Whether the pattern runs in time linear in the text.
     pub fn is_linear(&self) -> bool {
         matches!(self.engine, Engine::Automaton(_))

@@ -149,6 +149,17 @@ impl SpmBpe {
         &self.vocab
     }
 
+    /// Whether stretches of text are merged apart from each other.
+    pub(crate) fn merges_in_stretches(&self) -> bool {
+        self.unused.is_empty()
+    }
+
+    /// Whether what ends in a character is no unknown text that what follows could be joined to.
+    pub(crate) fn is_known(&self, c: char) -> bool {
+        let symbol = self.characters.get(c.encode_utf8(&mut [0; 4]).as_bytes());
+        self.bytes.is_some() || symbol.is_some_and(|symbol| symbol < self.n_pieces)
+    }
+
     /// The id of unknown text.
     pub fn unknown(&self) -> Option<u32> {
         (self.unknown != NO_ID).then_some(self.unknown)

@@ -38,6 +38,11 @@ impl Matcher {
         })
     }
 
+    /// Whether some piece begins as the whole text does and goes on.
+    fn is_cut_off(&self, text: &[u8]) -> bool {
+        self.0.is_cut_off(text)
+    }
+
     /// The longest piece that the text begins with: its bytes and id.
     #[inline]
     pub fn longest_prefix(&self, text: &[u8]) -> Option<(usize, u32)> {
@@ -105,6 +110,26 @@ impl Record for Origins {
     }
 }
 
+/// Where pieces of the text begin: in the result, and in the text.
+#[derive(Default)]
+struct Pieces {
+    places: Vec<(usize, usize)>,
+    source: usize,
+    target: usize,
+}
+
+impl Record for Pieces {
+    fn push(&mut self, source: usize, target: usize, _: bool) {
+        if source > 0 {
+            self.places.push((self.target, self.source));
+        }
+        self.source += source;
+        self.target += target;
+    }
+    fn cut(&mut self, _: usize) {}
+    fn suffix(&mut self, _: usize) {}
+}
+
 impl SpmNormalizer {
     /// Compiles a normalizer. `kept`: finds user-defined pieces, which no rule touches.
     pub fn new(spec: &NormalizerSpec, as_suffix: bool, kept: Option<Matcher>) -> Result<Self> {
@@ -125,20 +150,59 @@ impl SpmNormalizer {
 
     /// The normalized text.
     pub fn normalize(&self, text: &str) -> String {
-        self.run(text, &mut ())
+        self.run(text, false, &mut ())
+    }
+
+    /// The normalized text of one of which the beginning, which did not end in a space, is not there.
+    pub(crate) fn go_on(&self, text: &str) -> String {
+        self.run(text, true, &mut ())
+    }
+
+    /// What nothing behind a text can change of its normalization, and the places of it from which `go_on` makes the
+    /// rest: (in the normalized text, in the text), rising. `continues`: the beginning is not there.
+    ///
+    /// A piece of the text is decided where no key goes on behind the text's end; then so are those before. At a
+    /// place behind one that does not end in a space, nothing is left to be known: spaces at
+    /// the end are taken off up to there at most.
+    pub(crate) fn open(&self, text: &str, continues: bool) -> (String, Vec<(usize, usize)>) {
+        let mut pieces = Pieces::default();
+        let mut decided = 0;
+        while let Some(first) = text[decided..].chars().next() {
+            let rest = &text[decided..];
+            let is_open = |cut_off: Option<bool>| cut_off.unwrap_or(false);
+            if is_open(
+                self.kept
+                    .as_ref()
+                    .map(|kept| kept.is_cut_off(rest.as_bytes())),
+            ) || is_open(self.charsmap.as_ref().map(|map| map.is_cut_off(rest)))
+            {
+                break;
+            }
+            decided += self.prefix(rest, first).0;
+        }
+        let mut out = self.run(&text[..decided], continues, &mut pieces);
+        if self.add_dummy_prefix && self.as_suffix && out.ends_with(self.space) {
+            out.truncate(out.len() - self.space.len());
+        }
+        let mut places = pieces.places;
+        let is_good = |&(at, _): &(usize, usize)| {
+            at > 0 && at < out.len() && !(self.remove_extra && out[..at].ends_with(self.space))
+        };
+        places.retain(is_good);
+        (out, places)
     }
 
     /// The normalized text, and where each stretch of it came from.
     pub fn normalize_aligned(&self, text: &str) -> (String, Alignment) {
         let mut stretches = StretchList::default();
-        let out = self.run(text, &mut stretches);
+        let out = self.run(text, false, &mut stretches);
         (out, stretches.finish())
     }
 
     /// The normalized text, and the origin of each byte by SentencePiece's own rule.
     pub fn normalize_with_origins(&self, text: &str) -> (String, Origins) {
         let mut origins = Origins::default();
-        let out = self.run(text, &mut origins);
+        let out = self.run(text, false, &mut origins);
         (out, origins)
     }
 
@@ -159,9 +223,9 @@ impl SpmNormalizer {
         (first.len_utf8(), &text[..first.len_utf8()])
     }
 
-    fn run(&self, text: &str, record: &mut impl Record) -> String {
+    fn run(&self, text: &str, continues: bool, record: &mut impl Record) -> String {
         let mut rest = text;
-        if self.remove_extra {
+        if self.remove_extra && !continues {
             while let Some(first) = rest.chars().next()
                 && let (length, " ") = self.prefix(rest, first)
             {
@@ -169,16 +233,16 @@ impl SpmNormalizer {
                 rest = &rest[length..];
             }
         }
-        if rest.is_empty() {
+        if rest.is_empty() && !continues {
             return String::new();
         }
         // Escaped spaces make text grow: room for one in five characters being one.
         let mut out = String::with_capacity(rest.len() + rest.len() / 2 + SPACE.len());
-        if self.add_dummy_prefix && !self.as_suffix {
+        if self.add_dummy_prefix && !self.as_suffix && !continues {
             out.push_str(self.space);
             record.push(0, self.space.len(), false);
         }
-        let mut after_space = self.remove_extra;
+        let mut after_space = self.remove_extra && !continues;
         while let Some(first) = rest.chars().next() {
             let (length, to) = self.prefix(rest, first);
             let from = &rest[..length];

@@ -8,7 +8,7 @@ use super::spec::{ModelType, SpmModel};
 use super::words::{SpmChars, SpmWords};
 use crate::error::Result;
 use crate::pipeline::Model as _;
-use crate::unigram::{SpannedId, SplitMix64, UnigramModel, UnigramScratch};
+use crate::unigram::{PathsSoFar, SpannedId, SplitMix64, UnigramModel, UnigramScratch};
 use crate::vocab::Vocab;
 
 /// The model of a SentencePiece file.
@@ -176,6 +176,23 @@ impl SpmProcessor {
         self.encoder.encode(normalized.as_bytes(), scratch, out)
     }
 
+    /// Appends the ids of a text of which the beginning is not there. `from`: what the model knows of it.
+    pub(crate) fn go_on(
+        &self,
+        text: &str,
+        from: Option<&PathsSoFar>,
+        scratch: &mut SpmScratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let normalized = self.normalizer.go_on(text);
+        match (&self.encoder, from) {
+            (SpmEncoder::Unigram(model), Some(from)) => {
+                model.go_on(normalized.as_bytes(), from, &mut scratch.unigram, out)
+            }
+            (encoder, _) => encoder.encode(normalized.as_bytes(), scratch, out),
+        }
+    }
+
     /// Appends the ids of a text with their surfaces, in bytes of the text. Surfaces leave nothing out
     /// between the first and the last, so that spaces which were removed belong to the piece before them.
     pub fn encode_with_surfaces(
@@ -202,6 +219,16 @@ impl SpmProcessor {
 }
 
 impl SpmModel {
+    /// The texts of pieces that text can become; of the user's own only, if so asked.
+    pub(crate) fn matched_pieces(&self, only_user_defined: bool) -> impl Iterator<Item = &[u8]> {
+        let pieces = self.pieces.iter().filter(move |piece| {
+            piece.is_matched()
+                && !piece.is_null()
+                && (!only_user_defined || piece.kind == PieceKind::UserDefined)
+        });
+        pieces.map(|piece| piece.bytes.as_slice())
+    }
+
     /// The normalizer of the model, with its user-defined pieces kept.
     pub fn compile_normalizer(&self) -> Result<SpmNormalizer> {
         let kept = self

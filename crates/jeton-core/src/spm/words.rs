@@ -35,6 +35,11 @@ impl Table {
         })
     }
 
+    /// Whether what follows a text is never joined to it: it has an id, or becomes bytes.
+    fn is_known(&self, text: &[u8]) -> bool {
+        self.bytes.is_some() || self.id(text) != self.unknown
+    }
+
     fn id(&self, text: &[u8]) -> u32 {
         self.vocab
             .bytes_to_id(text)
@@ -126,6 +131,15 @@ impl SpmChars {
 }
 
 impl SpmWords {
+    /// Whether a word begins at a place, and the one before it is not unknown.
+    pub(crate) fn is_known_word(&self, text: &[u8], at: usize) -> bool {
+        let Some((before, after)) = text.split_at_checked(at) else {
+            return false;
+        };
+        let start = memchr::memmem::rfind(before, SPACE.as_bytes()).unwrap_or(0);
+        after.starts_with(SPACE.as_bytes()) && self.0.is_known(&before[start..])
+    }
+
     /// Appends the ids of a normalized text.
     pub fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Result<()> {
         self.encode_to(text, out)
@@ -133,6 +147,11 @@ impl SpmWords {
 }
 
 impl SpmChars {
+    /// Whether a character is not unknown.
+    pub(crate) fn is_known(&self, c: char) -> bool {
+        self.table.is_known(c.encode_utf8(&mut [0; 4]).as_bytes())
+    }
+
     /// Appends the ids of a normalized text.
     pub fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Result<()> {
         self.encode_to(text, out)

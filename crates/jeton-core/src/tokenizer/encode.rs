@@ -149,6 +149,7 @@ impl Tokenizer {
             begins,
             alignment: alignment.as_ref(),
             offset: 0,
+            continues: false,
         };
         let part_at = |offset| Origin { offset, ..origin };
         let Some(allow) = allow else {

@@ -5,6 +5,7 @@ mod canonical;
 mod decode;
 mod encode;
 mod generation;
+mod growing;
 mod guarded;
 #[cfg(test)]
 mod guarded_tests;
@@ -22,6 +23,7 @@ use std::sync::{Arc, OnceLock};
 pub use crate::word_cache::DEFAULT_CACHE_LIMIT;
 pub use canonical::Noncanonical;
 pub use generation::{END_TOKENS, NeverGenerated};
+pub use growing::{Growing, Growth};
 pub(crate) use guarded::Twins;
 pub use guarded::{GuardedEncoding, Trusted};
 pub use inputs::SpanBatch;
@@ -34,7 +36,7 @@ pub use crate::engine::{Sampling, SamplingMethod};
 use crate::batch::BatchRef;
 use crate::config::Reference;
 use crate::decode::Decoder;
-use crate::engine::{Engine, EngineScratch};
+use crate::engine::{Engine, EngineScratch, Seams};
 use crate::error::{ErrorKind, Result};
 use crate::inputs::{Padding, Truncation};
 use crate::normalize::{Normalizer, NormalizerConfig};
@@ -72,6 +74,8 @@ pub struct Tokenizer {
     pub(crate) uniform: OnceLock<UniformSampler>,
     /// Engines that cannot make control tokens, built when a text asks for one.
     pub(crate) twins: Twins,
+    /// Worked out when a text is to grow.
+    pub(crate) seams: OnceLock<Seams>,
     pub(crate) pool: Pool<Scratch>,
 }
 

@@ -202,6 +202,7 @@ impl Tokenizer {
             begins: base == 0,
             alignment: Some(&alignment),
             offset: 0,
+            continues: false,
         };
         let mut lookup = alignment.lookup();
         let mut runs = Runs::new(&normalized);

@@ -13,6 +13,7 @@ pub(crate) mod emit;
 #[cfg(test)]
 mod naive;
 mod nbest;
+mod open;
 mod queue;
 pub mod random;
 mod sample;
@@ -21,6 +22,7 @@ pub mod trie;
 mod viterbi;
 
 pub use emit::{Emit, SpannedId};
+pub(crate) use open::PathsSoFar;
 pub use random::SplitMix64;
 pub use several::MAX_NBEST;
 

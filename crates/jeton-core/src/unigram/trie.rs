@@ -131,6 +131,18 @@ impl Trie {
         })
     }
 
+    /// Whether following the text ends because the text does: longer keys may begin with it.
+    pub(crate) fn is_cut_off(&self, text: &[u8]) -> bool {
+        let mut node = self.root;
+        for &byte in text {
+            match self.step(node, byte) {
+                Some(next) => node = next,
+                None => return false,
+            }
+        }
+        true
+    }
+
     /// The node of the empty prefix.
     #[inline]
     pub fn root(&self) -> Node {

@@ -40,18 +40,28 @@ impl Score for f64 {
 /// The best path to a byte.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Best<S> {
-    score: S,
+    pub(super) score: S,
     /// Where its last segment starts; [`NOWHERE`] if no path ends here.
-    start: u32,
-    id: u32,
+    pub(super) start: u32,
+    pub(super) id: u32,
 }
 
-const NOWHERE: u32 = u32::MAX;
+impl<S: Score> Best<S> {
+    pub(super) fn none() -> Self {
+        Self {
+            score: S::default(),
+            start: NOWHERE,
+            id: 0,
+        }
+    }
+}
+
+pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// Memory that is used again from text to text.
 #[derive(Debug, Default)]
 pub(super) struct Paths<S> {
-    best: Vec<Best<S>>,
+    pub(super) best: Vec<Best<S>>,
     /// Segments of the best path: (id, end), in order.
     pub(super) segments: Vec<(u32, u32)>,
 }
@@ -82,17 +92,27 @@ pub(super) fn best_path<S: Score>(
     let Paths { best, segments } = paths;
     segments.clear();
     best.clear();
-    best.resize(
-        text.len() + 1,
-        Best {
-            score: S::default(),
-            start: NOWHERE,
-            id: 0,
-        },
-    );
-    let mut frontier = 0;
-    let mut start = 0;
-    while start < text.len() {
+    best.resize(text.len() + 1, Best::none());
+    let (mut start, mut frontier) = (0, 0);
+    extend(trie, costs, text, best, &mut start, &mut frontier, |_| true)?;
+    trace(best, text.len(), segments);
+    Ok(())
+}
+
+/// Goes on from the segments that begin at `start`; `frontier`: the last byte at which some segment ends.
+/// Stops before a start that `wanted` says no to.
+#[inline]
+pub(super) fn extend<S: Score>(
+    trie: &Trie,
+    costs: &Costs<'_, S>,
+    text: &[u8],
+    best: &mut [Best<S>],
+    next: &mut usize,
+    reached: &mut usize,
+    wanted: impl Fn(usize) -> bool,
+) -> Result<(), NoUnknown> {
+    let (mut start, mut frontier) = (*next, *reached);
+    while start < text.len() && wanted(start) {
         let mut so_far = best[start].score;
         if let Some(offset) = so_far.drift() {
             for path in &mut best[start + 1..=frontier.max(start)] {
@@ -143,12 +163,17 @@ pub(super) fn best_path<S: Score>(
         }
         start = one;
     }
-    let mut end = text.len();
+    (*next, *reached) = (start, frontier);
+    Ok(())
+}
+
+/// The segments of the best path to a byte, from the beginning.
+pub(super) fn trace<S: Score>(best: &[Best<S>], end: usize, segments: &mut Vec<(u32, u32)>) {
+    let mut end = end;
     while end > 0 {
         let path = best[end];
         segments.push((path.id, end as u32));
         end = path.start as usize;
     }
     segments.reverse();
-    Ok(())
 }

@@ -5,6 +5,7 @@ mod decode;
 mod encode;
 mod files;
 mod generation;
+mod growing;
 mod guarded;
 mod input_options;
 mod inputs;
@@ -13,6 +14,7 @@ mod sample;
 mod stream;
 
 pub(crate) use generation::NoncanonicalIds;
+pub(crate) use growing::{EncodeIterator, GrowingText};
 pub(crate) use stream::{DecodeIterator, DecodeStream};
 
 use std::collections::BTreeMap;

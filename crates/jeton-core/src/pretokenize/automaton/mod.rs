@@ -16,6 +16,7 @@
 //! linear time", TOPLAS 20(2), 1998), which bounds the whole text by states x characters.
 
 mod classes;
+mod open;
 mod possessive;
 mod program;
 
