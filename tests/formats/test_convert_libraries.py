@@ -267,7 +267,7 @@ def test_ranks_become_the_merges_of_transformers(shared: Path) -> None:
 
     source = load_file(shared / "data" / "vocab" / "r50k_base.tiktoken.zst")
     written = json.loads(source.to_bytes("tokenizer.json"))["model"]["merges"]
-    letters = bytes_to_unicode()  # type: ignore[no-untyped-call]
+    letters = bytes_to_unicode()
     ranks = {source.id_to_bytes(i): i for i in range(50256)}
     expected = []
     for token, rank in ranks.items():

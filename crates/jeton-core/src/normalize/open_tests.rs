@@ -92,7 +92,7 @@ proptest! {
     fn every_good_place_is_good(
         choices in prop::collection::vec(any::<usize>(), 0..6),
         later in prop::collection::vec(any::<usize>(), 0..3),
-        letters in "[ab é\\u{301}\\u{316}\\u{f73}aab12x중각 \\n]{0,12}",
+        letters in "[ab é\\u{301}\\u{316}\\u{f73}aab12x중\u{1100}\u{1161}\u{11a8} \\n]{0,12}",
         chosen in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
     ) {
         let all = steps();
