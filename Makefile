@@ -72,8 +72,10 @@ format: $(VENV)/.installed  ## put all code into its one form
 long-inputs: setup  ## run every kind of tokenizer on 1, 4 and 16 MB of hostile text, rewrite its page (hours)
 	$(BIN)/python -m scripts.long_inputs --shared $(SHARED) --results build/long-inputs --table
 
-conformance: setup  ## compare with the references' ids on every golden case and whole corpus
+# The second line runs the long tests that `make test` leaves out.
+conformance: setup  ## compare with the references' ids on every golden case and whole corpus, run the long tests
 	@$(BIN)/python -m scripts.conformance --shared $(SHARED)
+	@$(BIN)/python -m pytest -m conformance --timeout 3600
 
 differential: setup  ## compare with published libraries on very many edge texts (ARGS="--family hf --cases 20000")
 	@$(BIN)/python -m scripts.differential $(ARGS)
