@@ -4,6 +4,7 @@
 //! error <- vocab <- {special, normalize, pretokenize} <- models <- pipeline <- tokenizer <-
 //! {format, train, measure}.
 
+pub mod alignment;
 mod assembly;
 pub mod base64_bytes;
 pub mod batch;
@@ -23,6 +24,7 @@ pub mod normalize;
 pub mod parallel;
 pub mod pipeline;
 pub mod pretokenize;
+pub mod rewrite;
 pub mod rwkv;
 mod scratch;
 pub mod special;

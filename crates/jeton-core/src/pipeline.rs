@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use crate::alignment::Alignment;
 use crate::error::Result;
-use crate::normalize::Alignment;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::vocab::Vocab;

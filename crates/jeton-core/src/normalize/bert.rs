@@ -9,10 +9,10 @@ use regex_syntax::hir::ClassUnicode;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
-use super::Alignment;
 use super::case::lower;
-use super::rewrite::{Change, Sink, aligned, rewritten};
+use crate::alignment::Alignment;
 use crate::error::{Error, Result};
+use crate::rewrite::{Change, Sink, aligned, rewritten};
 use crate::unicode::{UnicodeVersion, assigned_in, contains, parse_class};
 
 /// The categories that `tokenizers` knows: Unicode 8.

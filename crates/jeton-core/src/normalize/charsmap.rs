@@ -4,7 +4,7 @@
 //! replacements, each ended by a NUL. At a position the longest sequence that the text begins with is
 //! replaced. Cost: one load per byte looked at.
 
-use super::{Alignment, Stretch};
+use crate::alignment::{Alignment, Stretch};
 use crate::error::{Error, Result};
 
 /// Name of the format in messages.

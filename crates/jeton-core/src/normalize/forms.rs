@@ -14,9 +14,9 @@ use unicode_normalization::{
     IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick,
 };
 
-use super::Alignment;
-use super::rewrite::Takes;
+use crate::alignment::Alignment;
 use crate::error::{Error, Result};
+use crate::rewrite::Takes;
 use crate::unicode::{UnicodeVersion, assigned_in, contains};
 
 /// A Unicode normalization form.

@@ -9,7 +9,6 @@ mod forms;
 mod open;
 pub mod precompiled;
 pub mod replace;
-pub mod rewrite;
 pub mod strip;
 
 use std::borrow::Cow;
@@ -22,6 +21,7 @@ use self::clip::Cleaner;
 use self::precompiled::Precompiled;
 use self::replace::{Replace, ReplaceConfig};
 use self::strip::{Strip, StripMarks};
+use crate::alignment::{Alignment, compose};
 use crate::base64_bytes::Base64Bytes;
 use crate::error::Result;
 use crate::unicode::UnicodeVersion;
@@ -152,26 +152,6 @@ impl Step {
     }
 }
 
-/// Stretches of normalized text and where they came from, in order and without gaps.
-///
-/// Inside a stretch of equal lengths, bytes correspond one to one. In any other, every
-/// normalized byte comes from the whole original stretch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Alignment {
-    stretches: Vec<Stretch>,
-}
-
-/// One stretch: `source_bytes` of the original became `target_bytes`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    /// Bytes of the original text.
-    pub source_bytes: usize,
-    /// Bytes of the normalized text.
-    pub target_bytes: usize,
-    /// Whether the two are the same text.
-    pub unchanged: bool,
-}
-
 impl Normalizer {
     /// Compiles a sequence of steps.
     pub fn new(configs: &[NormalizerConfig]) -> Result<Self> {
@@ -203,132 +183,13 @@ impl Normalizer {
         for step in &self.steps {
             let changed = step.normalize(&result)?;
             if changed.is_some() || step.may_move() {
-                alignment = rewrite::compose(&alignment, &step.align(&result)?);
+                alignment = compose(&alignment, &step.align(&result)?);
             }
             if let Some(changed) = changed {
                 result = Cow::Owned(changed);
             }
         }
         Ok((result, alignment))
-    }
-}
-
-impl Alignment {
-    /// The alignment of a text with itself.
-    pub fn identity(bytes: usize) -> Self {
-        Self {
-            stretches: vec![Stretch {
-                source_bytes: bytes,
-                target_bytes: bytes,
-                unchanged: true,
-            }],
-        }
-    }
-
-    /// Ranges of the original for ranges of the normalized text, asked for in rising order.
-    pub fn lookup(&self) -> Lookup<'_> {
-        Lookup::new(self)
-    }
-}
-
-/// Answers rising queries in time linear in the text altogether.
-pub struct Lookup<'a> {
-    stretches: &'a [Stretch],
-    index: usize,
-    source: usize,
-    target: usize,
-}
-
-impl<'a> Lookup<'a> {
-    fn new(alignment: &'a Alignment) -> Self {
-        Self {
-            stretches: &alignment.stretches,
-            index: 0,
-            source: 0,
-            target: 0,
-        }
-    }
-
-    /// The stretch that holds a byte of the normalized text, with where it starts in both texts.
-    fn seek(&mut self, byte: usize) -> Option<(Stretch, usize, usize)> {
-        while let Some(stretch) = self.stretches.get(self.index) {
-            if byte < self.target + stretch.target_bytes {
-                return Some((*stretch, self.source, self.target));
-            }
-            self.source += stretch.source_bytes;
-            self.target += stretch.target_bytes;
-            self.index += 1;
-        }
-        None
-    }
-
-    /// Whether the stretch that holds a byte is unchanged, and how many of its bytes are left from there.
-    pub(crate) fn stretch_at(&mut self, byte: usize) -> (bool, usize) {
-        match self.seek(byte) {
-            Some((stretch, _, target)) => (stretch.unchanged, target + stretch.target_bytes - byte),
-            None => (false, usize::MAX),
-        }
-    }
-
-    /// The bytes of the original that `start..end` of the normalized text came from.
-    pub fn source_range(&mut self, start: usize, end: usize) -> (usize, usize) {
-        let Some((stretch, source, target)) = self.seek(start) else {
-            return (self.source, self.source);
-        };
-        let from = if stretch.unchanged {
-            source + (start - target)
-        } else {
-            source
-        };
-        if end <= start {
-            return (from, from);
-        }
-        // The last byte may lie in a later stretch; look without moving, since the next query may begin earlier.
-        let mut ahead = Lookup {
-            stretches: self.stretches,
-            ..*self
-        };
-        let to = match ahead.seek(end - 1) {
-            Some((stretch, source, target)) if stretch.unchanged => source + (end - target),
-            Some((stretch, source, _)) => source + stretch.source_bytes,
-            None => ahead.source,
-        };
-        (from, to)
-    }
-
-    /// All bytes of the original that had a part in `start..end` of the normalized text, asked for in rising order of
-    /// starts: of a character that was composed, every part, which [`Self::source_range`] leaves out.
-    pub(crate) fn covering_range(&mut self, start: usize, end: usize) -> (usize, usize) {
-        let Some((stretch, source, target)) = self.seek(start) else {
-            return (self.source, self.source);
-        };
-        let from = if stretch.unchanged {
-            source + (start - target)
-        } else {
-            let before = self.stretches[..self.index].iter().rev();
-            let lost: usize = before
-                .take_while(|stretch| stretch.target_bytes == 0)
-                .map(|stretch| stretch.source_bytes)
-                .sum();
-            source - lost
-        };
-        let mut ahead = Lookup {
-            stretches: self.stretches,
-            ..*self
-        };
-        let to = match ahead.seek(end.max(start + 1) - 1) {
-            Some((stretch, source, target)) if stretch.unchanged => source + (end - target),
-            Some((stretch, source, _)) => {
-                let behind = ahead.stretches[ahead.index + 1..].iter();
-                let lost: usize = behind
-                    .take_while(|stretch| stretch.target_bytes == 0)
-                    .map(|stretch| stretch.source_bytes)
-                    .sum();
-                source + stretch.source_bytes + lost
-            }
-            None => ahead.source,
-        };
-        (from, to)
     }
 }
 

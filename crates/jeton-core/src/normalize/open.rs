@@ -7,9 +7,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::rewrite::compose;
 use super::strip::Strip;
-use super::{Alignment, Normalizer, Step};
+use super::{Normalizer, Step};
+use crate::alignment::Alignment;
+use crate::alignment::compose;
 use crate::error::Result;
 
 /// Where a step can take a text up again.

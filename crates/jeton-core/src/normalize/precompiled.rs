@@ -8,11 +8,11 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::Alignment;
 use super::charsmap::Charsmap;
-use super::rewrite::{Takes, rewritten};
+use crate::alignment::Alignment;
 use crate::base64_bytes::Base64Bytes;
 use crate::error::Result;
+use crate::rewrite::{Takes, rewritten};
 
 /// Clusters of this many bytes and more are not looked up as a whole.
 const LONG_CLUSTER_BYTES: usize = 6;

@@ -6,11 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Alignment;
 use super::open::Apart;
-use super::rewrite::{Sink, aligned, rewritten};
+use crate::alignment::Alignment;
 use crate::error::Result;
 use crate::pretokenize::{Backtracking, Behavior, Dialect, ParsedPattern, SplitConfig, Splitter};
+use crate::rewrite::{Sink, aligned, rewritten};
 use crate::unicode::UnicodeVersion;
 
 /// What is replaced.

@@ -2,10 +2,10 @@
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
-use super::Alignment;
-use super::rewrite::{Change, Sink, aligned, each_char, rewritten};
+use crate::alignment::Alignment;
 use crate::byte_alphabet;
 use crate::error::{Error, Result};
+use crate::rewrite::{Change, Sink, aligned, each_char, rewritten};
 use crate::unicode::{UnicodeVersion, contains, parse_class};
 
 /// White space taken off the ends.

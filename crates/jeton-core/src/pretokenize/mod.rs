@@ -33,9 +33,9 @@ use self::fixed_length::FixedLength;
 use self::metaspace::MetaspaceConfig;
 use self::rewriting::{Origin, Pieces, Rewrite};
 use self::scripts::ScriptSplitter;
+use crate::alignment::Alignment;
+use crate::alignment::compose;
 use crate::error::{Error, Result};
-use crate::normalize::Alignment;
-use crate::normalize::rewrite::compose;
 use crate::unicode::UnicodeVersion;
 
 /// One step of a pre-tokenizer, as the canonical form keeps it.

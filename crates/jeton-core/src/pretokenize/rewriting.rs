@@ -3,9 +3,9 @@
 //! What they return is a text of its own with the ends of its pieces: further cuts work inside them, and
 //! an alignment leads back.
 
+use crate::alignment::Alignment;
 use crate::byte_alphabet;
-use crate::normalize::Alignment;
-use crate::normalize::rewrite::{Sink, aligned};
+use crate::rewrite::{Sink, aligned};
 
 use super::metaspace::MetaspaceConfig;
 

@@ -5,8 +5,8 @@
 
 use super::piece::SPACE;
 use super::spec::NormalizerSpec;
+use crate::alignment::Alignment;
 use crate::error::Result;
-use crate::normalize::Alignment;
 use crate::normalize::charsmap::{Charsmap, StretchList};
 use crate::unigram::trie::Trie;
 

@@ -1,9 +1,9 @@
 //! Text to ids.
 
 use super::{Scratch, Tokenizer};
+use crate::alignment::Alignment;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
-use crate::normalize::Alignment;
 use crate::pipeline::{Counter, Sink};
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;

@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::offsets::{Each, Gate};
 use super::{Encoding, Tokenizer};
+use crate::alignment::Alignment;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::{ErrorKind, Result};
-use crate::normalize::Alignment;
 use crate::pretokenize::rewriting::Origin;
 use crate::special::{AddedTokens, Found};
 use crate::spm::PieceKind;

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use super::trim::{Runs, White, trim};
 use super::{Scratch, Tokenizer};
+use crate::alignment::Alignment;
 use crate::engine::EngineScratch;
 use crate::error::Result;
-use crate::normalize::Alignment;
 use crate::pretokenize::rewriting::Origin;
 use crate::special::{AddedTokens, Allow, Found};
 use crate::template::{Part, TrimOffsets};

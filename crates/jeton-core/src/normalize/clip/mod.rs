@@ -15,9 +15,10 @@ use regex_syntax::hir::ClassUnicode;
 mod entities;
 
 use self::entities::Entities;
-use super::rewrite::{Sink, aligned};
-use super::{Alignment, Form, Normalizer, NormalizerConfig};
+use super::{Form, Normalizer, NormalizerConfig};
+use crate::alignment::Alignment;
 use crate::error::{Error, Result};
+use crate::rewrite::{Sink, aligned};
 use crate::unicode::{UnicodeVersion, assigned_in, contains};
 
 /// Python 3.11's Unicode tables.

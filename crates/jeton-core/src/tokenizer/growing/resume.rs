@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::alignment::Alignment;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
-use crate::normalize::Alignment;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::special::Allow;

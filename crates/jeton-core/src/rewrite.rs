@@ -3,7 +3,7 @@
 //! A step is written once, as calls on a [`Sink`]; the same calls make either the new text (fast) or
 //! the alignment (exact), so the two cannot disagree.
 
-use super::{Alignment, Stretch};
+use crate::alignment::{Alignment, Ranges, Stretch};
 
 /// Takes a rewritten text, piece by piece, left to right.
 pub trait Sink {
@@ -177,113 +177,10 @@ impl<'t> Takes<'t> {
     }
 }
 
-/// Stretches while they are found, as ranges of the source in rising order for bytes of the result.
-#[derive(Debug, Default)]
-struct Ranges {
-    stretches: Vec<Stretch>,
-    /// Where the source of the last stretch begins and ends.
-    start: usize,
-    end: usize,
-}
-
-impl Ranges {
-    /// The next bytes of the result come from a range of the source. Ranges that overlap go together.
-    fn push(&mut self, start: usize, end: usize, target_bytes: usize, unchanged: bool) {
-        if target_bytes == 0 {
-            return;
-        }
-        if let Some(last) = self.stretches.last_mut() {
-            if last.unchanged && unchanged && start == self.end {
-                last.source_bytes += end - start;
-                last.target_bytes += target_bytes;
-                self.end = end;
-                return;
-            }
-            if start < self.end || start == end && end == self.end {
-                if last.unchanged && !unchanged && end == self.end {
-                    // The end of what stayed has more than one result after all.
-                    let alone = end - start.max(self.start);
-                    if alone < last.source_bytes {
-                        last.source_bytes -= alone;
-                        last.target_bytes -= alone;
-                        self.start = start;
-                        self.stretches.push(Stretch {
-                            source_bytes: alone,
-                            target_bytes: alone + target_bytes,
-                            unchanged: false,
-                        });
-                        return;
-                    }
-                }
-                last.source_bytes += end.saturating_sub(self.end);
-                last.target_bytes += target_bytes;
-                last.unchanged = false;
-                self.end = self.end.max(end);
-                return;
-            }
-        }
-        self.omit(start);
-        self.stretches.push(Stretch {
-            source_bytes: end - start,
-            target_bytes,
-            unchanged,
-        });
-        (self.start, self.end) = (start, end);
-    }
-
-    /// Nothing comes from the source up to here.
-    fn omit(&mut self, until: usize) {
-        if until > self.end {
-            self.stretches.push(Stretch {
-                source_bytes: until - self.end,
-                target_bytes: 0,
-                unchanged: false,
-            });
-            self.end = until;
-        }
-    }
-
-    fn finish(mut self, source_bytes: usize) -> Alignment {
-        self.omit(source_bytes);
-        Alignment {
-            stretches: self.stretches,
-        }
-    }
-}
-
-/// One alignment followed by another that starts from its result.
-///
-/// Each byte of the second's result comes from what all bytes that it comes from come from. Where both
-/// tell of single characters, as those of the reference do, so does the result.
-pub fn compose(first: &Alignment, next: &Alignment) -> Alignment {
-    let mut out = Ranges::default();
-    let mut before = first.lookup();
-    let mut middle = 0;
-    for then in &next.stretches {
-        let end = middle + then.source_bytes;
-        if !then.unchanged && end == 0 {
-            // What is put in front of everything comes from the very start, whatever was removed there.
-            out.push(0, 0, then.target_bytes, false);
-        } else if !then.unchanged {
-            let (start, stop) = before.source_range(middle, end);
-            out.push(start, stop, then.target_bytes, false);
-        } else {
-            while middle < end {
-                let (now, rest) = before.stretch_at(middle);
-                let bytes = rest.min(end - middle);
-                let (start, stop) = before.source_range(middle, middle + bytes);
-                out.push(start, stop, bytes, now);
-                middle += bytes;
-            }
-        }
-        middle = end;
-    }
-    out.finish(first.stretches.iter().map(|s| s.source_bytes).sum())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::alignment::compose;
     use proptest::prelude::*;
 
     const fn stretch(source_bytes: usize, target_bytes: usize, unchanged: bool) -> Stretch {
