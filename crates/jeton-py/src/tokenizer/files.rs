@@ -240,8 +240,8 @@ impl Tokenizer {
         ))
     }
 
-    /// The tokenizer in a format: its files, what they lose, what stands in the way, what to say when they are read,
-    /// and what they are read as.
+    /// The tokenizer in a format: its files, what they lose and what they say in other words, what stands in the way,
+    /// what to say when they are read, and what they are read as.
     fn write_format<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
         let Some(wanted) = FileFormat::by_name(format) else {
             let known: Vec<&str> = FileFormat::ALL.iter().map(|format| format.name()).collect();
@@ -254,6 +254,7 @@ impl Tokenizer {
         let result = PyDict::new(py);
         let options = PyDict::new(py);
         let files = PyList::empty(py);
+        let mut rewordings = Vec::new();
         let (losses, obstacles) = match written {
             Ok(written) => {
                 for file in &written.files {
@@ -274,6 +275,7 @@ impl Tokenizer {
                 }
                 let again = Self::wrap(written.read, self.name.clone());
                 result.set_item("read", Bound::new(py, again)?)?;
+                rewordings = written.rewordings;
                 (written.losses, Vec::new())
             }
             Err(ledger) => (ledger.losses, ledger.obstacles),
@@ -286,6 +288,11 @@ impl Tokenizer {
         result.set_item("options", options)?;
         result.set_item("losses", losses)?;
         result.set_item("obstacles", obstacles)?;
+        let rewordings: Vec<_> = rewordings
+            .into_iter()
+            .map(|rewording| (rewording.component, rewording.why))
+            .collect();
+        result.set_item("rewordings", rewordings)?;
         Ok(result)
     }
 

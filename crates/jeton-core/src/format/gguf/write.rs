@@ -7,7 +7,7 @@ use super::pre::{self, Pre};
 use crate::byte_alphabet;
 use crate::config::{Config, ModelConfig};
 use crate::format::writing::translate::to_sentencepiece;
-use crate::format::writing::{Draft, Ledger, pairs};
+use crate::format::writing::{Draft, Ledger, Words, pairs};
 use crate::normalize::NormalizerConfig;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
 use crate::special::AddedToken;
@@ -44,7 +44,7 @@ const TEKKEN: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}
 /// Writes the file, and what stands in its way.
 pub(in crate::format) fn to_gguf(config: &Config, ledger: &mut Ledger) -> Option<Draft> {
     let mut pairs = Pairs::default();
-    let mut translated = false;
+    let mut words = Words::Own;
     match &config.model {
         ModelConfig::Bpe { .. } => bpe(config, &mut pairs, ledger)?,
         ModelConfig::WordPiece { .. } => bert(config, &mut pairs, ledger)?,
@@ -60,7 +60,7 @@ pub(in crate::format) fn to_gguf(config: &Config, ledger: &mut Ledger) -> Option
             sentencepiece(config, &model.clone().into(), &mut pairs, ledger)?;
         }
         ModelConfig::CharacterBpe { .. } | ModelConfig::Unigram { .. } => {
-            translated = true;
+            words = Words::Model;
             let model = to_sentencepiece(config, ledger)?;
             sentencepiece(config, &model, &mut pairs, ledger)?;
         }
@@ -70,7 +70,7 @@ pub(in crate::format) fn to_gguf(config: &Config, ledger: &mut Ledger) -> Option
         }
     }
     Some(Draft {
-        translated,
+        words,
         ..Draft::of(pairs.finish())
     })
 }

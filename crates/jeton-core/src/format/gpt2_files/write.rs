@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::byte_alphabet;
 use crate::config::{Config, ModelConfig};
-use crate::format::writing::{Draft, Ledger, MERGES, ReadOptions, WrittenFile, pairs};
+use crate::format::writing::{Draft, Ledger, MERGES, ReadOptions, Words, WrittenFile, pairs};
 use crate::pretokenize::StepConfig;
 
 /// The line with which published files begin.
@@ -84,7 +84,7 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
             add_prefix_space: Some(prefix),
             ..ReadOptions::default()
         },
-        translated: false,
+        words: Words::Own,
     })
 }
 

@@ -11,6 +11,7 @@ mod model;
 mod normalizer;
 mod post_processor;
 mod pre_tokenizer;
+mod vocab;
 mod write;
 
 pub use write::to_hf_json;

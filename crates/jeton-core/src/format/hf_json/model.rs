@@ -302,16 +302,9 @@ fn unreachable_special_tokens<'t>(
 ) -> HashSet<&'t str> {
     let affixes = [&model.continuing_subword_prefix, &model.end_of_word_suffix];
     let [prefix, suffix] = affixes.map(|affix| affix.as_deref().unwrap_or_default());
-    // Single characters, affixes aside, and bytes are where every pretoken starts.
-    let is_symbol = |content: &str| {
-        let inside = content.strip_prefix(prefix).unwrap_or(content);
-        let inside = inside.strip_suffix(suffix).unwrap_or(inside);
-        let is_byte = model.byte_fallback && content.starts_with("<0x");
-        inside.chars().nth(1).is_none() || is_byte
-    };
-    let special = added_tokens
-        .iter()
-        .filter(|token| token.special && !is_symbol(&token.content));
+    let special = added_tokens.iter().filter(|token| {
+        token.special && !is_symbol(&token.content, prefix, suffix, model.byte_fallback)
+    });
     let mut special: HashSet<&str> = special.map(|token| token.content.as_str()).collect();
     for pair in model.merges() {
         if let Some((left, right)) = pair.parts() {
@@ -321,6 +314,14 @@ fn unreachable_special_tokens<'t>(
         }
     }
     special
+}
+
+/// Whether a token is one where every pretoken starts: a single character, affixes aside, or a byte.
+pub(super) fn is_symbol(content: &str, prefix: &str, suffix: &str, byte_fallback: bool) -> bool {
+    let inside = content.strip_prefix(prefix).unwrap_or(content);
+    let inside = inside.strip_suffix(suffix).unwrap_or(inside);
+    let is_byte = byte_fallback && content.starts_with("<0x");
+    inside.chars().nth(1).is_none() || is_byte
 }
 
 fn read_merges(model: &Written, entries: &Entries<'_>) -> Result<Vec<(u32, u32)>> {

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::{FORMAT, bad, flag, id, inexpressible, kind, members, untyped};
 use crate::error::{Error, Result};
-use crate::special::AddedToken;
 use crate::template::{Part, Segment, Template, TrimOffsets};
 
 const PLACE: &str = "post_processor";
@@ -159,7 +158,8 @@ fn read_template(component: &Value, field: &str) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-pub(super) fn write(template: &Template, added_tokens: &[AddedToken]) -> Result<Value> {
+/// `name`: the text of an id.
+pub(super) fn write(template: &Template, name: &dyn Fn(u32) -> Option<String>) -> Result<Value> {
     let mut processors = Vec::new();
     if let Some(trim) = template.trim_offsets {
         processors.push(json!({
@@ -172,8 +172,8 @@ pub(super) fn write(template: &Template, added_tokens: &[AddedToken]) -> Result<
     let plain = Template::default();
     if template.single != plain.single || template.pair != plain.pair {
         let mut special = Map::new();
-        let single = write_parts(&template.single, added_tokens, &mut special)?;
-        let pair = write_parts(&template.pair, added_tokens, &mut special)?;
+        let single = write_parts(&template.single, name, &mut special)?;
+        let pair = write_parts(&template.pair, name, &mut special)?;
         processors.push(json!({
             "type": "TemplateProcessing",
             "single": single,
@@ -186,7 +186,7 @@ pub(super) fn write(template: &Template, added_tokens: &[AddedToken]) -> Result<
 
 fn write_parts(
     parts: &[Part],
-    added_tokens: &[AddedToken],
+    name: &dyn Fn(u32) -> Option<String>,
     special: &mut Map<String, Value>,
 ) -> Result<Vec<Value>> {
     let written = parts.iter().map(|part| match part {
@@ -198,19 +198,21 @@ fn write_parts(
             Ok(json!({"Sequence": {"id": name, "type_id": type_id}}))
         }
         Part::Token { id, type_id } => {
-            let token = added_tokens.iter().find(|token| token.id == *id);
-            let name = &token
-                .ok_or_else(|| {
-                    inexpressible(format!(
-                        "its template uses id {id}, which is no added token"
-                    ))
-                })?
-                .content;
-            special.insert(
-                name.clone(),
-                json!({"id": name, "ids": [id], "tokens": [name]}),
-            );
-            Ok(json!({"SpecialToken": {"id": name, "type_id": type_id}}))
+            let text = name(*id).ok_or_else(|| {
+                inexpressible(format!("its template uses id {id}, which has no text"))
+            })?;
+            let entry = |text: &str| json!({"id": text, "ids": [id], "tokens": [text]});
+            // Two ids may have one text, a token's and an added token's; the file knows its tokens by name alone.
+            let taken = special.get(&text).is_some_and(|old| *old != entry(&text));
+            let text = if taken { format!("{text} {id}") } else { text };
+            let new = entry(&text);
+            if special.get(&text).is_some_and(|old| *old != new) {
+                return Err(inexpressible(format!(
+                    "its template uses two ids of the text {text:?}"
+                )));
+            }
+            special.insert(text.clone(), new);
+            Ok(json!({"SpecialToken": {"id": text, "type_id": type_id}}))
         }
     });
     written.collect()

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::*;
 use crate::format::to_hf_json;
-use crate::special::Allow;
+use crate::special::{AddedToken, Allow};
+use crate::template::{Part, Template};
 
 fn file(pre_tokenizer: &Value, model: &Value) -> Value {
     json!({
@@ -184,4 +185,74 @@ fn scores_are_written_as_they_are_read() {
     let tokenizer = load(&file).unwrap();
     let again = from_hf_json(&to_hf_json(&tokenizer).unwrap()).unwrap();
     assert_eq!(again.to_config(), tokenizer.to_config());
+}
+
+#[test]
+fn added_tokens_that_no_vocabulary_has_stay_outside() {
+    for (special, ignore_merges) in [(false, false), (false, true), (true, false)] {
+        let mut model = model();
+        model["ignore_merges"] = json!(ignore_merges);
+        let mut file = file(&byte_level(), &model);
+        file["added_tokens"] = json!([
+            {"id": 5, "content": "<s>", "special": true, "normalized": false},
+            {"id": 6, "content": "[unused0]", "special": special, "normalized": true},
+            {"id": 7, "content": "[unused1]", "special": special, "single_word": true}]);
+        let tokenizer = load(&file).unwrap();
+        let again = from_hf_json(&to_hf_json(&tokenizer).unwrap()).unwrap();
+        assert_eq!(again.to_config(), tokenizer.to_config());
+    }
+}
+
+#[test]
+fn an_added_token_with_a_hole_before_it_stands_in_the_vocabulary() {
+    let mut config = load(&file(&byte_level(), &model())).unwrap().to_config();
+    config.template = Template::default();
+    for (id, content) in [(9, "<hole>"), (10, "<next>")] {
+        config.added_tokens.push(AddedToken {
+            special: false,
+            ..AddedToken::special(id, content.to_owned())
+        });
+    }
+    let tokenizer = Tokenizer::from_config(config).unwrap();
+    let written: Value = serde_json::from_slice(&to_hf_json(&tokenizer).unwrap()).unwrap();
+    let vocab = &written["model"]["vocab"];
+    assert_eq!(vocab["<hole>"], 9);
+    let again = from_hf_json(&to_hf_json(&tokenizer).unwrap()).unwrap();
+    assert_eq!(again.added_tokens(), tokenizer.added_tokens());
+}
+
+#[test]
+fn a_template_may_use_any_id_that_has_a_text() {
+    let mut file = file(&byte_level(), &model());
+    // As in envit5: the id is one of the vocabulary, and no added token.
+    file["post_processor"] = json!({"type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}},
+            {"Sequence": {"id": "B", "type_id": 0}}, {"SpecialToken": {"id": "<s>", "type_id": 1}}],
+        "special_tokens": {"</s>": {"id": "</s>", "ids": [3], "tokens": ["</s>"]},
+            "<s>": {"id": "<s>", "ids": [5], "tokens": ["<s>"]}}});
+    let tokenizer = load(&file).unwrap();
+    let again = from_hf_json(&to_hf_json(&tokenizer).unwrap()).unwrap();
+    assert_eq!(again.to_config(), tokenizer.to_config());
+    file["post_processor"]["special_tokens"]["</s>"]["ids"] = json!([77]);
+    if let Ok(tokenizer) = load(&file) {
+        let message = to_hf_json(&tokenizer).unwrap_err().to_string();
+        assert!(
+            message.contains("uses id 77, which has no text"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn two_ids_of_one_text_stay_apart_in_a_template() {
+    let name = |_: u32| Some("x".to_owned());
+    let part = |id| Part::Token { id, type_id: 0 };
+    let text = Template::default().single;
+    let template = Template {
+        single: [vec![part(1), part(2), part(1)], text].concat(),
+        ..Template::default()
+    };
+    let written = post_processor::write(&template, &name).unwrap();
+    assert_eq!(post_processor::read(Some(&written)).unwrap(), template);
 }

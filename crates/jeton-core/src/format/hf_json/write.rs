@@ -1,18 +1,16 @@
 //! Writing `tokenizer.json`.
 
-use std::collections::HashSet;
+use serde_json::{Value, json};
 
-use serde_json::{Map, Value, json};
-
+use super::vocab::{self, Names};
 use super::{
     FORMAT, added_tokens, decoder, inexpressible, inputs, normalizer, post_processor, pre_tokenizer,
 };
 use crate::base64_bytes::Base64Bytes;
-use crate::byte_alphabet;
 use crate::config::{Config, MissingConfig, ModelConfig};
 use crate::error::{Error, Result};
 use crate::format::writing::translate::to_hf;
-use crate::format::writing::{Draft, FileFormat, Ledger, pairs};
+use crate::format::writing::{Draft, FileFormat, Ledger, Words, pairs};
 use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
 use crate::normalize::{Form, NormalizerConfig};
 use crate::tokenizer::Tokenizer;
@@ -37,7 +35,7 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
         | ModelConfig::RawBytes { .. } => Some(to_hf(config, ledger)?),
         _ => None,
     };
-    let translated = other_words.is_some();
+    let is_translated = other_words.is_some();
     let mut config = other_words.unwrap_or_else(|| config.clone());
     clean_up(&mut config, ledger);
     let on_bytes = matches!(config.model, ModelConfig::Bpe { .. });
@@ -51,11 +49,16 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
     };
     let normalizer = ledger.take(normalizer::write(&config.normalizer));
     let pre_tokenizer = ledger.take(pre_tokenizer::write(&config.pretokenizer, on_bytes));
-    let post_processor = ledger.take(post_processor::write(
-        &config.template,
-        &config.added_tokens,
-    ));
-    let model = model(&config, ledger);
+    let names = Names::of_config(&config);
+    let name = |id| match &names {
+        Ok(names) => names.of_id(id, &config),
+        Err(_) => None,
+    };
+    let post_processor = ledger.take(post_processor::write(&config.template, &name));
+    let model = match names {
+        Ok(names) => ledger.take(write_model(&config, &names)),
+        Err(error) => ledger.take(Err(error)),
+    };
     let file = json!({
         "version": "1.0",
         "truncation": inputs::write_truncation(config.truncation.as_ref()),
@@ -70,7 +73,11 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
     let bytes =
         serde_json::to_vec_pretty(&file).map_err(|error| Error::format(FORMAT, error.to_string()));
     Some(Draft {
-        translated,
+        words: if is_translated {
+            Words::All(Box::new(config))
+        } else {
+            Words::Own
+        },
         ..Draft::of(ledger.take(bytes)?)
     })
 }
@@ -103,12 +110,7 @@ fn clean_up(config: &mut Config, ledger: &mut Ledger) {
     config.normalizer = steps.collect();
 }
 
-/// The model, and what stands in its way.
-fn model(config: &Config, ledger: &mut Ledger) -> Option<Value> {
-    ledger.take(write_model(config))
-}
-
-fn write_model(config: &Config) -> Result<Value> {
+fn write_model(config: &Config, names: &Names) -> Result<Value> {
     let dropout = config.dropout.map(f64::from);
     match &config.model {
         ModelConfig::Bpe {
@@ -118,18 +120,9 @@ fn write_model(config: &Config) -> Result<Value> {
             whole_pretokens,
             missing,
         } => {
-            let config_opaque = opaque;
-            let opaque: HashSet<u32> = opaque.iter().copied().collect();
-            let names = Names::new(tokens, |id, bytes| {
-                if opaque.contains(&id) {
-                    String::from_utf8_lossy(bytes).into_owned()
-                } else {
-                    byte_alphabet::write(bytes)
-                }
-            });
             let list = match merges {
                 Some(list) => list.clone(),
-                None => merges_of_ranks(tokens, config_opaque)?,
+                None => merges_of_ranks(tokens, opaque)?,
             };
             let unknown = match missing {
                 MissingConfig::Unknown(id) => Some(*id),
@@ -144,12 +137,11 @@ fn write_model(config: &Config) -> Result<Value> {
                 "fuse_unk": false,
                 "byte_fallback": false,
                 "ignore_merges": whole_pretokens,
-                "vocab": names.vocab(config),
+                "vocab": vocab::write(names, config, unknown),
                 "merges": names.merges(&list),
             }))
         }
         ModelConfig::CharacterBpe {
-            tokens,
             merges,
             missing,
             fuse_unknown,
@@ -159,10 +151,13 @@ fn write_model(config: &Config) -> Result<Value> {
             whole_pretokens,
             ..
         } => {
-            let names = Names::of_strings(tokens)?;
             let affix = |affix: &String| (!affix.is_empty()).then(|| affix.clone());
+            let unknown_id = match missing {
+                MissingConfig::Unknown(id) => Some(*id),
+                MissingConfig::Skip | MissingConfig::Fail => None,
+            };
             let unknown = match missing {
-                MissingConfig::Unknown(id) => names.of(Some(*id), config)?,
+                MissingConfig::Unknown(_) => names.of(unknown_id, config)?,
                 MissingConfig::Skip => None,
                 // A name that no vocabulary has: the reference fails where it is needed, too.
                 MissingConfig::Fail => Some(String::new()),
@@ -176,37 +171,30 @@ fn write_model(config: &Config) -> Result<Value> {
                 "fuse_unk": fuse_unknown,
                 "byte_fallback": byte_fallback,
                 "ignore_merges": whole_pretokens,
-                "vocab": names.vocab(config),
+                "vocab": vocab::write(names, config, unknown_id),
                 "merges": names.merges(merges),
             }))
         }
         ModelConfig::WordPiece {
-            tokens,
             prefix,
             max_chars,
             unknown,
             ..
         } => {
-            let names = Names::of_strings(tokens)?;
             Ok(json!({
                 "type": "WordPiece",
                 // One that is in no vocabulary: without an unknown token the reference fails, too.
                 "unk_token": names.of(*unknown, config)?.unwrap_or_default(),
                 "continuing_subword_prefix": prefix,
                 "max_input_chars_per_word": max_chars,
-                "vocab": names.vocab(config),
+                "vocab": vocab::write(names, config, *unknown),
             }))
         }
-        ModelConfig::Word {
-            tokens, unknown, ..
-        } => {
-            let names = Names::of_strings(tokens)?;
-            Ok(json!({
-                "type": "WordLevel",
-                "vocab": names.vocab(config),
-                "unk_token": names.of(*unknown, config)?.unwrap_or_default(),
-            }))
-        }
+        ModelConfig::Word { unknown, .. } => Ok(json!({
+            "type": "WordLevel",
+            "vocab": vocab::write(names, config, *unknown),
+            "unk_token": names.of(*unknown, config)?.unwrap_or_default(),
+        })),
         ModelConfig::Unigram {
             pieces,
             unknown,
@@ -259,70 +247,6 @@ fn legible(score: f64) -> f64 {
     near.into_iter()
         .find(|&written| reads_as(written))
         .unwrap_or(score)
-}
-
-/// Token strings by id.
-struct Names(Vec<Option<String>>);
-
-impl Names {
-    fn new(tokens: &[Option<Base64Bytes>], spell: impl Fn(u32, &[u8]) -> String) -> Self {
-        let names = (0..)
-            .zip(tokens)
-            .map(|(id, token)| token.as_ref().map(|token| spell(id, &token.0)));
-        Self(names.collect())
-    }
-
-    fn of_strings(tokens: &[Option<Base64Bytes>]) -> Result<Self> {
-        let names = tokens.iter().map(|token| {
-            let Some(Base64Bytes(bytes)) = token else {
-                return Ok(None);
-            };
-            let text = String::from_utf8(bytes.clone())
-                .map_err(|_| inexpressible("a token is not UTF-8"))?;
-            Ok(Some(text))
-        });
-        Ok(Self(names.collect::<Result<_>>()?))
-    }
-
-    fn get(&self, id: u32) -> Option<&str> {
-        self.0.get(id as usize)?.as_deref()
-    }
-
-    /// The name of an id, which may be that of an added token.
-    fn of(&self, id: Option<u32>, config: &Config) -> Result<Option<String>> {
-        let Some(id) = id else { return Ok(None) };
-        let added = || {
-            let mut tokens = config.added_tokens.iter();
-            tokens
-                .find(|token| token.id == id)
-                .map(|token| token.content.as_str())
-        };
-        self.get(id)
-            .or_else(added)
-            .map(|name| Some(name.to_owned()))
-            .ok_or_else(|| inexpressible(format!("its unknown token {id} has no text")))
-    }
-
-    /// Special tokens stand in the vocabulary too: `tokenizers` numbers those that do not as it likes.
-    fn vocab(&self, config: &Config) -> Map<String, Value> {
-        let mut vocab = Map::with_capacity(self.0.len());
-        for (id, name) in self.0.iter().enumerate() {
-            if let Some(name) = name {
-                vocab.insert(name.clone(), json!(id));
-            }
-        }
-        for token in &config.added_tokens {
-            vocab.insert(token.content.clone(), json!(token.id));
-        }
-        vocab
-    }
-
-    fn merges(&self, list: &[(u32, u32)]) -> Vec<[&str; 2]> {
-        let name = |id| self.get(id).unwrap_or_default();
-        list.iter()
-            .map(|&(left, right)| [name(left), name(right)])
-            .collect()
-    }
 }
 
 /// The merge list that does what ranks do: every pair that makes a token, in the order of the tokens'

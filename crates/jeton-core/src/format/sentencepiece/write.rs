@@ -5,7 +5,7 @@ use super::{Rest, SpmFile};
 use crate::config::{Config, ModelConfig};
 use crate::engine::Engine;
 use crate::format::writing::translate::to_sentencepiece;
-use crate::format::writing::{Draft, Ledger};
+use crate::format::writing::{Draft, Ledger, Words};
 use crate::spm::{ModelType, NormalizerSpec, PieceKind, SpmModel};
 use crate::tokenizer::Tokenizer;
 
@@ -20,12 +20,12 @@ pub(in crate::format) fn write(
     {
         return Some(Draft::of(rest.write(&engine.model)));
     }
-    let (model, translated) = match &config.model {
-        ModelConfig::SentencePiece(model) => (SpmModel::from(model.clone()), false),
-        _ => (to_sentencepiece(config, ledger)?, true),
+    let (model, words) = match &config.model {
+        ModelConfig::SentencePiece(model) => (SpmModel::from(model.clone()), Words::Own),
+        _ => (to_sentencepiece(config, ledger)?, Words::Model),
     };
     Some(Draft {
-        translated,
+        words,
         ..Draft::of(SpmFile::from_model(model).to_bytes())
     })
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::{Ledger, pairs, some_of};
+use super::{Ledger, bpe, some_of};
 use crate::base64_bytes::Base64Bytes;
-use crate::config::{Config, MissingConfig, ModelConfig};
+use crate::config::{Config, ModelConfig};
 use crate::pretokenize::StepConfig;
 use crate::special::AddedToken;
 use crate::spm::{NormalizerSpec, PieceKind, SpmModel};
@@ -33,6 +33,11 @@ pub(super) fn losses(
             "pretokenizer",
             changed(&before.pretokenizer, &after.pretokenizer),
             "texts that it cuts elsewhere get other ids",
+        );
+    } else if before.pretokenizer != after.pretokenizer {
+        ledger.reword(
+            "pretokenizer",
+            "its patterns are spelled otherwise and cut alike",
         );
     }
     added_tokens(before, after, ledger);
@@ -66,21 +71,21 @@ pub(super) fn settings(before: &Config, after: &Config, ledger: &mut Ledger) {
             );
         }
     }
-    if before.truncation.is_some() && before.truncation != after.truncation {
+    if before.truncation != after.truncation {
         ledger.lose(
             "truncation",
             "the length to cut texts to",
             "whoever cuts texts by the file's setting does not any more",
         );
     }
-    if before.padding.is_some() && before.padding != after.padding {
+    if before.padding != after.padding {
         ledger.lose(
             "padding",
             "how batches are filled up",
             "whoever fills batches by the file's setting does not any more",
         );
     }
-    if before.dropout.is_some() && before.dropout != after.dropout {
+    if before.dropout != after.dropout {
         ledger.lose(
             "dropout",
             "the share of merges to leave out",
@@ -196,6 +201,17 @@ fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
         .filter(new)
         .map(|token| token.content.clone())
         .collect();
+    if before.added_tokens != after.added_tokens
+        && [&gone, &special, &flags, &new]
+            .iter()
+            .all(|names| names.is_empty())
+    {
+        ledger.reword(
+            "added_tokens",
+            "special tokens that are only found where they are allowed by name, or a flag that changes nothing \
+             without a normalizer",
+        );
+    }
     if !new.is_empty() {
         ledger.lose(
             "added_tokens",
@@ -205,6 +221,13 @@ fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
     }
 }
 
+/// Whether no text that holds an added token ever comes to the model: it is found wherever it stands, and steps
+/// that come later do not make it.
+fn is_always_found(token: &AddedToken) -> bool {
+    let begins = |c: char| c.is_whitespace() || c == '\u{2581}' || c == '\u{120}';
+    !token.single_word && !token.normalized && !token.content.starts_with(begins)
+}
+
 fn model(
     before: &Config,
     after: &Config,
@@ -212,11 +235,15 @@ fn model(
     ledger: &mut Ledger,
 ) {
     const EFFECT: &str = "texts get other ids";
+    const SAME_MERGES: &str =
+        "its merges, or its added tokens, are listed otherwise and do the same";
+    const SAME_WORDS: &str =
+        "its added tokens stand in its vocabulary, or do not, and no text becomes them";
     // Added tokens may stand in the vocabulary too, which matters only where text becomes them.
     let added: HashSet<u32> = before
         .added_tokens
         .iter()
-        .filter(|token| !reached(token))
+        .filter(|token| !reached(token) && (token.special || is_always_found(token)))
         .map(|token| token.id)
         .collect();
     let same_tokens = |one: &[Option<Base64Bytes>], two: &[Option<Base64Bytes>]| {
@@ -229,28 +256,41 @@ fn model(
     };
     match (&before.model, &after.model) {
         (one, two) if one == two => {}
-        (ModelConfig::Bpe { .. }, ModelConfig::Bpe { .. }) => {
-            if let Some((what, effect)) = bpe(&before.model, &after.model, &added, &same_tokens) {
-                ledger.lose("model", what, effect);
+        (ModelConfig::Bpe { .. }, ModelConfig::Bpe { .. })
+        | (ModelConfig::CharacterBpe { .. }, ModelConfig::CharacterBpe { .. }) => {
+            match bpe::difference(&before.model, &after.model, &added, &same_tokens) {
+                Some((what, effect)) => ledger.lose("model", what, effect),
+                None => ledger.reword("model", SAME_MERGES),
             }
         }
         (
             ModelConfig::WordPiece {
                 tokens,
+                opaque,
                 prefix,
                 unknown,
                 max_chars,
-                ..
             },
             ModelConfig::WordPiece {
                 tokens: new_tokens,
+                opaque: new_opaque,
                 prefix: new_prefix,
                 unknown: new_unknown,
                 max_chars: new_max,
-                ..
             },
         ) => {
             let n = same_tokens(tokens, new_tokens);
+            let unlike = opaque != new_opaque
+                || n > 0
+                || prefix != new_prefix
+                || max_chars != new_max
+                || unknown != new_unknown;
+            if !unlike {
+                ledger.reword("model", SAME_WORDS);
+            }
+            if opaque != new_opaque {
+                ledger.lose("model", "which of its tokens no text becomes", EFFECT);
+            }
             if n > 0 {
                 ledger.lose("model", format!("{n} tokens of its vocabulary"), EFFECT);
             }
@@ -279,6 +319,7 @@ fn model(
         (ModelConfig::SentencePiece(one), ModelConfig::SentencePiece(two)) => {
             sentencepiece(&one.clone().into(), &two.clone().into(), ledger);
         }
+        // What is left of the model may matter: no rule says that it does not.
         _ => ledger.lose("model", "parts of it", EFFECT),
     }
 }
@@ -334,73 +375,15 @@ fn sentencepiece(before: &SpmModel, after: &SpmModel, ledger: &mut Ledger) {
     if pieces(before) != pieces(after) || settings(before) != settings(after) {
         ledger.lose("model", "what its pieces are for", "texts get other ids");
     }
-}
-
-/// How many tokens of two lists differ.
-type Different<'a> = dyn Fn(&[Option<Base64Bytes>], &[Option<Base64Bytes>]) -> usize + 'a;
-
-/// How two byte-level BPE models differ.
-fn bpe(
-    before: &ModelConfig,
-    after: &ModelConfig,
-    added: &HashSet<u32>,
-    different: &Different<'_>,
-) -> Option<(String, &'static str)> {
-    let (
-        ModelConfig::Bpe {
-            tokens,
-            opaque,
-            merges,
-            whole_pretokens,
-            missing,
-        },
-        ModelConfig::Bpe {
-            tokens: new_tokens,
-            opaque: new_opaque,
-            merges: new_merges,
-            whole_pretokens: new_whole,
-            missing: new_missing,
-        },
-    ) = (before, after)
-    else {
-        return None;
+    let names = |model: &SpmModel| {
+        let trainer = &model.trainer;
+        [&trainer.bos_piece, &trainer.eos_piece, &trainer.pad_piece].map(Clone::clone)
     };
-    let ids = |ids: &[u32]| -> HashSet<u32> {
-        let ids = ids.iter().copied();
-        ids.filter(|id| !added.contains(id)).collect()
-    };
-    let n = different(tokens, new_tokens);
-    if n > 0 {
-        let what = format!("{n} of its tokens");
-        return Some((what, "text that became them gets other ids"));
+    if names(before) != names(after) {
+        ledger.lose(
+            "model",
+            "which of its pieces begin and end texts, or fill them up",
+            "a library that puts them around texts by the model's own names puts others, or none",
+        );
     }
-    if ids(opaque) != ids(new_opaque) {
-        let what = "which of its tokens no text becomes".to_owned();
-        return Some((what, "text that spells them gets other ids"));
-    }
-    let vocab = pairs::vocab(tokens, opaque).ok()?;
-    let complete = (0..=255u8).all(|byte| vocab.bytes_to_id(&[byte]).is_some());
-    if missing != new_missing && !complete {
-        let what = match missing {
-            MissingConfig::Unknown(_) => "its unknown token",
-            MissingConfig::Skip => "that bytes without a token are left out",
-            MissingConfig::Fail => "that bytes without a token are an error",
-        };
-        return Some((
-            what.to_owned(),
-            "bytes without a token become something else",
-        ));
-    }
-    let one = pairs::Model {
-        vocab: &vocab,
-        merges: merges.as_deref(),
-        whole: *whole_pretokens,
-    };
-    let two = pairs::Model {
-        vocab: &vocab,
-        merges: new_merges.as_deref(),
-        whole: *new_whole,
-    };
-    one.differs_from(&two)
-        .map(|what| (what, "texts get other ids"))
 }

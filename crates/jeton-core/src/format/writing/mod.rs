@@ -3,7 +3,8 @@
 //! A writer takes the canonical form. What its format cannot express it enters into a [`Ledger`]: as an
 //! obstacle, where nothing sensible can be written, or as a loss, where a file can be written that does less. The
 //! file is then read again, with what a caller has to say when reading it, and every part of the canonical
-//! form that did not come back is a loss too. So nothing is lost without being named, whatever a writer forgets.
+//! form that did not come back is a loss too, or a [`Rewording`] that is shown to do the same ([`account`]). So nothing
+//! is lost without being named, whatever a writer forgets.
 //!
 //! Some formats hold another kind of model than the tokenizer has; then the model is first said in other words
 //! ([`translate`]), which is exact or named as a loss, and the ids are what is compared.
@@ -11,9 +12,14 @@
 //! A file belongs to a library, and once it is written the tokenizer is that library's: how the ids of
 //! special tokens are shown by `decode`, and which special token is found where two overlap, are its rules.
 
+mod account;
+mod bpe;
 mod compare;
+mod ledger;
 pub(crate) mod pairs;
 pub(crate) mod translate;
+
+pub use ledger::{Ledger, Loss, Rewording};
 
 use super::gguf::to_gguf;
 use super::{
@@ -23,7 +29,7 @@ use super::{
     tiktoken, to_canonical, vocab_txt,
 };
 use crate::config::{Config, Reference};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::special::{AddedToken, Allow};
 use crate::tokenizer::Tokenizer;
 
@@ -93,87 +99,6 @@ impl FileFormat {
     }
 }
 
-/// A part of a tokenizer that a format does not hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
-    /// The part (`normalizer`, `added_tokens` ...).
-    pub component: &'static str,
-    /// What of it is lost.
-    pub what: String,
-    /// What follows from that.
-    pub effect: &'static str,
-}
-
-/// What stands in the way of a format.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ledger {
-    /// What a file can be written without.
-    pub losses: Vec<Loss>,
-    /// Why none can be written.
-    pub obstacles: Vec<String>,
-}
-
-impl Ledger {
-    pub(crate) fn lose(
-        &mut self,
-        component: &'static str,
-        what: impl Into<String>,
-        effect: &'static str,
-    ) {
-        let loss = Loss {
-            component,
-            what: what.into(),
-            effect,
-        };
-        if !self.losses.contains(&loss) {
-            self.losses.push(loss);
-        }
-    }
-
-    pub(crate) fn refuse(&mut self, reason: impl Into<String>) {
-        let reason = reason.into();
-        if !self.obstacles.contains(&reason) {
-            self.obstacles.push(reason);
-        }
-    }
-
-    /// The value, or an obstacle that says why there is none.
-    pub(crate) fn take<T>(&mut self, result: Result<T>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.refuse(match error.kind() {
-                    ErrorKind::Inexpressible { reason, .. } => reason.clone(),
-                    _ => error.to_string(),
-                });
-                None
-            }
-        }
-    }
-
-    /// Everything that stands in the way of writing a tokenizer as it is, one reason after another.
-    pub fn reasons(&self) -> Vec<String> {
-        let losses = self
-            .losses
-            .iter()
-            .map(|loss| format!("{}: {}", loss.component, loss.what));
-        self.obstacles.iter().cloned().chain(losses).collect()
-    }
-
-    /// An error if anything stands in the way.
-    pub(crate) fn check(&self, format: FileFormat) -> Result<()> {
-        let reasons = self.reasons();
-        if reasons.is_empty() {
-            return Ok(());
-        }
-        Err(ErrorKind::Inexpressible {
-            format: format.name(),
-            reason: reasons.join("; "),
-        }
-        .into())
-    }
-}
-
 /// What a caller has to say when a file is read, because the file does not say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
@@ -203,6 +128,9 @@ pub struct Written {
     pub files: Vec<WrittenFile>,
     /// What they do not hold.
     pub losses: Vec<Loss>,
+    /// What they say in other words. What is read differs from what was written only in what losses and
+    /// rewordings name.
+    pub rewordings: Vec<Rewording>,
     /// What to say when they are read.
     pub options: ReadOptions,
     /// What they are read as.
@@ -213,8 +141,17 @@ pub struct Written {
 pub(crate) struct Draft {
     pub(crate) files: Vec<WrittenFile>,
     pub(crate) options: ReadOptions,
-    /// Whether the model was said in other words, so that canonical forms cannot be compared.
-    pub(crate) translated: bool,
+    pub(crate) words: Words,
+}
+
+/// In whose words a draft is.
+pub(crate) enum Words {
+    /// In those of the canonical form.
+    Own,
+    /// The canonical form was said in other words first: these, which have to come back.
+    All(Box<Config>),
+    /// The model was, so that canonical forms cannot be compared.
+    Model,
 }
 
 impl Draft {
@@ -222,7 +159,7 @@ impl Draft {
         Self {
             files: vec![WrittenFile { role: "", bytes }],
             options: ReadOptions::default(),
-            translated: false,
+            words: Words::Own,
         }
     }
 }
@@ -249,18 +186,17 @@ pub fn write(tokenizer: &Tokenizer, format: FileFormat) -> std::result::Result<W
             return Err(ledger);
         }
     };
-    if format != FileFormat::Canonical {
-        let after = read.to_config();
-        if !draft.translated {
-            let reached = |token: &AddedToken| {
-                let mut ids = Vec::new();
-                let done = tokenizer.encode_into(&token.content, &Allow::None, false, &mut ids);
-                done.is_ok() && ids.contains(&token.id) && token.special
-            };
-            compare::losses(&config, &after, &reached, &mut ledger);
-        }
-        compare::settings(&config, &after, &mut ledger);
+    let after = read.to_config();
+    let reached = |token: &AddedToken| {
+        token.special && [tokenizer, &read].into_iter().any(|one| makes(one, token))
+    };
+    match &draft.words {
+        Words::Own => compare::losses(&config, &after, &reached, &mut ledger),
+        Words::All(words) => compare::losses(words, &after, &reached, &mut ledger),
+        Words::Model => {}
     }
+    compare::settings(&config, &after, &mut ledger);
+    account::check(&config, &after, &draft.words, &mut ledger);
     if ledger.losses.is_empty() && !same_ids(tokenizer, &read) {
         ledger.lose(
             "model",
@@ -271,6 +207,7 @@ pub fn write(tokenizer: &Tokenizer, format: FileFormat) -> std::result::Result<W
     Ok(Written {
         files: draft.files,
         losses: ledger.losses,
+        rewordings: ledger.rewordings,
         options: draft.options,
         read,
     })
@@ -355,6 +292,13 @@ pub(crate) const MERGES: &str = "merges";
 /// this one is there so that a gross mistake does not leave the core.
 const TRIED: &str = "Hello, world! It's 2026: x=\"y\"\t\u{e9}e\u{301} \u{fb01} \u{4e2d}\u{6587}\u{3000}\
     \u{1f469}\u{200d}\u{1f467}  two\r\n\n three 1234567 don't DON'T \u{2581} \u{130}\u{df} \u{e000} ";
+
+/// Whether text becomes an added token that is not allowed, because the model has it too.
+fn makes(tokenizer: &Tokenizer, token: &AddedToken) -> bool {
+    let mut ids = Vec::new();
+    let done = tokenizer.encode_into(&token.content, &Allow::None, false, &mut ids);
+    done.is_ok() && ids.contains(&token.id)
+}
 
 /// Whether two tokenizers give one text the same ids.
 fn same_ids(one: &Tokenizer, two: &Tokenizer) -> bool {

@@ -120,7 +120,7 @@ fn what_sentencepiece_alone_does_is_named() {
         let ledger = match write(&spm(true, change), FileFormat::HfJson) {
             Ok(written) => Ledger {
                 losses: written.losses,
-                obstacles: Vec::new(),
+                ..Ledger::default()
             },
             Err(ledger) => ledger,
         };
@@ -347,6 +347,93 @@ fn the_longest_token_that_fits_is_written_as_a_list_and_for_llama_cpp() {
         ledger.reasons().join("; ").contains("longest token"),
         "{ledger:?}"
     );
+}
+
+/// Everything in which what was read differs is a loss or a rewording.
+fn assert_accounted_for(tokenizer: &Tokenizer) {
+    for format in FileFormat::ALL {
+        let Ok(written) = write(tokenizer, format) else {
+            continue;
+        };
+        let (before, after) = (tokenizer.to_config(), written.read.to_config());
+        for component in account::changed(&before, &after) {
+            let lost = written
+                .losses
+                .iter()
+                .any(|loss| loss.component == component);
+            let mut reworded = written.rewordings.iter();
+            let reworded = reworded.any(|rewording| rewording.component == component);
+            assert!(lost || reworded, "{format:?}: {component}");
+        }
+    }
+}
+
+#[test]
+fn every_change_of_a_canonical_form_is_accounted_for() {
+    let added = json!([
+        {"id": 259, "content": "<|end|>", "special": true, "normalized": false},
+        {"id": 260, "content": "[unused0]", "special": false, "normalized": true},
+        {"id": 261, "content": "x", "special": true, "normalized": true, "single_word": true}]);
+    let padding = json!({"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": null,
+        "pad_id": 259, "pad_type_id": 0, "pad_token": "<|end|>"});
+    let mut all = vec![
+        byte_level(&json!({})),
+        byte_level(&json!({"added_tokens": added})),
+        byte_level(&json!({"padding": padding, "normalizer": {"type": "NFC"}})),
+        spm(true, |_| {}),
+        spm(false, |model| model.trainer.bos_piece = "<go>".to_owned()),
+        spm(false, |model| model.trainer.model_type = ModelType::Unigram),
+    ];
+    let mut config = byte_level(&json!({})).to_config();
+    if let ModelConfig::Bpe { merges, .. } = &mut config.model {
+        *merges = None;
+    }
+    all.push(Tokenizer::from_config(config).unwrap());
+    for tokenizer in &all {
+        assert_accounted_for(tokenizer);
+    }
+}
+
+#[test]
+fn a_change_that_no_rule_knows_is_a_loss() {
+    let before = byte_level(&json!({})).to_config();
+    let mut after = before.clone();
+    after.template.trim_offsets = None;
+    after
+        .template
+        .single
+        .push(crate::template::Part::Token { id: 0, type_id: 0 });
+    after.decoder = Some(Vec::new());
+    let mut ledger = Ledger::default();
+    account::check(&before, &after, &Words::Own, &mut ledger);
+    let lost: Vec<_> = ledger.losses.iter().map(|loss| loss.component).collect();
+    assert_eq!(lost, ["template", "decoder"]);
+    // What another kind of model takes along does not include what is put around texts.
+    let mut ledger = Ledger::default();
+    account::check(&before, &after, &Words::Model, &mut ledger);
+    let lost: Vec<_> = ledger.losses.iter().map(|loss| loss.component).collect();
+    assert_eq!(lost, ["template"]);
+}
+
+#[test]
+fn a_hole_before_a_word_that_is_found_whole_is_a_loss() {
+    // The token has to stand in the vocabulary, where the model finds it as a whole pretoken: single words only are
+    // found as an added token.
+    let mut config = byte_level(&json!({})).to_config();
+    if let ModelConfig::Bpe {
+        whole_pretokens, ..
+    } = &mut config.model
+    {
+        *whole_pretokens = true;
+    }
+    config.added_tokens.push(AddedToken {
+        special: false,
+        single_word: true,
+        ..AddedToken::special(300, "far".to_owned())
+    });
+    let written = write(&Tokenizer::from_config(config).unwrap(), FileFormat::HfJson).unwrap();
+    let lost: Vec<_> = written.losses.iter().map(|loss| loss.component).collect();
+    assert_eq!(lost, ["model"]);
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! What a format does not hold of a tokenizer, what it says in other words, and what makes it impossible.
+
+use super::FileFormat;
+use crate::error::{ErrorKind, Result};
+
+/// A part of a tokenizer that a format does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The part (`normalizer`, `added_tokens` ...).
+    pub component: &'static str,
+    /// What of it is lost.
+    pub what: String,
+    /// What follows from that.
+    pub effect: &'static str,
+}
+
+/// A part of a tokenizer that comes back from its file in other words, and does the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewording {
+    /// The part, by its name in the canonical form.
+    pub component: &'static str,
+    /// Why it does the same.
+    pub why: &'static str,
+}
+
+/// What stands in the way of a format.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// What a file can be written without.
+    pub losses: Vec<Loss>,
+    /// Why none can be written.
+    pub obstacles: Vec<String>,
+    /// What a file says otherwise and as exactly.
+    pub rewordings: Vec<Rewording>,
+}
+
+impl Ledger {
+    pub(crate) fn lose(
+        &mut self,
+        component: &'static str,
+        what: impl Into<String>,
+        effect: &'static str,
+    ) {
+        let loss = Loss {
+            component,
+            what: what.into(),
+            effect,
+        };
+        if !self.losses.contains(&loss) {
+            self.losses.push(loss);
+        }
+    }
+
+    pub(crate) fn reword(&mut self, component: &'static str, why: &'static str) {
+        let rewording = Rewording { component, why };
+        if !self.rewordings.contains(&rewording) {
+            self.rewordings.push(rewording);
+        }
+    }
+
+    pub(crate) fn refuse(&mut self, reason: impl Into<String>) {
+        let reason = reason.into();
+        if !self.obstacles.contains(&reason) {
+            self.obstacles.push(reason);
+        }
+    }
+
+    /// The value, or an obstacle that says why there is none.
+    pub(crate) fn take<T>(&mut self, result: Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.refuse(match error.kind() {
+                    ErrorKind::Inexpressible { reason, .. } => reason.clone(),
+                    _ => error.to_string(),
+                });
+                None
+            }
+        }
+    }
+
+    /// Everything that stands in the way of writing a tokenizer as it is, one reason after another.
+    pub fn reasons(&self) -> Vec<String> {
+        let losses = self
+            .losses
+            .iter()
+            .map(|loss| format!("{}: {}", loss.component, loss.what));
+        self.obstacles.iter().cloned().chain(losses).collect()
+    }
+
+    /// An error if anything stands in the way.
+    pub(crate) fn check(&self, format: FileFormat) -> Result<()> {
+        let reasons = self.reasons();
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        Err(ErrorKind::Inexpressible {
+            format: format.name(),
+            reason: reasons.join("; "),
+        }
+        .into())
+    }
+}
