@@ -493,8 +493,9 @@ class Tokenizer:
         """
     def write_format(self, format: str) -> dict[str, Any]:
         """The tokenizer in a format: its ``files`` by role, the ``losses``, what makes it impossible
-        (``obstacles``; then there are no files), the ``options`` to read it with, and what was
-        ``read``. For ``jeton.formats``, which makes errors and warnings of it."""
+        (``obstacles``; then there are no files), the ``options`` to read it with, what was
+        ``read``, and what the files say in other words (``rewordings``). For ``jeton.formats``,
+        which makes errors and warnings of it."""
     @staticmethod
     def file_formats() -> list[str]:
         """Names of the formats of ``write_format``."""

@@ -20,7 +20,7 @@ from typing import Any
 from jeton._core import Tokenizer
 from jeton.edge_texts import edge_texts
 from jeton.errors import DecodeError, EncodeError, UsageError
-from jeton.formats import Loss, PretrainedFolder, read_folder
+from jeton.formats import Loss, PretrainedFolder, Rewording, read_folder
 from jeton.formats.saving import write_files
 from jeton.formats.targets import find_target
 from jeton.probe import probe_texts
@@ -47,6 +47,8 @@ class Conversion:
         format: Name of the new format.
         files: The files that were written.
         losses: What the new files do not hold; empty: they hold everything.
+        rewordings: What they say in other words, and as exactly: why the fingerprint is another
+            one where nothing is lost.
         fingerprint_before: Fingerprint of the source.
         fingerprint_after: Fingerprint of what the new files load as.
         ids_equal: Whether every compared text gets the same ids and decodes to the same text; None
@@ -62,6 +64,7 @@ class Conversion:
     format: str
     files: tuple[Path, ...]
     losses: tuple[Loss, ...]
+    rewordings: tuple[Rewording, ...]
     fingerprint_before: str
     fingerprint_after: str
     ids_equal: bool | None
@@ -85,6 +88,10 @@ class Conversion:
             "losses": [
                 {"component": loss.component, "what": loss.what, "effect": loss.effect}
                 for loss in self.losses
+            ],
+            "rewordings": [
+                {"component": rewording.component, "why": rewording.why}
+                for rewording in self.rewordings
             ],
             "fingerprint_before": self.fingerprint_before,
             "fingerprint_after": self.fingerprint_after,
@@ -189,6 +196,7 @@ def convert(
         format=wanted.format,
         files=tuple(saved.files),
         losses=saved.losses,
+        rewordings=saved.rewordings,
         fingerprint_before=tokenizer.fingerprint,
         fingerprint_after=saved.read.fingerprint,
         ids_equal=True if saved.read.fingerprint == tokenizer.fingerprint else found.equal,

@@ -23,6 +23,9 @@ def test_to_a_tokenizer_json_and_back(tmp_path: Path) -> None:
     assert there.ids_equal is True
     assert there.n_texts_compared > 1000
     assert not there.fingerprint_preserved
+    # Nothing is lost; what changed the fingerprint is said.
+    assert {"reference", "model"} <= {rewording.component for rewording in there.rewordings}
+    assert there.to_dict()["rewordings"][0]["why"]
     assert there.load_options == {}
     back = convert(tmp_path / "x.json", tmp_path / "y.tiktoken")
     assert back.ids_equal is True
@@ -88,6 +91,7 @@ def test_texts_of_the_callers_choice(tmp_path: Path) -> None:
     same = convert(source, tmp_path / "c.jeton.json", verify=False)
     assert same.ids_equal is True
     assert same.fingerprint_preserved
+    assert same.rewordings == ()
 
 
 @pytest.mark.parametrize("verify", ["hello", b"x", [], [1], [None]])

@@ -201,6 +201,8 @@ def test_every_published_vocabulary_in_every_format_that_holds_it(
         n_files += 1
         for format_name in jeton.formats.FORMATS:
             result = source.write_format(format_name)
+            if not result["obstacles"] and result["read"].fingerprint != source.fingerprint:
+                assert result["losses"] or result["rewordings"], (path.name, format_name)
             if result["obstacles"] or result["losses"]:
                 continue
             files = dict(result["files"])

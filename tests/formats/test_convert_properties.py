@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from jeton import Tokenizer
 from jeton.errors import EncodeError, FormatError
+from jeton.formats import FORMATS
 
 PATTERN = r"[a-d]+|\s+|[^a-d\s]+"
 LETTERS = st.text("abcd \u00e9", max_size=24)
@@ -23,6 +24,62 @@ def ids(tokenizer: Tokenizer, text: str) -> tuple[list[int], str] | None:
     except EncodeError:
         return None
     return found, tokenizer.decode(found)
+
+
+def assert_accounted_for(source: Tokenizer) -> None:
+    """Every part of the canonical form that does not come back is a loss or a rewording."""
+    before = json.loads(source.to_canonical())
+    for name in FORMATS:
+        result = source.write_format(name)
+        if result["obstacles"]:
+            continue
+        after = json.loads(result["read"].to_canonical())
+        changed = {part for part in before if before[part] != after[part]}
+        named = {part for part, *_ in [*result["losses"], *result["rewordings"]]}
+        assert changed <= named, name
+
+
+ADDED = st.lists(
+    st.fixed_dictionaries(
+        {
+            "id": st.integers(250, 275),
+            "content": st.text("abx<", min_size=1, max_size=4),
+            "special": st.booleans(),
+            "single_word": st.booleans(),
+            "lstrip": st.booleans(),
+            "rstrip": st.booleans(),
+            "normalized": st.booleans(),
+        }
+    ),
+    max_size=4,
+    unique_by=(lambda token: token["id"], lambda token: token["content"]),
+)
+
+
+@given(
+    st.lists(st.text("abx<", min_size=2, max_size=4), max_size=8),
+    ADDED,
+    st.booleans(),
+    st.lists(st.text("abx< ", max_size=12), max_size=3),
+)
+def test_added_tokens_come_back_or_are_named(
+    tokens: list[str], added: list[dict[str, Any]], whole: bool, texts: list[str]
+) -> None:
+    # With holes between ids, in the vocabulary or not, special or not.
+    tree = json.loads(Tokenizer.from_tiktoken(rank_file(tokens), pattern=PATTERN).to_canonical())
+    tree["reference"] = "hf"
+    tree["added_tokens"] = sorted(added, key=lambda token: token["id"])
+    tree["model"]["merges"] = []
+    tree["model"]["whole_pretokens"] = whole
+    try:
+        source = Tokenizer.from_canonical(json.dumps(tree).encode())
+    except FormatError:
+        return  # an id of a token with another text
+    assert_accounted_for(source)
+    result = source.write_format("tokenizer.json")
+    if not result["obstacles"] and not result["losses"]:
+        for text in [*texts, *(token["content"] for token in added)]:
+            assert ids(result["read"], text) == ids(source, text)
 
 
 def rank_file(tokens: list[str]) -> bytes:
@@ -58,6 +115,7 @@ def test_merges_become_ranks_only_where_they_are(
     tree["model"]["merges"] = kept
     tree["model"]["ignore_merges"] = len(kept) % 2 == 0
     source = Tokenizer.from_hf_json(json.dumps(tree).encode())
+    assert_accounted_for(source)
     try:
         data = source.to_bytes("tiktoken")
     except FormatError:
@@ -77,6 +135,7 @@ def test_word_lists_come_back(words: list[str], lowercase: bool, texts: list[str
     data = "".join(f"{word}\n" for word in ["[UNK]", *(w for w in words if w != "[UNK]")]).encode()
     source = Tokenizer.from_vocab_txt(data, lowercase=lowercase)
     assert source.to_bytes("vocab.txt") == data
+    assert_accounted_for(source)
     as_json = Tokenizer.from_hf_json(source.to_bytes("tokenizer.json"))
     for text in texts:
         assert ids(as_json, text) == ids(source, text)
@@ -146,6 +205,7 @@ def test_sentencepiece_models_come_back_and_become_others(
         },
     }
     source = Tokenizer.from_canonical(json.dumps(tree).encode())
+    assert_accounted_for(source)
     model = Tokenizer.from_sentencepiece(source.write_format("sentencepiece")["files"][0][1])
     for text in texts:
         assert ids(model, text) == ids(source, text)

@@ -17,7 +17,7 @@ from jeton.formats.options import Reference
 from jeton.formats.pairs import companions
 from jeton.formats.reading import MAX_FILE_BYTES
 from jeton.formats.saving import save_file
-from jeton.formats.writing import FORMATS, Loss, expressible, to_bytes
+from jeton.formats.writing import FORMATS, Loss, Rewording, expressible, to_bytes
 
 __all__ = [
     "FORMATS",
@@ -26,6 +26,7 @@ __all__ = [
     "Loss",
     "PretrainedFolder",
     "Reference",
+    "Rewording",
     "card_path",
     "companions",
     "detect",

@@ -23,7 +23,7 @@ from jeton.formats.names import card_path
 from jeton.formats.pretrained_files import pretrained_files
 from jeton.formats.samples import make_samples, samples_path, written_samples
 from jeton.formats.targets import Target, find_target
-from jeton.formats.writing import Loss, Rendering, lossy_error, render, warn
+from jeton.formats.writing import Loss, Rendering, Rewording, lossy_error, render, warn
 
 __all__ = ["Judge", "Saved", "save_file", "write_files"]
 
@@ -42,12 +42,14 @@ class Saved:
         losses: What they do not hold.
         options: Keywords with which ``jeton.load`` reads the first of them as it was meant.
         read: What was read from the files.
+        rewordings: What they say in other words.
     """
 
     files: tuple[Path, ...]
     losses: tuple[Loss, ...]
     options: Mapping[str, Any]
     read: Tokenizer
+    rewordings: tuple[Rewording, ...]
 
 
 def save_file(
@@ -135,7 +137,9 @@ def write_files(
         files[samples_path(target.main)] = written_samples(made)
     read, options = _loaded(rendering, target, files)
     # Known by its content, a file may say more than is written in it.
-    losses = () if read.fingerprint == tokenizer.fingerprint else rendering.losses
+    is_same = read.fingerprint == tokenizer.fingerprint
+    losses = () if is_same else rendering.losses
+    rewordings = () if is_same else rendering.rewordings
     if judge is not None:
         losses += judge(read, losses)
     if losses and not lossy:
@@ -143,7 +147,7 @@ def write_files(
     if losses and judge is None:
         warn(losses, format=target.format, label=label)
     _put(files, target)
-    return Saved(tuple(files), losses, options, read)
+    return Saved(tuple(files), losses, options, read, rewordings)
 
 
 def _loaded(

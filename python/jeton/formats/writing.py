@@ -18,6 +18,7 @@ __all__ = [
     "FORMATS",
     "Loss",
     "Rendering",
+    "Rewording",
     "check",
     "expressible",
     "lossy_error",
@@ -50,6 +51,22 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewording:
+    """A part of a tokenizer that its file says in other words, and as exactly.
+
+    Attributes:
+        component: The part: one of those of ``Loss``, or ``reference``.
+        why: Why it does the same.
+    """
+
+    component: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.component}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
 class Rendering:
     """A tokenizer in a format, in memory.
 
@@ -60,6 +77,8 @@ class Rendering:
         losses: What the files do not hold.
         options: Keywords with which ``jeton.load`` reads the files as they were meant.
         read: What the core read from the files.
+        rewordings: What the files say in other words. The tokenizer that is read has another
+            fingerprint only if losses or rewordings say why.
     """
 
     format: str
@@ -67,6 +86,7 @@ class Rendering:
     losses: tuple[Loss, ...]
     options: Mapping[str, Any]
     read: Tokenizer
+    rewordings: tuple[Rewording, ...]
 
 
 def render(tokenizer: Tokenizer, format: str) -> Rendering:  # noqa: A002 - the word for it
@@ -91,6 +111,7 @@ def render(tokenizer: Tokenizer, format: str) -> Rendering:  # noqa: A002 - the 
         losses=losses,
         options=result["options"],
         read=result["read"],
+        rewordings=tuple(Rewording(*rewording) for rewording in result["rewordings"]),
     )
 
 
