@@ -6,7 +6,8 @@ A program changes its import::
 
 ``AutoTokenizer`` loads what ``transformers`` loads and puts Jeton's core in place of the backend;
 the result is an instance of the same class of ``transformers``. Any tokenizer class of
-``transformers`` can be imported from here by its name. Which calls there are, and what is
+``transformers`` can be imported from here by its name, and all else that it has is what it is
+there. Which calls there are, and what is
 different, stands in ``docs/coming-from-transformers.md``.
 """
 
@@ -47,11 +48,14 @@ __all__ = [
 PreTrainedTokenizerFast = JetonTokenizer
 
 
+# The bases of the classes that the core cannot stand in for: programs ask for them by isinstance.
+_BASES = ("PreTrainedTokenizer", "PythonBackend", "SentencePieceBackend")
+
+
 def __getattr__(name: str) -> Any:
-    """A tokenizer class of ``transformers`` over Jeton's core, by its name there."""
-    if "Tokenizer" not in name:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(_transformers, name, None)
-    if not isinstance(found, type):
+    """A name of ``transformers``; a tokenizer class of it is over Jeton's core."""
+    found = None if name.startswith("_") else getattr(_transformers, name, None)
+    if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has transformers")
-    return class_over_jeton(found)
+    is_tokenizer = isinstance(found, type) and issubclass(found, PreTrainedTokenizerBase)
+    return class_over_jeton(found) if is_tokenizer and name not in _BASES else found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -23,7 +23,20 @@ __all__ = ["JetonBackend", "JetonTokenizer", "class_over_jeton", "from_transform
 _GENERIC_CLASS = "PreTrainedTokenizerFast"
 
 
-class JetonBackend:
+class _OverJeton(type):
+    """The classes over the core are related as those of ``transformers`` that they stand for."""
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        # A program's own subclasses have inherited what they stand for: usual rules for them.
+        if "peer_class" not in cls.__dict__ or cls is JetonBackend:
+            return super().__subclasscheck__(subclass)
+        return issubclass(subclass, JetonBackend) and issubclass(subclass, cls.peer_class)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return issubclass(type(instance), cls)
+
+
+class JetonBackend(metaclass=_OverJeton):
     """What makes a tokenizer class of ``transformers`` work on Jeton's core.
 
     It comes before that class among the bases. All that the class does with its backend is done
@@ -101,7 +114,8 @@ class JetonBackend:
         return cast("tuple[str, ...]", saved)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if type(self) is JetonTokenizer:
+        # The classes made here cannot be found by their name; all others can.
+        if type(self) is JetonTokenizer or "peer_class" not in type(self).__dict__:
             return super().__reduce_ex__(protocol)
         return _rebuild, (self.peer_class, self.__dict__)
 
@@ -114,6 +128,8 @@ class JetonTokenizer(JetonBackend, TokenizersBackend):  # type: ignore[misc]
         tokenizer = JetonTokenizer.from_pretrained("folder")
         tokenizer(["one text", "another one"], padding=True, return_tensors="np")
     """
+
+    peer_class: ClassVar[Any] = TokenizersBackend
 
 
 def _load(kwargs: dict[str, Any]) -> Tokenizer | None:
@@ -150,8 +166,15 @@ def class_over_jeton(peer: type[Any]) -> type[Any]:
             "Jeton cannot stand in for it\n"
             "hint: AutoTokenizer, or JetonTokenizer for files that Jeton reads"
         )
-    scope = {"peer_class": peer, "__doc__": peer.__doc__, "__module__": __name__}
-    return type(peer.__name__, (JetonBackend, peer), scope)
+
+    # Programs, and transformers, read off which settings a class takes.
+    @wraps(peer.__init__)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        JetonBackend.__init__(self, *args, **kwargs)
+
+    scope: dict[str, Any] = {"peer_class": peer, "__init__": init}
+    scope |= {"__doc__": peer.__doc__, "__module__": __name__}
+    return _OverJeton(peer.__name__, (JetonBackend, peer), scope)
 
 
 def from_transformers(tokenizer: Any) -> Any:
