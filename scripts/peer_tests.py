@@ -139,24 +139,38 @@ def run(
         if not itself:
             code = _SITE.format(peer=peer)
             (site / "sitecustomize.py").write_text(code, encoding="utf-8")
-        paths = [str(site), str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
-        report = work / "report.xml"
-        command = [sys.executable, "-m", "pytest", str(copy), "-q", "-p", "no:cacheprovider"]
-        command += ["--continue-on-collection-errors"]
-        command += ["-c", os.devnull, f"--rootdir={copy.parent}", "-o", "python_files=*test*.py"]
-        command += [f"--junitxml={report}", *pytest_options]
-        finished = subprocess.run(
-            command,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
-            cwd=copy.parent,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        if not report.is_file():
-            raise RuntimeError(finished.stdout[-2000:] + finished.stderr[-2000:])
-        return outcomes_of(ET.parse(report).getroot())
+        return run_folder(copy, site=site, pytest_options=pytest_options)
+
+
+def run_folder(folder: Path, *, site: Path, pytest_options: Iterable[str] = ()) -> list[Outcome]:
+    """Run the tests of a folder in a process of their own.
+
+    Args:
+        folder: The folder; the working directory is the one that it lies in.
+        site: A folder that comes first on the path of that process, and of those it starts.
+        pytest_options: Options of pytest, such as ``-k``.
+
+    Raises:
+        RuntimeError: pytest did not get as far as to write its report.
+    """
+    paths = [str(site), str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
+    report = site / "report.xml"
+    command = [sys.executable, "-m", "pytest", str(folder), "-q", "-p", "no:cacheprovider"]
+    command += ["--continue-on-collection-errors"]
+    command += ["-c", os.devnull, f"--rootdir={folder.parent}", "-o", "python_files=*test*.py"]
+    command += [f"--junitxml={report}", *pytest_options]
+    finished = subprocess.run(
+        command,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        cwd=folder.parent,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    if not report.is_file():
+        raise RuntimeError(finished.stdout[-2000:] + finished.stderr[-2000:])
+    return outcomes_of(ET.parse(report).getroot())
 
 
 def outcomes_of(report: ET.Element) -> list[Outcome]:

@@ -73,7 +73,7 @@ class Own(adapter.JetonTokenizer):
     pass
 
 
-class OwnBert(adapter.BertTokenizer):  # type: ignore[misc, name-defined]
+class OwnBert(adapter.BertTokenizer):  # type: ignore[misc]
     pass
 
 

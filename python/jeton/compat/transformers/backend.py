@@ -26,6 +26,8 @@ _GENERIC_CLASS = "PreTrainedTokenizerFast"
 class _OverJeton(type):
     """The classes over the core are related as those of ``transformers`` that they stand for."""
 
+    peer_class: Any
+
     def __subclasscheck__(cls, subclass: type) -> bool:
         # A program's own subclasses have inherited what they stand for: usual rules for them.
         if "peer_class" not in cls.__dict__ or cls is JetonBackend:
