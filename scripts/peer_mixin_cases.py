@@ -27,14 +27,7 @@ def _made(name: str, mixin: type[Any], case: dict[str, str]) -> type[Any]:
     tested = getattr(_LIBRARY, case["class"])
     if _CASES["library"] != "transformers":
         assert issubclass(tested, _LIBRARY.JetonBackend), tested
-    # What the tests of each class hold as literals: here, what the library itself gives.
-    theirs = getattr(transformers, case["class"]).from_pretrained(case["folder"])
-    text = _COMMON.TokenizerTesterMixin.integration_test_input_string
-    ids = theirs.encode(text, add_special_tokens=False)
     scope = {
-        "integration_expected_tokens": theirs.tokenize(text),
-        "integration_expected_token_ids": ids,
-        "integration_expected_decoded_text": theirs.decode(ids, clean_up_tokenization_spaces=False),
         "tokenizer_class": tested,
         "rust_tokenizer_class": tested,
         # The generic class cannot be made of a vocabulary alone.
@@ -43,7 +36,27 @@ def _made(name: str, mixin: type[Any], case: dict[str, str]) -> type[Any]:
         "from_pretrained_kwargs": {},
         "__module__": __name__,
     }
-    return type(name, (mixin, unittest.TestCase), scope)
+    bases: tuple[type[Any], ...] = (mixin, unittest.TestCase)
+    if mixin is _COMMON.TokenizerTesterMixin:
+        bases = (_Expected, *bases)
+        scope["theirs"] = getattr(transformers, case["class"])
+    return type(name, bases, scope)
+
+
+class _Expected:
+    """What the tests of each class hold as literals: here, what the library itself gives."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        made: Any = cls
+        theirs = made.theirs.from_pretrained(made.from_pretrained_id)
+        text = made.integration_test_input_string
+        ids = theirs.encode(text, add_special_tokens=False)
+        made.integration_expected_tokens = theirs.tokenize(text)
+        made.integration_expected_token_ids = ids
+        decoded = theirs.decode(ids, clean_up_tokenization_spaces=False)
+        made.integration_expected_decoded_text = decoded
+        super().setUpClass()  # type: ignore[misc]
 
 
 for _case in _CASES["cases"]:

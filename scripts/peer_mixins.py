@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shutil
 import sys
@@ -33,6 +32,8 @@ __all__ = ["main", "run"]
 SHARED = ROOT.parent / "shared"
 # What the tests read out of a file that the distribution leaves out; any text will do.
 SAMPLE = "One line of text for the tests.\n\nAnd another line, not the last one.\n\nThe last.\n"
+# Nothing is fetched, and what the library calls slow takes seconds.
+ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "RUN_SLOW": "1"}
 _BERT = {
     "unk_token": "[UNK]",
     "sep_token": "[SEP]",
@@ -169,11 +170,9 @@ def run(
         # Copied by name, so that a name that a hub has is a folder.
         for alias, name in ALIASES.items():
             shutil.copytree(folders[name][1], work / "run" / alias)
-        # Nothing is fetched, and what the library calls slow takes seconds.
-        os.environ |= {"HF_HUB_OFFLINE": "1", "RUN_SLOW": "1"}
         # The library's round trips on 18 models by a hub's name are not among these.
         options = [f"--ignore={copy / names[1]}", *pytest_options]
-        return run_folder(copy, site=site, pytest_options=options)
+        return run_folder(copy, site=site, environment=ENVIRONMENT, pytest_options=options)
 
 
 def with_imports(source: str, library: str) -> str:

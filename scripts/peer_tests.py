@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,12 +142,19 @@ def run(
         return run_folder(copy, site=site, pytest_options=pytest_options)
 
 
-def run_folder(folder: Path, *, site: Path, pytest_options: Iterable[str] = ()) -> list[Outcome]:
+def run_folder(
+    folder: Path,
+    *,
+    site: Path,
+    environment: Mapping[str, str] | None = None,
+    pytest_options: Iterable[str] = (),
+) -> list[Outcome]:
     """Run the tests of a folder in a process of their own.
 
     Args:
         folder: The folder; the working directory is the one that it lies in.
         site: A folder that comes first on the path of that process, and of those it starts.
+        environment: Variables that the process has besides those of this one.
         pytest_options: Options of pytest, such as ``-k``.
 
     Raises:
@@ -159,9 +166,10 @@ def run_folder(folder: Path, *, site: Path, pytest_options: Iterable[str] = ()) 
     command += ["--continue-on-collection-errors"]
     command += ["-c", os.devnull, f"--rootdir={folder.parent}", "-o", "python_files=*test*.py"]
     command += [f"--junitxml={report}", *pytest_options]
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     finished = subprocess.run(
         command,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        env=os.environ | path | dict(environment or {}),
         cwd=folder.parent,
         capture_output=True,
         text=True,
