@@ -221,7 +221,9 @@ def test_every_published_vocabulary_in_every_format_that_holds_it(
             n_written += 1
         own = _own_format(path.name, source)
         if own is not None:
-            assert source.write_format(own)["read"].fingerprint == source.fingerprint, path.name
+            result = source.write_format(own)
+            assert not result["obstacles"], (path.name, result["obstacles"])
+            assert result["read"].fingerprint == source.fingerprint, path.name
     assert n_files > 50
     assert n_written > 150
 
@@ -257,7 +259,9 @@ def test_every_published_rank_file_comes_back_by_fingerprint(shared: Path, tmp_p
         source.save(target)
         assert load_file(target).fingerprint == source.fingerprint, path.name
         through = jeton.convert(source, tmp_path / "there.json")
-        back = jeton.convert(tmp_path / "there.json", tmp_path / "back.tiktoken")
+        # A rank file does not hold the normalizer that Qwen's needs; it is known by its name.
+        again = tmp_path / "back" / path.name
+        back = jeton.convert(tmp_path / "there.json", again, lossy="qwen" in path.name)
         assert through.ids_equal, path.name
         assert back.ids_equal, path.name
         assert load_file(target).to_tiktoken() == source.to_tiktoken()
