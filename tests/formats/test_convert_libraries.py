@@ -225,7 +225,7 @@ def test_every_published_vocabulary_in_every_format_that_holds_it(
             assert not result["obstacles"], (path.name, result["obstacles"])
             assert result["read"].fingerprint == source.fingerprint, path.name
     assert n_files > 50
-    assert n_written > 150
+    assert n_written > 140
 
 
 def _own_format(name: str, source: Tokenizer) -> str | None:
@@ -256,12 +256,16 @@ def test_every_published_rank_file_comes_back_by_fingerprint(shared: Path, tmp_p
     for path in sorted((shared / "data" / "vocab").glob("*.tiktoken.zst")):
         source = load_file(path)
         target = tmp_path / path.name
+        if source.name == "qwen":
+            # Its normalizer is in no rank file, and its published file (other line ends) is
+            # not the one that is written: the name alone would promise too much.
+            with pytest.raises(jeton.LossyConversionError, match="nfc"):
+                source.save(target)
+            continue
         source.save(target)
         assert load_file(target).fingerprint == source.fingerprint, path.name
         through = jeton.convert(source, tmp_path / "there.json")
-        # A rank file does not hold the normalizer that Qwen's needs; it is known by its name.
-        again = tmp_path / "back" / path.name
-        back = jeton.convert(tmp_path / "there.json", again, lossy="qwen" in path.name)
+        back = jeton.convert(tmp_path / "there.json", tmp_path / "back.tiktoken")
         assert through.ids_equal, path.name
         assert back.ids_equal, path.name
         assert load_file(target).to_tiktoken() == source.to_tiktoken()
