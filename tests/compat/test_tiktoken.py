@@ -510,7 +510,6 @@ def test_plugins_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_educational_encoding(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("regex", reason="tiktoken's own needs the package regex")
     from tiktoken import _educational as theirs
 
     from jeton.compat.tiktoken import _educational as mine
