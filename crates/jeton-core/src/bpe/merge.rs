@@ -14,7 +14,8 @@ const SHORT: usize = 64;
 const END: u32 = u32::MAX;
 
 /// From so many symbols on, candidates wait by rank instead of in one heap: below, heap and symbols stay
-/// in the caches. At 16 million random letters a merge this way is 4 times as fast, of one letter 10 times.
+/// in the caches. 16 MB of random letters took 3.3 to 3.6 times as long with one heap, of one letter 7 to 9 times
+/// (`python -m scripts.long_inputs --only cl100k --text 'random letters' --text 'only a'` on either tree).
 const HUGE: usize = 1 << 16;
 
 /// Memory that long merges reuse.

@@ -76,7 +76,7 @@ pub(crate) struct EngineScratch {
 }
 
 /// Memory for texts up to this many bytes is kept for the next; a longer one would leave its merges or paths,
-/// 12 to 28 bytes for each of its own, behind in every thread's.
+/// some 24 to 35 bytes for each of its own (docs/memory.md), behind in every thread's.
 const MAX_KEPT_TEXT_BYTES: usize = 1 << 20;
 
 impl EngineScratch {
