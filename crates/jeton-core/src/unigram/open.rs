@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::trie::Trie;
-use super::viterbi::{Best, Costs, NOWHERE, NoUnknown, Score, extend, trace};
+use super::viterbi::{Best, Costs, NOWHERE, NoUnknown, Paths, Score, extend, trace};
 use super::{Scores, UnigramModel, UnigramScratch, check_length, unencodable};
 use crate::error::Result;
 
@@ -72,6 +72,22 @@ impl<S: Score> Stopped<S> {
         });
         best.resize(text.len() + 1, Best::none());
         state
+    }
+
+    /// Goes on to the end of the text, which is all there is; leaves the segments in `paths`.
+    fn finish(
+        &self,
+        trie: &Trie,
+        costs: &Costs<'_, S>,
+        text: &[u8],
+        paths: &mut Paths<S>,
+    ) -> std::result::Result<(), NoUnknown> {
+        let (mut start, mut frontier) = Self::resume(Some(self), text, &mut paths.best);
+        let best = &mut paths.best;
+        extend(trie, costs, text, best, &mut start, &mut frontier, |_| true)?;
+        paths.segments.clear();
+        trace(&paths.best, text.len(), &mut paths.segments);
+        Ok(())
     }
 
     /// Searches as far as it is certain.
@@ -170,7 +186,6 @@ impl UnigramModel {
     ) -> Result<()> {
         check_length(text)?;
         let fail = |at: NoUnknown| unencodable(&text[at.start..at.end]);
-        let everything = |_| true;
         match (&self.scores, &from.0) {
             (
                 Scores::SentencePiece {
@@ -180,39 +195,13 @@ impl UnigramModel {
             ) => {
                 let costs = self.single_costs(scores, *unknown);
                 let paths = &mut scratch.single;
-                let (mut start, mut frontier) = Stopped::resume(Some(from), text, &mut paths.best);
-                let best = &mut paths.best;
-                extend(
-                    &self.trie,
-                    &costs,
-                    text,
-                    best,
-                    &mut start,
-                    &mut frontier,
-                    everything,
-                )
-                .map_err(fail)?;
-                paths.segments.clear();
-                trace(&paths.best, text.len(), &mut paths.segments);
+                from.finish(&self.trie, &costs, text, paths).map_err(fail)?;
                 self.emit_segments(text, paths.segments.iter().copied(), out)
             }
             (Scores::Hf { scores, unknown }, Kind::Double(from)) => {
                 let costs = self.double_costs(scores, *unknown);
                 let paths = &mut scratch.double;
-                let (mut start, mut frontier) = Stopped::resume(Some(from), text, &mut paths.best);
-                let best = &mut paths.best;
-                extend(
-                    &self.trie,
-                    &costs,
-                    text,
-                    best,
-                    &mut start,
-                    &mut frontier,
-                    everything,
-                )
-                .map_err(fail)?;
-                paths.segments.clear();
-                trace(&paths.best, text.len(), &mut paths.segments);
+                from.finish(&self.trie, &costs, text, paths).map_err(fail)?;
                 self.emit_segments(text, paths.segments.iter().copied(), out)
             }
             // A state of the other kind: there is none.
