@@ -58,7 +58,7 @@ pub(super) fn difference(
     let whole = *whole_pretokens || *new_whole;
     let (opaque_ids, new_opaque_ids) = (ids(opaque), ids(new_opaque));
     let mut unlike = opaque_ids.symmetric_difference(&new_opaque_ids);
-    if unlike.any(|&id| whole || reach.has(id, |token| token.len() <= 1)) {
+    if unlike.any(|&id| !reach.is_empty(id) && (whole || reach.has(id, |token| token.len() <= 1))) {
         return Some((OPAQUE.to_owned(), OPAQUE_EFFECT));
     }
     let Ok(vocab) = pairs::vocab(tokens, opaque) else {
@@ -117,6 +117,11 @@ impl<'m> Reach<'m> {
             }
         }
         Self { tokens, made }
+    }
+
+    /// Whether a token has no bytes, as one of Whisper's: no text, merge or pretoken becomes it.
+    fn is_empty(&self, id: u32) -> bool {
+        matches!(self.tokens.get(id as usize), Some(Some(Base64Bytes(bytes))) if bytes.is_empty())
     }
 
     /// Whether a token may be made; `is_symbol`: whether text begins as it, before any merge.
@@ -182,7 +187,9 @@ fn on_characters(
     };
     let (opaque, new_opaque) = (of(opaque), of(new_opaque));
     let mut unlike = opaque.symmetric_difference(&new_opaque);
-    if unlike.any(|&id| *whole_pretokens || !plain || reach.has(id, is_symbol)) {
+    if unlike
+        .any(|&id| !reach.is_empty(id) && (*whole_pretokens || !plain || reach.has(id, is_symbol)))
+    {
         return Some((OPAQUE.to_owned(), OPAQUE_EFFECT));
     }
     if missing != new_missing {
