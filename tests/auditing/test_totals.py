@@ -125,7 +125,7 @@ def test_the_json_report_holds_plain_values(texts: list[str], good: Tokenizer) -
         texts, good, terms=TERMS, price_model="usd:0.4", requests_per_day=1000, model="gpt2"
     )
     plain = json.loads(json.dumps(report.to_dict()))
-    assert plain["schema_version"] == "jeton.audit/1"
+    assert plain["schema_version"] == "jeton.audit/2"
     assert plain["tokenizers"][0]["n_tokens"] == report.tokenizers[0].n_tokens
     assert plain["workload"]["usd_per_mtok_input"] == "0.4"
     assert [finding["id"] for finding in plain["findings"]] == [f.id for f in report.findings]

@@ -214,7 +214,7 @@ class TestAudit:
     def test_json_on_standard_output_is_the_whole_of_it(self, run: Run) -> None:
         Path("a.txt").write_text(HELLO * 20)
         value = json.loads(good(run("audit", "a.txt", "-t", "small", "--json", "-")))
-        assert value["schema_version"] == "jeton.audit/1"
+        assert value["schema_version"] == "jeton.audit/2"
         assert value["tokenizers"][0]["n_tokens"] == len(small.tokenizer().encode(HELLO * 20))
 
     def test_all_files_are_written(self, run: Run) -> None:

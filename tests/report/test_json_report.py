@@ -78,7 +78,7 @@ def test_the_schema_has_exactly_the_fields_of_the_data() -> None:
         (("corpus", "n_bytes"), -1),
         (("corpus", "n_bytes"), "1"),
         (("corpus", "colour"), 1),
-        (("schema_version",), "jeton.audit/2"),
+        (("schema_version",), "jeton.audit/3"),
         (("tokenizers",), []),
         (("workload", "usd_per_mtok_input"), 2.5),
         (("workload", "usd_per_mtok_input"), "2,5"),

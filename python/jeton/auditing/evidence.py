@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
-from jeton._core import Tokenizer
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton._core import TextStats, Tokenizer, TokenStats
+from jeton.auditing.deep_sample import DeepSample, SampleDocument
 from jeton.auditing.digests import DuplicateSummary
-from jeton.auditing.result import CorpusSummary, TermReport, TokenizerReport, Workload
+from jeton.auditing.pending import RequestsSummary
+from jeton.auditing.pipeline import Pipeline
+from jeton.auditing.result import (
+    CorpusSummary,
+    DomainReport,
+    TermReport,
+    TokenizerReport,
+    Workload,
+)
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.metrics import LengthCounts, VocabularyUse
 
-__all__ = ["DAYS_PER_YEAR", "Evidence", "Measured", "Traffic", "percent"]
+__all__ = [
+    "DAYS_PER_YEAR",
+    "DeepSample",
+    "Evidence",
+    "Measured",
+    "Pipeline",
+    "RequestEvidence",
+    "SampleDocument",
+    "Traffic",
+    "percent",
+]
 
 DAYS_PER_YEAR = 365
 """Days of a year in every yearly figure (no leap years), the same as `jeton.economics` uses."""
@@ -70,11 +92,45 @@ class Measured:
     lengths: LengthCounts
     use: VocabularyUse
     report: TokenizerReport
+    stats: TokenStats | None = None
 
     @property
     def n_tokens(self) -> int:
         """Tokens of the audited text."""
         return self.report.n_tokens
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RequestEvidence:
+    """The request logs beside their text, one row a request.
+
+    Attributes:
+        summary: What the report shows.
+        domain: int32 (n,), index into ``domains``; -1: none.
+        model: int32 (n,), index into ``models``; -1: none.
+        time_s: float64 (n,), seconds since 1970; NaN: not known.
+        input_tokens: int64 (n,), as reported, cached ones included; -1: not known. So are the rest.
+        cache_read_tokens: int64 (n,), of the input.
+        cache_write_tokens: int64 (n,), of the input.
+        output_tokens: int64 (n,), reasoning included.
+        reasoning_tokens: int64 (n,), of the output.
+        domains: Names of the domains.
+        models: Names of the models.
+        is_complete: Whether every request of the workload has its row.
+    """
+
+    summary: RequestsSummary
+    domain: NDArray[np.int32]
+    model: NDArray[np.int32]
+    time_s: NDArray[np.float64]
+    input_tokens: NDArray[np.int64]
+    cache_read_tokens: NDArray[np.int64]
+    cache_write_tokens: NDArray[np.int64]
+    output_tokens: NDArray[np.int64]
+    reasoning_tokens: NDArray[np.int64]
+    domains: tuple[str, ...]
+    models: tuple[str, ...]
+    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +153,11 @@ class Evidence:
         gpu: Facts of the GPU; None if not given.
         traffic: From tokens to money.
         output_tokens_per_request: Mean tokens generated per request.
+        stats: Integers of the text before any tokenizer.
+        sample: The documents for the expensive analyses; in the order of their digests.
+        requests: Request logs beside their text.
+        pipeline: What the user says of the pipeline.
+        domains: Domains of the workload, the largest first.
     """
 
     corpus: CorpusSummary
@@ -113,6 +174,11 @@ class Evidence:
     gpu: GpuFacts | None
     traffic: Traffic
     output_tokens_per_request: float
+    stats: TextStats = field(default_factory=TextStats)
+    sample: DeepSample = field(default_factory=lambda: DeepSample((), 0, 0, is_whole=False))
+    requests: RequestEvidence | None = None
+    pipeline: Pipeline | None = None
+    domains: tuple[DomainReport, ...] = ()
 
     @property
     def tokenizers(self) -> tuple[Measured, ...]:

@@ -8,8 +8,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from jeton.auditing.pending import (
+    BillReport,
+    Interval,
+    QualityMetrics,
+    RequestsSummary,
+    TradeOff,
+    Waterfall,
+)
+from jeton.auditing.pipeline import Pipeline
 from jeton.findings import Figure, Finding
 from jeton.metrics.lengths import Histogram, LengthSummary
 
@@ -17,19 +26,28 @@ __all__ = [
     "SCHEMA_VERSION",
     "AuditReport",
     "CorpusSummary",
+    "DomainReport",
+    "DomainTokens",
     "EconomicsSummary",
     "Histogram",
     "LengthSummary",
+    "Maturity",
+    "MaturityLevel",
     "SampleCut",
     "SampleText",
+    "Sampling",
     "Source",
     "TermCut",
     "TermReport",
     "TokenizerReport",
+    "WhatIf",
+    "WhatIfGpu",
     "Workload",
 ]
 
-SCHEMA_VERSION = "jeton.audit/1"
+SCHEMA_VERSION = "jeton.audit/2"
+
+MaturityLevel: TypeAlias = Literal["static", "dynamic", "predictive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +152,9 @@ class TokenizerReport:
         n_round_trip_failures: Documents whose ids decode to another text.
         n_normalized_documents: Documents that its normalization changed.
         economics: Memory, compute and money.
+        quality: What speaks for or against its cuts, beside their number.
+        tokens_per_document_interval: Of the mean, as an estimate for further documents like these.
+        bytes_per_token_interval: The same for ``bytes_per_token``.
     """
 
     name: str
@@ -154,6 +175,9 @@ class TokenizerReport:
     n_round_trip_failures: int
     n_normalized_documents: int
     economics: EconomicsSummary
+    quality: QualityMetrics | None = None
+    tokens_per_document_interval: Interval | None = None
+    bytes_per_token_interval: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +222,156 @@ class SampleText:
 
 
 @dataclass(frozen=True, slots=True)
+class DomainTokens:
+    """What one tokenizer makes of one domain."""
+
+    tokenizer: str
+    n_tokens: int
+    tokens_per_document: LengthSummary
+    bytes_per_token: float
+
+
+@dataclass(frozen=True, slots=True)
+class DomainReport:
+    """One domain of the workload: a value of the domain field, a file or a folder.
+
+    Attributes:
+        name: Its name.
+        n_documents: Its documents.
+        n_bytes: Their bytes as UTF-8.
+        n_chars: Their code points.
+        tokenizers: In the order of the report's tokenizers.
+    """
+
+    name: str
+    n_documents: int
+    n_bytes: int
+    n_chars: int
+    tokenizers: tuple[DomainTokens, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Maturity:
+    """How far the pipeline has come: fixed sizes, sizes that follow the text, sizes foreseen.
+
+    Attributes:
+        level: The verdict.
+        evidence: What it rests on, one sentence each.
+        next_step: What would raise it, or keep it.
+    """
+
+    level: MaturityLevel
+    evidence: tuple[str, ...]
+    next_step: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfGpu:
+    """One GPU that the page's sliders offer. None: not known."""
+
+    name: str
+    memory_bytes: int
+    bf16_dense_flops_per_s: float
+    memory_bandwidth_bytes_per_s: float
+    usd_per_hour: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """The inputs of the page's sliders: plain numbers of the tokenizer in use. None: not known.
+
+    Attributes:
+        requests_per_month: Requests a day x 365 / 12.
+        input_tokens_per_request: Mean.
+        output_tokens_per_request: Mean.
+        cached_input_share: Share of the input tokens that are read from a cache, 0 to 1.
+        usd_per_mtok_input: Base tier.
+        usd_per_mtok_cache_read: Base tier.
+        usd_per_mtok_output: Base tier.
+        tokens_saved_share: The largest saving of input tokens that a finding names, 0 to 1.
+        weights_bytes: Bytes of the model's weights under this vocabulary.
+        kv_bytes_per_token: Bytes of the KV cache for each token.
+        prefill_flops_per_token: FLOPs of reading one token, without attention.
+        reserved_memory_share: Share of a GPU's memory that is not used for weights and KV cache.
+        prefill_flops_share: Share of the datasheet's FLOPs that prefill reaches.
+        decode_bandwidth_share: Share of the datasheet's bandwidth that decoding reaches.
+        gpu: The GPU that was asked for.
+        gpus: The GPUs to choose from.
+    """
+
+    requests_per_month: float | None
+    input_tokens_per_request: float
+    output_tokens_per_request: float
+    cached_input_share: float
+    usd_per_mtok_input: Decimal | None
+    usd_per_mtok_cache_read: Decimal | None
+    usd_per_mtok_output: Decimal | None
+    tokens_saved_share: float
+    weights_bytes: int | None
+    kv_bytes_per_token: int | None
+    prefill_flops_per_token: int | None
+    reserved_memory_share: float
+    prefill_flops_share: float
+    decode_bandwidth_share: float
+    gpu: str | None
+    gpus: tuple[WhatIfGpu, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """On how much of the workload the figures rest.
+
+    Attributes:
+        is_whole: Whether every document was counted.
+        n_documents_counted: Documents counted.
+        n_bytes_counted: Their bytes.
+        n_documents_of_all: Documents of the workload; an estimate where not all were read.
+        n_bytes_of_all: Their bytes; likewise.
+        deep_n_documents: Documents on which the expensive analyses ran.
+        deep_n_bytes: Their bytes.
+        deep_n_tokens: Their tokens under the tokenizer in use.
+        deep_is_whole: Whether these are all that were counted.
+        seed: The seed of the intervals.
+    """
+
+    is_whole: bool
+    n_documents_counted: int
+    n_bytes_counted: int
+    n_documents_of_all: int
+    n_bytes_of_all: int
+    deep_n_documents: int
+    deep_n_bytes: int
+    deep_n_tokens: int
+    deep_is_whole: bool
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
 class AuditReport:
-    """The whole audit. ``findings`` are ranked; the first matter most."""
+    """The whole audit. ``findings`` are ranked; the first matter most.
+
+    What was not asked for or cannot be known is None, or empty.
+
+    Attributes:
+        schema_version: Name of the JSON schema.
+        jeton_version: Version that made the report.
+        corpus: The text before any tokenizer.
+        workload: What the user said about traffic and prices.
+        tokenizers: In the order given.
+        terms: The given terms that occur.
+        n_terms_given: How many were given.
+        samples: Passages for the coloured view.
+        findings: What to change, ranked.
+        domains: Domains by their number of bytes, the largest first.
+        requests: What request logs say beside their text.
+        waterfall: How the bill comes about and what remedies do to it.
+        tradeoff: The candidates by memory, money, time and quality.
+        maturity: How far the pipeline has come.
+        bill: A real bill, reconciled.
+        pipeline: What the user said of the pipeline.
+        what_if: The inputs of the page's sliders.
+        sampling: On how much of the workload the figures rest.
+    """
 
     schema_version: str
     jeton_version: str
@@ -210,6 +382,15 @@ class AuditReport:
     n_terms_given: int
     samples: tuple[SampleText, ...]
     findings: tuple[Finding, ...]
+    domains: tuple[DomainReport, ...] = ()
+    requests: RequestsSummary | None = None
+    waterfall: Waterfall | None = None
+    tradeoff: TradeOff | None = None
+    maturity: Maturity | None = None
+    bill: BillReport | None = None
+    pipeline: Pipeline | None = None
+    what_if: WhatIf | None = None
+    sampling: Sampling | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""

@@ -1,4 +1,4 @@
-"""The JSON report: schema ``jeton.audit/1``, money as decimal strings."""
+"""The JSON report: schema ``jeton.audit/2``, money as decimal strings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def write_json(report: AuditReport, path: str | os.PathLike[str]) -> None:
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) that every report of this version satisfies."""
-    text = files("jeton.report").joinpath("schema/audit-1.schema.json").read_text(encoding="utf-8")
+    text = files("jeton.report").joinpath("schema/audit-2.schema.json").read_text(encoding="utf-8")
     data: dict[str, Any] = json.loads(text)
     return data
 
