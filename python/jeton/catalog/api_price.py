@@ -33,12 +33,35 @@ class PriceTier:
         usd_per_mtok_input: USD per million prompt tokens.
         usd_per_mtok_cached_input: USD per million prompt tokens read from a cache; None: unlisted.
         usd_per_mtok_output: USD per million output tokens; None: unlisted.
+        usd_per_mtok_cache_write: USD per million prompt tokens written to a cache that lasts
+            minutes; None: unlisted.
+        usd_per_mtok_cache_write_1h: The same for a cache that lasts an hour; None: unlisted.
     """
 
     above_input_tokens: int
     usd_per_mtok_input: Decimal
     usd_per_mtok_cached_input: Decimal | None
     usd_per_mtok_output: Decimal | None
+    usd_per_mtok_cache_write: Decimal | None = None
+    usd_per_mtok_cache_write_1h: Decimal | None = None
+
+    @property
+    def cache_read_rate(self) -> Decimal:
+        """USD per million tokens read from a cache; the full rate where none is listed."""
+        rate = self.usd_per_mtok_cached_input
+        return self.usd_per_mtok_input if rate is None else rate
+
+    @property
+    def cache_write_rate(self) -> Decimal:
+        """USD per million tokens written to a cache; the full rate where none is listed."""
+        rate = self.usd_per_mtok_cache_write
+        return self.usd_per_mtok_input if rate is None else rate
+
+    @property
+    def cache_write_1h_rate(self) -> Decimal:
+        """USD per million tokens written for an hour; as for minutes where none is listed."""
+        rate = self.usd_per_mtok_cache_write_1h
+        return self.cache_write_rate if rate is None else rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +78,8 @@ class ApiPrice:
         tiers: All tiers in ascending order; the first is the base.
         price_date: How new the price list is, or the day on which the user gave the price.
         valid_on: The day for which the price was looked up.
+        tariff: ``standard``, or a tariff that answers later or sooner (``batch``, ``flex``,
+            ``priority``).
         source: Where the price comes from, with its date.
     """
 
@@ -68,6 +93,7 @@ class ApiPrice:
     price_date: date
     valid_on: date
     source: str
+    tariff: str = "standard"
     _list_price: ModelPrice | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -75,7 +101,13 @@ class ApiPrice:
         """``PROVIDER:MODEL``, or ``usd:...`` for a given price: what names this price again."""
         if self.provider == USER_PROVIDER:
             return self.model
-        return f"{self.provider}:{self.model}"
+        name = f"{self.provider}:{self.model}"
+        return name if self.tariff == "standard" else f"{name}@{self.tariff}"
+
+    @property
+    def usd_per_mtok_cache_write(self) -> Decimal | None:
+        """USD per million prompt tokens written to a cache, base tier; None: unlisted."""
+        return self.tiers[0].usd_per_mtok_cache_write
 
     @property
     def is_tiered(self) -> bool:
@@ -83,7 +115,12 @@ class ApiPrice:
         return len(self.tiers) > 1
 
     def usd_for(
-        self, input_tokens: int, output_tokens: int | float | Decimal = 0, *, cached_tokens: int = 0
+        self,
+        input_tokens: int,
+        output_tokens: int | float | Decimal = 0,
+        *,
+        cached_tokens: int = 0,
+        cache_write_tokens: int = 0,
     ) -> Decimal:
         """Return the exact price of one request in USD.
 
@@ -95,26 +132,30 @@ class ApiPrice:
             output_tokens: Output tokens, reasoning included; a mean may have a fraction.
             cached_tokens: Prompt tokens read from a cache. Where no cached rate is listed they
                 cost the full input rate.
+            cache_write_tokens: Prompt tokens written to a cache, likewise.
 
         Raises:
             UsageError: If a number is negative or more is cached than sent.
             UnknownPriceError: If output is asked for and no output price is known.
         """
         output = _non_negative(output_tokens, "output_tokens")
-        if input_tokens < 0 or not 0 <= cached_tokens <= input_tokens:
+        in_cache = cached_tokens + cache_write_tokens
+        if min(input_tokens, cached_tokens, cache_write_tokens) < 0 or in_cache > input_tokens:
             raise UsageError(
-                f"cannot price {input_tokens} input tokens of which {cached_tokens} are cached; "
+                f"cannot price {input_tokens} input tokens of which {in_cache} are cached; "
                 "expected 0 <= cached <= input"
             )
         self._require_output_price(output)
         if self._list_price is None:
-            return self._usd_by_tier(
-                self.tier_for(input_tokens), input_tokens, cached_tokens, output
-            )
+            tier = self.tier_for(input_tokens)
+            return self._usd_by_tier(tier, input_tokens, cached_tokens, output, cache_write_tokens)
         from genai_prices import Usage
 
         usage = Usage(
-            input_tokens=input_tokens, cache_read_tokens=cached_tokens, output_tokens=output
+            input_tokens=input_tokens,
+            cache_read_tokens=cached_tokens,
+            cache_write_tokens=cache_write_tokens,
+            output_tokens=output,
         )
         return self._list_price.calc_price(usage)["total_price"]
 
@@ -160,14 +201,17 @@ class ApiPrice:
         )
 
     def _usd_by_tier(
-        self, tier: PriceTier, input_tokens: int, cached_tokens: int, output: Decimal
+        self,
+        tier: PriceTier,
+        input_tokens: int,
+        cached_tokens: int,
+        output: Decimal,
+        cache_write_tokens: int = 0,
     ) -> Decimal:
-        cached_rate = tier.usd_per_mtok_cached_input
-        if cached_rate is None:
-            cached_rate = tier.usd_per_mtok_input
         usd_e6 = (
-            (input_tokens - cached_tokens) * tier.usd_per_mtok_input
-            + cached_tokens * cached_rate
+            (input_tokens - cached_tokens - cache_write_tokens) * tier.usd_per_mtok_input
+            + cached_tokens * tier.cache_read_rate
+            + cache_write_tokens * tier.cache_write_rate
             + output * (tier.usd_per_mtok_output or Decimal(0))
         )
         return usd_e6 / TOKENS_PER_MTOK + self.usd_per_request

@@ -1,8 +1,9 @@
 """Look up what an API charges, by name and day, in the installed `genai-prices` list.
 
 Names are ``MODEL`` (the provider is the one `genai-prices` takes it for), ``PROVIDER:MODEL``, or a
-price of one's own: ``usd:0.40`` or ``usd:0.40/1.60`` (USD per million input / output tokens).
-Standard tariff only: batch, priority and flex tariffs are not applied.
+price of one's own: ``usd:0.40`` or ``usd:0.40/1.60`` (USD per million input / output tokens). A
+listed price is the standard tariff's; ``NAME@batch``, ``@flex`` or ``@priority`` is another one's,
+where the list has it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,13 @@ enough not to nag, short enough that a price change rarely stays unnoticed for l
 _PRICE_HOUR = time(12, tzinfo=UTC)
 """Time of day at which a price with day and night tariffs is read; the source then says so."""
 
+TARIFFS = {
+    "batch": {"processing": "batch"},
+    "flex": {"service_tier": "flex"},
+    "priority": {"service_tier": "priority"},
+}
+"""Tariffs beside the standard one, as the list names them in its price variants."""
+
 _CUSTOM_PREFIX = "usd:"
 _CHECKED_ON = re.compile(r"(?:verified|checked|as of|observed)\b[^.;]{0,60}?(20\d\d-\d\d-\d\d)")
 
@@ -37,12 +45,13 @@ def price(name: str, *, on: date | None = None) -> ApiPrice:
     """Return what an API charges for a model.
 
     Args:
-        name: ``MODEL``, ``PROVIDER:MODEL``, or ``usd:INPUT[/OUTPUT]``.
+        name: ``MODEL``, ``PROVIDER:MODEL``, either with ``@TARIFF``, or ``usd:INPUT[/OUTPUT]``.
         on: Day for which the price is wanted; today (UTC) by default.
 
     Raises:
         UnknownPriceError: If the model is unknown or its list has no input price (a free or
-            unpriced model counts as unknown, never as zero); carries the nearest names.
+            unpriced model counts as unknown, never as zero) or lists no such tariff; carries the
+            nearest names.
         UsageError: If a ``usd:`` price is not a number above zero.
 
     Warns:
@@ -51,12 +60,19 @@ def price(name: str, *, on: date | None = None) -> ApiPrice:
     day = on or datetime.now(tz=UTC).date()
     if name.strip().casefold().startswith(_CUSTOM_PREFIX):
         return _custom_price(name.strip(), day)
-    found = _find(name.strip())
+    base_name, tariff = _tariff(name.strip())
+    found = _find(base_name)
     if found is None:
-        raise UnknownPriceError(name, nearest=_nearest_prices(name))
+        raise UnknownPriceError(name, nearest=_nearest_prices(base_name))
     provider, model = found
-    moment = datetime.combine(day, _PRICE_HOUR)
-    result = _listed_price(provider, model, model.get_prices(moment), day)
+    rates = _rates(model, datetime.combine(day, _PRICE_HOUR), tariff)
+    if rates is None:
+        raise UnknownPriceError(
+            name,
+            nearest=_tariffs_of(f"{provider.id}:{model.id}", model),
+            hint=f"the list has no {tariff} tariff for {provider.id}:{model.id}",
+        )
+    result = _listed_price(provider, model, rates, day, tariff)
     if result is None:
         raise UnknownPriceError(
             name,
@@ -72,6 +88,33 @@ def price(name: str, *, on: date | None = None) -> ApiPrice:
             stacklevel=2,
         )
     return result
+
+
+def _tariff(name: str) -> tuple[str, str]:
+    """Split ``NAME@TARIFF``; a model id may have an ``@`` of its own."""
+    base, at, tariff = name.rpartition("@")
+    if at and tariff.casefold() in (*TARIFFS, "standard"):
+        return base, tariff.casefold()
+    return name, "standard"
+
+
+def _rates(model: ModelInfo, moment: datetime, tariff: str) -> ModelPrice | None:
+    """Return the rates of a tariff; None if the list has none that differs from the standard."""
+    if tariff == "standard":
+        return model.get_prices(moment)
+    context = TARIFFS[tariff]
+    listed = any(
+        variant.when == context
+        and (variant.constraint is None or variant.constraint.active(moment))
+        for variant in model.price_variants or ()
+    )
+    return model.get_prices(moment, context) if listed else None
+
+
+def _tariffs_of(name: str, model: ModelInfo) -> list[str]:
+    """Return the names of the tariffs that a model has."""
+    listed = [variant.when for variant in model.price_variants or ()]
+    return [name, *(f"{name}@{tariff}" for tariff, when in TARIFFS.items() if when in listed)]
 
 
 def price_names() -> tuple[str, ...]:
@@ -141,7 +184,7 @@ def _nearest_prices(name: str) -> tuple[str, ...]:
 
 
 def _listed_price(
-    provider: Provider, model: ModelInfo, rates: ModelPrice, day: date
+    provider: Provider, model: ModelInfo, rates: ModelPrice, day: date, tariff: str = "standard"
 ) -> ApiPrice | None:
     """Return a list price; None if it has no input price or a rate that is not understood."""
     from importlib.metadata import version
@@ -149,7 +192,13 @@ def _listed_price(
     if not _base(rates.input_mtok):
         return None
     starts = {0}
-    for rate in (rates.input_mtok, rates.cache_read_mtok, rates.output_mtok):
+    for rate in (
+        rates.input_mtok,
+        rates.cache_read_mtok,
+        rates.output_mtok,
+        rates.cache_write_mtok,
+        rates.cache_write_1h_mtok,
+    ):
         starts.update(tier.start for tier in getattr(rate, "tiers", ()))
     tiers = tuple(
         PriceTier(
@@ -157,13 +206,16 @@ def _listed_price(
             usd_per_mtok_input=_rate_above(rates.input_mtok, start) or Decimal(0),
             usd_per_mtok_cached_input=_rate_above(rates.cache_read_mtok, start),
             usd_per_mtok_output=_rate_above(rates.output_mtok, start),
+            usd_per_mtok_cache_write=_rate_above(rates.cache_write_mtok, start),
+            usd_per_mtok_cache_write_1h=_rate_above(rates.cache_write_1h_mtok, start),
         )
         for start in sorted(starts)
     )
     list_date = _list_date()
+    kind = "price" if tariff == "standard" else f"{tariff} price"
     parts = [
         f"genai-prices {version('genai-prices')}, list of {list_date.isoformat()}",
-        f"price of {provider.id} for {model.id} in force on {day.isoformat()}",
+        f"{kind} of {provider.id} for {model.id} in force on {day.isoformat()}",
     ]
     if isinstance(model.prices, list) and any(
         type(entry.constraint).__name__ == "TimeOfDateConstraint" for entry in model.prices
@@ -184,6 +236,7 @@ def _listed_price(
         price_date=list_date,
         valid_on=day,
         source="; ".join(parts),
+        tariff=tariff,
         _list_price=rates,
     )
 

@@ -6,6 +6,8 @@ with worked numbers. Inputs are facts of `jeton.catalog`; nothing is looked up h
 
 from __future__ import annotations
 
+from jeton.economics.bill import BillLine, BillModel, BillReport, catalog_price, reconcile
+from jeton.economics.bill_items import Bill, BillCause, BillItem
 from jeton.economics.compute import (
     PrefillFlops,
     attended_pairs,
@@ -41,6 +43,9 @@ from jeton.economics.serving import (
     prefill_seconds,
 )
 from jeton.economics.summary import FIGURE_NAMES, summarize
+from jeton.economics.tradeoff import Candidate, Limits, TradeOff, TradeOffPoint, trade_off
+from jeton.economics.usage import UsageRecord, usage_records
+from jeton.economics.waterfall import Factor, Remedy, Step, Waterfall, waterfall
 
 __all__ = [
     "DECODE_BANDWIDTH_SHARE",
@@ -49,13 +54,29 @@ __all__ = [
     "PREFILL_FLOPS_SHARE",
     "RESERVED_MEMORY_SHARE",
     "ApiCost",
+    "Bill",
+    "BillCause",
+    "BillItem",
+    "BillLine",
+    "BillModel",
+    "BillReport",
+    "Candidate",
+    "Factor",
     "GpuFit",
+    "Limits",
     "ParameterCount",
     "PrefillFlops",
+    "Remedy",
+    "Step",
+    "TradeOff",
+    "TradeOffPoint",
+    "UsageRecord",
+    "Waterfall",
     "WeightBytes",
     "api_cost",
     "attended_pairs",
     "attention_flops",
+    "catalog_price",
     "count_parameters",
     "decode_flops_per_token",
     "decode_seconds",
@@ -67,9 +88,13 @@ __all__ = [
     "kv_bytes_per_token",
     "prefill_flops",
     "prefill_seconds",
+    "reconcile",
     "summarize",
+    "trade_off",
     "training_flops",
+    "usage_records",
     "usd_per_month",
     "usd_per_year",
+    "waterfall",
     "weight_bytes",
 ]

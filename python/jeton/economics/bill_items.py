@@ -1,0 +1,80 @@
+"""A bill's rows, and the causes of what the records do not explain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+from jeton.findings import Basis
+
+__all__ = ["CENT", "Bill", "BillCause", "BillItem", "What"]
+
+What = Literal["input", "cache_read", "cache_write", "output", "request", "other"]
+"""What a line charges for: prompt tokens at the full rate, read from a cache, written to one;
+generated tokens; requests; anything else (tools, tax, credits)."""
+
+CENT = Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True)
+class BillItem:
+    """One row of a bill.
+
+    Attributes:
+        usd: Amount, USD; below 0 for a credit.
+        day: Day of use; None if the bill does not say.
+        model: The model as the bill writes it; None for what belongs to no model.
+        what: What is charged; None if the bill does not say.
+        n_tokens: Tokens charged; None if the bill does not say.
+        tariff: ``standard``, ``batch``, ...; None if the bill does not say.
+        description: The row's own words.
+    """
+
+    usd: Decimal
+    day: date | None = None
+    model: str | None = None
+    what: What | None = None
+    n_tokens: int | None = None
+    tariff: str | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """A bill: its rows, or its total alone.
+
+    Attributes:
+        items: Rows.
+        source: Where it was read, in words.
+        issues: What was odd about it, each with a count.
+    """
+
+    items: tuple[BillItem, ...]
+    source: str = "given"
+    issues: tuple[str, ...] = ()
+
+    @property
+    def total_usd(self) -> Decimal:
+        """All rows together, USD."""
+        return sum((item.usd for item in self.items), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class BillCause:
+    """A part of the unexplained rest and what it comes from.
+
+    Attributes:
+        id: Stable identifier (``"not-in-records"``, ``"batch-tariff"``, ..., ``"unknown"``).
+        title: In a sentence.
+        usd: Its part of the rest; may be below 0.
+        basis: Exact where the bill says so; estimated where an explanation fits the amount.
+        model: The model it belongs to; None for the whole bill.
+    """
+
+    id: str
+    title: str
+    usd: Decimal
+    basis: Basis
+    model: str | None = None
