@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 
 __all__ = ["Blob", "find_blobs", "without_blobs"]
 
@@ -110,7 +111,7 @@ def _is_random_base64(run: str) -> bool:
     if len(set(sample)) < MIN_DISTINCT_BASE64:
         return False
     classes = [_character_class(character) for character in sample]
-    same = sum(a == b for a, b in zip(classes, classes[1:], strict=False))
+    same = sum(a == b for a, b in pairwise(classes))
     return same <= MAX_SAME_CLASS_SHARE * (len(classes) - 1)
 
 

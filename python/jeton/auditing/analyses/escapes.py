@@ -1,7 +1,7 @@
-"""Characters written as escapes: ``\\u00e9``, ``&eacute;``, ``%C3%A9``, JSON inside a JSON string.
+r"""Characters written as escapes: ``\u00e9``, ``&eacute;``, ``%C3%A9``, JSON in a JSON string.
 
-Each function is a `rewriting.Rewrite` that writes the character itself. In source code an escape may
-be what is meant; the checks ask for a share of the tokens that code does not reach.
+Each function is a `rewriting.Rewrite` that writes the character itself. In source code an escape
+may be what is meant; the checks ask for a share of the tokens that code does not reach.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def without_percent_escapes(text: str) -> tuple[str, int]:
 
 
 def without_nested_quotes(text: str) -> tuple[str, int]:
-    """JSON inside a JSON string: one level of backslashes less.
+    r"""JSON inside a JSON string: one level of backslashes less.
 
-    Only texts with escaped keys (``\\"name\\":``) are touched; all their escaped quotes and
+    Only texts with escaped keys (``\"name\":``) are touched; all their escaped quotes and
     backslashes lose one backslash.
     """
     if '\\"' not in text or not _NESTED_QUOTE.search(text):

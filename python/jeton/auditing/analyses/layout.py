@@ -40,26 +40,30 @@ _SEPARATOR = re.compile(r"([-=_*#~.·•…─━═+^<>|/\\])\1{7,}+")
 _SPACED_DOTS = re.compile(r"(?:[.·•_-] ){7,}+")
 _PUNCTUATION = re.compile(r"(?<=\S)( ?)[,.](?=\s|\Z)")
 _SPACE_BEFORE = re.compile(r"(?<=[\w)\]\"']) (?=[,.;:!?%)\]](?:\s|\Z))|(?<=[(\[]) (?=\w)")
-_SPLIT_CONTRACTION = re.compile(r"(?<=[A-Za-z]) (?=(?:n't|n’t|'s|'re|'ve|'ll|'d|'m|’s|’re|’ve)\b)")
+_SPLIT_CONTRACTION = re.compile(
+    r"(?<=[A-Za-z]) (?=(?:n't|n\u2019t|'s|'re|'ve|'ll|'d|'m|\u2019s|\u2019re|\u2019ve)\b)"
+)
 _QUOTES = re.compile(r"`` | ''(?!')")
 _SPACED_LETTERS = re.compile(r"(?<!\b[^\W\d_] )(?<!\w)(?:[^\W\d_] ){5,}[^\W\d_](?!\w)")
 _HYPHENATED = re.compile(r"(?<=[a-zà-ÿа-я])(?:-|\u00ad|¬)[ \t]*\r?\n[ \t]*(?=[a-zà-ÿа-я])")
 _CRLF = re.compile(r"\r\n?")
 _INDENTATION = re.compile(r"^( +|\t+)(?=\S)", re.MULTILINE)
-_UPPER = re.compile(r"(?:\b[A-Z][A-Z'’-]+\b[^A-Za-z\n]{1,3}){5,}\b[A-Z][A-Z'’-]+\b")
+_UPPER = re.compile(r"(?:\b[A-Z][A-Z'\u2019-]+\b[^A-Za-z\n]{1,3}){5,}\b[A-Z][A-Z'\u2019-]+\b")
 
 
 def with_short_separators(text: str) -> tuple[str, int]:
     """Three signs in place of long lines of the same sign."""
     new, n_bytes = substitute(_SEPARATOR, lambda match: match.group(1) * SEPARATOR_CHARS, text)
     if ". . . ." in new or "_ _ _ _" in new or "- - - -" in new or "· · · ·" in new:
-        new, more = substitute(_SPACED_DOTS, lambda match: match.group()[: 2 * SEPARATOR_CHARS], new)
+        new, more = substitute(
+            _SPACED_DOTS, lambda match: match.group()[: 2 * SEPARATOR_CHARS], new
+        )
         n_bytes += more
     return new, n_bytes
 
 
 def with_plain_line_ends(text: str) -> tuple[str, int]:
-    """``\\n`` in place of ``\\r\\n``."""
+    r"""``\n`` in place of ``\r\n``."""
     if "\r" not in text:
         return text, 0
     new, n_bytes = substitute(_CRLF, lambda match: "\n", text)
@@ -79,9 +83,7 @@ def with_narrow_indentation(text: str) -> tuple[str, int]:
     if step < 2 or "\n\t" in text:
         return text, 0
     step = min(step, 8)
-    new, n_bytes = substitute(
-        _INDENTATION, lambda match: " " * (len(match.group(1)) // step), text
-    )
+    new, n_bytes = substitute(_INDENTATION, lambda match: " " * (len(match.group(1)) // step), text)
     return new, n_bytes
 
 
@@ -107,9 +109,7 @@ def with_usual_spacing(text: str) -> tuple[str, int]:
 def with_joined_lines(text: str) -> tuple[str, int]:
     """Words that a line break or spaced letters tore apart, in one piece."""
     new, first = substitute(_HYPHENATED, lambda match: "", text)
-    new, second = substitute(
-        _SPACED_LETTERS, lambda match: match.group().replace(" ", ""), new
-    )
+    new, second = substitute(_SPACED_LETTERS, lambda match: match.group().replace(" ", ""), new)
     # The two parts of a word become one: all of it is at stake, which is seldom over 24 bytes.
     return new, 12 * first + second
 

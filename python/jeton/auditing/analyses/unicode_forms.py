@@ -1,8 +1,8 @@
-"""The same text in a dearer Unicode form: decomposed accents, invisible and look-alike characters,
-and text that was decoded with the wrong encoding.
+"""The same text in a dearer Unicode form.
 
-Each function is a `rewriting.Rewrite`. What they lose: the composed form loses nothing that Unicode
-calls different; invisible characters that shape scripts (joiners, direction marks) and emoji
+Decomposed accents, invisible and look-alike characters, and text that was decoded with the wrong
+encoding. Each function is a `rewriting.Rewrite`. What they lose: the composed form loses nothing
+that Unicode calls different; invisible characters that shape scripts (joiners, direction marks) and emoji
 (variation selectors) stay; compatibility characters lose their look.
 """
 
@@ -22,7 +22,9 @@ __all__ = [
 
 # Soft hyphen, zero-width space, word joiner, invisible operators, byte-order mark, Mongolian vowel
 # separator, tag characters outside of flags. ZWJ, ZWNJ and direction marks mean something.
-_INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff\u180e]+|(?<!\U0001f3f4)[\U000e0000-\U000e007f]+")
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b\u2060-\u2064\ufeff\u180e]+|(?<!\U0001f3f4)[\U000e0000-\U000e007f]+"
+)
 
 # Letters and digits of full width (not the punctuation, which Chinese and Japanese use), letters
 # and digits of mathematical alphabets and in circles, ligatures, and spaces that are not U+0020.

@@ -1,0 +1,251 @@
+"""Text that comes again.
+
+Lines of many documents, passages inside one, documents nearly alike, and documents that go on
+where others end.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
+
+__all__ = [
+    "NearDuplicate",
+    "Overlap",
+    "boilerplate_lines",
+    "near_duplicates",
+    "overlaps",
+    "without_lines",
+    "without_repeated_passages",
+]
+
+MIN_LINE_CHARS = 40
+"""Shorter lines repeat by nature: headings, closing braces, greetings."""
+
+MIN_PASSAGE_CHARS = 120
+"""Characters of a line or paragraph that does not come twice in one document by chance."""
+
+SHINGLE_WORDS = 5
+"""Words of a shingle. Broder (1997, "On the resemblance and containment of documents") compares
+documents by such runs; five words rarely repeat by chance."""
+
+N_HASHES = 64
+"""Values of a MinHash signature: 16 bands of 4 find documents of resemblance 0.8 with probability
+1 - (1 - 0.8^4)^16 = 0.9998 as candidates, which are then compared exactly."""
+
+N_BANDS = 16
+
+MIN_NEAR_WORDS = 20
+"""Words of a document from which resemblance means something."""
+
+MAX_BUCKET = 64
+"""Documents compared within one bucket; a bucket of more is one template."""
+
+OVERLAP_BYTES = 32
+"""Length of the beginnings that are looked for inside other documents."""
+
+MAX_TRIES = 64
+"""Ends of one document that are compared: text that repeats one sign fits everywhere."""
+
+_WORD = re.compile(r"\w+")
+_PRIME = np.uint64((1 << 61) - 1)
+
+
+def boilerplate_lines(texts: Sequence[str], *, min_documents: int) -> dict[str, int]:
+    """Lines (stripped) that stand in so many different documents, with the number of documents."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update({line for line in map(str.strip, text.split("\n")) if _is_long(line)})
+    return {line: n for line, n in counts.items() if n >= min_documents}
+
+
+def _is_long(line: str) -> bool:
+    # A line of one repeated sign separates; another rewrite looks at those.
+    return len(line) >= MIN_LINE_CHARS and len(set(line)) > 4
+
+
+def without_lines(text: str, lines: Collection[str], *, start: int = 0) -> tuple[str, int]:
+    """Drop the given lines from ``text[start:]`` (a `rewriting.Rewrite` once bound)."""
+    kept, n_bytes = [], 0
+    for line in text[start:].split("\n"):
+        if line.strip() in lines:
+            n_bytes += MAX_UTF8_BYTES * (len(line) + 1)
+        else:
+            kept.append(line)
+    return (text[:start] + "\n".join(kept), n_bytes) if n_bytes else (text, 0)
+
+
+def without_repeated_passages(text: str) -> tuple[str, int]:
+    """Keep the first of equal long lines of a text (a `rewriting.Rewrite`)."""
+    if len(text) < 2 * MIN_PASSAGE_CHARS:
+        return text, 0
+    seen: set[str] = set()
+    kept, n_bytes = [], 0
+    for line in text.split("\n"):
+        # Quotation marks of mail do not make a passage another one.
+        passage = line.lstrip("> \t").rstrip()
+        if len(passage) >= MIN_PASSAGE_CHARS and len(set(passage)) > 4:
+            if passage in seen:
+                n_bytes += MAX_UTF8_BYTES * (len(line) + 1)
+                continue
+            seen.add(passage)
+        kept.append(line)
+    return ("\n".join(kept), n_bytes) if n_bytes else (text, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class NearDuplicate:
+    """A document that resembles an earlier one: indices and the share of common shingles."""
+
+    document: int
+    original: int
+    resemblance: float
+
+
+def near_duplicates(texts: Sequence[str], *, min_resemblance: float) -> list[NearDuplicate]:
+    """Documents with nearly the words of an earlier one, exact copies not among them.
+
+    Resemblance is the Jaccard index of the sets of five-word shingles, case and punctuation
+    ignored. Candidates come from MinHash (Broder 1997) and are compared exactly.
+    """
+    seen_texts: set[str] = set()
+    shingles: dict[int, frozenset[int]] = {}
+    buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
+    a, b = _hash_family()
+    found = []
+    for index, text in enumerate(texts):
+        if text in seen_texts:
+            continue
+        seen_texts.add(text)
+        hashes = _shingle_hashes(text)
+        if hashes is None:
+            continue
+        signature = _signature(hashes, a, b)
+        own = frozenset(hashes.tolist())
+        best: NearDuplicate | None = None
+        compared: set[int] = set()
+        for band in range(N_BANDS):
+            key = (band, signature[band::N_BANDS].tobytes())
+            bucket = buckets[key]
+            for other in bucket:
+                if other in compared:
+                    continue
+                compared.add(other)
+                common = len(own & shingles[other])
+                resemblance = common / (len(own) + len(shingles[other]) - common)
+                if resemblance >= min_resemblance and (
+                    best is None or resemblance > best.resemblance
+                ):
+                    best = NearDuplicate(index, other, resemblance)
+            if len(bucket) < MAX_BUCKET:
+                bucket.append(index)
+        shingles[index] = own
+        if best is not None:
+            found.append(best)
+    return found
+
+
+def _hash_family() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    generator = np.random.Generator(np.random.PCG64(0))
+    a = generator.integers(1, 1 << 31, N_HASHES, dtype=np.uint64)
+    return a, generator.integers(0, 1 << 31, N_HASHES, dtype=np.uint64)
+
+
+def _shingle_hashes(text: str) -> NDArray[np.uint64] | None:
+    words = _WORD.findall(text.lower())
+    if len(words) < MIN_NEAR_WORDS:
+        return None
+    codes = np.array([zlib.crc32(word.encode()) for word in words], dtype=np.uint64)
+    n = len(codes) - SHINGLE_WORDS + 1
+    mixed = np.zeros(n, dtype=np.uint64)
+    for offset in range(SHINGLE_WORDS):
+        mixed = mixed * np.uint64(1_000_003) + codes[offset : offset + n]
+    # The upper half of a product mixes all bits; 32 bits keep the products below exact.
+    return np.unique((mixed * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32))
+
+
+def _signature(
+    hashes: NDArray[np.uint64], a: NDArray[np.uint64], b: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    smallest = np.full(N_HASHES, np.iinfo(np.uint64).max, dtype=np.uint64)
+    # In blocks, so that a long document does not need 64 times its own memory.
+    for start in range(0, len(hashes), 4096):
+        block = hashes[start : start + 4096]
+        values = (block[:, None] * a[None, :] + b[None, :]) % _PRIME
+        smallest = np.minimum(smallest, values.min(axis=0))
+    return smallest
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """The end of one document is the beginning of another."""
+
+    document: int
+    following: int
+    n_bytes: int
+
+
+def overlaps(texts: Sequence[str]) -> list[Overlap]:
+    """Documents whose end is another one's beginning, as chunks with overlap are.
+
+    At least 32 bytes; of several ends that fit the longest. Every beginning is looked for at every
+    place of all documents at once, by hashes of 32 bytes.
+    """
+    encoded = [text.encode() for text in texts]
+    beginnings: dict[bytes, list[int]] = defaultdict(list)
+    for index, data in enumerate(encoded):
+        if len(data) > OVERLAP_BYTES:
+            beginnings[data[:OVERLAP_BYTES]].append(index)
+    # A beginning of many documents is a common prefix, not an overlap.
+    unique = {head: found[0] for head, found in beginnings.items() if len(found) == 1}
+    if len(unique) < 2:
+        return []
+    starts = np.cumsum([0, *map(len, encoded)])
+    all_bytes = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    hashes = _window_hashes(all_bytes)
+    heads = np.sort(
+        _window_hashes_of_heads(np.frombuffer(b"".join(unique), dtype=np.uint8), len(unique))
+    )
+    slots = np.minimum(np.searchsorted(heads, hashes), len(heads) - 1)
+    best: dict[int, Overlap] = {}
+    tries: Counter[int] = Counter()
+    for position in np.flatnonzero(heads[slots] == hashes).tolist():
+        document = int(np.searchsorted(starts, position, side="right")) - 1
+        offset = position - int(starts[document])
+        data = encoded[document]
+        following = unique.get(data[offset : offset + OVERLAP_BYTES])
+        if following is None or following == document or offset == 0:
+            continue
+        if len(data) - offset >= len(encoded[following]) or tries[document] >= MAX_TRIES:
+            continue
+        tries[document] += 1
+        tail = data[offset:]
+        if not encoded[following].startswith(tail):
+            continue
+        known = best.get(following)
+        if known is None or len(tail) > known.n_bytes:
+            best[following] = Overlap(document, following, len(tail))
+    return [best[index] for index in sorted(best)]
+
+
+def _window_hashes(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """A polynomial hash of every window of 32 bytes, by doubling: five passes over the data."""
+    hashes = data.astype(np.uint64) + np.uint64(1)
+    width, base = 1, 0x100000001B3
+    while width < OVERLAP_BYTES:
+        factor = np.uint64(pow(base, width, 1 << 64))
+        hashes = hashes[: max(0, len(hashes) - width)] * factor + hashes[width:]
+        width *= 2
+    return hashes
+
+
+def _window_hashes_of_heads(data: NDArray[np.uint8], n_heads: int) -> NDArray[np.uint64]:
+    return _window_hashes(data)[::OVERLAP_BYTES][:n_heads]
