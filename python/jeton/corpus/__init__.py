@@ -1,23 +1,39 @@
 """Documents in: files, folders, globs, standard input and iterables become batches of text.
 
 ``expand_inputs`` says which files are meant, ``open_documents`` streams their documents,
-``require_text`` refuses a corpus without any, ``read_terms`` reads a list of terms. Nothing here
-holds more than a batch and the longest document in memory.
+``open_requests`` the requests of logs, ``require_text`` refuses a corpus without any,
+``read_terms`` reads a list of terms. Nothing here holds more than a batch and the longest document
+in memory.
 """
 
 from __future__ import annotations
 
 from jeton.corpus.documents import DocumentStream, Progress, open_documents, require_text
+from jeton.corpus.domains import DomainsBy
 from jeton.corpus.inputs import Format, InputFile, expand_inputs
+from jeton.corpus.requests import RequestStream, open_requests
+from jeton.corpus.requests_columns import RequestBatch, RequestColumns
+from jeton.corpus.requests_issues import LogIssue
+from jeton.corpus.requests_messages import ChatRenderer
+from jeton.corpus.requests_summary import ModelRequests, RequestsSummary
 from jeton.corpus.terms import read_terms
 
 __all__ = [
+    "ChatRenderer",
     "DocumentStream",
+    "DomainsBy",
     "Format",
     "InputFile",
+    "LogIssue",
+    "ModelRequests",
     "Progress",
+    "RequestBatch",
+    "RequestColumns",
+    "RequestStream",
+    "RequestsSummary",
     "expand_inputs",
     "open_documents",
+    "open_requests",
     "read_terms",
     "require_text",
 ]

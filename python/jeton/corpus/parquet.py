@@ -6,7 +6,7 @@ Arrow C data interface, without becoming Python objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from jeton.errors import MissingExtraError, RecordError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ParquetDocuments"]
+__all__ = ["ParquetDocuments", "parquet_rows"]
 
 MAX_ROWS_PER_READ = 1_024
 """Rows taken from pyarrow at a time. The file's index states sizes before dictionaries are
@@ -227,3 +227,55 @@ class _explained:
             raise RecordError(
                 f"{self._path}: not a readable Parquet file: {first_line}", path=self._path
             ) from error
+
+
+def parquet_rows(
+    path: str,
+    *,
+    columns: Iterable[str],
+    max_bytes: int,
+    max_decompressed_bytes: int | None = None,
+    on_bytes: Callable[[int], None],
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """``(row, record)`` for each row of a Parquet file, rows counted from 1.
+
+    Args:
+        path: The file.
+        columns: Names of top-level columns that matter; those that are there are read, all if none
+            is. A vector of an embedding beside a prompt is thus not touched.
+        max_bytes: About how many bytes are read at a time.
+        max_decompressed_bytes: As for documents.
+        on_bytes: Called with the share of the stored bytes that the rows read so far make up.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+        RecordError: Not a readable Parquet file.
+        OSError: The file cannot be read.
+    """
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingExtraError("reading Parquet", extra="parquet") from error
+    source, n_stored_bytes = _open(path, max_decompressed_bytes)
+    with _explained(path):
+        file = pq.ParquetFile(source, pre_buffer=False)
+        wanted = set(columns)
+        names = [name for name in file.schema_arrow.names if name in wanted]
+        metadata = file.metadata
+        n_rows = max(1, int(metadata.num_rows))
+        n_bytes = sum(
+            int(metadata.row_group(i).total_byte_size) for i in range(metadata.num_row_groups)
+        )
+        rows_per_read = max(1, min(MAX_ROWS_PER_READ, max_bytes * n_rows // max(1, n_bytes)))
+        reads = file.iter_batches(batch_size=rows_per_read, columns=names or None)
+    row = 0
+    while True:
+        with _explained(path):
+            read = next(reads, None)
+            if read is None:
+                return
+            records = read.to_pylist(maps_as_pydicts="lossy")
+        for record in records:
+            row += 1
+            yield row, record
+        on_bytes(n_stored_bytes * row // n_rows)

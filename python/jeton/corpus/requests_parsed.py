@@ -1,0 +1,104 @@
+"""One request as a log's record tells it, before it becomes a row and a text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jeton.corpus.requests_messages import Chat
+from jeton.corpus.requests_usage import UNKNOWN_USAGE, Usage, find_usage, normalise_usage
+
+__all__ = ["ParsedRequest", "Report", "first", "lookup", "read_usage", "text_or_none"]
+
+Report = Callable[[str, str], None]
+"""Called with the kind of an issue and its detail."""
+
+
+@dataclass(slots=True)
+class ParsedRequest:
+    """One request.
+
+    Attributes:
+        shape: The kind of record: ``openai-chat``, ``openai-responses``, ``anthropic``,
+            ``gemini``, ``bedrock``, ``otel``, ``plain``, ``usage``.
+        prompt: What was sent, as one text; None for a chat or if it is not logged.
+        chat: What was sent, as messages.
+        response: What came back; None if it is not logged.
+        model: The model that answered, else the one asked for.
+        time: As logged; None if it is not.
+        usage: Token counts in one convention.
+        domain: The value of the domain's field.
+        id: The response's identity, for finding repetitions.
+        failed: Why the request failed; empty: it did not, or the log does not say.
+        provider: Whose chat format it was sent in, as far as the shape tells.
+        n_attachments: In the prompt or the response.
+    """
+
+    shape: str
+    prompt: str | None = None
+    chat: Chat | None = None
+    response: str | None = None
+    model: str = ""
+    time: Any = None
+    usage: Usage = field(default=UNKNOWN_USAGE)
+    domain: Any = None
+    id: str = ""
+    failed: str = ""
+    provider: str = ""
+    n_attachments: int = 0
+
+    @property
+    def has_text(self) -> bool:
+        """Whether it is known what was sent."""
+        return self.prompt is not None or bool(self.chat and self.chat.messages)
+
+
+def lookup(record: Any, path: str) -> Any:
+    """The value at a dotted path; a key that has dots in it itself goes first. None: not there."""
+    if not isinstance(record, dict):
+        return None
+    if path in record:
+        return record[path]
+    head, dot, rest = path.partition(".")
+    while dot:
+        if isinstance(record.get(head), dict):
+            found = lookup(record[head], rest)
+            if found is not None:
+                return found
+        more, dot, rest = rest.partition(".")
+        head = f"{head}.{more}"
+    return None
+
+
+def read_usage(places: tuple[Any, ...], report: Report) -> Usage:
+    """The usage in the first place that has one."""
+    for place in places:
+        if isinstance(place, dict):
+            found = find_usage(place)
+            if found is not None:
+                usage = normalise_usage(found, report, is_nested=found is not place)
+                if usage.is_known:
+                    return usage
+    return UNKNOWN_USAGE
+
+
+def text_or_none(value: Any) -> str | None:
+    """A name or a number as text; anything else is none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int):
+        return str(value) if abs(value) < 10**18 else None
+    return repr(value) if isinstance(value, float) and math.isfinite(value) else None
+
+
+def first(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The first of the fields that is there and not null."""
+    for name in names:
+        value = fields.get(name)
+        if value is not None:
+            return value
+    return None

@@ -1,0 +1,182 @@
+"""What a log tells about its traffic as a whole."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jeton.corpus.requests_columns import RequestColumns
+from jeton.corpus.requests_issues import LogIssue
+from jeton.corpus.requests_times import iso_time
+
+__all__ = ["ModelRequests", "RequestsSummary", "RequestsTally"]
+
+MIN_SPAN_S = 3600.0
+"""One hour, in seconds: a shorter log does not say how many requests a day brings."""
+
+_HOUR_S = 3600
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequests:
+    """The requests of one model; sums over those that state the count.
+
+    Attributes:
+        name: As logged; empty: not stated.
+        n_requests: Requests.
+        n_with_usage: Of these, with a token count of the provider.
+        input_tokens: Cached ones included.
+        cache_read_tokens: Of the input.
+        cache_write_tokens: Of the input.
+        output_tokens: Reasoning included.
+        reasoning_tokens: Of the output.
+    """
+
+    name: str
+    n_requests: int
+    n_with_usage: int
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class RequestsSummary:
+    """A log in figures.
+
+    Attributes:
+        n_requests: Requests read.
+        n_with_text: Of these, with what was sent.
+        n_with_usage: Of these, with the provider's count of input or output tokens.
+        n_with_response: Of these, with what came back.
+        n_with_time: Of these, with a time.
+        first_time: The earliest, ISO 8601 in UTC; None: no request has a time.
+        last_time: The latest.
+        requests_per_day: Requests over the time from the first to the last; None for less than
+            an hour. Stray times far away from all others make it small: see ``peak``.
+        peak_requests_per_hour: In the fullest hour of the clock (UTC); None without times.
+        output_tokens_mean: Reported output tokens a request; None: none is reported.
+        cached_share: Cache reads, of the input tokens of the requests that state both; None: none.
+        models: By model, the most requests first.
+        shapes: Requests by the shape of their record, the most first.
+        chat_format: How chats were made one text, and what was added for their format.
+        issues: What was wrong with the log, by kind.
+    """
+
+    n_requests: int
+    n_with_text: int
+    n_with_usage: int
+    n_with_response: int
+    n_with_time: int
+    first_time: str | None
+    last_time: str | None
+    requests_per_day: float | None
+    peak_requests_per_hour: int | None
+    output_tokens_mean: float | None
+    cached_share: float | None
+    models: tuple[ModelRequests, ...]
+    shapes: dict[str, int]
+    chat_format: str
+    issues: dict[str, LogIssue]
+
+
+class RequestsTally:
+    """Sums over batches; memory is bounded by the number of models and of hours in 130 years."""
+
+    def __init__(self) -> None:
+        self.n_requests = 0
+        self.n_with_response = 0
+        self._n_with_text = 0
+        self._n_with_usage = 0
+        self._first_s = math.inf
+        self._last_s = -math.inf
+        self._n_with_time = 0
+        self._hours: dict[int, int] = {}
+        self._n_with_output = 0
+        self._cached_input = 0
+        self._cached = 0
+        # Row 0 holds the requests without a model's name.
+        self._by_model: list[list[int]] = [[0] * 7]
+
+    def add(self, columns: RequestColumns, *, n_with_response: int) -> None:
+        """Count the rows of a batch."""
+        self.n_requests += len(columns)
+        self.n_with_response += n_with_response
+        self._n_with_text += int(columns.has_text.sum())
+        is_known = (columns.input_tokens >= 0) | (columns.output_tokens >= 0)
+        self._n_with_usage += int(is_known.sum())
+        self._n_with_output += int((columns.output_tokens >= 0).sum())
+        has_both = (columns.input_tokens >= 0) & (columns.cache_read_tokens >= 0)
+        self._cached_input += int(columns.input_tokens[has_both].sum())
+        self._cached += int(columns.cache_read_tokens[has_both].sum())
+        times = columns.time_s[~np.isnan(columns.time_s)]
+        if len(times):
+            self._n_with_time += len(times)
+            self._first_s = min(self._first_s, float(times.min()))
+            self._last_s = max(self._last_s, float(times.max()))
+            hours, counts = np.unique((times // _HOUR_S).astype(np.int64), return_counts=True)
+            for hour, count in zip(hours.tolist(), counts.tolist(), strict=True):
+                self._hours[hour] = self._hours.get(hour, 0) + count
+        sums = (
+            columns.input_tokens,
+            columns.cache_read_tokens,
+            columns.cache_write_tokens,
+            columns.output_tokens,
+            columns.reasoning_tokens,
+        )
+        for index in np.unique(columns.model).tolist():
+            rows = columns.model == index
+            while len(self._by_model) <= index + 1:
+                self._by_model.append([0] * 7)
+            entry = self._by_model[index + 1]
+            entry[0] += int(rows.sum())
+            entry[1] += int((rows & is_known).sum())
+            for place, counts_ in enumerate(sums, start=2):
+                entry[place] += int(counts_[rows & (counts_ > 0)].sum())
+
+    def summary(
+        self,
+        *,
+        models: list[str],
+        shapes: dict[str, int],
+        chat_format: str,
+        issues: dict[str, LogIssue],
+    ) -> RequestsSummary:
+        """The figures so far."""
+        names = ["", *models]
+        by_model = [
+            ModelRequests(names[index], *entry)
+            for index, entry in enumerate(self._by_model)
+            if entry[0]
+        ]
+        by_model.sort(key=lambda entry: (-entry.n_requests, entry.name))
+        n_output = sum(entry.output_tokens for entry in by_model)
+        span_s = self._last_s - self._first_s
+        has_times = self._n_with_time > 0
+        return RequestsSummary(
+            n_requests=self.n_requests,
+            n_with_text=self._n_with_text,
+            n_with_usage=self._n_with_usage,
+            n_with_response=self.n_with_response,
+            n_with_time=self._n_with_time,
+            first_time=iso_time(self._first_s) if has_times else None,
+            last_time=iso_time(self._last_s) if has_times else None,
+            requests_per_day=(
+                # n times bound n - 1 gaps: the rate of a steady stream is the gaps over the span.
+                (self._n_with_time - 1) * _DAY_S / span_s
+                if has_times and span_s >= MIN_SPAN_S
+                else None
+            ),
+            peak_requests_per_hour=max(self._hours.values()) if self._hours else None,
+            output_tokens_mean=n_output / self._n_with_output if self._n_with_output else None,
+            cached_share=self._cached / self._cached_input if self._cached_input else None,
+            models=tuple(by_model),
+            shapes=dict(sorted(shapes.items(), key=lambda item: (-item[1], item[0]))),
+            chat_format=chat_format,
+            issues=issues,
+        )
