@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jeton._core import Tokenizer
-from jeton.auditing import audit, run
+from jeton.auditing import audit, reporting
 from jeton.auditing.checks import run_checks
 from jeton.auditing.evidence import Evidence
 from jeton.findings import Finding
@@ -41,7 +41,7 @@ def evidence_of(monkeypatch: pytest.MonkeyPatch) -> EvidenceOf:
             return run_checks(evidence)
 
         with monkeypatch.context() as patch:
-            patch.setattr(run, "run_checks", keep)
+            patch.setattr(reporting, "run_checks", keep)
             audit(iter(list(texts)), **options)
         return seen[0]
 

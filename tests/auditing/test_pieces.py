@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton._core import TextBatch, Tokenizer
-from jeton.auditing.digests import DuplicateTracker, iter_digests
+from jeton.auditing.digests import DuplicateTracker, digests_of
 from jeton.auditing.evidence import percent
-from jeton.auditing.joining import MIN_JOINED_BYTES, joined
+from jeton.auditing.joining import MIN_JOINED_BYTES, Observed, joined
 from jeton.auditing.lookalikes import KNOWN_MARKERS, LookalikeScanner
 from jeton.auditing.sampling import N_SAMPLES, PassageSampler, TermFinder
 from jeton.auditing.whitespace import without_needless_whitespace
@@ -21,8 +22,8 @@ TEXTS = st.lists(st.text(alphabet="ab é\n<|>", max_size=12), max_size=30)
 
 def _track(texts: list[str], *, max_documents: int = 100) -> DuplicateTracker:
     tracker = DuplicateTracker(max_documents=max_documents)
-    for digest, start, end in iter_digests(TextBatch.from_texts(texts)):
-        tracker.add(digest, end - start)
+    batch = TextBatch.from_texts(texts)
+    tracker.add(digests_of(batch), np.diff(batch.offsets))
     return tracker
 
 
@@ -89,17 +90,27 @@ def test_a_megabyte_of_spaces_is_rewritten_in_linear_time() -> None:
 @pytest.mark.parametrize("size", [1, 100_000, 3 * MIN_JOINED_BYTES])
 def test_joining_keeps_documents_and_order(size: int) -> None:
     texts = [chr(97 + index) * size for index in range(12)]
-    batches = [TextBatch.from_texts([text, ""]) for text in texts]
+    batches = [
+        Observed(
+            TextBatch.from_texts([text, ""]),
+            groups=np.array([2 * index, 2 * index + 1]),
+            domains=None,
+            overhead_tokens=np.array([index, -index]),
+        )
+        for index, text in enumerate(texts)
+    ]
     whole = list(joined(iter(batches)))
-    assert [text for batch in whole for text in batch] == [t for text in texts for t in (text, "")]
-    assert all(batch.n_bytes >= MIN_JOINED_BYTES for batch in whole[:-1])
+    joined_texts = [text for batch in whole for text in batch.texts]
+    assert joined_texts == [t for text in texts for t in (text, "")]
+    assert [group for batch in whole for group in batch.groups] == list(range(24))
+    assert all(batch.domains is None and batch.overhead_tokens is not None for batch in whole)
+    assert all(batch.texts.n_bytes >= MIN_JOINED_BYTES for batch in whole[:-1])
 
 
 def _sample(texts: list[str], terms: list[str], chars: int = 80) -> PassageSampler:
     sampler = PassageSampler(terms, sample_chars=chars)
     batch = TextBatch.from_texts(texts)
-    for digest, start, end in iter_digests(batch):
-        sampler.add("file", digest, batch.data.data[start:end])
+    sampler.add("file", batch, digests_of(batch))
     return sampler
 
 
@@ -135,8 +146,7 @@ def test_samples_come_from_every_source(good: Tokenizer) -> None:
     for name in ("a", "b", "c"):
         texts = [f"The {name} statement {i} of the language reference." for i in range(30)]
         batch = TextBatch.from_texts(texts)
-        for digest, start, end in iter_digests(batch):
-            sampler.add(name, digest, batch.data.data[start:end])
+        sampler.add(name, batch, digests_of(batch))
     chosen = sampler.select([("good", good)])
     assert sorted(sample.source for sample in chosen) == ["a", "a", "b", "b", "c", "c"]
 

@@ -6,29 +6,50 @@ any two share a 128-bit digest is below 1e-25 (n^2 / 2^129).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jeton._core import TextBatch
 
-__all__ = ["MAX_TRACKED_DOCUMENTS", "DuplicateSummary", "DuplicateTracker", "iter_digests"]
+__all__ = [
+    "DIGEST",
+    "MAX_TRACKED_DOCUMENTS",
+    "Digests",
+    "DuplicateSummary",
+    "DuplicateTracker",
+    "digests_of",
+]
 
 MAX_TRACKED_DOCUMENTS = 4_000_000
 """Documents whose digests are kept: 24 bytes each, 96 MB at the limit, as much again to sort."""
 
 _DIGEST_BYTES = 16
 
+DIGEST = np.dtype([("high", ">u8"), ("low", ">u8")])
+"""A digest as an element of an array. Its first eight bytes, read as a big-endian number, are the
+key by which documents are drawn."""
 
-def iter_digests(batch: TextBatch) -> Iterator[tuple[bytes, int, int]]:
-    """``(digest, first byte, end byte)`` of every document of a batch."""
+Digests = NDArray[np.void]
+"""`DIGEST` (n,)."""
+
+_BLOCK_DOCUMENTS = 65_536
+
+
+def digests_of(batch: TextBatch) -> Digests:
+    """The digest of every document of a batch, `DIGEST` (n_documents,)."""
     data = batch.data.data
-    edges = batch.offsets.tolist()
-    for start, end in pairwise(edges):
-        yield blake2b(data[start:end], digest_size=_DIGEST_BYTES).digest(), start, end
+    packed = b"".join(
+        [
+            blake2b(data[start:end], digest_size=_DIGEST_BYTES).digest()
+            for start, end in pairwise(batch.offsets.tolist())
+        ]
+    )
+    return np.frombuffer(packed, dtype=DIGEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,37 +78,61 @@ class DuplicateTracker:
 
     def __init__(self, *, max_documents: int = MAX_TRACKED_DOCUMENTS) -> None:
         self._max_documents = max_documents
-        self._digests: list[bytes] = []
-        self._lengths: list[int] = []
-        self._blocks: list[tuple[bytes, np.ndarray[tuple[int], np.dtype[np.uint64]]]] = []
+        self._blocks: list[tuple[Digests, NDArray[np.int64]]] = []
         self._n_documents = 0
         self._is_complete = True
 
-    def add(self, digest: bytes, n_bytes: int) -> None:
-        """Track one document; a document without text is no duplicate of another."""
-        if n_bytes == 0:
-            return
-        if self._n_documents >= self._max_documents:
-            self._is_complete = False
-            return
-        self._n_documents += 1
-        self._digests.append(digest)
-        self._lengths.append(n_bytes)
-        if len(self._digests) >= 65_536:
-            self._pack()
+    def add(self, digests: Digests, lengths: NDArray[np.int64]) -> None:
+        """Track documents; one without text is no duplicate of another.
 
-    def _pack(self) -> None:
-        """Python objects into packed arrays: 24 bytes a document instead of about 100."""
-        self._blocks.append((b"".join(self._digests), np.asarray(self._lengths, dtype=np.uint64)))
-        self._digests, self._lengths = [], []
+        Args:
+            digests: Of the documents, `DIGEST` (n,).
+            lengths: Their bytes, int64 (n,).
+        """
+        has_text = lengths > 0
+        if not has_text.all():
+            digests, lengths = digests[has_text], lengths[has_text]
+        room = self._max_documents - self._n_documents
+        if len(lengths) > room:
+            self._is_complete = False
+            digests, lengths = digests[:room], lengths[:room]
+        if not len(lengths):
+            return
+        self._n_documents += len(lengths)
+        self._blocks.append((digests, lengths))
+        if len(lengths) < _BLOCK_DOCUMENTS and len(self._blocks) > 1:
+            # Small blocks are put together now and then: a million tiny arrays would weigh more
+            # than what they hold. The last blocks at most double, so the work stays linear.
+            while len(self._blocks) > 1 and len(self._blocks[-2][1]) <= len(self._blocks[-1][1]):
+                self._put_last_two_together()
+
+    def _put_last_two_together(self) -> None:
+        (digests, lengths), (more_digests, more_lengths) = self._blocks[-2:]
+        self._blocks[-2:] = [
+            (
+                np.concatenate([digests, more_digests]),
+                np.concatenate([lengths, more_lengths]),
+            )
+        ]
+
+    def merge(self, other: Self) -> DuplicateTracker:
+        """The documents of both; beyond the limit, those of ``other`` are left out."""
+        merged = DuplicateTracker(max_documents=self._max_documents)
+        for digests, lengths in (*self._blocks, *other._blocks):
+            merged.add(digests, lengths)
+        merged._is_complete = merged._is_complete and self._is_complete and other._is_complete
+        return merged
 
     def summary(self) -> DuplicateSummary:
         """Count the copies."""
-        self._pack()
-        packed = b"".join(block for block, _ in self._blocks)
+        if not self._blocks:
+            return DuplicateSummary(0, self._is_complete, 0, 0, 0, 0)
+        digests = np.concatenate([block for block, _ in self._blocks])
         lengths = np.concatenate([block for _, block in self._blocks])
-        digests = np.frombuffer(packed, dtype=np.dtype([("high", "<u8"), ("low", "<u8")]))
-        _, first, copies = np.unique(digests, return_index=True, return_counts=True)
+        # In the machine's byte order: NumPy sorts the other one slowly.
+        native = np.empty(len(digests), dtype=[("high", np.uint64), ("low", np.uint64)])
+        native["high"], native["low"] = digests["high"], digests["low"]
+        _, first, copies = np.unique(native, return_index=True, return_counts=True)
         n_tracked_bytes = int(lengths.sum())
         return DuplicateSummary(
             n_tracked_documents=self._n_documents,
@@ -95,5 +140,5 @@ class DuplicateTracker:
             n_duplicates=self._n_documents - len(first),
             n_duplicate_bytes=n_tracked_bytes - int(lengths[first].sum()),
             n_tracked_bytes=n_tracked_bytes,
-            max_copies=int(copies.max()) if len(copies) else 0,
+            max_copies=int(copies.max()),
         )

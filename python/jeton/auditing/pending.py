@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 
-from jeton.findings import Basis, Figure
+from jeton.findings import Figure
 
-__all__ = [
-    "BillLine",
-    "BillReport",
-    "Factor",
-    "Interval",
-    "Limits",
-    "LogIssue",
-    "QualityMetrics",
-    "RequestsSummary",
-    "Step",
-    "TradeOff",
-    "TradeOffPoint",
-    "Waterfall",
-]
+__all__ = ["Interval", "LogIssue", "QualityMetrics", "RequestsSummary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,90 +59,3 @@ class RequestsSummary:
     cached_share: float | None
     models: tuple[str, ...]
     issues: tuple[LogIssue, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """One factor of the bill."""
-
-    name: str
-    value: Figure
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The bill after one more remedy."""
-
-    id: str
-    name: str
-    usd_per_month: Decimal
-    delta_usd_per_month: Decimal
-    formula: str
-    basis: Basis
-
-
-@dataclass(frozen=True, slots=True)
-class Waterfall:
-    """How requests, bytes, tokens and price make the bill, and how remedies change it."""
-
-    factors: tuple[Factor, ...]
-    steps: tuple[Step, ...]
-    naive_usd_per_month: Decimal
-    engineered_usd_per_month: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The user's own limits; None: not limited."""
-
-    max_memory_bytes: int | None = None
-    max_usd_per_month: Decimal | None = None
-    max_seconds_per_request: float | None = None
-    max_bits_per_byte: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TradeOffPoint:
-    """One candidate in the trade-off of memory, money, time and quality."""
-
-    name: str
-    memory_bytes: int | None
-    usd_per_month: Decimal | None
-    seconds_per_request: float | None
-    bits_per_byte: float | None
-    is_on_front: bool
-    violates: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TradeOff:
-    """All candidates, their Pareto front, and the best within the limits."""
-
-    points: tuple[TradeOffPoint, ...]
-    limits: Limits
-    best: str | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class BillLine:
-    """One kind of token of one model: computed against billed."""
-
-    model: str
-    what: str
-    n_tokens: int
-    usd_per_mtok: Decimal | None
-    usd_computed: Decimal | None
-    usd_billed: Decimal | None
-    difference: Decimal | None
-
-
-@dataclass(frozen=True, slots=True)
-class BillReport:
-    """A real bill reconciled with the logs."""
-
-    lines: tuple[BillLine, ...]
-    usd_billed: Decimal
-    usd_explained: Decimal
-    usd_unexplained: Decimal
-    causes: tuple[str, ...]

@@ -7,18 +7,13 @@ layer (`jeton.report`) turns the same object into a table, a page or Markdown.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
-from jeton.auditing.pending import (
-    BillReport,
-    Interval,
-    QualityMetrics,
-    RequestsSummary,
-    TradeOff,
-    Waterfall,
-)
+from jeton.auditing.pending import Interval, QualityMetrics, RequestsSummary
 from jeton.auditing.pipeline import Pipeline
+from jeton.economics import BillReport, TradeOff, Waterfall
 from jeton.findings import Figure, Finding
 from jeton.metrics.lengths import Histogram, LengthSummary
 
@@ -94,7 +89,10 @@ class CorpusSummary:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What the user said about traffic, and the facts it was priced with."""
+    """What the user said about traffic, and the facts it was priced with.
+
+    ``taken_from_logs`` names the fields that request logs gave instead.
+    """
 
     requests_per_day: float | None
     output_tokens_per_request: float
@@ -107,6 +105,7 @@ class Workload:
     price_date: str
     usd_per_mtok_input: Decimal | None
     usd_per_mtok_output: Decimal | None
+    taken_from_logs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +154,8 @@ class TokenizerReport:
         quality: What speaks for or against its cuts, beside their number.
         tokens_per_document_interval: Of the mean, as an estimate for further documents like these.
         bytes_per_token_interval: The same for ``bytes_per_token``.
+        n_overhead_tokens: Those of ``n_tokens`` that a chat format adds to the text of messages;
+            they count for lengths and money, not for bytes per token.
     """
 
     name: str
@@ -178,6 +179,7 @@ class TokenizerReport:
     quality: QualityMetrics | None = None
     tokens_per_document_interval: Interval | None = None
     bytes_per_token_interval: Interval | None = None
+    n_overhead_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,9 +401,11 @@ class AuditReport:
 
 
 def _plain(value: Any) -> Any:
-    """JSON-ready: Decimal becomes its decimal string, tuples become lists."""
+    """JSON-ready: Decimal becomes its decimal string, a day its ISO form, tuples become lists."""
     if isinstance(value, Decimal):
         return format(value, "f")
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

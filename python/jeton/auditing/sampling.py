@@ -9,13 +9,15 @@ the view illustrates differences; the figures of the report come from the whole 
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
+from typing import Self
 
-from jeton._core import Tokenizer
+import numpy as np
+
+from jeton._core import TextBatch, Tokenizer
+from jeton.auditing.digests import Digests
+from jeton.auditing.drawing import KEY_BITS, Drawer, Unit, key_of_block
 from jeton.auditing.result import SampleCut, SampleText
 
 __all__ = ["N_SAMPLES", "SAMPLE_CHARS", "PassageSampler", "TermFinder"]
@@ -58,6 +60,8 @@ class TermFinder:
         """Position of the first term, or None. Linear in the text, whatever the number of terms."""
         # casefold() may change lengths (of "ß"); lower() of the few texts concerned does not matter
         # here, because the position only chooses a window.
+        if not self._by_first_word:
+            return None
         folded = text.casefold()
         for word in _WORD.finditer(folded):
             for term in self._by_first_word.get(word.group(), ()):
@@ -67,45 +71,48 @@ class TermFinder:
         return None
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Candidate:
-    negative_key: int
-    source: str
-    text: str
-    has_term: bool
-
-
 class PassageSampler:
-    """Keeps the blocks with the smallest keys, each as a passage of readable length."""
+    """Keeps the blocks with the smallest keys; passages of readable length are cut from them."""
 
     def __init__(self, terms: Iterable[str], *, sample_chars: int = SAMPLE_CHARS) -> None:
         self._terms = TermFinder(terms)
         self._sample_chars = sample_chars
-        self._heap: list[_Candidate] = []
-        self._keys: set[int] = set()
+        self._drawer = Drawer(max_units=_POOL_SIZE)
 
-    def add(self, source: str, digest: bytes, document: memoryview) -> None:
-        """Offer one document (UTF-8)."""
-        for index, start in enumerate(range(0, len(document), _BLOCK_BYTES)):
-            key_bytes = digest if index == 0 else _block_digest(digest, index)
-            key = int.from_bytes(key_bytes[:8], "big")
-            is_full = len(self._heap) >= _POOL_SIZE
-            if (is_full and key >= -self._heap[0].negative_key) or key in self._keys:
-                continue
-            text, has_term = self._passage(document[start : start + _BLOCK_BYTES], key)
-            if not text.strip():
-                continue
-            candidate = _Candidate(-key, source, text, has_term)
-            self._keys.add(key)
-            if is_full:
-                removed = heapq.heappushpop(self._heap, candidate)
-                self._keys.discard(-removed.negative_key)
-            else:
-                heapq.heappush(self._heap, candidate)
+    def add(self, source: str, batch: TextBatch, digests: Digests) -> None:
+        """Offer the documents of one input.
 
-    def _passage(self, block: memoryview, key: int) -> tuple[str, bool]:
+        Args:
+            source: Its path.
+            batch: The documents.
+            digests: Of the documents, `DIGEST` (n,).
+        """
+        offsets = batch.offsets
+        lengths = np.diff(offsets)
+        limit = min(self._drawer.threshold, (1 << KEY_BITS) - 1)
+        wanted = (digests["high"] <= np.uint64(limit)) | (lengths > _BLOCK_BYTES)
+        data = batch.data.data
+        for document in np.flatnonzero(wanted & (lengths > 0)).tolist():
+            digest = digests[document].tobytes()
+            first, end = int(offsets[document]), int(offsets[document + 1])
+            for index, start in enumerate(range(first, end, _BLOCK_BYTES)):
+                key = key_of_block(digest, index)
+                if key >= self._drawer.threshold:
+                    continue
+                block = bytes(data[start : min(start + _BLOCK_BYTES, end)])
+                if block.strip():
+                    self._drawer.offer(Unit(key, block, source, ""))
+
+    def merge(self, other: Self) -> PassageSampler:
+        """What one sampler would have kept; both look for the same terms."""
+        merged = PassageSampler((), sample_chars=self._sample_chars)
+        merged._terms = self._terms
+        merged._drawer = self._drawer.merge(other._drawer)
+        return merged
+
+    def _passage(self, block: bytes, key: int) -> tuple[str, bool]:
         """A window of the block: around a term where there is one, else where the key says."""
-        text = bytes(_from_character(block)).decode("utf-8", errors="ignore")
+        text = _from_character(block).decode("utf-8", errors="ignore")
         found = self._terms.find(text)
         room = max(0, len(text) - self._sample_chars)
         if found is not None:
@@ -120,15 +127,17 @@ class PassageSampler:
         At most as many passages of one source as leave room for the other sources.
         """
         scored: list[tuple[float, int, SampleText]] = []
-        for candidate in self._heap:
-            cuts = tuple(_cut(name, tokenizer, candidate.text) for name, tokenizer in tokenizers)
+        for unit in self._drawer.units:
+            text, has_term = self._passage(unit.data, unit.key)
+            if not text.strip():
+                continue
+            cuts = tuple(_cut(name, tokenizer, text) for name, tokenizer in tokenizers)
             counts = [len(cut.ids) for cut in cuts]
             difference = 1 - min(counts) / max(counts) if max(counts) else 0.0
-            score = difference + (_TERM_BONUS if candidate.has_term else 0.0)
-            if len(candidate.text) < _MIN_CHARS:
+            score = difference + (_TERM_BONUS if has_term else 0.0)
+            if len(text) < _MIN_CHARS:
                 score -= 1.0
-            sample = SampleText(candidate.source, candidate.text, cuts)
-            scored.append((-score, -candidate.negative_key, sample))
+            scored.append((-score, unit.key, SampleText(unit.source, text, cuts)))
         scored.sort(key=lambda entry: entry[:2])
         n_sources = len({sample.source for _, _, sample in scored})
         per_source = -(-N_SAMPLES // max(1, n_sources))
@@ -144,11 +153,7 @@ class PassageSampler:
         return tuple(chosen + passed_over[: N_SAMPLES - len(chosen)])
 
 
-def _block_digest(digest: bytes, index: int) -> bytes:
-    return blake2b(digest + index.to_bytes(8, "big"), digest_size=8).digest()
-
-
-def _from_character(block: memoryview) -> memoryview:
+def _from_character(block: bytes) -> bytes:
     """The block without the rest of a character that began before it."""
     for index in range(min(_MAX_UTF8_BYTES, len(block))):
         if block[index] & _CONTINUATION_MASK != _CONTINUATION:

@@ -8,14 +8,16 @@ loses is alignment in columns, Markdown's two-space line break, and the size of 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from jeton._core import TextBatch, Tokenizer
+from jeton.auditing.deep_sample import DeepSample
 
-__all__ = ["WhitespaceMeter", "without_needless_whitespace"]
+__all__ = ["NeedlessWhitespace", "needless_whitespace", "without_needless_whitespace"]
 
 _MIN_REPEATED_SHARE = 0.002
-"""Batches with fewer repeated white-space bytes are not rewritten. At 4 bytes a token, 0.2% of the
-bytes are at most 0.8% of the tokens, below the threshold of the finding (1%)."""
+"""Workloads with fewer repeated white-space bytes are not rewritten. At 4 bytes a token, 0.2% of
+the bytes are at most 0.8% of the tokens, below the threshold of the finding (1%)."""
 
 # Possessive, and tried only at the start of a run: linear on a megabyte of spaces too.
 _INNER_RUN = re.compile(r"(?<=\S)[ \t]{2,}+(?=\S)")
@@ -41,21 +43,34 @@ def without_needless_whitespace(text: str) -> str:
     return text
 
 
-class WhitespaceMeter:
-    """Counts the tokens of the rewritten text beside those of the text, batch by batch."""
+@dataclass(frozen=True, slots=True)
+class NeedlessWhitespace:
+    """Tokens and bytes of the workload that go with needless white space.
 
-    def __init__(self, tokenizer: Tokenizer, *, num_threads: int | None) -> None:
-        self._tokenizer = tokenizer
-        self._num_threads = num_threads
-        self.n_removable_tokens = 0
-        self.n_removable_bytes = 0
+    Exact where the sample is the workload, else scaled up from it.
+    """
 
-    def add(self, batch: TextBatch, *, n_tokens: int, n_repeated_bytes: int) -> None:
-        """Measure one batch of which the tokens were counted already."""
-        if n_repeated_bytes < _MIN_REPEATED_SHARE * batch.n_bytes:
-            return
-        rewritten = TextBatch.from_texts([without_needless_whitespace(text) for text in batch])
-        counts = self._tokenizer.count_batch(rewritten, num_threads=self._num_threads)
-        # A rewrite may cost tokens where a vocabulary has words for long runs of spaces.
-        self.n_removable_tokens += n_tokens - int(counts.sum())
-        self.n_removable_bytes += batch.n_bytes - rewritten.n_bytes
+    n_tokens: int
+    n_bytes: int
+
+
+def needless_whitespace(
+    sample: DeepSample, tokenizer: Tokenizer, *, repeated_share: float, num_threads: int | None
+) -> NeedlessWhitespace:
+    """Rewrite the sample and count it again.
+
+    Args:
+        sample: Documents whose tokens were counted.
+        tokenizer: The tokenizer that counted them.
+        repeated_share: Bytes of white space after other white space, of all bytes of the workload.
+        num_threads: Threads of the core; None: all.
+    """
+    if repeated_share < _MIN_REPEATED_SHARE:
+        return NeedlessWhitespace(0, 0)
+    rewritten = [without_needless_whitespace(document.text) for document in sample.documents]
+    batch = TextBatch.from_texts(rewritten)
+    counts = tokenizer.count_batch(batch, num_threads=num_threads)
+    # A rewrite may cost tokens where a vocabulary has words for long runs of spaces.
+    n_tokens = sample.n_tokens - int(counts.sum())
+    n_bytes = sample.n_bytes - batch.n_bytes
+    return NeedlessWhitespace(round(n_tokens * sample.scale), round(n_bytes * sample.scale))

@@ -1,0 +1,186 @@
+"""Everything that one pass counts, and how the counts of two shards become one.
+
+Memory is bounded: arrays as long as each vocabulary, a histogram of the lengths that occur, sums by
+domain and by group, 24 bytes for each document up to a limit, and two draws of texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton._core import TextStats, TokenStats
+from jeton.auditing.choice import Chosen
+from jeton.auditing.deep_sample import DEEP_SAMPLE_BYTES, DeepSampler
+from jeton.auditing.digests import DuplicateTracker
+from jeton.auditing.domains import DomainCounts, LengthHistograms
+from jeton.auditing.groups import GroupSums
+from jeton.auditing.lookalikes import LookalikeScanner, markers_of
+from jeton.auditing.result import CorpusSummary, Source
+from jeton.auditing.sampling import SAMPLE_CHARS, PassageSampler
+from jeton.metrics import LengthCounts
+from jeton.metrics.compression import WORD_SPLITTER
+
+__all__ = ["MAX_SOURCES", "Counts", "Setup", "SourceList"]
+
+MAX_SOURCES = 1_000
+"""Sources listed one by one; the rest is one entry. A folder may have a million files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """With what a workload is counted; the same for all shards of it.
+
+    Attributes:
+        chosen: The tokenizers.
+        current: The place of the one in use.
+        terms: Terms that are counted.
+        sample_chars: Length of the passages of the coloured view.
+        deep_sample_bytes: Limit of the sample for the expensive analyses.
+        has_overhead: Whether a chat format may add tokens to those of the texts.
+    """
+
+    chosen: tuple[Chosen, ...]
+    current: int
+    terms: tuple[str, ...] = ()
+    sample_chars: int = SAMPLE_CHARS
+    deep_sample_bytes: int = DEEP_SAMPLE_BYTES
+    has_overhead: bool = False
+
+
+class SourceList:
+    """The inputs with their documents and bytes, in the order read."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, tuple[int, int]] = {}
+        self._n_more = 0
+        self._last = ""
+
+    def add(self, source: str, n_documents: int, n_bytes: int) -> None:
+        """Count documents of an input."""
+        is_new = source != self._last
+        self._last = source
+        if source not in self._sources and len(self._sources) >= MAX_SOURCES:
+            # Sources come one after another, so a change of name is a further source.
+            self._n_more += is_new
+            source = ""
+        documents_before, bytes_before = self._sources.get(source, (0, 0))
+        self._sources[source] = (documents_before + n_documents, bytes_before + n_bytes)
+
+    def merge(self, other: Self) -> SourceList:
+        """The inputs of both, this one's first."""
+        merged = SourceList()
+        for part in (self, other):
+            for source, (n_documents, n_bytes) in part._sources.items():
+                if source:
+                    merged.add(source, n_documents, n_bytes)
+        for part in (self, other):
+            if part._n_more:
+                merged._n_more += part._n_more
+                documents_before, bytes_before = merged._sources.get("", (0, 0))
+                n_documents, n_bytes = part._sources[""]
+                merged._sources[""] = (documents_before + n_documents, bytes_before + n_bytes)
+        return merged
+
+    def sources(self) -> tuple[Source, ...]:
+        """One entry for each source; a last one for all beyond the limit."""
+        listed = sorted(self._sources.items(), key=lambda item: item[0] == "")
+        return tuple(
+            Source(path or f"({self._n_more:,} more)", n_documents, n_bytes)
+            for path, (n_documents, n_bytes) in listed
+        )
+
+
+class Counts:
+    """What a pass over a workload, or over a shard of it, has counted."""
+
+    def __init__(self, setup: Setup) -> None:
+        names = [item.name for item in setup.chosen]
+        self.setup = setup
+        self.text_stats = TextStats()
+        self.token_stats = [TokenStats(item.tokenizer.vocab_size) for item in setup.chosen]
+        self.lengths_with_overhead = [LengthHistograms() for _ in setup.chosen]
+        self.n_overhead_tokens = 0
+        self.term_counts: NDArray[np.uint64] = np.zeros(len(setup.terms), dtype=np.uint64)
+        self.groups = GroupSums(len(names))
+        self.domains = DomainCounts(names)
+        self.duplicates = DuplicateTracker()
+        self.lookalikes = LookalikeScanner(markers_of(item.tokenizer for item in setup.chosen))
+        self.passages = PassageSampler(setup.terms, sample_chars=setup.sample_chars)
+        self.deep = DeepSampler(max_bytes=setup.deep_sample_bytes)
+        self.sources = SourceList()
+        self.n_replaced_documents = 0
+        self.n_replacements = 0
+        self.n_cut_documents = 0
+        self.n_null_documents = 0
+        self.n_skipped_files = 0
+
+    def lengths(self, tokenizer: int) -> LengthCounts:
+        """Tokens per document under one tokenizer, with what a chat format adds."""
+        if self.setup.has_overhead:
+            return self.lengths_with_overhead[tokenizer].of(0)
+        return LengthCounts(*self.token_stats[tokenizer].tokens_per_document)
+
+    def corpus(self) -> CorpusSummary:
+        """The text before any tokenizer."""
+        stats = self.text_stats
+        return CorpusSummary(
+            sources=self.sources.sources(),
+            n_documents=stats.n_documents,
+            n_bytes=stats.n_bytes,
+            n_chars=stats.n_chars,
+            n_words=stats.n_words,
+            word_splitter=WORD_SPLITTER,
+            n_replaced_documents=self.n_replaced_documents,
+            n_replacements=self.n_replacements,
+            n_repeated_whitespace_bytes=stats.n_whitespace_bytes,
+            n_cut_documents=self.n_cut_documents,
+            n_null_documents=self.n_null_documents,
+            n_skipped_files=self.n_skipped_files,
+        )
+
+    def merge(self, other: Self) -> Counts:
+        """The counts of both shards: those of one pass over all their documents, in any order.
+
+        Sources are listed in the order of the shards. Nothing else depends on the order, but for
+        two limits: duplicates beyond `MAX_TRACKED_DOCUMENTS` and domains beyond `MAX_DOMAINS`.
+        """
+        merged = Counts(self.setup)
+        merged.text_stats = self.text_stats.merge(other.text_stats)
+        merged.token_stats = [
+            mine.merge(theirs)
+            for mine, theirs in zip(self.token_stats, other.token_stats, strict=True)
+        ]
+        for total, mine, theirs in zip(
+            merged.lengths_with_overhead,
+            self.lengths_with_overhead,
+            other.lengths_with_overhead,
+            strict=True,
+        ):
+            total.add_cells(mine.cells())
+            total.add_cells(theirs.cells())
+        merged.term_counts = self.term_counts + other.term_counts
+        merged.groups = self.groups.merge(other.groups)
+        merged.domains = self.domains.merge(other.domains)
+        merged.duplicates = self.duplicates.merge(other.duplicates)
+        merged.lookalikes = self.lookalikes.merge(other.lookalikes)
+        merged.passages = self.passages.merge(other.passages)
+        merged.deep = self.deep.merge(other.deep)
+        merged.sources = self.sources.merge(other.sources)
+        for name in _NUMBERS:
+            setattr(merged, name, getattr(self, name) + getattr(other, name))
+        return merged
+
+
+_NUMBERS: Sequence[str] = (
+    "n_overhead_tokens",
+    "n_replaced_documents",
+    "n_replacements",
+    "n_cut_documents",
+    "n_null_documents",
+    "n_skipped_files",
+)
