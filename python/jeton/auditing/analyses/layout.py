@@ -48,7 +48,7 @@ _SPACED_LETTERS = re.compile(r"(?<!\b[^\W\d_] )(?<!\w)(?:[^\W\d_] ){5,}[^\W\d_](
 _HYPHENATED = re.compile(r"(?<=[a-zà-ÿа-я])(?:-|\u00ad|¬)[ \t]*\r?\n[ \t]*(?=[a-zà-ÿа-я])")
 _CRLF = re.compile(r"\r\n?")
 _INDENTATION = re.compile(r"^( +|\t+)(?=\S)", re.MULTILINE)
-_UPPER = re.compile(r"(?:\b[A-Z][A-Z'\u2019-]+\b[^A-Za-z\n]{1,3}){5,}\b[A-Z][A-Z'\u2019-]+\b")
+_UPPER = re.compile(r"\b[A-Z]{2,}+(?![a-z])(?:[^A-Za-z\n]{1,3}+[A-Z]{2,}+(?![a-z])){5,}+")
 
 
 def with_short_separators(text: str) -> tuple[str, int]:

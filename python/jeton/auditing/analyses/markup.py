@@ -24,12 +24,9 @@ _TAGS = (
     "title|tr|u|ul"
 )
 _CLOSING = re.compile(rf"</(?:{_TAGS})\s*>", re.IGNORECASE)
-_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+-->")
-_SCRIPT = re.compile(
-    r"<(script|style|svg|noscript)\b[^<>]*>(?:[^<]|<(?!/\1\s*>))*+</\1\s*>", re.IGNORECASE
-)
-# Attributes that say how something looks or is scripted, not what it is.
-_TAG = re.compile(r"<(/?[A-Za-z][\w:-]{0,40})(\s[^<>]{0,20000}?)?(\s*/?)>")
+_OPENING = re.compile(r"<(script|style|svg|noscript)\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?[A-Za-z][\w:-]{0,40})((?:\s[^<>]*)?)>")
+# Attributes that say what something is; the others say how it looks or is scripted.
 _KEPT_ATTRIBUTE = re.compile(
     r"\s(?:href|src|alt|title|colspan|rowspan|lang|datetime|value|name|type)"
     r"\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)",
@@ -39,7 +36,7 @@ _BLOCK_TAG = re.compile(
     r"</?(?:p|div|li|tr|h[1-6]|table|ul|ol|section|article|br|blockquote|dd|dt)\b[^<>]*>",
     re.IGNORECASE,
 )
-_BLANK_LINES = re.compile(r"[ \t]*+\n\s*+\n")
+_BLANK_LINES = re.compile(r"(?<![ \t])[ \t]*+\n(?:[ \t]*+\n)+")
 _INNER_BLANKS = re.compile(r"[ \t]{2,}+")
 
 
@@ -58,22 +55,48 @@ def without_markup_noise(text: str) -> tuple[str, int]:
     """
     if not looks_like_markup(text):
         return text, 0
-    new = _SCRIPT.sub("", _COMMENT.sub("", text))
-    new = _TAG.sub(_without_noise, new)
+    new = _TAG.sub(_without_noise, _without_scripts(_without_comments(text)))
     return new, 4 * max(0, len(text) - len(new))
 
 
+def _without_comments(text: str) -> str:
+    # Searching for the end once keeps text of nothing but beginnings linear.
+    parts, position = [], 0
+    while (start := text.find("<!--", position)) >= 0:
+        end = text.find("-->", start + 4)
+        if end < 0:
+            break
+        parts.append(text[position:start])
+        position = end + 3
+    return "".join([*parts, text[position:]])
+
+
+def _without_scripts(text: str) -> str:
+    parts, position, unclosed = [], 0, set[str]()
+    for match in _OPENING.finditer(text):
+        name = match.group(1).lower()
+        if match.start() < position or name in unclosed:
+            continue
+        closing = re.compile(rf"</{name}\s*+>", re.IGNORECASE).search(text, match.end())
+        if closing is None:
+            unclosed.add(name)
+            continue
+        parts.append(text[position : match.start()])
+        position = closing.end()
+    return "".join([*parts, text[position:]])
+
+
 def _without_noise(match: re.Match[str]) -> str:
-    attributes = match.group(2) or ""
+    attributes = match.group(2)
     kept = "".join(found.group() for found in _KEPT_ATTRIBUTE.finditer(attributes))
-    return f"<{match.group(1)}{kept}{match.group(3) if match.group(3).strip() else ''}>"
+    return f"<{match.group(1)}{kept}{'/' if attributes.endswith('/') else ''}>"
 
 
 def without_markup(text: str) -> tuple[str, int]:
     """Leave the text alone that a reader of the page sees (a `rewriting.Rewrite`)."""
     if not looks_like_markup(text):
         return text, 0
-    new = _SCRIPT.sub(" ", _COMMENT.sub("", text))
-    new = _TAG.sub("", _BLOCK_TAG.sub("\n", new))
+    new = _BLOCK_TAG.sub("\n", _without_scripts(_without_comments(text)))
+    new = _TAG.sub("", new)
     new = _INNER_BLANKS.sub(" ", _BLANK_LINES.sub("\n", html.unescape(new))).strip()
     return new, 4 * max(0, len(text) - len(new))

@@ -15,13 +15,13 @@ MIN_ECHO_CHARS = 80
 or by habit: shorter ones are names, headings and quotations."""
 
 _OPENING = re.compile(
-    r"\A\s*(?:sure|certainly|of course|absolutely|great question|great|happy to help|"
+    r"\A\s*(?:sure|certainly|of course|absolutely|great question|great(?=[!,])|happy to help|"
     r"as an ai(?: language)? model|i(?:'|\u2019)d be happy to|here(?:'|\u2019)?s|here is|here are|"
     r"thank you for|i understand)\b[^\n.!?:]{0,200}[.!?:]\s*",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
-    r"\s*(?:i hope (?:this|that) helps|let me know if|feel free to|please let me know|"
+    r"(?<!\s)\s*+(?:i hope (?:this|that) helps|let me know if|feel free to|please let me know|"
     r"if you have any (?:other |further |more )?questions|is there anything else)"
     r"[^\n]{0,200}\s*\Z",
     re.IGNORECASE,

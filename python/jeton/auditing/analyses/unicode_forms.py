@@ -2,8 +2,8 @@
 
 Decomposed accents, invisible and look-alike characters, and text that was decoded with the wrong
 encoding. Each function is a `rewriting.Rewrite`. What they lose: the composed form loses nothing
-that Unicode calls different; invisible characters that shape scripts (joiners, direction marks) and emoji
-(variation selectors) stay; compatibility characters lose their look.
+that Unicode calls different; invisible characters that shape scripts (joiners, direction marks) and
+emoji (variation selectors) stay; compatibility characters lose their look.
 """
 
 from __future__ import annotations

@@ -1,0 +1,168 @@
+"""From what an analysis saved on the sample to a finding about the whole workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton.auditing.analyses.rewriting import Rewrite, RewriteSaving, measure_rewrite
+from jeton.auditing.evidence import Evidence, percent
+from jeton.findings import Basis, Figure, Finding, Severity
+
+__all__ = ["CONFIDENCE", "N_RESAMPLES", "Saved", "measure", "remedy", "rewrite_finding", "saved"]
+
+CONFIDENCE = 0.95
+"""Of the intervals: the usual one."""
+
+N_RESAMPLES = 1000
+"""Bootstrap resamples: Efron and Tibshirani (1993, ch. 13) ask for 1,000 for percentile intervals."""
+
+_SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """Tokens that would go, on the workload.
+
+    Attributes:
+        n_tokens: On the whole workload.
+        share: Of all its tokens.
+        low: Lower end of the share's interval; the share itself where the sample is the workload.
+        high: Upper end.
+        basis: Exact where the sample is the workload.
+        formula: How it was computed, with the numbers put in.
+    """
+
+    n_tokens: int
+    share: float
+    low: float
+    high: float
+    basis: Basis
+    formula: str
+
+
+def saved(evidence: Evidence, saved_tokens: NDArray[np.int64], what: str) -> Saved:
+    """Carry what was saved on the sampled documents over to the workload.
+
+    The interval is a bootstrap by document: a document is what was drawn.
+
+    Args:
+        evidence: What the checks see.
+        saved_tokens: int64 (n_documents,), by document of the sample.
+        what: What was counted, for the formula.
+    """
+    sample = evidence.sample
+    n_saved = int(saved_tokens.sum())
+    share = n_saved / sample.n_tokens if sample.n_tokens else 0.0
+    name = evidence.current.name
+    formula = (
+        f"{n_saved:,} of {sample.n_tokens:,} tokens under {name}: {what} "
+        f"({len(sample.documents):,} documents"
+    )
+    if sample.is_whole:
+        return Saved(n_saved, share, share, share, Basis.EXACT, formula + ", all)")
+    low, high = _interval(saved_tokens, evidence)
+    n_tokens = round(share * sample.n_tokens_of_all)
+    formula += (
+        f" drawn by digest) x {sample.n_tokens_of_all:,} tokens of the workload = {n_tokens:,}; "
+        f"95% interval of the share by bootstrap over documents: {percent(low)} to {percent(high)}"
+    )
+    return Saved(n_tokens, share, low, high, Basis.ESTIMATED, formula)
+
+
+def _interval(saved_tokens: NDArray[np.int64], evidence: Evidence) -> tuple[float, float]:
+    n_tokens = np.array([d.n_tokens for d in evidence.sample.documents], dtype=np.float64)
+    values = saved_tokens.astype(np.float64)
+    generator = np.random.Generator(np.random.PCG64(_SEED))
+    n = len(n_tokens)
+    shares = np.empty(N_RESAMPLES)
+    for index in range(N_RESAMPLES):
+        drawn = generator.integers(0, n, n)
+        shares[index] = values[drawn].sum() / max(1.0, n_tokens[drawn].sum())
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(shares, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def measure(evidence: Evidence, rewrite: Rewrite, *, min_share: float) -> RewriteSaving:
+    """What a rewrite saves on the sampled documents under the tokenizer in use."""
+    documents = evidence.sample.documents
+    return measure_rewrite(
+        [document.text for document in documents],
+        [document.n_tokens for document in documents],
+        rewrite,
+        evidence.current.tokenizer,
+        min_share=min_share,
+    )
+
+
+def remedy(share: float, *, applies_to: str = "input") -> dict[str, Any]:
+    """What the waterfall needs of a finding: tokens after the remedy over tokens before."""
+    return {"token_factor": 1 - share, "applies_to": applies_to}
+
+
+def rewrite_finding(
+    evidence: Evidence,
+    rewrite: Rewrite,
+    *,
+    id: str,
+    min_share: float,
+    what: str,
+    says: str,
+    cause: str,
+    do: str,
+    facts: dict[str, Any] | None = None,
+    severity: Severity = Severity.WARNING,
+) -> Iterator[Finding]:
+    """The finding that all rewrites share: measured tokens, money, examples.
+
+    Args:
+        evidence: What the checks see.
+        rewrite: What to do with a text.
+        id: Of the check.
+        min_share: Share of the tokens from which it is worth telling.
+        what: What was counted, for the formula ("tokens of ... that go when ...").
+        says: The title up to its number ("base64 and other data costs").
+        cause: Why it is so.
+        do: What to do.
+        facts: Further evidence.
+        severity: How it wants to be read.
+    """
+    if not evidence.sample.n_tokens:
+        return
+    measured = measure(evidence, rewrite, min_share=min_share)
+    if measured.n_saved_tokens < min_share * evidence.sample.n_tokens:
+        return
+    result = saved(evidence, measured.saved_tokens, what)
+    about = "" if evidence.sample.is_whole else "about "
+    yield Finding(
+        id=id,
+        severity=severity,
+        title=f"{says} {about}{result.n_tokens:,} tokens, {percent(result.share)} of all",
+        where="the text",
+        figure=Figure(
+            value=result.n_tokens,
+            unit="tokens on the audited text",
+            basis=result.basis,
+            formula=result.formula,
+        ),
+        cause=cause,
+        remedy=do,
+        saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
+        saving_formula=evidence.traffic.formula(result.n_tokens),
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "n_sampled_documents": len(evidence.sample.documents),
+            "n_documents_concerned": measured.n_documents,
+            "share": result.share,
+            "share_low": result.low,
+            "share_high": result.high,
+            "examples": list(measured.examples),
+            "remedy": remedy(result.share),
+            **(facts or {}),
+        },
+    )
