@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 
 from jeton.auditing.result import (
@@ -27,6 +28,7 @@ from jeton.auditing.result import (
     Workload,
 )
 from jeton.findings import Basis, Figure, Finding, Severity, rank
+from tests.report import sample_parts as parts_of
 
 NAMES = ("cl100k_base", "o200k_base", "jeton-medical-32k-v1", "gpt2", "llama3", "qwen")
 _PIECE_CHARS = (5, 6, 8, 4, 5, 3)
@@ -169,11 +171,11 @@ def economics(
         if traffic:
             for key, unit, days in (
                 ("usd_per_day", "USD per day", 1),
-                ("usd_per_month", "USD per month", 30),
+                ("usd_per_month", "USD per month", Decimal(365) / 12),
                 ("usd_per_year", "USD per year", 365),
             ):
                 values[key] = Figure(
-                    request * 100_000 * days, unit, Basis.EXACT, f"100,000 requests x {days} days"
+                    request * 100_000 * days, unit, Basis.EXACT, f"100,000 requests x {days:.5g} days"
                 )
     return EconomicsSummary(**values)
 
@@ -228,8 +230,12 @@ def make_report(
     samples: bool = True,
     hostile: bool = False,
     names: tuple[str, ...] = NAMES,
+    more: bool = True,
 ) -> AuditReport:
-    """A realistic report; ``hostile`` puts `HOSTILE` wherever other people's text may stand."""
+    """A realistic report; ``hostile`` puts `HOSTILE` wherever other people's text may stand.
+
+    Without ``more`` it has only what every audit has.
+    """
     names = names[:n_tokenizers]
     if hostile:
         names = (names[0], *(f"{name} {HOSTILE}" for name in names[1:]))
@@ -248,6 +254,48 @@ def make_report(
         for index, (name, total) in enumerate(zip(names, totals, strict=True))
     )
     priced = price and traffic
+    if more:
+        kind = parts_of.kind_of(TokenizerReport, "bytes_per_token_interval")
+        reports = tuple(
+            replace(
+                report,
+                quality=parts_of.quality(index),
+                tokens_per_document_interval=parts_of.interval(
+                    kind, report.tokens_per_document.mean, 0.017
+                ),
+                bytes_per_token_interval=parts_of.interval(kind, report.bytes_per_token, 0.008),
+            )
+            for index, report in enumerate(reports)
+        )
+    mean = Decimal(totals[0]) / n_documents
+    other = HOSTILE if hostile else None
+    extra = {
+        "domains": parts_of.domains(reports, n_documents, n_bytes, other),
+        "requests": parts_of.requests(other),
+        "waterfall": parts_of.waterfall(
+            requests_per_month=Decimal(100_000) * 365 / 12,
+            bytes_per_request=Decimal(n_bytes) / n_documents,
+            tokens_per_byte=Decimal(totals[0]) / n_bytes,
+            remedies=parts_of.REMEDIES
+            if not hostile
+            else (("hostile", HOSTILE, "input", "0.9"), *parts_of.REMEDIES),
+        )
+        if priced
+        else None,
+        "tradeoff": parts_of.tradeoff(names) if model and priced and len(names) > 1 else None,
+        "maturity": parts_of.maturity(),
+        "bill": parts_of.bill(other) if priced else None,
+        "pipeline": parts_of.pipeline(),
+        "what_if": parts_of.what_if(
+            tokens=float(mean),
+            traffic=traffic,
+            price=price,
+            model=model,
+            gpu=gpu,
+            saved=1 - min(totals) / totals[0],
+        ),
+        "sampling": parts_of.sampling(n_documents, n_bytes, totals[0]),
+    }
     return AuditReport(
         schema_version=SCHEMA_VERSION,
         jeton_version="0.1.0",
@@ -288,6 +336,7 @@ def make_report(
         n_terms_given=40 if terms else 0,
         samples=_samples(names, hostile=hostile) if samples else (),
         findings=tuple(_findings(reports, n_documents, priced=priced, hostile=hostile)),
+        **(extra if more else {}),
     )
 
 
@@ -385,4 +434,72 @@ def _findings(
                 "keep it",
             )
         )
+    found += [
+        Finding(
+            id_,
+            severity,
+            title,
+            current.name,
+            Figure(value, unit, Basis.EXACT, f"counted: {value:,}"),
+            cause,
+            remedy,
+            Decimal(usd) if priced and usd else None,
+            f"{value:,} {unit} x 365 x 2.50 USD / 1,000,000" if priced and usd else "",
+        )
+        for id_, severity, title, value, unit, cause, remedy, usd in _MORE_FINDINGS
+    ]
     return rank(found)
+
+
+_MORE_FINDINGS = (
+    (
+        "prompt-prefix",
+        Severity.WARNING,
+        "31% of the input tokens are two prompt prefixes that a cache would serve",
+        2_266_261,
+        "tokens on the audited text",
+        "the instructions stand before every request and are encoded and paid anew each time",
+        "set cache break points after 1,204 and 3,392 tokens",
+        "11214.02",
+    ),
+    (
+        "output-longer",
+        Severity.WARNING,
+        "a fifth of the answers are longer than what is used of them",
+        60,
+        "tokens of output a request",
+        "the instructions set no limit",
+        "ask for the answer alone and set max_tokens to 264",
+        "13140.00",
+    ),
+    (
+        "boilerplate",
+        Severity.WARNING,
+        "4.1% of the text is a footer that stands below 3,842 documents",
+        299_731,
+        "tokens on the audited text",
+        "documents are stored with their page furniture",
+        "cut the footer before encoding",
+        "2129.53",
+    ),
+    (
+        "context-unused",
+        Severity.INFO,
+        "requests reserve 8,192 tokens of context and use 1,195 at p95",
+        6_997,
+        "tokens of a request",
+        "the limit was set to what the model allows",
+        "reserve 2,048 tokens",
+        None,
+    ),
+    (
+        "unicode-decomposed",
+        Severity.INFO,
+        "0.3% of the tokens encode accents apart from their letters",
+        21_931,
+        "tokens on the audited text",
+        "the files are in Unicode form NFD",
+        "normalize to NFC before encoding",
+        "155.82",
+    ),
+)

@@ -1,8 +1,9 @@
 """Numbers as people read them, each with the JSON path it was taken from.
 
 Nothing here computes a result: a number is looked up in the JSON report by its path and written
-with a unit. The two exceptions are said by the number itself: ``versus`` (change against another
-number) and ``share_of`` (part of another number).
+with a unit. The exceptions are said by the number itself: ``versus`` (change against another
+number), ``share_of`` (part of another number), ``minus`` (less another number) and ``times`` (as
+often, such as twelve months).
 """
 
 from __future__ import annotations
@@ -24,13 +25,32 @@ __all__ = [
     "write_number",
 ]
 
-Kind = Literal["count", "ratio", "share", "bytes", "flops", "seconds", "usd", "change"]
+Kind = Literal[
+    "count",
+    "ratio",
+    "rate",
+    "share",
+    "bytes",
+    "flops",
+    "seconds",
+    "usd",
+    "cents",
+    "change",
+    "usd_change",
+    "cents_change",
+]
+"""How a number is written. ``ratio`` has two decimals, ``rate`` four digits; ``usd`` is as short as
+its size deserves, ``cents`` is to the cent, as bills are; kinds that end in
+``change`` have their sign."""
 
 _MINUS = "\u2212"
 _STEP = 1000
+_CENT = Decimal("0.01")
 _BYTES = ("B", "kB", "MB", "GB", "TB", "PB")
 _FLOPS = ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")
 _SECONDS = ((1, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"), (1e-9, "ns"))
+_SIGNED: dict[Kind, Kind] = {"change": "share", "usd_change": "usd", "cents_change": "cents"}
+"""Kinds that are written with their sign, and how the number after it is written."""
 _PATH_PART = re.compile(r'([^.\[\]]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]')
 """``key``, ``[0]``, or ``["any key"]`` as a JSON string."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -46,6 +66,8 @@ class Shown:
         raw: The JSON report's value, exactly.
         versus: Path of the number that ``text`` gives the change against.
         share_of: Path of the number that ``text`` gives the share of.
+        minus: Path of the number that was taken off before ``text`` was written.
+        times: What the number (less ``minus``) was multiplied by.
         basis: ``exact``, ``calibrated`` or ``estimated``.
     """
 
@@ -54,6 +76,8 @@ class Shown:
     raw: str
     versus: str = ""
     share_of: str = ""
+    minus: str = ""
+    times: int = 1
     basis: str = "exact"
 
 
@@ -128,26 +152,52 @@ class Numbers:
         change = _number(value) / _number(other) - 1
         return Shown(write_number(change, "change"), path, str(value), versus=versus)
 
-    def share(self, path: str, share_of: str, *, basis: str = "exact") -> Shown | None:
-        """Return a number as a share of another."""
+    def share(
+        self, path: str, share_of: str, *, minus: str = "", times: int = 1, basis: str = "exact"
+    ) -> Shown | None:
+        """Return a number (less ``minus``, so many times) as a share of another."""
         value, whole = lookup(self.data, path), lookup(self.data, share_of)
         if value is None or whole is None or not _number(whole):
             return None
-        share = _number(value) / _number(whole)
+        other = lookup(self.data, minus) if minus else 0
+        share = (_number(value) - _number(other)) * times / _number(whole)
         text = write_number(share, "share")
-        return Shown(text, path, str(value), share_of=share_of, basis=basis)
+        return Shown(
+            text, path, str(value), share_of=share_of, minus=minus, times=times, basis=basis
+        )
+
+    def scaled(
+        self, path: str, kind: Kind, *, times: int = 1, minus: str = "", basis: str = "exact"
+    ) -> Shown | None:
+        """Return a number, less another, so many times."""
+        value = lookup(self.data, path)
+        other = lookup(self.data, minus) if minus else 0
+        if value is None or other is None:
+            return None
+        text = write_number((_number(value) - _number(other)) * times, kind)
+        return Shown(text, path, str(value), minus=minus, times=times, basis=basis)
+
+    def value(self, path: str) -> Decimal | None:
+        """Return the number at a path for arithmetic that places it in a chart."""
+        value = lookup(self.data, path)
+        return None if value is None else _number(value)
 
 
 def write_number(value: Decimal, kind: Kind) -> str:
     """Write a number with its unit, as short as its size deserves."""
-    if kind == "change" and value > 0:
-        return f"+{_percent(value)}"
+    if kind in _SIGNED:
+        sign = "+" if value > 0 else _MINUS if value < 0 else ""
+        return sign + write_number(abs(value), _SIGNED[kind])
     if value < 0:
-        return _MINUS + write_number(-value, "share" if kind == "change" else kind)
-    if kind in {"share", "change"}:
+        return _MINUS + write_number(-value, kind)
+    if kind == "share":
         return _percent(value)
     if kind == "usd":
         return f"${_money(value)}"
+    if kind == "cents":
+        return f"${value.quantize(_CENT):,.2f}"
+    if kind == "rate":
+        return _significant(value, 4)
     if kind == "bytes":
         return _scaled(value, _BYTES)
     if kind == "flops":

@@ -9,11 +9,19 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from jeton._files import write_whole
+from jeton.report import evidence_views as evidence
 from jeton.report.json_report import embed_json
+from jeton.report.money_views import bill_view, waterfall_view
 from jeton.report.numbers import Numbers, Shown, below, lookup
 from jeton.report.segments import Segment, glyphs, segments
-from jeton.report.summary import current_tokenizer, findings, headline, worst_terms
-from jeton.report.tables import economics_table, fidelity_table, tokens_table
+from jeton.report.summary import (
+    N_FINDINGS,
+    current_tokenizer,
+    findings,
+    headline,
+    worst_terms,
+)
+from jeton.report.tables import economics_table, fidelity_table, quality_table, tokens_table
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:
@@ -37,6 +45,36 @@ _BASIS_WORDS = {
     "calibrated": "computed with a factor measured on this or a like workload",
     "estimated": "computed with an assumption that the formula names",
 }
+
+
+_RESULTS = (
+    (
+        "month",
+        "API, a month",
+        "requests \u00d7 (input tokens \u00d7 price + output tokens \u00d7 price) "
+        "\u00f7 1,000,000",
+    ),
+    ("year", "API, a year", "month \u00d7 12"),
+    (
+        "fit",
+        "Requests that fit",
+        "(GPUs \u00d7 memory \u00d7 (1 \u2212 reserved) \u2212 weights) \u00f7 "
+        "(KV cache of a token \u00d7 tokens), rounded down",
+    ),
+    (
+        "prefill",
+        "Reading the prompt",
+        "input tokens \u00d7 work of a token \u00f7 (GPUs \u00d7 peak \u00d7 share reached); "
+        "attention left out",
+    ),
+    (
+        "own",
+        "GPUs of your own, a month",
+        "requests \u00d7 (prompt + output tokens \u00d7 step \u00f7 batch) \u00f7 3,600 \u00d7 "
+        "GPUs \u00d7 price of an hour; the batch is what fits, and no GPU is ever idle",
+    ),
+)
+"""What the sliders compute: id, name, formula in words. ``assets/what_if.js`` computes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +115,19 @@ def to_html(report: AuditReport) -> str:
         "current": current,
         "headline": headline(numbers),
         "findings": findings(numbers),
+        "n_findings": N_FINDINGS,
+        "waterfall": waterfall_view(numbers),
+        "bill": bill_view(numbers),
+        "domains": evidence.domain_rows(numbers, current=current),
+        "issues": evidence.log_issues(numbers),
+        "levels": evidence.maturity_levels(numbers),
+        "settings": evidence.pipeline_settings(numbers),
+        "objectives": evidence.objectives(numbers),
+        "points": evidence.point_rows(numbers),
+        "tradeoff_charts": _tradeoff_charts(numbers),
+        "quality": quality_table(numbers),
+        "stability": evidence.stability_rows(numbers),
+        "results": _RESULTS,
         "tokens": tokens_table(numbers, current=current),
         "money": money,
         "memory": memory,
@@ -97,6 +148,7 @@ def to_html(report: AuditReport) -> str:
         "basis_words": _BASIS_WORDS,
         "css": _asset("report.css"),
         "js": _asset("report.js"),
+        "what_if_js": _asset("what_if.js") if data.get("what_if") else "",
         "embedded": embed_json(data),
     }
     return _environment().get_template("page.html.j2").render(context)
@@ -156,6 +208,14 @@ def _charts(numbers: Numbers) -> dict[str, Any]:
     }
 
 
+def _tradeoff_charts(numbers: Numbers) -> Any:
+    if numbers.data.get("tradeoff") is None:
+        return ()
+    from jeton.report.tradeoff_charts import tradeoff_charts
+
+    return tradeoff_charts(numbers)
+
+
 def _samples(data: dict[str, Any]) -> list[_Sample]:
     names = [tokenizer["name"] for tokenizer in data["tokenizers"]]
     return [
@@ -204,7 +264,14 @@ def _environment() -> Environment:
     )
     environment.filters.update(visible=visible, glyphs=glyphs)
     environment.tests["a_number"] = _is_number
-    environment.globals.update(number=_number, string=_string, value=_value, below=below)
+    environment.globals.update(
+        number=_number,
+        string=_string,
+        value=_value,
+        below=below,
+        lookup=lookup,
+        moment=evidence.moment,
+    )
     return environment
 
 
@@ -219,6 +286,10 @@ def _number(shown: Shown | None) -> Markup:
         relation = Markup(' data-versus="{}"').format(shown.versus)
     elif shown.share_of:
         relation = Markup(' data-share-of="{}"').format(shown.share_of)
+    if shown.minus:
+        relation += Markup(' data-minus="{}"').format(shown.minus)
+    if shown.times != 1:
+        relation += Markup(' data-times="{}"').format(shown.times)
     number = Markup('<data value="{}" data-path="{}"{}>{}</data>').format(
         shown.raw, shown.path, relation, shown.text
     )
@@ -248,6 +319,8 @@ def _value(numbers: Numbers, path: str) -> Markup:
     from markupsafe import Markup
 
     found = lookup(numbers.data, path)
+    if isinstance(found, bool):
+        return Markup("<bdi>{}</bdi>").format("yes" if found else "no")
     if _is_number(found):
         return _number(numbers.show(path, "count" if isinstance(found, int) else "ratio"))
     if isinstance(found, str):

@@ -6,9 +6,11 @@ from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from typing import Any
 
+from jeton.report.money_views import MONTHS_PER_YEAR, weakest_basis
 from jeton.report.numbers import Numbers, Shown, unit_after_number
 
 __all__ = [
+    "N_FINDINGS",
     "FindingView",
     "Headline",
     "TermRow",
@@ -17,6 +19,9 @@ __all__ = [
     "headline",
     "worst_terms",
 ]
+
+N_FINDINGS = 5
+"""Findings said in full: what one remembers of a report; the others follow in short."""
 
 _PERIODS = (
     ("usd_per_year", "a year"),
@@ -35,10 +40,13 @@ class Headline:
         period: What the sum is of (``"a year"``; ``"tokens a request"``).
         is_money: Whether ``total`` is money.
         tokenizer: Index of the tokenizer in use, whose sum it is.
-        saving: Money a year that the largest single finding saves, or the change in tokens that
-            the best candidate brings; None where nothing is saved.
+        saving: Money a year that all remedies save one after another; without a waterfall what the
+            largest single finding saves; without money the change in tokens that the best candidate
+            brings; None where nothing is saved.
         saving_share: ``saving`` as a share of the yearly sum.
-        finding: Index of the finding that saves it.
+        remaining: What remains of the sum with all remedies.
+        n_remedies: Remedies that save it; 0 without a waterfall.
+        finding: Index of the single finding that saves it.
         candidate: Index of the tokenizer that saves tokens (without money).
     """
 
@@ -49,6 +57,8 @@ class Headline:
     is_money: bool
     saving: Shown | None = None
     saving_share: Shown | None = None
+    remaining: Shown | None = None
+    n_remedies: int = 0
     finding: int | None = None
     candidate: int | None = None
 
@@ -61,6 +71,8 @@ class FindingView:
     data: dict[str, Any]
     figure: Shown
     saving: Shown | None
+    is_phrase: bool = True
+    """Whether its title begins with a word, and not with a name that is written as it is."""
 
     @property
     def sign(self) -> str:
@@ -95,6 +107,9 @@ def current_tokenizer(data: dict[str, Any]) -> int:
 def headline(numbers: Numbers) -> Headline:
     """Choose what a reader who reads one sentence should read."""
     current = current_tokenizer(numbers.data)
+    engineered = _waterfall_headline(numbers, current)
+    if engineered is not None:
+        return engineered
     economics = f"tokenizers[{current}].economics"
     for key, period in _PERIODS:
         total = numbers.figure(f"{economics}.{key}", "usd")
@@ -115,6 +130,7 @@ def headline(numbers: Numbers) -> Headline:
 def findings(numbers: Numbers) -> tuple[FindingView, ...]:
     """Return the findings in the order of the report: ranked, the first matter most."""
     views = []
+    names = tuple(tokenizer["name"] for tokenizer in numbers.data["tokenizers"])
     for index, data in enumerate(numbers.data["findings"]):
         figure = numbers.figure(f"findings[{index}].figure")
         if figure is None:  # the schema does not allow it
@@ -122,7 +138,10 @@ def findings(numbers: Numbers) -> tuple[FindingView, ...]:
         saving = numbers.show(
             f"findings[{index}].saving_usd_per_year", "usd", basis=data["saving_basis"]
         )
-        views.append(FindingView(index, data, figure, saving if _is_positive(saving) else None))
+        is_phrase = not str(data["title"]).startswith(names)
+        views.append(
+            FindingView(index, data, figure, saving if _is_positive(saving) else None, is_phrase)
+        )
     return tuple(views)
 
 
@@ -153,6 +172,31 @@ def _term_row(numbers: Numbers, index: int, term: dict[str, Any]) -> TermRow:
         occurrences,
         tuple(cut for cut in cuts if cut is not None),
         numbers.show(f"terms[{index}].usd_per_year_above_one_token", "usd", basis="estimated"),
+    )
+
+
+def _waterfall_headline(numbers: Numbers, current: int) -> Headline | None:
+    """The bill as it is against the bill with all remedies; None where nothing is saved."""
+    data = numbers.data.get("waterfall")
+    if data is None:
+        return None
+    naive, engineered = "waterfall.naive_usd_per_month", "waterfall.engineered_usd_per_month"
+    if Decimal(data["engineered_usd_per_month"]) >= Decimal(data["naive_usd_per_month"]):
+        return None
+    basis = weakest_basis([factor["value"]["basis"] for factor in data["factors"]])
+    last = weakest_basis([basis, *(step["basis"] for step in data["steps"])])
+    total = numbers.scaled(naive, "usd", times=MONTHS_PER_YEAR, basis=basis)
+    if total is None:  # the schema does not allow it
+        return None
+    return Headline(
+        total,
+        "a year",
+        current,
+        is_money=True,
+        saving=numbers.scaled(naive, "usd", minus=engineered, times=MONTHS_PER_YEAR, basis=last),
+        saving_share=numbers.share(naive, naive, minus=engineered, basis=last),
+        remaining=numbers.scaled(engineered, "usd", times=MONTHS_PER_YEAR, basis=last),
+        n_remedies=sum(Decimal(step["delta_usd_per_month"]) < 0 for step in data["steps"]),
     )
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "Table",
     "economics_table",
     "fidelity_table",
+    "quality_table",
     "tokens_table",
 ]
 
@@ -37,10 +38,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number, or None where the report has none; ``is_best`` marks the best of a column."""
+    """A number, or None where the report has none; ``is_best`` marks the best of a column.
+
+    ``interval`` holds its ends where the number speaks for more text than was counted.
+    """
 
     shown: Shown | None
     is_best: bool = False
+    interval: tuple[Shown, Shown] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +148,47 @@ _ECONOMICS = (
     Column("prefill_seconds_per_request", "Prefill time", "on this GPU", "seconds", "less"),
 )
 
+_QUALITY = (
+    Column(
+        "bits_per_byte",
+        "Bits per byte",
+        "of held-out text under an n-gram model of the tokens",
+        "ratio",
+        "less",
+    ),
+    Column("words_kept_share", "Words kept", "words that are one token", "share", "more"),
+    Column("continued_word_share", "Words cut", "words of several tokens", "share", "less"),
+    Column(
+        "renyi_efficiency_2_5_full",
+        "Rényi 2.5",
+        "efficiency at power 2.5 over the whole vocabulary",
+        "rate",
+        "more",
+    ),
+    Column(
+        "renyi_efficiency_3_0_observed",
+        "Rényi 3.0",
+        "efficiency at power 3.0 over the ids that occurred, as tokenization-scorer has it",
+        "rate",
+        "more",
+    ),
+    Column("gini", "Gini", "inequality of the use of ids: 0 all alike, 1 one id alone", "rate"),
+    Column("n_unreachable", "Unreachable", "tokens that no text gives", "count", "less"),
+    Column(
+        "n_undertrained",
+        "Under-trained",
+        "tokens that vocabulary and corpus say a model has hardly seen",
+        "count",
+        "less",
+    ),
+)
+
+_INTERVALS = {
+    "bytes_per_token": "bytes_per_token_interval",
+    "tokens_per_document.mean": "tokens_per_document_interval",
+}
+"""The interval of a number, beside it in the report."""
+
 EconomicsPart = Literal["money", "memory", "compute"]
 
 _PREFIXES: dict[EconomicsPart, tuple[str, ...]] = {
@@ -166,6 +212,27 @@ def tokens_table(numbers: Numbers, *, current: int) -> Table:
                 f"tokenizers[{index}].n_tokens", f"tokenizers[{current}].n_tokens"
             )
         return numbers.show(f"tokenizers[{index}].{column.key}", column.kind)
+
+    return _table(numbers, columns, cell)
+
+
+def quality_table(numbers: Numbers) -> Table | None:
+    """What speaks for or against the cuts beside their number; None where it was not measured."""
+    tokenizers = numbers.data["tokenizers"]
+    columns = tuple(
+        column
+        for column in _QUALITY
+        if any((t.get("quality") or {}).get(column.key) is not None for t in tokenizers)
+    )
+    if not columns:
+        return None
+
+    def cell(index: int, column: Column) -> Shown | None:
+        found = (tokenizers[index].get("quality") or {}).get(column.key)
+        path = f"tokenizers[{index}].quality.{column.key}"
+        if isinstance(found, dict):
+            return numbers.figure(path, column.kind)
+        return None if found is None else numbers.show(path, column.kind)
 
     return _table(numbers, columns, cell)
 
@@ -214,11 +281,22 @@ def _table(numbers: Numbers, columns: tuple[Column, ...], cell: Any) -> Table:
         columns,
         tuple(
             tuple(
-                Cell(value, index in best[position]) for position, value in enumerate(shown[index])
+                Cell(value, index in best[position], _interval(numbers, index, columns[position]))
+                for position, value in enumerate(shown[index])
             )
             for index in range(n_rows)
         ),
     )
+
+
+def _interval(numbers: Numbers, index: int, column: Column) -> tuple[Shown, Shown] | None:
+    key = _INTERVALS.get(column.key)
+    if key is None or not numbers.data["tokenizers"][index].get(key):
+        return None
+    path = f"tokenizers[{index}].{key}"
+    low = numbers.show(f"{path}.low", column.kind)
+    high = numbers.show(f"{path}.high", column.kind)
+    return None if low is None or high is None else (low, high)
 
 
 def _best(numbers: Numbers, column: Column, values: list[Shown | None]) -> frozenset[int]:

@@ -1,0 +1,331 @@
+"use strict";
+/* The sliders: the bill and the memory computed anew from the report's own numbers. Every result has
+   its formula with the numbers put in; at the start they are the report's. */
+(() => {
+  const report = JSON.parse(document.getElementById("audit-data").textContent);
+  const given = report.what_if;
+  const panel = document.querySelector(".what-if");
+  if (!given || !panel) return;
+  const all = (selector, root = panel) => Array.from(root.querySelectorAll(selector));
+  const number = (value) => (value === null || value === undefined ? null : Number(value));
+
+  /* Where nothing was given, a round number to begin with; the control says so. */
+  const START_REQUESTS = 1e6;
+  const START_PRICE = 1;
+  const MONTHS = 12;
+  const SECONDS_PER_HOUR = 3600;
+  const MILLION = 1e6;
+  const DECADES = 2; /* the sliders of requests and price go from 1/100 to 100 times the start */
+
+  const MINUS = "\u2212";
+  const grouped = (value, digits) =>
+    value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const significant = (value, digits) => {
+    if (!value) return "0";
+    return grouped(value, Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)))));
+  };
+  const count = (value) =>
+    Number.isInteger(value) ? grouped(value, 0) : value >= 1 ? grouped(value, 1) : significant(value, 2);
+  const usd = (value) =>
+    "$" + (!value || value >= 1000 ? grouped(value, 0)
+      : value >= 1 || Number.isInteger(value * 100) ? grouped(value, 2) : significant(value, 3));
+  const percent = (value) => {
+    const hundred = Math.round(value * 1e10) / 1e8;
+    return Number.isInteger(hundred) ? `${grouped(hundred, 0)}%`
+      : Math.abs(hundred) >= 1 ? `${grouped(hundred, 1)}%` : `${significant(hundred, 2)}%`;
+  };
+  const bytes = (value) => {
+    const units = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let at = 0;
+    while (value >= 1000 && at < units.length - 1) { value /= 1000; at += 1; }
+    return `${at === 0 && value >= 1 ? grouped(value, 0) : significant(value, 3)}\u00a0${units[at]}`;
+  };
+  const seconds = (value) => {
+    for (const [size, unit] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]]) {
+      if (value >= size) return `${significant(value / size, 3)}\u00a0${unit}`;
+    }
+    return value ? `${significant(value * 1e9, 3)}\u00a0ns` : "0\u00a0s";
+  };
+  /* A factor as it is in the formula: four digits are enough to follow it. */
+  const factor = (value) => String(Number(value.toPrecision(4)));
+
+  const priceGiven = number(given.usd_per_mtok_input);
+  const base = {
+    requests: number(given.requests_per_month) ?? START_REQUESTS,
+    price: priceGiven ?? START_PRICE,
+    saved: 0,
+    output: number(given.output_tokens_per_request),
+    gpu: Math.max(0, given.gpus.findIndex((gpu) => gpu.name === given.gpu)),
+    hour: null,
+    remedies: new Set(),
+  };
+  base.hour = number(given.gpus[base.gpu]?.usd_per_hour);
+  /* No output price without output tokens; with them, and no price, output counts nothing. */
+  const rates = {
+    output: number(given.usd_per_mtok_output) ?? 0,
+    cached: number(given.usd_per_mtok_cache_read),
+  };
+  const steps = report.waterfall?.steps ?? [];
+  const state = { ...base, remedies: new Set() };
+
+  /* What remedies leave of tokens and prices, one after another. */
+  const mix = (now) => {
+    const result = {
+      full: 1 - given.cached_input_share, cached: given.cached_input_share, output: 1,
+      fullRate: 1, cachedRate: 1, outputRate: 1, running: 0,
+    };
+    steps.forEach((step, index) => {
+      if (!now.remedies.has(index)) return;
+      const tokens = Number(step.token_factor), cost = Number(step.cost_factor);
+      if (step.applies_to === "cached") {
+        result.cached += result.full * (1 - tokens);
+        result.full *= tokens;
+        result.cachedRate *= cost;
+      }
+      if (step.applies_to === "input" || step.applies_to === "all") {
+        result.full *= tokens;
+        result.cached *= tokens;
+        result.fullRate *= cost;
+        result.cachedRate *= cost;
+      }
+      if (step.applies_to === "output" || step.applies_to === "all") {
+        result.output *= tokens;
+        result.outputRate *= cost;
+      }
+      result.running += Number(step.running_usd_per_month);
+    });
+    return result;
+  };
+
+  /* The price slider moves all rates of the price list alike. */
+  const bill = (now) => {
+    const parts = mix(now);
+    const scale = priceGiven ? now.price / priceGiven : 1;
+    const input = given.input_tokens_per_request * (1 - now.saved);
+    const rate = now.price * parts.fullRate;
+    const cachedRate = (rates.cached ?? 0) * scale * parts.cachedRate;
+    const outputRate = rates.output * scale * parts.outputRate;
+    const output = now.output * parts.output;
+    const value = (now.requests
+      * (input * (parts.full * rate + parts.cached * cachedRate) + output * outputRate)) / MILLION
+      + parts.running;
+    const saved = now.saved ? ` × (1 − ${percent(now.saved)})` : "";
+    const share = parts.full === 1 ? "" : ` × ${factor(parts.full)}`;
+    const terms = [`${count(given.input_tokens_per_request)}${saved}${share} × ${usd(rate)}`];
+    if (parts.cached) {
+      terms.push(`${count(given.input_tokens_per_request)}${saved} × ${factor(parts.cached)} × ${usd(cachedRate)}`);
+    }
+    if (output) terms.push(`${count(output)} × ${usd(outputRate)}`);
+    const running = parts.running ? ` + ${usd(parts.running)}` : "";
+    return {
+      value,
+      text: `${usd(value)} a month`,
+      numbers: `${count(now.requests)} × (${terms.join(" + ")}) ÷ 1,000,000${running} = ${usd(value)}`,
+    };
+  };
+
+  const year = (now) => {
+    const month = bill(now).value;
+    return {
+      value: month * MONTHS,
+      text: `${usd(month * MONTHS)} a year`,
+      numbers: `${usd(month)} × ${MONTHS} = ${usd(month * MONTHS)}`,
+    };
+  };
+
+  /* Requests that fit beside the weights on the fewest GPUs that hold these. */
+  const fit = (now) => {
+    const gpu = given.gpus[now.gpu];
+    const parts = mix(now);
+    const input = given.input_tokens_per_request * (1 - now.saved) * (parts.full + parts.cached);
+    const output = now.output * parts.output;
+    const usable = Math.floor(gpu.memory_bytes * (1 - given.reserved_memory_share));
+    const gpus = Math.max(1, Math.ceil(given.weights_bytes / usable));
+    const request = given.kv_bytes_per_token * (input + output);
+    const requests = request ? Math.floor((gpus * usable - given.weights_bytes) / request) : 0;
+    return { gpu, gpus, usable, input, output, request, requests };
+  };
+
+  const concurrency = (now) => {
+    const { gpu, gpus, input, output, requests } = fit(now);
+    return {
+      value: requests,
+      more: true,
+      text: `${count(requests)} at once${gpus > 1 ? ` on ${gpus} GPUs` : ""}`,
+      numbers: `(${gpus} × ${bytes(gpu.memory_bytes)} × (1 − ${percent(given.reserved_memory_share)}) − `
+        + `${bytes(given.weights_bytes)}) ÷ (${bytes(given.kv_bytes_per_token)} × ${count(input + output)}) `
+        + `= ${count(requests)}`,
+    };
+  };
+
+  const prefill = (now) => {
+    const { gpu, gpus, input } = fit(now);
+    const rate = gpus * gpu.bf16_dense_flops_per_s * given.prefill_flops_share;
+    const value = (input * given.prefill_flops_per_token) / rate;
+    return {
+      value,
+      text: seconds(value),
+      numbers: `${count(input)} × ${factor(given.prefill_flops_per_token / 1e9)} GFLOP ÷ (${gpus} × `
+        + `${factor(gpu.bf16_dense_flops_per_s / 1e12)} TFLOP/s × ${percent(given.prefill_flops_share)}) = ${seconds(value)}`,
+    };
+  };
+
+  /* One decoding step of a full batch: reading weights and caches, or computing, whichever is longer. */
+  const own = (now) => {
+    const { gpu, gpus, output, input, requests } = fit(now);
+    if (!requests || now.hour === null) return null;
+    const first = prefill(now).value;
+    const cache = given.kv_bytes_per_token * (input + output / 2);
+    const reading = (given.weights_bytes + requests * cache)
+      / (gpus * gpu.memory_bandwidth_bytes_per_s * given.decode_bandwidth_share);
+    const computing = (requests * given.prefill_flops_per_token)
+      / (gpus * gpu.bf16_dense_flops_per_s * given.prefill_flops_share);
+    const step = Math.max(reading, computing);
+    const busy = first + (output * step) / requests;
+    const value = (now.requests * busy * gpus * now.hour) / SECONDS_PER_HOUR;
+    return {
+      value,
+      text: `${usd(value)} a month`,
+      numbers: `${count(now.requests)} × (${seconds(first)} + ${count(output)} × ${seconds(step)} ÷ `
+        + `${count(requests)}) ÷ 3,600 s × ${gpus} × ${usd(now.hour)} = ${usd(value)}`,
+    };
+  };
+
+  const hasGpus = document.getElementById("what-if-gpu") !== null;
+  const hasFlops = hasGpus && given.prefill_flops_per_token !== null;
+  const results = {
+    month: bill,
+    year,
+    fit: hasGpus ? concurrency : null,
+    prefill: hasFlops ? prefill : null,
+    own: hasFlops ? own : null,
+  };
+
+  const show = (id, compute) => {
+    const box = panel.querySelector(`[data-result="${id}"]`);
+    const now = compute && compute(state);
+    box.hidden = !now;
+    if (!now) return;
+    const was = compute(base);
+    box.querySelector(".now-value").textContent = now.text;
+    box.querySelector(".now-value").dataset.value = String(now.value);
+    box.querySelector(".numbers").textContent = now.numbers;
+    const change = was && was.value ? now.value / was.value - 1 : 0;
+    const sign = change > 0 ? "+" : MINUS;
+    const element = box.querySelector(".change");
+    element.textContent = Math.abs(change) < 5e-5 ? "" : sign + percent(Number(Math.abs(change).toPrecision(3)));
+    element.classList.toggle("better", now.more ? change > 0 : change < 0);
+    const top = Math.max(now.value, was ? was.value : 0) || 1;
+    box.querySelector(".bar.was").style.width = `${was ? (100 * was.value) / top : 0}%`;
+    box.querySelector(".bar.now").style.width = `${(100 * now.value) / top}%`;
+    box.querySelector(".was.hint").textContent = was && element.textContent ? `was ${was.text}` : "as it is";
+  };
+
+  const control = (name) => panel.querySelector(`[data-control="${name}"]`);
+  const note = (name, text) => {
+    const box = control(name);
+    if (box) box.querySelector(".note").textContent = text;
+  };
+  const update = () => {
+    Object.entries(results).forEach(([id, compute]) => show(id, compute));
+    note("price", rates.output || rates.cached
+      ? `${rates.output ? `output ${usd((rates.output * state.price) / (priceGiven ?? 1))}` : ""}`
+        + `${rates.output && rates.cached ? ", " : ""}`
+        + `${rates.cached ? `cached ${usd((rates.cached * state.price) / (priceGiven ?? 1))}` : ""}: in proportion`
+      : priceGiven === null ? "no price was given: a start value" : "");
+    if (given.requests_per_month === null) note("requests", "not given: a start value");
+  };
+
+  /* A number field with a slider beside it; a slider over decades has its start in the middle. */
+  const bind = (name, { toSlider, fromSlider, toField = (v) => v, fromField = (v) => v }) => {
+    const box = control(name);
+    if (!box) return () => {};
+    const field = box.querySelector('input[type="number"]');
+    const slider = box.querySelector('input[type="range"]');
+    const write = () => {
+      const value = state[name];
+      field.value = value === null ? "" : String(Number(toField(value).toPrecision(8)));
+      if (slider) slider.value = String(toSlider(value));
+    };
+    field.addEventListener("input", () => {
+      const value = Number(field.value);
+      if (field.value === "" || !Number.isFinite(value) || value < 0) return;
+      state[name] = fromField(value);
+      if (slider) slider.value = String(toSlider(state[name]));
+      update();
+    });
+    field.addEventListener("change", write);
+    slider?.addEventListener("input", () => {
+      state[name] = fromSlider(Number(slider.value));
+      write();
+      update();
+    });
+    return write;
+  };
+  const decades = (start) => ({
+    toSlider: (value) =>
+      value > 0 ? Math.max(0, Math.min(1000, 500 + (500 * Math.log10(value / start)) / DECADES)) : 0,
+    fromSlider: (at) =>
+      at === 500 ? start : Number((start * 10 ** (((at - 500) * DECADES) / 500)).toPrecision(3)),
+  });
+  const most = Math.max(1000, 4 * base.output);
+  const writers = [
+    bind("requests", decades(base.requests || START_REQUESTS)),
+    bind("price", decades(base.price || START_PRICE)),
+    bind("saved", {
+      toSlider: (value) => value * 100,
+      fromSlider: (at) => at / 100,
+      toField: (value) => value * 100,
+      fromField: (value) => Math.min(value, 100) / 100,
+    }),
+    bind("output", { toSlider: (v) => Math.min(v, most), fromSlider: (at) => at }),
+    bind("hour", {}),
+  ];
+  const outputSlider = control("output").querySelector('input[type="range"]');
+  outputSlider.max = String(most);
+  const writeAll = () => {
+    writers.forEach((write) => write());
+    all("[data-remedy]").forEach((box) => { box.checked = state.remedies.has(Number(box.dataset.remedy)); });
+    const select = document.getElementById("what-if-gpu");
+    if (select) select.value = String(state.gpu);
+    update();
+  };
+
+  document.getElementById("what-if-gpu")?.addEventListener("change", (event) => {
+    state.gpu = Number(event.target.value);
+    state.hour = number(given.gpus[state.gpu].usd_per_hour);
+    note("hour", state.hour === null ? "not known of this GPU: put it in" : "");
+    writeAll();
+  });
+  all("[data-remedy]").forEach((box) => {
+    const index = Number(box.dataset.remedy);
+    const step = steps[index];
+    if (step.applies_to === "cached" && rates.cached === null) box.disabled = true;
+    box.addEventListener("change", () => {
+      if (box.checked) state.remedies.add(index);
+      else state.remedies.delete(index);
+      update();
+    });
+  });
+  panel.querySelector("[data-reset]").addEventListener("click", () => {
+    Object.assign(state, base, { remedies: new Set() });
+    writeAll();
+  });
+  const apply = panel.querySelector("[data-apply-saved]");
+  if (apply) {
+    apply.querySelector("[data-saved]").textContent = percent(given.tokens_saved_share);
+    apply.addEventListener("click", () => {
+      state.saved = given.tokens_saved_share;
+      writeAll();
+    });
+  }
+  /* Said once a control is let go, not while it moves. */
+  panel.addEventListener("change", () => {
+    panel.querySelector('[role="status"]').textContent = bill(state).text;
+  });
+
+  document.querySelector(".needs-script").hidden = true;
+  panel.hidden = false;
+  if (hasGpus && base.hour === null) note("hour", "not known of this GPU: put it in");
+  writeAll();
+})();

@@ -1,0 +1,265 @@
+"""The bill taken apart: its factors, what each remedy changes, and a real bill beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from jeton.report.numbers import Kind, Numbers, Shown
+
+__all__ = [
+    "MONTHS_PER_YEAR",
+    "BillRow",
+    "BillView",
+    "FactorView",
+    "Product",
+    "WaterfallRow",
+    "WaterfallView",
+    "bill_view",
+    "waterfall_view",
+    "weakest_basis",
+]
+
+MONTHS_PER_YEAR = 12
+
+_ORDER = ("exact", "calibrated", "estimated")
+_FACTORS: dict[str, tuple[str, Kind]] = {
+    "requests_per_month": ("requests a month", "count"),
+    "bytes_per_request": ("bytes a request", "count"),
+    "tokens_per_byte": ("tokens a byte", "rate"),
+    "usd_per_mtok_input": ("a million input tokens", "usd"),
+    "output_tokens_per_request": ("output tokens a request", "count"),
+    "usd_per_mtok_output": ("a million output tokens", "usd"),
+    "cached_input_share": ("of the input read from a cache", "share"),
+    "usd_per_mtok_cached_input": ("a million cached tokens", "usd"),
+}
+"""What is said after the number of a factor, and how the number is written."""
+
+_PRODUCTS = (
+    (
+        "input",
+        ("requests_per_month", "bytes_per_request", "tokens_per_byte", "usd_per_mtok_input"),
+    ),
+    ("output", ("requests_per_month", "output_tokens_per_request", "usd_per_mtok_output")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FactorView:
+    """One factor: its number, what is said after it, and where it stands in the report."""
+
+    path: str
+    number: Shown
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A part of the bill as factors to multiply; ``total`` where the report has the part."""
+
+    part: str
+    factors: tuple[FactorView, ...]
+    total: Shown | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaterfallRow:
+    """A bar of the waterfall: the bill as it is, a remedy, or the bill after all of them.
+
+    Attributes:
+        index: Of the step in the report; None for the first and the last bar.
+        name: What it is called, or the path of its name.
+        after: The bill a month once this is done.
+        delta: What it changes a month; None for the first and the last bar.
+        left, width: Where the bar lies, percent of the widest bill.
+        finding: Number of the finding that proposes it, from 1; None where none does.
+    """
+
+    index: int | None
+    name: str
+    after: Shown
+    delta: Shown | None
+    left: float
+    width: float
+    is_saving: bool
+    finding: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaterfallView:
+    """The bill, its factors and its bars; ``others`` are factors beside the products."""
+
+    products: tuple[Product, ...]
+    others: tuple[FactorView, ...]
+    rows: tuple[WaterfallRow, ...]
+    saving_share: Shown | None
+    saving: Shown | None
+    n_remedies: int
+
+
+@dataclass(frozen=True, slots=True)
+class BillRow:
+    """A line of a bill with its numbers."""
+
+    index: int
+    n_tokens: Shown | None
+    price: Shown | None
+    computed: Shown | None
+    billed: Shown | None
+    difference: Shown | None
+
+
+@dataclass(frozen=True, slots=True)
+class BillView:
+    """A bill beside what was computed."""
+
+    rows: tuple[BillRow, ...]
+    billed: Shown | None
+    explained: Shown | None
+    unexplained: Shown | None
+    unexplained_share: Shown | None
+    n_causes: int
+
+
+def weakest_basis(bases: list[str]) -> str:
+    """Return the weakest of some bases; a sum is as good as its weakest part."""
+    return max(bases, key=_ORDER.index, default="exact")
+
+
+def waterfall_view(numbers: Numbers) -> WaterfallView | None:
+    """Return the waterfall; None where the report has none."""
+    data = numbers.data.get("waterfall")
+    if data is None:
+        return None
+    basis = weakest_basis([factor["value"]["basis"] for factor in data["factors"]])
+    last = weakest_basis([basis, *(step["basis"] for step in data["steps"])])
+    factors = [_factor(numbers, index, factor) for index, factor in enumerate(data["factors"])]
+    products = tuple(
+        Product(
+            part,
+            tuple(factors[position] for position in positions),
+            _part_total(numbers, data, part, basis),
+        )
+        for part, names in _PRODUCTS
+        if (positions := _positions(data["factors"], names)) is not None
+    )
+    used = {factor.path for product in products for factor in product.factors}
+    naive = "waterfall.naive_usd_per_month"
+    engineered = "waterfall.engineered_usd_per_month"
+    return WaterfallView(
+        products=products,
+        others=tuple(factor for factor in factors if factor.path not in used),
+        rows=_rows(numbers, data, basis, last),
+        saving_share=numbers.share(naive, naive, minus=engineered, basis=last),
+        saving=numbers.scaled(naive, "usd", minus=engineered, basis=last),
+        n_remedies=sum(Decimal(step["delta_usd_per_month"]) < 0 for step in data["steps"]),
+    )
+
+
+def bill_view(numbers: Numbers) -> BillView | None:
+    """Return the reconciled bill; None where the report has none."""
+    data = numbers.data.get("bill")
+    if data is None:
+        return None
+    rows = tuple(
+        BillRow(
+            index,
+            numbers.show(f"bill.lines[{index}].n_tokens", "count"),
+            numbers.show(f"bill.lines[{index}].usd_per_mtok", "usd"),
+            numbers.show(f"bill.lines[{index}].usd_computed", "cents"),
+            numbers.show(f"bill.lines[{index}].usd_billed", "cents"),
+            numbers.show(f"bill.lines[{index}].difference", "cents_change"),
+        )
+        for index in range(len(data["lines"]))
+    )
+    return BillView(
+        rows,
+        numbers.show("bill.usd_billed", "cents"),
+        numbers.show("bill.usd_explained", "cents"),
+        numbers.show("bill.usd_unexplained", "cents"),
+        numbers.share("bill.usd_unexplained", "bill.usd_billed"),
+        len(data["causes"]),
+    )
+
+
+def _factor(numbers: Numbers, index: int, factor: dict[str, Any]) -> FactorView:
+    path = f"waterfall.factors[{index}]"
+    known = _FACTORS.get(factor["name"])
+    if known is None:
+        number, words = numbers.figure(f"{path}.value"), str(factor["value"]["unit"])
+    else:
+        number, words = numbers.figure(f"{path}.value", known[1]), known[0]
+    if number is None:  # the schema does not allow it
+        raise ValueError(f"factor {factor['name']!r} has no value")
+    return FactorView(path, number, words)
+
+
+def _positions(factors: list[dict[str, Any]], names: tuple[str, ...]) -> list[int] | None:
+    """Places of some factors; None where one is missing, or a part of it is nothing."""
+    places = {factor["name"]: index for index, factor in enumerate(factors)}
+    if any(name not in places for name in names):
+        return None
+    if any(not Decimal(str(factors[places[name]]["value"]["value"])) for name in names):
+        return None
+    return [places[name] for name in names]
+
+
+def _part_total(numbers: Numbers, data: dict[str, Any], part: str, basis: str) -> Shown | None:
+    key = f"{part}_usd_per_month"
+    return numbers.show(f"waterfall.{key}", "usd", basis=basis) if key in data else None
+
+
+def _rows(
+    numbers: Numbers, data: dict[str, Any], basis: str, last: str
+) -> tuple[WaterfallRow, ...]:
+    naive, engineered = Decimal(data["naive_usd_per_month"]), data["engineered_usd_per_month"]
+    bills = [naive, *(Decimal(step["usd_per_month"]) for step in data["steps"])]
+    top = max(bills) or Decimal(1)
+    numbers_of = {finding["id"]: i + 1 for i, finding in reversed([*enumerate(_findings(numbers))])}
+
+    def whole(path: str, name: str, value: Decimal, basis: str) -> WaterfallRow:
+        after = numbers.show(path, "usd", basis=basis)
+        if after is None:  # the schema does not allow it
+            raise ValueError("the waterfall has no sum")
+        return WaterfallRow(None, name, after, None, 0.0, _percent(value, top), False, None)
+
+    rows = [whole("waterfall.naive_usd_per_month", "As it is", naive, basis)]
+    for index, step in enumerate(data["steps"]):
+        path = f"waterfall.steps[{index}]"
+        after = numbers.show(f"{path}.usd_per_month", "usd", basis=step["basis"])
+        delta = numbers.show(f"{path}.delta_usd_per_month", "usd_change", basis=step["basis"])
+        if after is None:  # the schema does not allow it
+            raise ValueError(f"the step {step['id']!r} has no sum")
+        low, high = sorted((bills[index], bills[index + 1]))
+        rows.append(
+            WaterfallRow(
+                index,
+                f"{path}.name",
+                after,
+                delta,
+                _percent(low, top),
+                _percent(high - low, top),
+                bills[index + 1] <= bills[index],
+                numbers_of.get(step["id"]),
+            )
+        )
+    if data["steps"]:
+        rows.append(
+            whole(
+                "waterfall.engineered_usd_per_month",
+                "With all remedies",
+                Decimal(engineered),
+                last,
+            )
+        )
+    return tuple(rows)
+
+
+def _findings(numbers: Numbers) -> list[dict[str, Any]]:
+    findings: list[dict[str, Any]] = numbers.data["findings"]
+    return findings
+
+
+def _percent(value: Decimal, top: Decimal) -> float:
+    return round(float(100 * value / top), 3)

@@ -1,0 +1,353 @@
+"""The optional parts of an audit report to draw: domains, logs, waterfall, trade-off, bill.
+
+Types are taken from the fields of `AuditReport`, wherever they live; only the fields that a type
+has are filled in.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from decimal import Decimal
+from typing import Any
+
+from jeton.auditing.result import AuditReport, TokenizerReport
+from jeton.findings import Basis, Figure
+
+MONTHS = 12
+MICRO = Decimal("0.000001")
+
+
+def kind_of(owner: type, field: str) -> Any:
+    """The dataclass that a field holds, alone, optional, or as the items of a tuple."""
+    hints: list[Any] = [typing.get_type_hints(owner)[field]]
+    while hints:
+        hint = hints.pop(0)
+        if dataclasses.is_dataclass(hint):
+            return hint
+        hints += [a for a in typing.get_args(hint) if a not in (type(None), ...)]
+    raise TypeError(f"{owner.__name__}.{field} holds no dataclass")
+
+
+def fill(type_: Any, /, **values: Any) -> Any:
+    """Make a value of the fields that the type has."""
+    names = {field.name for field in dataclasses.fields(type_)}
+    return type_(**{key: value for key, value in values.items() if key in names})
+
+
+def waterfall(
+    *,
+    requests_per_month: Decimal,
+    bytes_per_request: Decimal,
+    tokens_per_byte: Decimal,
+    remedies: tuple[tuple[str, str, str, str], ...],
+) -> Any:
+    """Each remedy (id, name, part, factor) acts on what the former left."""
+    kind = kind_of(AuditReport, "waterfall")
+    values = {
+        "requests_per_month": (requests_per_month, "requests per month"),
+        "bytes_per_request": (bytes_per_request, "bytes per request"),
+        "tokens_per_byte": (tokens_per_byte, "tokens per byte"),
+        "usd_per_mtok_input": (Decimal("2.50"), "USD per million prompt tokens"),
+        "output_tokens_per_request": (Decimal(300), "tokens per request"),
+        "usd_per_mtok_output": (Decimal("10.00"), "USD per million generated tokens"),
+    }
+    factors = tuple(
+        fill(
+            kind_of(kind, "factors"),
+            name=name,
+            value=Figure(value, unit, Basis.EXACT, f"given: {value:f}", "given"),
+        )
+        for name, (value, unit) in values.items()
+    )
+    parts = {
+        "input": requests_per_month * bytes_per_request * tokens_per_byte * Decimal("2.50") / 10**6,
+        "output": requests_per_month * 300 * Decimal("10.00") / 10**6,
+    }
+    naive = before = sum(parts.values(), Decimal(0)).quantize(MICRO)
+    first_output = parts["output"].quantize(MICRO)
+    steps = []
+    for id_, name, part, factor in remedies:
+        parts[part] *= Decimal(factor)
+        after = sum(parts.values(), Decimal(0)).quantize(MICRO)
+        steps.append(
+            fill(
+                kind_of(kind, "steps"),
+                id=id_,
+                name=name,
+                usd_per_month=after,
+                delta_usd_per_month=after - before,
+                formula=f"{part} tokens x {factor}: ${before:,.2f} -> ${after:,.2f} per month",
+                basis=Basis.ESTIMATED,
+                applies_to=part,
+                token_factor=Decimal(factor),
+                cost_factor=Decimal(1),
+                running_usd_per_month=Decimal(0),
+            )
+        )
+        before = after
+    return fill(
+        kind,
+        factors=factors,
+        steps=tuple(steps),
+        naive_usd_per_month=naive,
+        engineered_usd_per_month=before,
+        input_usd_per_month=naive - first_output,
+        output_usd_per_month=first_output,
+        usd_once=Decimal(0),
+    )
+
+
+REMEDIES = (
+    ("tokenizer-foreign", "Tokenizer that fits the text", "input", "0.736054"),
+    ("prompt-prefix", "Prompt cache at two break points", "input", "0.81"),
+    ("whitespace-runs", "Collapse repeated white space", "input", "0.981"),
+    ("output-longer", "Limit the length of answers", "output", "0.88"),
+)
+
+
+def tradeoff(names: tuple[str, ...]) -> Any:
+    kind = kind_of(AuditReport, "tradeoff")
+    point = kind_of(kind, "points")
+    limits = kind_of(kind, "limits")
+    numbers = (
+        (36.2e9, "13453.50", 0.41, 1.021),
+        (33.9e9, "12891.02", 0.38, 1.034),
+        (30.1e9, "12310.99", 0.32, 1.060),
+        (38.8e9, "14170.33", 0.47, 1.055),
+        (35.0e9, "13222.18", 0.40, 1.018),
+        (35.3e9, "13288.51", 0.40, 1.044),
+    )
+    on_front = (True, True, True, False, True, False)
+    points = tuple(
+        fill(
+            point,
+            name=name,
+            memory_bytes=int(memory),
+            usd_per_month=Decimal(usd),
+            seconds_per_request=seconds,
+            bits_per_byte=bits,
+            is_on_front=on_front[index],
+            violates=("usd_per_month",) if Decimal(usd) > 14_000 else (),
+        )
+        for index, (name, (memory, usd, seconds, bits)) in enumerate(
+            zip(names, numbers, strict=False)
+        )
+    )
+    return fill(
+        kind,
+        points=points,
+        limits=fill(
+            limits,
+            usd_per_month=Decimal(14_000),
+            max_usd_per_month=Decimal(14_000),
+        ),
+        best=names[min(2, len(names) - 1)],
+        reason="$12,310.99 per month is the least among those that keep $14,000 per month",
+        objectives=("usd_per_month", "seconds_per_request", "memory_bytes", "bits_per_byte"),
+    )
+
+
+def maturity() -> Any:
+    return fill(
+        kind_of(AuditReport, "maturity"),
+        level="dynamic",
+        evidence=(
+            "padding is to the longest of a batch, not to a fixed length",
+            "batches are filled by tokens",
+            "no cache of prompt prefixes, though 31% of the input tokens repeat",
+        ),
+        next_step="predict lengths before requests are admitted, and cache the two prefixes",
+    )
+
+
+def bill(hostile: str | None) -> Any:
+    kind = kind_of(AuditReport, "bill")
+    line = kind_of(kind, "lines")
+    rows = (
+        ("gpt-4o-2024-08-06", "input", 1_731_400_112, "2.50", "4328.50", "4331.12"),
+        ("gpt-4o-2024-08-06", "cached input", 90_311_002, "1.25", "112.89", "112.89"),
+        (hostile or "gpt-4o-2024-08-06", "output", 912_499_871, "10.00", "9125.00", "9310.55"),
+        ("text-embedding-3-small", "input", 41_000_551, "0.02", "0.82", None),
+    )
+    return fill(
+        kind,
+        lines=tuple(
+            fill(
+                line,
+                model=model,
+                what=what,
+                n_tokens=n_tokens,
+                usd_per_mtok=Decimal(price),
+                usd_computed=Decimal(computed),
+                usd_billed=None if billed is None else Decimal(billed),
+                difference=None if billed is None else Decimal(billed) - Decimal(computed),
+            )
+            for model, what, n_tokens, price, computed, billed in rows
+        ),
+        usd_billed=Decimal("13754.56"),
+        usd_explained=Decimal("13567.21"),
+        usd_unexplained=Decimal("187.35"),
+        causes=("reasoning tokens that the log does not hold: 18,555,000 output tokens would do",),
+    )
+
+
+def requests(hostile: str | None) -> Any:
+    kind = kind_of(AuditReport, "requests")
+    issue = kind_of(kind, "issues")
+    issues = (
+        fill(issue, kind="usage-missing", n=1_204, examples=("calls.jsonl:17", "calls.jsonl:90")),
+        fill(issue, kind="time-backwards", n=3, examples=(hostile or "calls.jsonl:4411",)),
+    )
+    hints = typing.get_type_hints(kind)
+    as_text = str in (hints["first_time"], *typing.get_args(hints["first_time"]))
+    return fill(
+        kind,
+        n_requests=3_041_666,
+        n_with_usage=3_040_462,
+        n_with_response=2_998_101,
+        first_time="2026-10-01T00:00:03Z" if as_text else 1_790_812_803.0,
+        last_time="2026-10-31T23:59:58Z" if as_text else 1_793_491_198.0,
+        requests_per_day=98_118.3,
+        output_tokens_mean=300.0,
+        cached_share=0.0496,
+        models=("gpt-4o-2024-08-06", hostile or "text-embedding-3-small"),
+        issues={item.kind: item for item in issues}
+        if typing.get_origin(hints["issues"]) is dict
+        else issues,
+    )
+
+
+def what_if(
+    *, tokens: float, traffic: bool, price: bool, model: bool, gpu: bool, saved: float
+) -> Any:
+    kind = kind_of(AuditReport, "what_if")
+    offered = kind_of(kind, "gpus")
+    gpus = (
+        ("A100-SXM-80GB", 85_899_345_920, 312e12, 2.039e12, 1.49),
+        ("H100-SXM", 85_899_345_920, 989e12, 3.35e12, 2.49),
+        ("H200-SXM", 151_397_597_184, 989e12, 4.8e12, 3.29),
+        ("L4", 25_769_803_776, 121e12, 0.3e12, None),
+    )
+    return fill(
+        kind,
+        requests_per_month=100_000 * 365 / 12 if traffic else None,
+        input_tokens_per_request=tokens,
+        output_tokens_per_request=300.0,
+        cached_input_share=0.0,
+        usd_per_mtok_input=Decimal("2.50") if price else None,
+        usd_per_mtok_cache_read=Decimal("1.25") if price else None,
+        usd_per_mtok_output=Decimal("10.00") if price else None,
+        tokens_saved_share=saved,
+        weights_bytes=16_060_522_496 if model else None,
+        kv_bytes_per_token=131_072 if model else None,
+        prefill_flops_per_token=15_009_849_344 if model else None,
+        reserved_memory_share=0.1,
+        prefill_flops_share=0.5,
+        decode_bandwidth_share=0.6,
+        gpu="H200-SXM" if gpu else None,
+        gpus=tuple(
+            fill(
+                offered,
+                name=name,
+                memory_bytes=memory,
+                bf16_dense_flops_per_s=flops,
+                memory_bandwidth_bytes_per_s=bandwidth,
+                usd_per_hour=usd,
+            )
+            for name, memory, flops, bandwidth, usd in gpus
+        )
+        if model
+        else (),
+    )
+
+
+def quality(index: int) -> Any:
+    kind = kind_of(TokenizerReport, "quality")
+    return fill(
+        kind,
+        renyi_efficiency_2_5_full=0.4123 + 0.011 * index,
+        renyi_efficiency_3_0_observed=0.4571 + 0.009 * index,
+        gini=0.871 - 0.012 * index,
+        words_kept_share=0.612 + 0.031 * index,
+        continued_word_share=0.388 - 0.031 * index,
+        bits_per_byte=Figure(
+            1.021 + 0.007 * index,
+            "bits per byte",
+            Basis.ESTIMATED,
+            "3-gram with Kneser-Ney smoothing over tokens, held-out tenth of the documents",
+        ),
+        n_unreachable=13 + index,
+        n_undertrained=1_204 - 80 * index,
+        stability={"nfd": 0.913, "leading_space": 0.97, "lower_case": 0.741 + 0.01 * index},
+    )
+
+
+def interval(kind: Any, value: float, spread: float) -> Any:
+    return fill(
+        kind,
+        low=value * (1 - spread),
+        high=value * (1 + spread),
+        confidence=0.95,
+        method="percentile",
+        n_resamples=1_000,
+        seed=0,
+    )
+
+
+def domains(reports: tuple[Any, ...], n_documents: int, n_bytes: int, hostile: str | None) -> Any:
+    kind = kind_of(AuditReport, "domains")
+    shares = (
+        ("clinical notes", 0.52, 1.0),
+        (hostile or "guidelines", 0.31, 0.86),
+        ("lab reports", 0.17, 1.31),
+    )
+    return tuple(
+        fill(
+            kind,
+            name=name,
+            n_documents=round(n_documents * share),
+            n_bytes=round(n_bytes * share),
+            n_chars=round(n_bytes * share * 0.98),
+            tokenizers=tuple(
+                fill(
+                    kind_of(kind, "tokenizers"),
+                    tokenizer=report.name,
+                    n_tokens=round(report.n_tokens * share * density),
+                    tokens_per_document=report.tokens_per_document,
+                    bytes_per_token=report.bytes_per_token / density,
+                )
+                for report in reports
+            ),
+        )
+        for name, share, density in shares
+    )
+
+
+def sampling(n_documents: int, n_bytes: int, n_tokens: int) -> Any:
+    return fill(
+        kind_of(AuditReport, "sampling"),
+        is_whole=True,
+        n_documents_counted=n_documents,
+        n_bytes_counted=n_bytes,
+        n_documents_of_all=n_documents,
+        n_bytes_of_all=n_bytes,
+        deep_n_documents=2_000,
+        deep_n_bytes=n_bytes // 6,
+        deep_n_tokens=n_tokens // 6,
+        deep_is_whole=False,
+        seed=0,
+    )
+
+
+def pipeline() -> Any:
+    return fill(
+        kind_of(AuditReport, "pipeline"),
+        max_length=4_096,
+        padding="longest",
+        batch_size=32,
+        truncation="right",
+        preprocessing=("strip_html",),
+        cache=False,
+        reserved_tokens=8_192,
+    )
