@@ -21,9 +21,10 @@ def raw_file() -> dict[str, Any]:
 
 
 def test_there_are_enough_models_of_every_attention_kind() -> None:
-    assert len(models()) >= 12
+    assert len(models()) >= 40
     assert {m.attention for m in models()} == set(AttentionKind)
     assert any(m.experts for m in models())
+    assert {m.recurrent.kind for m in models() if m.recurrent} == {"mamba", "gated-delta"}
     assert {m.tied_embeddings for m in models()} == {True, False}
 
 
@@ -49,6 +50,7 @@ def test_every_entry_is_complete_and_consistent(facts: ModelFacts) -> None:
     }
     assert expected[facts.attention]
     assert facts.n_heads % facts.n_kv_heads == 0
+    assert 0 < facts.n_attention_layers <= facts.n_layers
 
 
 def test_every_numeric_field_has_a_unit_in_the_file() -> None:

@@ -156,7 +156,7 @@ def test_a_cause_that_fits_the_amount_is_named(billed: Decimal, cause: str, usd:
 def test_an_amount_that_nothing_fits_is_unknown() -> None:
     report = reconcile([RECORD], bill=bill(("250", "m")), prices=PRICES)
     check_sums(report)
-    assert [(c.id, c.usd) for c in report.causes] == [("unknown", 37)]
+    assert [(c.id, c.usd) for c in report.causes] == [("unknown", Decimal(37))]
     assert "1.174 times" in report.causes[0].title
     assert report.usd_without_cause == 37
 
@@ -164,7 +164,7 @@ def test_an_amount_that_nothing_fits_is_unknown() -> None:
 def test_long_prompts_at_the_dearer_rate() -> None:
     record = UsageRecord("long", input_tokens=10_000_000, n_requests=1000)
     report = reconcile([record], bill_total=Decimal(40), prices=PRICES)
-    assert [(c.id, c.usd) for c in report.causes] == [("long-prompt-tier", 20)]
+    assert [(c.id, c.usd) for c in report.causes] == [("long-prompt-tier", Decimal(20))]
 
 
 def test_what_only_one_side_has() -> None:

@@ -152,7 +152,7 @@ def test_focus() -> None:
     assert (usage.model, usage.what, usage.n_tokens) == ("gpt-4o", "input", 493_827)
     assert usage.day == date(2026, 9, 1)
     assert (tax.model, tax.what, tax.description) == (None, "other", "VAT")
-    assert (credit.usd, credit.description) == (-2, "Credit")
+    assert (credit.usd, credit.description) == (Decimal(-2), "Credit")
 
 
 def test_openai_costs() -> None:

@@ -12,6 +12,7 @@ from jeton.economics import (
     kv_bytes_per_token,
     weight_bytes,
 )
+from jeton.economics.memory import request_bytes, state_bytes
 from jeton.errors import UsageError
 
 ANY_MODEL = st.sampled_from(models())
@@ -69,6 +70,21 @@ def test_a_vocabulary_twice_as_large_costs_one_table_tied_and_two_untied() -> No
     assert grown - weight_bytes(tied).total == tied.vocab_size * 896 * 2
     grown = weight_bytes(untied, vocab_size=2 * untied.vocab_size).total
     assert grown - weight_bytes(untied).total == 2 * 128_256 * 4096 * 2
+
+
+def test_a_hybrid_caches_in_few_layers_and_keeps_a_state() -> None:
+    jamba = model("jamba-v0.1")
+    # arXiv:2403.19887 table 1: 4 GB of KV cache at 256k tokens in 16 bits.
+    assert kv_bytes(jamba, 262_144) == 4 * 2**30
+    # 28 layers x 8,192 channels x (16 of state + 3 of convolution) x 2 bytes, at any length.
+    assert state_bytes(jamba) == 28 * 8192 * 19 * 2
+    assert request_bytes(jamba, 5) - kv_bytes(jamba, 5) == state_bytes(jamba)
+    assert request_bytes(jamba, 0) == 0
+    delta = model("qwen3-next-80b-a3b")
+    # 12 attention layers with 2 heads of 256; 36 states of 32 x 128 x 128 and 8,192 channels x 3.
+    assert kv_bytes_per_token(delta) == 2 * 12 * 2 * 256 * 2
+    assert state_bytes(delta) == 36 * (32 * 128 * 128 + 8192 * 3) * 2
+    assert state_bytes(model("llama-3-8b")) == 0
 
 
 @given(ANY_MODEL, st.integers(0, 10**6), st.integers(0, 10**6))

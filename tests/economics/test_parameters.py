@@ -29,6 +29,36 @@ EXACT_TOTALS = {
     "phi-4": 14_659_507_200,
     "smollm2-1.7b": 1_711_376_384,
     "gpt-oss-20b": 20_914_757_184,
+    "gpt2-xl": 1_557_611_200,
+    "pythia-6.9b": 6_857_302_016,
+    "llama-2-13b": 13_015_864_320,
+    "codellama-34b": 33_743_970_304,
+    "llama-3.2-3b": 3_212_749_824,
+    "tinyllama-1.1b": 1_100_048_384,
+    "mistral-7b-v0.3": 7_248_023_552,
+    "mistral-nemo-12b": 12_247_782_400,
+    "mistral-small-24b": 23_572_403_200,
+    "mistral-large-2": 122_610_069_504,
+    "mixtral-8x22b-v0.1": 140_620_634_112,
+    "qwen2.5-1.5b": 1_543_714_304,
+    "qwen2.5-3b": 3_085_938_688,
+    "qwen2.5-14b": 14_770_033_664,
+    "qwen2.5-72b": 72_706_203_648,
+    "qwen3-4b": 4_022_468_096,
+    "qwen3-14b": 14_768_307_200,
+    "qwen3-32b": 32_762_123_264,
+    "qwen3-235b-a22b": 235_093_634_560,
+    "gemma-2-27b": 27_227_128_320,
+    "gemma-3-1b": 999_885_952,
+    "gpt-oss-120b": 116_829_156_672,
+    "deepseek-v2": 235_741_434_880,
+    "deepseek-v2-lite": 15_706_484_224,
+    "olmo-2-13b": 13_716_198_400,
+    "smollm2-135m": 134_515_008,
+    "smollm2-360m": 361_821_120,
+    "smollm3-3b": 3_075_098_624,
+    "yi-34b": 34_388_917_248,
+    "jamba-v0.1": 51_570_323_328,
 }
 
 
@@ -42,16 +72,42 @@ def test_size_is_exact_to_the_parameter(name: str, total: int) -> None:
     assert count_parameters(model(name)).total == total
 
 
-@pytest.mark.parametrize("name", ["mixtral-8x7b-v0.1", "qwen3-30b-a3b", "deepseek-v3"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mixtral-8x7b-v0.1",
+        "mixtral-8x22b-v0.1",
+        "qwen3-30b-a3b",
+        "qwen3-235b-a22b",
+        "deepseek-v2",
+        "deepseek-v3",
+        "jamba-v0.1",
+    ],
+)
 def test_active_size_of_experts(name: str) -> None:
     facts = model(name)
     # Published with two digits (3.3B, 37B): 2%.
     assert count_parameters(facts).active == pytest.approx(facts.n_active_parameters, rel=0.02)
 
 
-def test_active_size_of_gpt_oss_is_published_without_the_input_table() -> None:
-    count = count_parameters(model("gpt-oss-20b"))
-    assert count.active - count.input_embedding == pytest.approx(3.6e9, rel=0.01)
+@pytest.mark.parametrize(
+    ("name", "active"),
+    [("gpt-oss-20b", 3.6e9), ("gpt-oss-120b", 5.1e9), ("deepseek-v2-lite", 2.4e9)],
+)
+def test_active_size_that_is_published_without_the_input_table(name: str, active: float) -> None:
+    count = count_parameters(model(name))
+    assert count.active - count.input_embedding == pytest.approx(active, rel=0.025)
+
+
+def test_active_size_of_a_hybrid_is_published_without_both_tables() -> None:
+    # "80B in total and 3B activated": one digit.
+    count = count_parameters(model("qwen3-next-80b-a3b"))
+    assert round((count.active - 2 * count.input_embedding) / 1e9) == 3
+
+
+def test_every_catalog_model_has_its_published_size() -> None:
+    assert len(models()) >= 40
+    assert len(EXACT_TOTALS) >= 40
 
 
 @pytest.mark.parametrize("facts", models(), ids=lambda m: m.name)

@@ -14,6 +14,7 @@ from jeton.catalog.model_facts import (
     Experts,
     LatentAttention,
     ModelFacts,
+    RecurrentLayers,
     model,
     models,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "LatentAttention",
     "ModelFacts",
     "PriceTier",
+    "RecurrentLayers",
     "gpu",
     "gpus",
     "model",

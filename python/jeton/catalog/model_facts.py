@@ -17,7 +17,15 @@ from jeton._nearest import fold, nearest
 from jeton.catalog._files import index_by_name, read_catalog_file
 from jeton.errors import UnknownModelError
 
-__all__ = ["AttentionKind", "Experts", "LatentAttention", "ModelFacts", "model", "models"]
+__all__ = [
+    "AttentionKind",
+    "Experts",
+    "LatentAttention",
+    "ModelFacts",
+    "RecurrentLayers",
+    "model",
+    "models",
+]
 
 
 class AttentionKind(StrEnum):
@@ -40,7 +48,8 @@ class LatentAttention:
     Attributes:
         kv_latent_size: Cached latent (``kv_lora_rank``).
         rotary_size: Cached rotary key, shared by all heads (``qk_rope_head_dim``).
-        query_latent_size: Latent of the queries, not cached (``q_lora_rank``).
+        query_latent_size: Latent of the queries, not cached (``q_lora_rank``); 0 where queries are
+            projected at once.
         nope_size: Part of a head's key without rotation (``qk_nope_head_dim``).
         value_size: A head's value (``v_head_dim``).
     """
@@ -61,8 +70,9 @@ class Experts:
         n_active: Routed experts that work on one token.
         n_shared: Experts that work on every token.
         intermediate_size: Width of one expert, in elements.
-        n_dense_layers: First layers that have a dense MLP instead.
+        n_dense_layers: Layers that have a dense MLP instead.
         router_bias: Whether the router has a bias per expert.
+        shared_gate: Whether the shared experts' sum is weighed by a gate of its own.
     """
 
     n_routed: int
@@ -71,6 +81,43 @@ class Experts:
     intermediate_size: int
     n_dense_layers: int
     router_bias: bool
+    shared_gate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecurrentLayers:
+    """Layers of a hybrid model that keep a state of fixed size instead of keys and values.
+
+    Attributes:
+        kind: ``"mamba"`` (selective state space, arXiv:2312.00752, with norms of its parts as in
+            Jamba, arXiv:2403.19887), or ``"gated-delta"`` (arXiv:2412.06464).
+        n_layers: Layers of this kind; the others have attention.
+        value_size: Channels that carry a state (Mamba's inner width; value heads x head size).
+        state_size: State per channel, elements (Mamba's state; a key head's size).
+        key_size: Key heads x head size; 0 for Mamba.
+        n_value_heads: Value heads; 0 for Mamba.
+        conv_size: Kernel of the causal convolution, tokens.
+        time_step_rank: Rank of Mamba's step size; 0 for gated delta.
+    """
+
+    kind: Literal["mamba", "gated-delta"]
+    n_layers: int
+    value_size: int
+    state_size: int
+    key_size: int
+    n_value_heads: int
+    conv_size: int
+    time_step_rank: int
+
+    @property
+    def conv_channels(self) -> int:
+        """Channels that the causal convolution runs over."""
+        return self.value_size + 2 * self.key_size
+
+    @property
+    def state_elements(self) -> int:
+        """Elements that one layer keeps of a sequence, whatever its length."""
+        return self.value_size * self.state_size + self.conv_channels * (self.conv_size - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +144,9 @@ class ModelFacts:
         sliding_window_tokens: Window of the layers that have one; None without.
         n_sliding_layers: Layers that have the window.
         experts: The mixture of experts; None for a dense model.
+        recurrent: The layers without attention of a hybrid model; None without.
+        attention_gate: Whether attention's output is gated by a projection as large as the
+            queries'.
         position_table_tokens: Rows of a learned position table; 0 with rotary positions.
         norm: ``"rmsnorm"`` has a weight, ``"layernorm"`` a weight and a bias.
         n_norms_per_layer: Normalisations of width ``hidden_size`` in a layer.
@@ -142,6 +192,13 @@ class ModelFacts:
     license: str
     source: str
     date: date
+    recurrent: RecurrentLayers | None = None
+    attention_gate: bool = False
+
+    @property
+    def n_attention_layers(self) -> int:
+        """Layers with attention, which are those with a KV cache."""
+        return self.n_layers - (0 if self.recurrent is None else self.recurrent.n_layers)
 
     @property
     def cited_source(self) -> str:
@@ -178,6 +235,7 @@ def _index() -> dict[str, ModelFacts]:
 
 def _model(entry: dict[str, Any]) -> ModelFacts:
     latent, experts = entry["latent_attention"], entry["experts"]
+    recurrent = entry.get("recurrent")
     return ModelFacts(
         **{
             **entry,
@@ -185,6 +243,7 @@ def _model(entry: dict[str, Any]) -> ModelFacts:
             "attention": AttentionKind(entry["attention"]),
             "latent_attention": None if latent is None else LatentAttention(**latent),
             "experts": None if experts is None else Experts(**experts),
+            "recurrent": None if recurrent is None else RecurrentLayers(**recurrent),
             "date": date.fromisoformat(entry["date"]),
         }
     )

@@ -46,13 +46,15 @@ class PrefillFlops:
 def forward_flops_per_token(model: ModelFacts, *, vocab_size: int | None = None) -> int:
     """Return the FLOPs of one token through all matrices and the output head, without attention.
 
-    Formula: ``2 (A + V d)`` with A the layers' matrix weights that work on a token.
+    Formula: ``2 (A + V d)`` with A the layers' matrix weights that work on a token; recurrent
+    layers add 6 FLOPs per element of their state (decay, update and read, a multiplication and
+    an addition each).
 
     Source: arXiv:2001.08361 section 2.1 (2N per token); the head is included here because scores
     need it and the input table is not, so Llama-3-8B has 15.0 GFLOP per token.
     """
     count = count_parameters(model, vocab_size=vocab_size)
-    return 2 * (count.active_layer_matrices + count.head_matrix)
+    return 2 * (count.active_layer_matrices + count.head_matrix) + _state_flops_per_token(model)
 
 
 def prefill_flops(
@@ -88,7 +90,8 @@ def prefill_flops(
     count = count_parameters(model, vocab_size=vocab_size)
     scored = min(n_scored_tokens, n_tokens)
     return PrefillFlops(
-        linear=2 * count.active_layer_matrices * n_tokens + 2 * count.head_matrix * scored,
+        linear=(2 * count.active_layer_matrices + _state_flops_per_token(model)) * n_tokens
+        + 2 * count.head_matrix * scored,
         attention=attention_flops(model, n_tokens),
     )
 
@@ -99,7 +102,7 @@ def attention_flops(model: ModelFacts, n_tokens: int) -> int:
     Formula and source: as `prefill_flops`. Grouping of key-value heads saves memory, not FLOPs.
     """
     n_sliding = 0 if model.sliding_window_tokens is None else model.n_sliding_layers
-    pairs = (model.n_layers - n_sliding) * attended_pairs(n_tokens)
+    pairs = (model.n_attention_layers - n_sliding) * attended_pairs(n_tokens)
     pairs += n_sliding * attended_pairs(n_tokens, window_tokens=model.sliding_window_tokens)
     return _flops_per_pair(model) * pairs
 
@@ -140,7 +143,7 @@ def decode_flops_per_token(
         per_pair = _flops_per_pair(model)
     window = model.sliding_window_tokens
     n_sliding = 0 if window is None else model.n_sliding_layers
-    pairs = (model.n_layers - n_sliding) * attended
+    pairs = (model.n_attention_layers - n_sliding) * attended
     pairs += n_sliding * min(attended, window or 0)
     return forward_flops_per_token(model, vocab_size=vocab_size) + per_pair * pairs
 
@@ -174,6 +177,20 @@ def training_flops(
         attention = n_full * attention_flops(model, sequence_tokens)
         flops += 3 * (attention + attention_flops(model, n_rest))
     return flops
+
+
+_FLOPS_PER_STATE_ELEMENT = 6
+"""Decay, update and read of one element of a recurrent state, each a multiplication and an
+addition (arXiv:2312.00752 equation 2; the gated delta rule of arXiv:2412.06464 needs as
+many up to the order of a head's size)."""
+
+
+def _state_flops_per_token(model: ModelFacts) -> int:
+    """Return the FLOPs per token of the recurrent layers' states; 0 without such layers."""
+    if model.recurrent is None:
+        return 0
+    elements = model.recurrent.value_size * model.recurrent.state_size
+    return model.recurrent.n_layers * elements * _FLOPS_PER_STATE_ELEMENT
 
 
 def _flops_per_pair(model: ModelFacts) -> int:

@@ -20,6 +20,8 @@ __all__ = [
     "kv_bytes",
     "kv_bytes_per_layer_token",
     "kv_bytes_per_token",
+    "request_bytes",
+    "state_bytes",
     "weight_bytes",
 ]
 
@@ -68,13 +70,28 @@ def kv_bytes_per_layer_token(model: ModelFacts, *, dtype_bytes: int = DEFAULT_DT
 def kv_bytes_per_token(model: ModelFacts, *, dtype_bytes: int = DEFAULT_DTYPE_BYTES) -> int:
     """Return the KV-cache bytes that one more token takes in all layers.
 
-    Formula: `kv_bytes_per_layer_token` ``x L``. Layers with a sliding window stop growing at the
-    window; `kv_bytes` honours that.
+    Formula: `kv_bytes_per_layer_token` ``x L``, L the layers with attention. Layers with a sliding
+    window stop growing at the window; `kv_bytes` honours that.
 
     Source: as `kv_bytes_per_layer_token`; published: Llama-3-8B 131,072 and Llama-2-7B 524,288
     bytes in bf16, DeepSeek-V3 70,272 (arXiv:2505.09343 table 1, "70.272 KB").
     """
-    return model.n_layers * kv_bytes_per_layer_token(model, dtype_bytes=dtype_bytes)
+    return model.n_attention_layers * kv_bytes_per_layer_token(model, dtype_bytes=dtype_bytes)
+
+
+def state_bytes(model: ModelFacts, *, dtype_bytes: int = DEFAULT_DTYPE_BYTES) -> int:
+    """Return what the recurrent layers of a hybrid model keep of a sequence, whatever its length.
+
+    Formula: ``R (c s + k (w - 1)) b`` with R recurrent layers, c channels of state s, and a causal
+    convolution of w tokens over k channels; 0 without such layers. Implementations that keep the
+    state in fp32 need twice the part of the state.
+
+    Source: arXiv:2312.00752 section 3 (Mamba), arXiv:2412.06464 (gated delta).
+    """
+    _require_dtype(dtype_bytes)
+    if model.recurrent is None:
+        return 0
+    return model.recurrent.n_layers * model.recurrent.state_elements * dtype_bytes
 
 
 def kv_bytes(
@@ -83,7 +100,8 @@ def kv_bytes(
     """Return the KV-cache bytes of a sequence; an int where ``n_tokens`` is one.
 
     Formula: ``k ((L - S) n + S min(n, w))`` with k bytes per layer and token, and S of L layers
-    with a window of w tokens.
+    with a window of w tokens. A hybrid model's recurrent layers have no keys and values;
+    `request_bytes` adds what they keep.
 
     Source: arXiv:2310.06825 (rolling buffer cache of the sliding window).
 
@@ -95,7 +113,24 @@ def kv_bytes(
     per_layer = kv_bytes_per_layer_token(model, dtype_bytes=dtype_bytes)
     n_sliding = 0 if model.sliding_window_tokens is None else model.n_sliding_layers
     in_window = min(n_tokens, model.sliding_window_tokens or 0)
-    return per_layer * ((model.n_layers - n_sliding) * n_tokens + n_sliding * in_window)
+    full = model.n_attention_layers - n_sliding
+    return per_layer * (full * n_tokens + n_sliding * in_window)
+
+
+def request_bytes(
+    model: ModelFacts, n_tokens: float, *, dtype_bytes: int = DEFAULT_DTYPE_BYTES
+) -> float:
+    """Return everything that a sequence keeps in memory: KV cache and recurrent state.
+
+    Formula: `kv_bytes` ``+`` `state_bytes`; 0 without tokens.
+
+    Source: as those two.
+
+    Raises:
+        UsageError: If ``n_tokens`` is negative.
+    """
+    state = state_bytes(model, dtype_bytes=dtype_bytes) if n_tokens else 0
+    return kv_bytes(model, n_tokens, dtype_bytes=dtype_bytes) + state
 
 
 def weight_bytes(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import AttentionKind, ModelFacts
-from jeton.economics.memory import kv_bytes, kv_bytes_per_token, weight_bytes
+from jeton.economics.memory import kv_bytes_per_token, request_bytes, state_bytes, weight_bytes
 from jeton.economics.parameters import table_rows
 from jeton.economics.serving import RESERVED_MEMORY_SHARE, GpuFit, fit_requests
 from jeton.findings import Basis, Figure
@@ -39,7 +39,7 @@ class MemoryFigures:
         model, b = self.model, self.dtype_bytes
         per_token = kv_bytes_per_token(model, dtype_bytes=b)
         kv_total = sum(
-            n * kv_bytes(model, length + output_tokens, dtype_bytes=b)
+            n * request_bytes(model, length + output_tokens, dtype_bytes=b)
             for length, n in zip(lengths, documents, strict=True)
         )
         source = f"{_KV_SOURCE}; {model.cited_source}"
@@ -59,7 +59,7 @@ class MemoryFigures:
                 source,
             ),
             "kv_bytes_per_request_p95": Figure(
-                kv_bytes(model, tokens_p95 + output_tokens, dtype_bytes=b),
+                request_bytes(model, tokens_p95 + output_tokens, dtype_bytes=b),
                 "bytes per request",
                 Basis.EXACT,
                 f"{per_token:,} x ({tokens_p95:,} + {output_tokens:g} output){self._window()}",
@@ -133,14 +133,20 @@ class MemoryFigures:
         if model.attention is AttentionKind.LATENT and model.latent_attention is not None:
             latent = model.latent_attention
             formula = f"({latent.kv_latent_size} latent + {latent.rotary_size} rotary)"
-            return f"{formula} x {model.n_layers} layers x {b} bytes"
+            return f"{formula} x {model.n_attention_layers} layers x {b} bytes"
         return (
-            f"2 x {model.n_layers} layers x {model.n_kv_heads} KV heads x {model.head_size} "
-            f"x {b} bytes{self._window()}"
+            f"2 x {model.n_attention_layers} layers x {model.n_kv_heads} KV heads x "
+            f"{model.head_size} x {b} bytes{self._window()}"
         )
 
     def _window(self) -> str:
         model = self.model
+        if model.recurrent is not None:
+            state = state_bytes(model, dtype_bytes=self.dtype_bytes)
+            return (
+                f"; {model.recurrent.n_layers} of {model.n_layers} layers keep {state:,} bytes "
+                "whatever the length"
+            )
         if model.sliding_window_tokens is None:
             return ""
         return (

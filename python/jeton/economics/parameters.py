@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from jeton.catalog.model_facts import AttentionKind, ModelFacts
+from jeton.catalog.model_facts import AttentionKind, ModelFacts, RecurrentLayers
 from jeton.errors import UsageError
 
 __all__ = ["PADDED_VOCAB_SHARE", "ParameterCount", "count_parameters", "table_rows"]
@@ -91,10 +91,13 @@ def count_parameters(model: ModelFacts, *, vocab_size: int | None = None) -> Par
     Formula (d hidden, H query heads, g key-value heads, e head size, f MLP width, L layers):
     attention ``d H e + 2 d g e + H e d`` per layer; MLP ``3 d f`` gated or ``2 d f`` plain; latent
     attention ``d q + q H (n + r) + d (c + r) + c H (n + v) + H v d``; an expert layer has every
-    expert's MLP and a router ``d E``. Unit: parameters.
+    expert's MLP and a router ``d E``; Mamba with inner width i, state s and rank t ``2 d i +
+    i (t + 2 s) + t i + i d``; gated delta with keys k, values v and h value heads ``d (2 k + 2 v +
+    2 h) + v d``. Unit: parameters.
 
     Source: arXiv:1706.03762 (attention), arXiv:2002.05202 (gated MLP), arXiv:2405.04434
-    (latent attention), arXiv:2401.04088 (experts); checked against every published size.
+    (latent attention), arXiv:2401.04088 (experts), arXiv:2312.00752 and 2403.19887 (Mamba, in
+    Jamba), arXiv:2412.06464 (gated delta); checked against every published size.
     """
     d, n_layers = model.hidden_size, model.n_layers
     rows = table_rows(model, vocab_size)
@@ -103,7 +106,9 @@ def count_parameters(model: ModelFacts, *, vocab_size: int | None = None) -> Par
     n_expert_layers = 0 if experts is None else n_layers - experts.n_dense_layers
     n_dense_layers = n_layers - n_expert_layers
 
-    matrices = n_layers * _attention_matrices(model)
+    matrices = model.n_attention_layers * _attention_matrices(model)
+    if model.recurrent is not None:
+        matrices += model.recurrent.n_layers * _recurrent_matrices(model.recurrent, d)
     matrices += n_dense_layers * n_mlp_matrices * d * model.intermediate_size
     routed = active_routed = 0
     if experts is not None:
@@ -111,6 +116,7 @@ def count_parameters(model: ModelFacts, *, vocab_size: int | None = None) -> Par
         routed = n_expert_layers * experts.n_routed * one_expert
         active_routed = n_expert_layers * experts.n_active * one_expert
         matrices += n_expert_layers * (experts.n_shared * one_expert + d * experts.n_routed)
+        matrices += n_expert_layers * d * experts.shared_gate
     vectors, n_unused_vectors = _vectors(model)
     return ParameterCount(
         input_embedding=rows * d,
@@ -131,12 +137,35 @@ def _attention_matrices(model: ModelFacts) -> int:
         mla = model.latent_attention
         if mla is None:
             raise UsageError(f"{model.name} has latent attention without its sizes")
-        queries = d * mla.query_latent_size
-        queries += mla.query_latent_size * heads * (mla.nope_size + mla.rotary_size)
+        query_size = heads * (mla.nope_size + mla.rotary_size)
+        queries = d * query_size
+        if mla.query_latent_size:
+            queries = (d + query_size) * mla.query_latent_size
         keys_values = d * (mla.kv_latent_size + mla.rotary_size)
         keys_values += mla.kv_latent_size * heads * (mla.nope_size + mla.value_size)
         return queries + keys_values + heads * mla.value_size * d
-    return 2 * d * heads * model.head_size + 2 * d * model.n_kv_heads * model.head_size
+    n_query_sized = 3 if model.attention_gate else 2
+    return (n_query_sized * heads + 2 * model.n_kv_heads) * d * model.head_size
+
+
+def _recurrent_matrices(recurrent: RecurrentLayers, d: int) -> int:
+    value, key = recurrent.value_size, recurrent.key_size
+    if recurrent.kind == "mamba":
+        steps = recurrent.time_step_rank
+        return value * (3 * d + 2 * steps + 2 * recurrent.state_size)
+    return d * (2 * key + 2 * value + 2 * recurrent.n_value_heads) + value * d
+
+
+def _recurrent_vectors(recurrent: RecurrentLayers) -> int:
+    """Parameters of convolution, decay, step size and norms of one layer."""
+    convolution = recurrent.conv_channels * recurrent.conv_size
+    if recurrent.kind == "mamba":
+        # Bias of the convolution, decay per state, skip and bias of the step per channel, norms of
+        # step size, input and output.
+        channels = recurrent.value_size * (recurrent.state_size + 3)
+        return convolution + channels + recurrent.time_step_rank + 2 * recurrent.state_size
+    head_size = recurrent.value_size // recurrent.n_value_heads
+    return convolution + 2 * recurrent.n_value_heads + head_size
 
 
 def _vectors(model: ModelFacts) -> tuple[int, int]:
@@ -145,7 +174,8 @@ def _vectors(model: ModelFacts) -> tuple[int, int]:
     query_size = model.n_heads * model.head_size
     kv_size = model.n_kv_heads * model.head_size
     norm_size = d * (2 if model.norm == "layernorm" else 1)
-    per_layer = model.n_norms_per_layer * norm_size
+    norms = model.n_norms_per_layer * norm_size
+    per_layer = 0
     if model.qk_norm == "head":
         per_layer += 2 * model.head_size
     elif model.qk_norm == "full":
@@ -157,12 +187,15 @@ def _vectors(model: ModelFacts) -> tuple[int, int]:
     per_layer += (query_size + 2 * kv_size) * model.qkv_bias
     per_layer += d * model.output_bias
     per_layer += model.n_heads * model.attention_sinks
+    mixers = model.n_layers * norms + model.n_attention_layers * per_layer
+    if model.recurrent is not None:
+        mixers += model.recurrent.n_layers * _recurrent_vectors(model.recurrent)
     n_up_matrices = 2 if model.mlp == "gated" else 1
     if experts is None:
         mlp_bias = (n_up_matrices * model.intermediate_size + d) * model.mlp_bias
-        return model.n_layers * (per_layer + mlp_bias) + norm_size, 0
+        return mixers + model.n_layers * mlp_bias + norm_size, 0
     one_expert = (n_up_matrices * experts.intermediate_size + d) * model.mlp_bias
     per_expert_layer = experts.n_routed * one_expert + experts.n_routed * experts.router_bias
     n_expert_layers = model.n_layers - experts.n_dense_layers
     idle = n_expert_layers * (experts.n_routed - experts.n_active) * one_expert
-    return model.n_layers * per_layer + n_expert_layers * per_expert_layer + norm_size, idle
+    return mixers + n_expert_layers * per_expert_layer + norm_size, idle

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.compute import decode_flops_per_token, prefill_flops
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES, kv_bytes, weight_bytes
+from jeton.economics.memory import DEFAULT_DTYPE_BYTES, request_bytes, weight_bytes
 from jeton.economics.parameters import count_parameters
 from jeton.errors import UsageError
 
@@ -193,7 +193,7 @@ def decode_seconds(
     if n_requests < 1:
         raise UsageError(f"n_requests is {n_requests}; expected at least 1")
     weights = read_weight_bytes(model, n_requests, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
-    read = weights + n_requests * kv_bytes(model, context_tokens, dtype_bytes=dtype_bytes)
+    read = weights + n_requests * request_bytes(model, context_tokens, dtype_bytes=dtype_bytes)
     flops = n_requests * decode_flops_per_token(model, context_tokens, vocab_size=vocab_size)
     return max(
         read / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share),

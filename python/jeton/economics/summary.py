@@ -128,7 +128,7 @@ def _compute_figures(
         linear += n * flops.linear
         attention += n * flops.attention
     n_tokens = sum(length * n for length, n in zip(lengths, documents, strict=True))
-    per_pair = attention_flops(model, 1) // model.n_layers
+    per_pair = attention_flops(model, 1) // max(model.n_attention_layers, 1)
     pairs = sum(n * attended_pairs(length) for length, n in zip(lengths, documents, strict=True))
     per_token = prefill_flops(model, 2).linear - prefill_flops(model, 1).linear
     rows = table_rows(model, vocab_size)
@@ -147,7 +147,7 @@ def _compute_figures(
             attention / n_documents,
             "FLOP per request",
             Basis.EXACT,
-            f"{per_pair:,} per pair and layer x {model.n_layers} layers x "
+            f"{per_pair:,} per pair and layer x {model.n_attention_layers} layers x "
             f"{pairs / n_documents:,.1f} causal pairs (mean of n (n + 1) / 2){windowed}",
             source,
         ),
