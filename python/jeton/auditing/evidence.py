@@ -13,6 +13,7 @@ from jeton.auditing.deep_sample import DeepSample, SampleDocument
 from jeton.auditing.digests import DuplicateSummary
 from jeton.auditing.pending import RequestsSummary
 from jeton.auditing.pipeline import Pipeline
+from jeton.auditing.preprocessing import StepEffect
 from jeton.auditing.result import (
     CorpusSummary,
     DomainReport,
@@ -31,6 +32,7 @@ __all__ = [
     "Pipeline",
     "RequestEvidence",
     "SampleDocument",
+    "StepEffect",
     "Traffic",
     "percent",
 ]
@@ -157,6 +159,7 @@ class Evidence:
         sample: The documents for the expensive analyses; in the order of their digests.
         requests: Request logs beside their text.
         pipeline: What the user says of the pipeline.
+        preprocessing: What each of its preprocessing steps does to the sample's tokens.
         domains: Domains of the workload, the largest first.
     """
 
@@ -178,6 +181,7 @@ class Evidence:
     sample: DeepSample = field(default_factory=lambda: DeepSample((), 0, 0, is_whole=False))
     requests: RequestEvidence | None = None
     pipeline: Pipeline | None = None
+    preprocessing: tuple[StepEffect, ...] = ()
     domains: tuple[DomainReport, ...] = ()
 
     @property
