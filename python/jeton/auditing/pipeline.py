@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from jeton._nearest import nearest
-from jeton.auditing.preprocessing_steps import STEPS
+from jeton.auditing.preprocessing_steps import step_named
 from jeton.errors import UsageError
 
 __all__ = ["Padding", "Pipeline", "TruncationSide", "pipeline_of", "read_pipeline"]
@@ -113,13 +113,7 @@ class Pipeline:
                     f"{self.chunk_tokens}; expected an overlap below the size of a chunk"
                 )
         for step in self.preprocessing:
-            if step not in STEPS:
-                near = nearest(step, STEPS)
-                hint = f"\nhint: did you mean {', '.join(near)}?" if near else ""
-                raise UsageError(
-                    f"the preprocessing step {step!r} is not known; expected some of "
-                    f"{', '.join(STEPS)}{hint}"
-                )
+            step_named(step)
 
     @property
     def is_empty(self) -> bool:

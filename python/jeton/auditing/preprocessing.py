@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from jeton._core import TextBatch, Tokenizer
 from jeton.auditing.deep_sample import DeepSample
 from jeton.auditing.pipeline import Pipeline
-from jeton.auditing.preprocessing_steps import STEPS
+from jeton.auditing.preprocessing_steps import step_named
 from jeton.errors import UsageError
 
 __all__ = ["StepEffect", "effects_of_preprocessing"]
@@ -75,7 +75,7 @@ def effects_of_preprocessing(
     n_tokens = [document.n_tokens for document in sample.documents]
     effects = []
     for name in pipeline.preprocessing:
-        step = STEPS[name]
+        step = step_named(name)
         after = [step(text) for text in texts]
         counts = _counts(after, tokenizer, num_threads)
         effects.append(_effect(name, texts, after, n_tokens, counts))
