@@ -1,0 +1,92 @@
+"""Which words of the workload would be worth a token of their own?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jeton.auditing.analyses.new_terms import find_new_terms
+from jeton.auditing.evidence import Evidence, percent
+from jeton.economics.memory import DEFAULT_DTYPE_BYTES
+from jeton.findings import Basis, Figure, Finding, Severity
+
+__all__ = ["MAX_NEW_TERMS", "MIN_NEW_TERMS_SHARE", "terms_worth_adding"]
+
+MAX_NEW_TERMS = 1000
+"""Words that are added at most. Our choice: their rows are 1% to 3% of a usual vocabulary, and a few
+hundred occurrences of each are easily found to train them."""
+
+MIN_NEW_TERMS_SHARE = 0.05
+"""Share of tokens that go. Our choice, as for another tokenizer: below 5%, training embeddings and
+evaluating the result again is seldom repaid."""
+
+_N_SHOWN = 30
+
+
+def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
+    """Frequent words that fall into pieces, found without a list."""
+    sample, current = evidence.sample, evidence.current
+    found = find_new_terms(
+        [document.text for document in sample.documents],
+        [document.n_tokens for document in sample.documents],
+        current.tokenizer,
+        max_terms=MAX_NEW_TERMS,
+    )
+    if not found.n_tokens or found.n_saved_tokens < MIN_NEW_TERMS_SHARE * found.n_tokens:
+        return
+    share = found.n_saved_tokens / found.n_tokens
+    n_saved = round(share * sample.n_tokens_of_all)
+    terms = [term for term in found.terms if term.n_extra_tokens > 0]
+    facts: dict[str, object] = {}
+    price = ""
+    if evidence.model is not None:
+        n_tables = 1 if evidence.model.tied_embeddings else 2
+        n_bytes = len(terms) * evidence.model.hidden_size * DEFAULT_DTYPE_BYTES * n_tables
+        facts["embedding_bytes"] = n_bytes
+        price = (
+            f"; their rows take {n_bytes / 1e6:,.1f} MB in {evidence.model.name} ({len(terms):,} x "
+            f"{evidence.model.hidden_size:,} x {DEFAULT_DTYPE_BYTES} bytes x {n_tables} tables)"
+        )
+    examples = ", ".join(f"{term.term} ({term.n_tokens})" for term in terms[:5])
+    yield Finding(
+        id="terms-worth-adding",
+        severity=Severity.WARNING,
+        title=(
+            f"{len(terms):,} frequent words in pieces cost {percent(share)} of the tokens: "
+            f"{examples} ..."
+        ),
+        where=current.name,
+        figure=Figure(
+            value=n_saved,
+            unit="tokens on the audited text",
+            basis=Basis.ESTIMATED,
+            formula=(
+                f"words chosen on one half of the sampled documents by occurrences x (tokens - 1), "
+                f"counted on the other half: {found.n_saved_tokens:,} of {found.n_tokens:,} tokens; "
+                f"x {sample.n_tokens_of_all:,} tokens of the workload; tokens of a word after a "
+                "space, its other places may be cut differently"
+            ),
+        ),
+        cause=f"{current.name} was made from text in which these words are rare",
+        remedy=(
+            "extend the tokenizer by these words and train their embeddings, or choose one that has "
+            f"them{price}"
+        ),
+        saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
+        saving_formula=evidence.traffic.formula(n_saved),
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "terms": [
+                {
+                    "term": term.term,
+                    "n_tokens": term.n_tokens,
+                    "n_occurrences": term.n_occurrences,
+                    "n_extra_tokens": term.n_extra_tokens,
+                }
+                for term in terms[:_N_SHOWN]
+            ],
+            "n_terms": len(terms),
+            "share": share,
+            "remedy": {"token_factor": 1 - share, "applies_to": "all"},
+            **facts,
+        },
+    )

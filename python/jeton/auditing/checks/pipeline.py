@@ -1,0 +1,358 @@
+"""What the settings of the pipeline around the tokenizer cost; silent where they are not known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from jeton.auditing.analyses.lengths import batch_padding, chunk_overlap
+from jeton.auditing.checks.sampled import remedy
+from jeton.auditing.evidence import Evidence, percent
+from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.metrics import padding_waste as waste_of_padding
+
+__all__ = [
+    "MIN_CAPPED_SHARE",
+    "MIN_IDLE_SHARE",
+    "MIN_OVERLAP_SHARE",
+    "MIN_PADDING_SHARE",
+    "MIN_RESERVED_RATIO",
+    "answers_cut",
+    "chunk_overlap_waste",
+    "context_unused",
+    "output_reserved",
+    "padding_longest",
+    "padding_static",
+    "truncation_loss",
+]
+
+MIN_PADDING_SHARE = 0.2
+"""Share of positions that are padding from which a pipeline that pads is told. Our choice: sorting
+by length or packing is some work, and leaves a few percent itself."""
+
+MIN_OVERLAP_SHARE = 0.1
+"""Share of encoded tokens that overlap repeats. Our choice: usual settings of 10% to 20% are above,
+a sentence of overlap is below."""
+
+MIN_IDLE_SHARE = 0.5
+"""Share of reserved context that is not used. Our choice, as for padding to one length: from half
+on, the larger part is for nothing."""
+
+MIN_RESERVED_RATIO = 4.0
+"""Limit of output tokens over the p99 of what was generated. Our choice: a limit of twice the p99
+is prudent, four times is forgotten."""
+
+MIN_CAPPED_SHARE = 0.01
+"""Share of answers that end at the limit. Our choice: one in a hundred is more than bad luck."""
+
+MIN_REQUESTS = 100
+"""Requests with usage from which p99 is not the longest answer itself."""
+
+
+def padding_static(evidence: Evidence) -> Iterator[Finding]:
+    """Every sequence is padded to one length."""
+    pipeline, lengths = evidence.pipeline, evidence.current.lengths
+    if pipeline is None or pipeline.padding != "static" or not pipeline.max_length:
+        return
+    waste = waste_of_padding(lengths, padded_to_tokens=pipeline.max_length)
+    if waste.padding_share < MIN_PADDING_SHARE:
+        return
+    n_positions = lengths.n_documents * pipeline.max_length
+    yield Finding(
+        id="padding-static",
+        severity=Severity.WARNING,
+        title=(
+            f"{percent(waste.padding_share)} of all positions are padding: every sequence is "
+            f"filled up to {pipeline.max_length:,} tokens, and the mean is {lengths.mean:,.0f}"
+        ),
+        where=evidence.current.name,
+        figure=Figure(
+            value=waste.n_padding_tokens,
+            unit="positions on the audited text",
+            basis=Basis.EXACT,
+            formula=(
+                f"{lengths.n_documents:,} sequences x {pipeline.max_length:,} positions - "
+                f"{n_positions - waste.n_padding_tokens:,} tokens"
+            ),
+        ),
+        cause="static shapes: one length for every sequence, whatever it has",
+        remedy=(
+            "pad to the longest of a batch sorted by length, use a few fixed lengths (buckets), or "
+            "pack several sequences into one; an engine with variable lengths needs none"
+        ),
+        saving_usd_per_year=evidence.traffic.usd_per_year(waste.n_padding_tokens),
+        saving_formula=_as_tokens(evidence, waste.n_padding_tokens),
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "padding_share": waste.padding_share,
+            "mean_tokens": lengths.mean,
+            "n_truncated_documents": waste.n_truncated_documents,
+        },
+    )
+
+
+def _as_tokens(evidence: Evidence, n_positions: int) -> str:
+    if not evidence.traffic.is_priced:
+        return ""
+    return (
+        evidence.traffic.formula(n_positions)
+        + "; a padded position takes the time of a token, so it is priced as one (an API bills "
+        "none)"
+    )
+
+
+def padding_longest(evidence: Evidence) -> Iterator[Finding]:
+    """Batches are padded to their longest sequence, in the order in which documents come."""
+    pipeline, lengths = evidence.pipeline, evidence.current.lengths
+    if pipeline is None or pipeline.padding != "longest" or not pipeline.batch_size:
+        return
+    padding = batch_padding(lengths, batch_size=pipeline.batch_size)
+    if padding.padding_share < MIN_PADDING_SHARE:
+        return
+    n_saved = max(0, round(padding.n_positions) - padding.n_positions_sorted)
+    yield Finding(
+        id="padding-longest",
+        severity=Severity.WARNING,
+        title=(
+            f"{percent(padding.padding_share)} of the positions of batches of "
+            f"{pipeline.batch_size:,} are padding; sorted by length it would be "
+            f"{percent(1 - padding.n_tokens / padding.n_positions_sorted)}"
+        ),
+        where=evidence.current.name,
+        figure=Figure(
+            value=n_saved,
+            unit="positions on the audited text",
+            basis=Basis.ESTIMATED,
+            formula=(
+                f"expected longest of {pipeline.batch_size:,} documents drawn at random x "
+                f"{lengths.n_documents:,} documents = {padding.n_positions:,.0f} positions, "
+                f"against {padding.n_positions_sorted:,} if sorted by length; {padding.n_tokens:,} "
+                "tokens"
+            ),
+        ),
+        cause=(
+            f"one long document makes a whole batch long: the mean is {lengths.mean:,.0f} tokens, "
+            f"p99 {lengths.quantile(0.99):,}"
+        ),
+        remedy="sort by length (within a window, if order matters) before batching, or pack",
+        saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
+        saving_formula=_as_tokens(evidence, n_saved),
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "padding_share": padding.padding_share,
+            "padding_share_sorted": 1 - padding.n_tokens / padding.n_positions_sorted,
+            "batch_size": pipeline.batch_size,
+        },
+    )
+
+
+def truncation_loss(evidence: Evidence) -> Iterator[Finding]:
+    """Text beyond a fixed length is cut off. Threshold: one document."""
+    pipeline, lengths = evidence.pipeline, evidence.current.lengths
+    if pipeline is None or not pipeline.max_length or pipeline.truncation == "none":
+        return
+    n_documents, n_tokens = lengths.above(pipeline.max_length)
+    if not n_documents:
+        return
+    side = {"left": "beginnings", "right": "ends"}.get(pipeline.truncation or "right", "ends")
+    share = n_tokens / lengths.total
+    yield Finding(
+        id="truncation-loss",
+        severity=Severity.ERROR,
+        title=(
+            f"{n_documents:,} of {lengths.n_documents:,} documents "
+            f"({percent(n_documents / lengths.n_documents)}) lose their {side}: {n_tokens:,} "
+            f"tokens, {percent(share)} of the text, are cut at {pipeline.max_length:,}"
+        ),
+        where=evidence.current.name,
+        figure=Figure(
+            value=n_tokens,
+            unit="tokens on the audited text",
+            basis=Basis.EXACT,
+            formula=(
+                f"sum of (tokens - {pipeline.max_length:,}) over documents longer than "
+                f"{pipeline.max_length:,}"
+            ),
+        ),
+        cause=(
+            f"max_length is {pipeline.max_length:,}, p99 of the documents is "
+            f"{lengths.quantile(0.99):,} and the longest has {lengths.max:,} tokens; truncation "
+            "says nothing when it happens"
+        ),
+        remedy=(
+            "split long documents into pieces, raise max_length if the model's context allows it, "
+            "or choose what to drop instead of dropping what comes last"
+        ),
+        evidence={
+            "n_documents": n_documents,
+            "n_tokens_cut": n_tokens,
+            "share_of_tokens": share,
+            "p99": lengths.quantile(0.99),
+        },
+    )
+
+
+def chunk_overlap_waste(evidence: Evidence) -> Iterator[Finding]:
+    """Pieces overlap, and what they share is encoded twice."""
+    pipeline, lengths = evidence.pipeline, evidence.current.lengths
+    if pipeline is None or not pipeline.chunk_tokens or not pipeline.overlap_tokens:
+        return
+    chunk, overlap = pipeline.chunk_tokens, pipeline.overlap_tokens
+    if overlap >= chunk:
+        return
+    found = chunk_overlap(lengths, chunk_tokens=chunk, overlap_tokens=overlap)
+    share = found.n_repeated_tokens / max(1, lengths.total + found.n_repeated_tokens)
+    if share < MIN_OVERLAP_SHARE:
+        return
+    yield Finding(
+        id="chunk-overlap",
+        severity=Severity.WARNING,
+        title=(
+            f"overlap of {overlap:,} tokens between pieces of {chunk:,} encodes "
+            f"{found.n_repeated_tokens:,} tokens twice, {percent(share)} of what is encoded"
+        ),
+        where=evidence.current.name,
+        figure=Figure(
+            value=found.n_repeated_tokens,
+            unit="tokens on the audited text",
+            basis=Basis.EXACT,
+            formula=(
+                f"sum over documents of (pieces - 1) x {overlap:,}, pieces = 1 + ceil((tokens - "
+                f"{chunk:,}) / ({chunk:,} - {overlap:,})): {found.n_chunks:,} pieces"
+            ),
+        ),
+        cause="each piece repeats the end of the one before it",
+        remedy=(
+            "cut at sentences or headings and lower the overlap; measure retrieval before and "
+            "after, for overlap beyond a sentence seldom finds more"
+        ),
+        saving_usd_per_year=evidence.traffic.usd_per_year(found.n_repeated_tokens),
+        saving_formula=evidence.traffic.formula(found.n_repeated_tokens),
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "n_chunks": found.n_chunks,
+            "share": share,
+            # The audited text is the documents, not their pieces: the bill of the pieces is
+            # larger by this part, and no part of the bill of the documents goes.
+            "remedy": remedy(share),
+        },
+    )
+
+
+def context_unused(evidence: Evidence) -> Iterator[Finding]:
+    """More context is reserved for each request than it uses."""
+    pipeline, lengths = evidence.pipeline, evidence.current.lengths
+    if pipeline is None or not pipeline.reserved_tokens:
+        return
+    reserved = pipeline.reserved_tokens
+    output = evidence.output_tokens_per_request
+    used = sum(
+        min(length + output, reserved) * count
+        for length, count in zip(lengths.lengths.tolist(), lengths.documents.tolist(), strict=True)
+    )
+    n_reserved = reserved * lengths.n_documents
+    idle = 1 - used / n_reserved if n_reserved else 0.0
+    if idle < MIN_IDLE_SHARE:
+        return
+    kv = evidence.current.report.economics.kv_bytes_per_token
+    memory = ""
+    facts: dict[str, object] = {"idle_share": idle, "p99": lengths.quantile(0.99)}
+    if kv is not None:
+        idle_bytes = float(kv.value) * (n_reserved - used) / lengths.n_documents
+        facts["idle_kv_bytes_per_request"] = idle_bytes
+        memory = f"; {idle_bytes / 1e6:,.0f} MB of KV cache a request stand idle"
+    needed = lengths.quantile(0.99) + math.ceil(output)
+    yield Finding(
+        id="context-unused",
+        severity=Severity.WARNING,
+        title=(
+            f"{percent(idle)} of the context that is reserved is never used: {reserved:,} tokens a "
+            f"request for {used / lengths.n_documents:,.0f} in the mean{memory}"
+        ),
+        where=evidence.current.name,
+        figure=Figure(
+            value=idle,
+            unit="share of reserved tokens",
+            basis=Basis.EXACT if not output else Basis.ESTIMATED,
+            formula=(
+                f"1 - sum of min(tokens + {output:,.0f} of output, {reserved:,}) / "
+                f"({lengths.n_documents:,} requests x {reserved:,})"
+            ),
+        ),
+        cause="the reservation follows the longest request, or the model's context, not the text",
+        remedy=(
+            f"reserve {needed:,} tokens (p99 and the output) and send longer requests elsewhere, or "
+            "use an engine that pages the KV cache; behind an API, a model with less context may "
+            "cost less"
+        ),
+        evidence=facts,
+    )
+
+
+def output_reserved(evidence: Evidence) -> Iterator[Finding]:
+    """The limit of output tokens is far above what is generated."""
+    pipeline, requests = evidence.pipeline, evidence.requests
+    if pipeline is None or not pipeline.max_output_tokens or requests is None:
+        return
+    known = requests.output_tokens[requests.output_tokens >= 0]
+    if len(known) < MIN_REQUESTS:
+        return
+    p99 = int(np.quantile(known, 0.99, method="inverted_cdf"))
+    ratio = pipeline.max_output_tokens / max(1, p99)
+    if ratio < MIN_RESERVED_RATIO:
+        return
+    yield Finding(
+        id="output-reserved",
+        severity=Severity.INFO,
+        title=(
+            f"requests allow {pipeline.max_output_tokens:,} tokens of output, and 99% of them "
+            f"generate {p99:,} or fewer"
+        ),
+        where="the requests",
+        figure=Figure(
+            value=ratio,
+            unit="limit / p99",
+            basis=Basis.EXACT,
+            formula=f"{pipeline.max_output_tokens:,} / {p99:,} over {len(known):,} requests",
+        ),
+        cause="the limit was set once, for the worst case",
+        remedy=(
+            "lower it to about twice the p99: quotas of tokens per minute count the limit with some "
+            "providers, engines reserve memory by it, and it bounds an answer that never ends"
+        ),
+        evidence={"p99": p99, "max_output_tokens": pipeline.max_output_tokens},
+    )
+
+
+def answers_cut(evidence: Evidence) -> Iterator[Finding]:
+    """Answers end at the limit of output tokens: they were cut, and paid for."""
+    pipeline, requests = evidence.pipeline, evidence.requests
+    if pipeline is None or not pipeline.max_output_tokens or requests is None:
+        return
+    known = requests.output_tokens[requests.output_tokens >= 0]
+    n_cut = int((known >= pipeline.max_output_tokens).sum())
+    if not n_cut or n_cut < MIN_CAPPED_SHARE * len(known):
+        return
+    yield Finding(
+        id="answers-cut",
+        severity=Severity.ERROR,
+        title=(
+            f"{n_cut:,} of {len(known):,} answers ({percent(n_cut / len(known))}) end at the limit "
+            f"of {pipeline.max_output_tokens:,} tokens"
+        ),
+        where="the requests",
+        figure=Figure(
+            value=n_cut,
+            unit="requests",
+            basis=Basis.EXACT,
+            formula=f"requests with at least {pipeline.max_output_tokens:,} output tokens",
+        ),
+        cause="the answer did not fit, and was cut in the middle",
+        remedy=(
+            "raise the limit, or ask for shorter answers; an answer that is cut is paid for and "
+            "often asked for again"
+        ),
+        evidence={"n_requests_with_usage": len(known)},
+    )

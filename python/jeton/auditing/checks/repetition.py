@@ -1,0 +1,254 @@
+"""Is text sent that was sent before: in other documents, or in the same one?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from jeton.auditing.analyses.repetition import (
+    boilerplate_lines,
+    near_duplicates,
+    overlaps,
+    without_lines,
+    without_repeated_passages,
+)
+from jeton.auditing.analyses.rewriting import measure_rewrite
+from jeton.auditing.checks.prompt_cache import cached_chars
+from jeton.auditing.checks.sampled import remedy, rewrite_finding, saved
+from jeton.auditing.evidence import Evidence, percent
+from jeton.findings import Basis, Figure, Finding, Severity
+
+__all__ = [
+    "MIN_BOILERPLATE_DOCUMENTS",
+    "MIN_BOILERPLATE_DOCUMENT_SHARE",
+    "MIN_BOILERPLATE_SHARE",
+    "MIN_NEAR_DUPLICATE_SHARE",
+    "MIN_OVERLAP_SHARE",
+    "MIN_PASSAGES_SHARE",
+    "NEAR_RESEMBLANCE",
+    "boilerplate",
+    "near_duplicate_documents",
+    "overlapping_documents",
+    "repeated_passages",
+]
+
+MIN_BOILERPLATE_DOCUMENTS = 5
+"""Different documents in which a line stands to be boilerplate. Our choice: four may be a series."""
+
+MIN_BOILERPLATE_DOCUMENT_SHARE = 0.02
+"""Share of the documents, too, in large samples. Our choice: one in fifty is a template's."""
+
+MIN_BOILERPLATE_SHARE = 0.02
+"""Share of tokens from which boilerplate is told. Our choice: somebody has to look at the lines and
+decide, which 1% would not repay."""
+
+MIN_PASSAGES_SHARE = 0.01
+"""Share of tokens that repeat within their document. Our choice: dropping them is safe and cheap,
+as for white space."""
+
+NEAR_RESEMBLANCE = 0.8
+"""Jaccard index of five-word shingles from which documents are nearly the same: the value in use
+for training data (Lee et al. 2022, arXiv:2107.06499)."""
+
+MIN_NEAR_DUPLICATE_SHARE = 0.05
+"""Share of tokens in documents that resemble an earlier one. Our choice: above exact copies (1%),
+for a cache of answers to like questions has to be judged for every use."""
+
+MIN_OVERLAP_SHARE = 0.02
+"""Share of tokens that stand at the end of one document and the beginning of another. Our choice:
+adjacent pages share a heading now and then."""
+
+_N_SHOWN = 8
+_MAX_SHOWN_CHARS = 80
+
+
+def boilerplate(evidence: Evidence) -> Iterator[Finding]:
+    """Lines that many documents contain, outside of what a prompt cache can serve."""
+    documents = evidence.sample.documents
+    distinct = list(dict.fromkeys(document.text for document in documents))
+    least = max(
+        MIN_BOILERPLATE_DOCUMENTS, math.ceil(MIN_BOILERPLATE_DOCUMENT_SHARE * len(distinct))
+    )
+    lines = boilerplate_lines(distinct, min_documents=least)
+    if not lines:
+        return
+    starts = dict(zip(distinct, cached_chars(evidence, distinct), strict=True))
+    first_of = {document.text: index for index, document in reversed(list(enumerate(documents)))}
+    measured = measure_rewrite(
+        distinct,
+        [documents[first_of[text]].n_tokens for text in distinct],
+        lambda text: without_lines(text, lines, start=starts[text]),
+        evidence.current.tokenizer,
+        min_share=MIN_BOILERPLATE_SHARE,
+    )
+    # Copies are the finding of another check: each text counts once.
+    saved_tokens = np.zeros(len(documents), dtype=np.int64)
+    for text, n_saved in zip(distinct, measured.saved_tokens.tolist(), strict=True):
+        saved_tokens[first_of[text]] = n_saved
+    if saved_tokens.sum() < MIN_BOILERPLATE_SHARE * evidence.sample.n_tokens:
+        return
+    result = saved(
+        evidence,
+        saved_tokens,
+        f"{len(lines):,} lines of 40 and more characters that stand in at least {least} different "
+        "documents, taken out where no prompt cache serves them",
+    )
+    shown = sorted(lines.items(), key=lambda item: (-item[1] * len(item[0]), item[0]))[:_N_SHOWN]
+    yield Finding(
+        id="boilerplate",
+        severity=Severity.WARNING,
+        title=(
+            f"lines that many documents repeat cost {result.n_tokens:,} tokens, "
+            f"{percent(result.share)} of all; most of all {shown[0][0][:_MAX_SHOWN_CHARS]!r} in "
+            f"{shown[0][1]:,} documents"
+        ),
+        where="the text",
+        figure=Figure(result.n_tokens, "tokens on the audited text", result.basis, result.formula),
+        cause=(
+            "navigation, disclaimers, signatures, licence headers or instructions stand in every "
+            "document, and not at its beginning, where a prompt cache would serve them"
+        ),
+        remedy=(
+            "take out what says nothing to the model; move instructions that must stay to the "
+            "beginning of the prompt, before everything that changes"
+        ),
+        saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
+        saving_formula=evidence.traffic.formula(result.n_tokens),
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "lines": [
+                {"line": line[:_MAX_SHOWN_CHARS], "n_documents": n} for line, n in shown
+            ],
+            "n_lines": len(lines),
+            "share": result.share,
+            "share_low": result.low,
+            "share_high": result.high,
+            "remedy": remedy(result.share),
+        },
+    )
+
+
+def repeated_passages(evidence: Evidence) -> Iterator[Finding]:
+    """Long lines that one document contains several times."""
+    yield from rewrite_finding(
+        evidence,
+        without_repeated_passages,
+        id="repeated-passages",
+        min_share=MIN_PASSAGES_SHARE,
+        what="lines and paragraphs of 120 and more characters that stand in the same document "
+        "before (quotation marks of mail ignored), taken out",
+        says="passages that one document contains more than once cost",
+        cause="mails quote each other, a retrieval returns the same piece twice, a conversation "
+        "carries a document along in several turns",
+        do="send each passage once: drop repeated retrieval results, cut quoted mail",
+    )
+
+
+def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
+    """Documents with nearly the words of another one."""
+    documents = evidence.sample.documents
+    found = near_duplicates([d.text for d in documents], min_resemblance=NEAR_RESEMBLANCE)
+    saved_tokens = np.zeros(len(documents), dtype=np.int64)
+    for pair in found:
+        saved_tokens[pair.document] = documents[pair.document].n_tokens
+    if saved_tokens.sum() < MIN_NEAR_DUPLICATE_SHARE * max(1, evidence.sample.n_tokens):
+        return
+    result = saved(
+        evidence,
+        saved_tokens,
+        f"documents whose five-word shingles resemble an earlier document's by {NEAR_RESEMBLANCE} "
+        "and more (Jaccard index), exact copies not counted",
+    )
+    bound = "" if evidence.sample.is_whole else "at least "
+    yield Finding(
+        id="near-duplicate-documents",
+        severity=Severity.INFO,
+        title=(
+            f"{bound}{percent(result.share)} of the tokens are in documents that are nearly "
+            "another document"
+        ),
+        where="the text",
+        figure=Figure(
+            result.n_tokens,
+            "tokens on the audited text",
+            result.basis,
+            result.formula
+            + ("" if evidence.sample.is_whole else "; likenesses outside of the sample are not seen"),
+        ),
+        cause="the same request comes in other words, or a template is filled in anew",
+        remedy=(
+            "for requests, a cache of answers by meaning, or the template as a cached prefix with "
+            "what changes at its end; for training data, keep one of each"
+        ),
+        saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
+        saving_formula=(
+            evidence.traffic.formula(result.n_tokens)
+            + "; if all of them were answered from a cache of your own"
+            if evidence.traffic.is_priced
+            else ""
+        ),
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "n_documents": len(found),
+            "share": result.share,
+            "examples": [
+                {
+                    "text": documents[pair.document].text[:_MAX_SHOWN_CHARS],
+                    "like": documents[pair.original].text[:_MAX_SHOWN_CHARS],
+                    "resemblance": round(pair.resemblance, 3),
+                }
+                for pair in found[:_N_SHOWN]
+            ],
+        },
+    )
+
+
+def overlapping_documents(evidence: Evidence) -> Iterator[Finding]:
+    """Documents that begin with the end of another one, as chunks with overlap do."""
+    documents = evidence.sample.documents
+    texts = [document.text for document in documents]
+    saved_tokens = np.zeros(len(documents), dtype=np.int64)
+    found = overlaps(texts)
+    for overlap in found:
+        document = documents[overlap.following]
+        share = overlap.n_bytes / max(1, len(document.text.encode()))
+        saved_tokens[overlap.following] = round(share * document.n_tokens)
+    if saved_tokens.sum() < MIN_OVERLAP_SHARE * max(1, evidence.sample.n_tokens):
+        return
+    result = saved(
+        evidence,
+        saved_tokens,
+        f"beginnings of {len(found):,} documents that are the end of another one (32 bytes and "
+        "more), by their share of the document's bytes",
+    )
+    bound = "" if evidence.sample.is_whole else "at least "
+    yield Finding(
+        id="overlapping-documents",
+        severity=Severity.WARNING,
+        title=(
+            f"{len(found):,} documents begin with the end of another one: {bound}"
+            f"{percent(result.share)} of the tokens are encoded twice"
+        ),
+        where="the text",
+        figure=Figure(
+            result.n_tokens, "tokens on the audited text", Basis.ESTIMATED, result.formula
+        ),
+        cause="documents were cut into pieces that overlap",
+        remedy=(
+            "cut at sentences and headings instead, which needs little overlap or none; measure "
+            "retrieval with half the overlap before paying for all of it"
+        ),
+        saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
+        saving_formula=evidence.traffic.formula(result.n_tokens),
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "n_documents": len(found),
+            "mean_overlap_bytes": sum(o.n_bytes for o in found) / len(found),
+            "share": result.share,
+            "share_low": result.low,
+            "share_high": result.high,
+            "remedy": remedy(result.share),
+        },
+    )

@@ -1,0 +1,322 @@
+"""What the usage that providers report says about the bill."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import numpy as np
+
+from jeton.auditing.analyses.output import output_lengths, without_echo, without_politeness
+from jeton.auditing.evidence import DAYS_PER_YEAR, Evidence, percent
+from jeton.findings import Basis, Figure, Finding, Severity
+
+__all__ = [
+    "LONG_TIMES_MEDIAN",
+    "MIN_ECHO_SHARE",
+    "MIN_LONG_SHARE",
+    "MIN_OVERHEAD",
+    "MIN_REASONING_SHARE",
+    "input_overhead",
+    "output_echo",
+    "output_long",
+    "price_step",
+    "reasoning_share",
+]
+
+MIN_OVERHEAD = 0.1
+"""Reported input over the counted text, less 1. Our choice: a chat template is 4 to 8 tokens a
+message, below 10% of all but the shortest requests."""
+
+LONG_TIMES_MEDIAN = 4
+"""Answers longer than this many medians are long. Our choice: lengths of answers to like questions
+are about log-normal, and with the usual spread (sigma 0.8) 4% are beyond."""
+
+MIN_LONG_SHARE = 0.2
+"""Share of output tokens beyond that limit. Our choice: in a log-normal distribution with sigma 0.8
+it is 5%; a fifth of the output is worth a look at who writes so much."""
+
+MIN_ECHO_SHARE = 0.02
+"""Share of output tokens that say nothing. Our choice: output costs several times what input does,
+so 2% of it is told where 1% of input would be too little for a change of the prompt."""
+
+MIN_REASONING_SHARE = 0.5
+"""Share of output tokens that are reasoning. Our choice: the larger part of the output bill."""
+
+MIN_STEP_SHARE = 0.01
+"""Share of the input bill that goes with the higher step. Our choice: 1% of a bill is what an owner
+asks about."""
+
+_CENT = Decimal("0.01")
+_N_SHOWN = 3
+
+
+def _output_usd_per_year(
+    evidence: Evidence, n_tokens: int, n_requests: int
+) -> tuple[Decimal | None, str]:
+    """USD a year of so many output tokens on so many requests, and how it was computed."""
+    price, per_day = evidence.traffic.price, evidence.traffic.requests_per_day
+    if price is None or per_day is None or price.usd_per_mtok_output is None or not n_requests:
+        return None, ""
+    rate = price.usd_per_mtok_output
+    usd = Decimal(n_tokens) * per_day * DAYS_PER_YEAR * rate / (n_requests * 1_000_000)
+    usd = usd.quantize(_CENT)
+    return usd, (
+        f"{n_tokens:,} output tokens / {n_requests:,} requests x {per_day:,} requests a day x "
+        f"{DAYS_PER_YEAR} days x {rate} USD / 1,000,000 tokens = {usd:,} USD a year; price: "
+        f"{price.name}, {price.price_date.isoformat()}, base tier"
+    )
+
+
+def input_overhead(evidence: Evidence) -> Iterator[Finding]:
+    """The provider counted clearly more input than the text has."""
+    requests, corpus = evidence.requests, evidence.corpus
+    if requests is None or not requests.is_complete:
+        return
+    known = requests.input_tokens[requests.input_tokens > 0]
+    # Means can be compared only if nearly all requests are in both.
+    if not len(known) or len(known) < 0.95 * corpus.n_documents:
+        return
+    reported = int(known.sum()) / len(known)
+    counted = evidence.current.n_tokens / max(1, corpus.n_documents)
+    overhead = reported / counted - 1 if counted else 0.0
+    if overhead < MIN_OVERHEAD:
+        return
+    n_more = round((reported - counted) * corpus.n_documents)
+    yield Finding(
+        id="input-overhead",
+        severity=Severity.WARNING,
+        title=(
+            f"the provider counts {reported:,.0f} input tokens a request, the logged text has "
+            f"{counted:,.0f}: {percent(overhead)} more are paid for"
+        ),
+        where="the requests",
+        figure=Figure(
+            value=n_more,
+            unit="input tokens on the audited text",
+            basis=Basis.EXACT,
+            formula=(
+                f"({int(known.sum()):,} reported tokens / {len(known):,} requests - "
+                f"{evidence.current.n_tokens:,} counted / {corpus.n_documents:,}) x "
+                f"{corpus.n_documents:,}"
+            ),
+        ),
+        cause=(
+            "tools, system prompts, templates, pictures or reasoning kept between turns are sent "
+            f"and not logged; or the model's tokenizer is not {evidence.current.name}"
+        ),
+        remedy=(
+            "log requests as they are sent; send only the tools that a request can need; audit "
+            "with the model's own tokenizer, or calibrate by the reported usage"
+        ),
+        saving_usd_per_year=None,
+        evidence={
+            "reported_tokens_per_request": reported,
+            "counted_tokens_per_request": counted,
+            "usd_per_year_at_stake": str(evidence.traffic.usd_per_year(n_more) or ""),
+        },
+    )
+
+
+def output_long(evidence: Evidence) -> Iterator[Finding]:
+    """A few answers are far longer than the usual one and make much of the output."""
+    requests = evidence.requests
+    if requests is None:
+        return
+    found = output_lengths(requests.output_tokens, times_median=LONG_TIMES_MEDIAN)
+    if found is None or found.n_tokens_beyond < MIN_LONG_SHARE * found.n_tokens:
+        return
+    share = found.n_tokens_beyond / found.n_tokens
+    saving, formula = _output_usd_per_year(evidence, found.n_tokens_beyond, found.n_requests)
+    yield Finding(
+        id="output-long",
+        severity=Severity.WARNING,
+        title=(
+            f"{percent(share)} of the output tokens lie beyond {found.limit:,} tokens, "
+            f"{LONG_TIMES_MEDIAN} times the usual answer ({found.p50:,})"
+        ),
+        where="the requests",
+        figure=Figure(
+            value=found.n_tokens_beyond,
+            unit="output tokens of the requests with usage",
+            basis=Basis.EXACT,
+            formula=(
+                f"sum of (output - {found.limit:,}) over answers longer than {found.limit:,} = "
+                f"{LONG_TIMES_MEDIAN} x p50; {found.n_tokens:,} output tokens of "
+                f"{found.n_requests:,} requests, p95 {found.p95:,}"
+            ),
+        ),
+        cause=(
+            "answers are as long as the model likes: nothing in the prompt bounds them, or a few "
+            "requests ask for something else than the others"
+        ),
+        remedy=(
+            "say how long an answer should be, ask for the form that is used (a field, a list), "
+            f"set max_output_tokens near {found.limit:,}, and look at the longest answers first"
+        ),
+        saving_usd_per_year=saving,
+        saving_formula=formula,
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "p50": found.p50,
+            "p95": found.p95,
+            "share": share,
+            "remedy": {"token_factor": 1 - share, "applies_to": "output"},
+        },
+    )
+
+
+def output_echo(evidence: Evidence) -> Iterator[Finding]:
+    """Answers repeat their prompt, or open and close with phrases."""
+    answered = [d for d in evidence.sample.documents if d.response]
+    if not answered:
+        return
+    tokenizer = evidence.current.tokenizer
+    responses = [d.response or "" for d in answered]
+    shorter = []
+    for document, response in zip(answered, responses, strict=True):
+        without, _ = without_echo(response, document.text)
+        shorter.append(without_politeness(without)[0])
+    n_before = int(tokenizer.count_batch(responses).sum())
+    n_saved = n_before - int(tokenizer.count_batch(shorter).sum())
+    if not n_before or n_saved < MIN_ECHO_SHARE * n_before:
+        return
+    share = n_saved / n_before
+    changed = [a for a, b in zip(responses, shorter, strict=True) if a != b]
+    n_of_all = round(n_saved / len(answered) * evidence.corpus.n_documents)
+    saving, formula = _output_usd_per_year(evidence, n_of_all, evidence.corpus.n_documents)
+    yield Finding(
+        id="output-echo",
+        severity=Severity.WARNING,
+        title=(
+            f"{percent(share)} of the output tokens repeat the prompt or are phrases that open and "
+            "close an answer"
+        ),
+        where="the answers",
+        figure=Figure(
+            value=n_saved,
+            unit="output tokens of the sampled answers",
+            basis=Basis.EXACT if evidence.sample.is_whole else Basis.ESTIMATED,
+            formula=(
+                f"{n_before:,} tokens of {len(answered):,} answers under {tokenizer.name} - those "
+                "without lines of 80 and more characters that stand in the prompt, and without "
+                "English phrases at the beginning and end"
+            ),
+        ),
+        cause="models are trained to be polite and to restate; nothing in the prompt asks for less",
+        remedy=(
+            "ask for the answer alone, for changes instead of the whole text, or for a structure "
+            "that has no room for phrases"
+        ),
+        saving_usd_per_year=saving,
+        saving_formula=formula,
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "n_answers_concerned": len(changed),
+            "share": share,
+            "examples": [" ".join(text[:80].split()) for text in changed[:_N_SHOWN]],
+            "remedy": {"token_factor": 1 - share, "applies_to": "output"},
+        },
+    )
+
+
+def reasoning_share(evidence: Evidence) -> Iterator[Finding]:
+    """Most of the output is reasoning that nobody reads."""
+    requests = evidence.requests
+    if requests is None:
+        return
+    known = (requests.reasoning_tokens >= 0) & (requests.output_tokens > 0)
+    n_output = int(requests.output_tokens[known].sum())
+    n_reasoning = int(requests.reasoning_tokens[known].sum())
+    if not n_output or n_reasoning < MIN_REASONING_SHARE * n_output:
+        return
+    share = n_reasoning / n_output
+    # What the easy half reasons: requests whose answer is short all the same.
+    answers = (requests.output_tokens - requests.reasoning_tokens)[known]
+    reasoning = requests.reasoning_tokens[known]
+    easy = answers <= np.median(answers)
+    n_easy = int(reasoning[easy].sum())
+    saving, formula = _output_usd_per_year(evidence, n_easy, int(known.sum()))
+    yield Finding(
+        id="reasoning-share",
+        severity=Severity.INFO,
+        title=(
+            f"{percent(share)} of the output tokens are reasoning; "
+            f"{percent(n_easy / n_output)} are reasoning for the shorter half of the answers"
+        ),
+        where="the requests",
+        figure=Figure(
+            value=n_reasoning,
+            unit="output tokens of the requests with usage",
+            basis=Basis.EXACT,
+            formula=f"{n_reasoning:,} reasoning tokens of {n_output:,} output tokens",
+        ),
+        cause="reasoning is on for every request, or its budget is the same for all",
+        remedy=(
+            "lower the effort, or turn reasoning off, for requests that do not need it, and compare "
+            "the answers; the shorter half of the answers is where to begin"
+        ),
+        saving_usd_per_year=saving,
+        saving_formula=formula + ("; if the shorter half needed none" if formula else ""),
+        saving_basis=Basis.ESTIMATED,
+        evidence={"share": share, "n_tokens_of_shorter_half": n_easy},
+    )
+
+
+def price_step(evidence: Evidence) -> Iterator[Finding]:
+    """Prompts beyond a step of the price list pay the higher rate for all of their tokens."""
+    price, lengths = evidence.traffic.price, evidence.current.lengths
+    if price is None or len(price.tiers) < 2 or evidence.traffic.requests_per_day is None:
+        return
+    base = price.tiers[0]
+    extra = total = Decimal(0)
+    n_above = 0
+    for length, count in zip(lengths.lengths.tolist(), lengths.documents.tolist(), strict=True):
+        tier = price.tier_for(length)
+        total += tier.usd_per_mtok_input * length * count
+        if tier is not base:
+            n_above += count
+            extra += (tier.usd_per_mtok_input - base.usd_per_mtok_input) * length * count
+    if not n_above or extra < Decimal(str(MIN_STEP_SHARE)) * total:
+        return
+    step = price.tiers[1].above_input_tokens
+    per_request = extra / 1_000_000 / lengths.n_documents
+    saving = (per_request * evidence.traffic.requests_per_day * DAYS_PER_YEAR).quantize(_CENT)
+    share = float(extra / total)
+    yield Finding(
+        id="price-step",
+        severity=Severity.WARNING,
+        title=(
+            f"{n_above:,} requests are longer than {step:,} tokens and pay the higher rate for all "
+            f"of them: {percent(share)} of the input bill is the step alone"
+        ),
+        where=price.name,
+        figure=Figure(
+            value=n_above,
+            unit="requests of the audited text",
+            basis=Basis.EXACT,
+            formula=(
+                f"requests above {step:,} tokens, at {price.tiers[1].usd_per_mtok_input} instead of "
+                f"{base.usd_per_mtok_input} USD per million input tokens"
+            ),
+            source=price.source,
+        ),
+        cause="the price list has steps by the length of the prompt, which hold for all its tokens",
+        remedy=(
+            f"keep prompts below {step:,} tokens (fewer retrieved pieces, a summary of what was "
+            "said), or split the request in two"
+        ),
+        saving_usd_per_year=saving,
+        saving_formula=(
+            f"sum of tokens x (higher - base rate) over {n_above:,} requests = "
+            f"{extra / 1_000_000:,.4f} USD / {lengths.n_documents:,} documents x "
+            f"{evidence.traffic.requests_per_day:,} requests a day x {DAYS_PER_YEAR} days = "
+            f"{saving:,} USD a year; price: {price.name}, {price.price_date.isoformat()}"
+        ),
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "n_requests_above": n_above,
+            "share": share,
+            "remedy": {"cost_factor": 1 - share, "applies_to": "input"},
+        },
+    )
