@@ -52,6 +52,7 @@ class SampleDocument:
         n_tokens: Tokens under the tokenizer in use.
         n_copies: How many documents of the workload this entry stands for, byte for byte; 1 in a
             sample that is the whole workload, where each document has its own entry.
+        response: The answer that was logged with it; None where there is none.
     """
 
     text: str
@@ -59,6 +60,7 @@ class SampleDocument:
     domain: str | None
     n_tokens: int
     n_copies: int = 1
+    response: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from jeton._core import TextBatch, Tokenizer
 
@@ -93,6 +93,7 @@ def shared_prefixes(
     *,
     min_chars: int,
     originals: Sequence[str] | None = None,
+    copies: Sequence[int] | None = None,
     num_threads: int | None = None,
 ) -> tuple[SharedPrefix, ...]:
     """The tree of prefixes of at least ``min_chars`` that two or more documents share.
@@ -103,6 +104,7 @@ def shared_prefixes(
         min_chars: Shorter prefixes are not looked for.
         originals: The documents as they are counted, where ``texts`` are masked ones of the same
             lengths.
+        copies: How many documents each text stands for; None: one each.
         num_threads: Threads of the encoder.
 
     Returns:
@@ -112,7 +114,16 @@ def shared_prefixes(
     cut = [text[:MAX_PREFIX_CHARS] for text in texts]
     order = sorted(range(len(cut)), key=cut.__getitem__)
     common = [common_prefix_chars(cut[a], cut[b]) for a, b in pairwise(order)]
-    nodes = _kept(_tree(common, max(1, min_chars)))
+    weights = [copies[index] if copies is not None else 1 for index in order]
+    n_before = [0, *accumulate(weights)]
+    nodes = _tree(common, max(1, min_chars))
+    # A text that is sent again as it is shares all of itself.
+    nodes += [
+        _Node(len(cut[index]), place, place)
+        for place, index in enumerate(order)
+        if weights[place] > 1 and len(cut[index]) >= max(1, min_chars)
+    ]
+    nodes = _kept(_with_parents(nodes), n_before)
     counted = originals if originals is not None else texts
     own_texts = [
         counted[order[node.first]][
@@ -129,7 +140,7 @@ def shared_prefixes(
                 n_chars=node.n_chars,
                 n_tokens=above + n_own_tokens,
                 n_own_tokens=n_own_tokens,
-                n_documents=node.last - node.first + 1,
+                n_documents=n_before[node.last + 1] - n_before[node.first],
                 parent=node.parent,
                 documents=tuple(order[node.first : node.last + 1]),
             )
@@ -138,7 +149,7 @@ def shared_prefixes(
 
 
 def _tree(common: Sequence[int], min_chars: int) -> list[_Node]:
-    """The intervals of neighbours with a common prefix, parents before children."""
+    """The intervals of neighbours with a common prefix."""
     nodes: list[_Node] = []
     open_nodes: list[int] = []
     for position in range(len(common) + 1):
@@ -152,6 +163,11 @@ def _tree(common: Sequence[int], min_chars: int) -> list[_Node]:
         if length >= min_chars and length > top:
             open_nodes.append(len(nodes))
             nodes.append(_Node(length, first, first))
+    return nodes
+
+
+def _with_parents(nodes: list[_Node]) -> list[_Node]:
+    """Parents before children, each with the index of the one it goes on from."""
     nodes.sort(key=lambda node: (node.first, -node.last, node.n_chars))
     path: list[int] = []
     for index, node in enumerate(nodes):
@@ -162,12 +178,12 @@ def _tree(common: Sequence[int], min_chars: int) -> list[_Node]:
     return nodes
 
 
-def _kept(nodes: list[_Node]) -> list[_Node]:
+def _kept(nodes: list[_Node], n_before: Sequence[int]) -> list[_Node]:
     """The nodes with the most repeated characters of their own; the rest joins its parent."""
 
     def weight(node: _Node) -> int:
         above = nodes[node.parent].n_chars if node.parent >= 0 else 0
-        return (node.n_chars - above) * (node.last - node.first + 1)
+        return (node.n_chars - above) * (n_before[node.last + 1] - n_before[node.first])
 
     if len(nodes) > MAX_PREFIXES:
         ranked = sorted(range(len(nodes)), key=lambda index: (-weight(nodes[index]), index))

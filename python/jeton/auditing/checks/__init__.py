@@ -2,7 +2,7 @@
 
 A check looks at `Evidence` and yields a `Finding` where its threshold is passed; otherwise it is
 silent. Every threshold is a constant beside its check with the reason for its value. The id of a
-check, the key of `CHECKS`, is the id of its findings and never changes; ``docs/audit.md`` lists
+check, the key of `CHECKS`, is the id of its findings and never changes; ``docs/checks.md`` lists
 all.
 """
 
@@ -13,11 +13,63 @@ from types import MappingProxyType
 
 from jeton.auditing.checks.candidates import compression_good, tokenizer_foreign
 from jeton.auditing.checks.content import duplicate_documents, special_lookalikes
+from jeton.auditing.checks.domains import domain_foreign
+from jeton.auditing.checks.encodings import (
+    compatibility_characters,
+    encoded_data,
+    escaped_characters,
+    invisible_characters,
+    mojibake,
+    unicode_form,
+)
 from jeton.auditing.checks.fidelity import not_utf8, round_trip
+from jeton.auditing.checks.formats import (
+    extraction_leftovers,
+    indentation,
+    json_layout,
+    json_repeated_keys,
+    line_ends,
+    long_urls,
+    markup,
+    number_precision,
+    opaque_identifiers,
+    separators,
+    upper_case,
+)
 from jeton.auditing.checks.hardware import gpu_does_not_fit, quadratic_attention
 from jeton.auditing.checks.lengths import context_overflow, padding_waste, tail_length
+from jeton.auditing.checks.mismatch import preprocessing_growth, train_serve_mismatch
+from jeton.auditing.checks.new_terms import terms_worth_adding
+from jeton.auditing.checks.pipeline import (
+    answers_cut,
+    chunk_overlap_waste,
+    context_unused,
+    output_reserved,
+    padding_longest,
+    padding_static,
+    truncation_loss,
+)
+from jeton.auditing.checks.prompt_cache import (
+    cache_writes_unread,
+    prompt_prefix_cacheable,
+    prompt_prefix_volatile,
+)
+from jeton.auditing.checks.repetition import (
+    boilerplate,
+    near_duplicate_documents,
+    overlapping_documents,
+    repeated_passages,
+)
 from jeton.auditing.checks.terms import term_shatter
+from jeton.auditing.checks.usage import (
+    input_overhead,
+    output_echo,
+    output_long,
+    price_step,
+    reasoning_share,
+)
 from jeton.auditing.checks.vocabulary import bytes_fallback, vocabulary_unused
+from jeton.auditing.checks.vocabulary_size import vocabulary_too_large, vocabulary_too_small
 from jeton.auditing.checks.whitespace import whitespace_runs
 from jeton.auditing.evidence import Evidence
 from jeton.findings import Finding, rank
@@ -31,16 +83,58 @@ Check = Callable[[Evidence], Iterator[Finding]]
 CHECKS: Mapping[str, Check] = MappingProxyType(
     {
         "tokenizer-foreign": tokenizer_foreign,
+        "domain-foreign": domain_foreign,
         "compression-good": compression_good,
         "term-shatter": term_shatter,
+        "terms-worth-adding": terms_worth_adding,
+        "prompt-prefix-cacheable": prompt_prefix_cacheable,
+        "prompt-prefix-volatile": prompt_prefix_volatile,
+        "cache-writes-unread": cache_writes_unread,
+        "boilerplate": boilerplate,
+        "repeated-passages": repeated_passages,
+        "near-duplicate-documents": near_duplicate_documents,
+        "overlapping-documents": overlapping_documents,
         "whitespace-runs": whitespace_runs,
+        "separator-runs": separators,
+        "line-ends": line_ends,
+        "indentation": indentation,
+        "json-layout": json_layout,
+        "json-repeated-keys": json_repeated_keys,
+        "markup": markup,
+        "encoded-data": encoded_data,
+        "escaped-characters": escaped_characters,
+        "unicode-form": unicode_form,
+        "invisible-characters": invisible_characters,
+        "compatibility-characters": compatibility_characters,
+        "mojibake": mojibake,
+        "extraction-leftovers": extraction_leftovers,
+        "upper-case": upper_case,
+        "number-precision": number_precision,
+        "opaque-identifiers": opaque_identifiers,
+        "long-urls": long_urls,
         "bytes-fallback": bytes_fallback,
         "vocabulary-unused": vocabulary_unused,
+        "vocabulary-too-large": vocabulary_too_large,
+        "vocabulary-too-small": vocabulary_too_small,
         "context-overflow": context_overflow,
+        "truncation-loss": truncation_loss,
+        "padding-static": padding_static,
+        "padding-longest": padding_longest,
         "padding-waste": padding_waste,
+        "chunk-overlap": chunk_overlap_waste,
+        "context-unused": context_unused,
+        "price-step": price_step,
         "tail-length": tail_length,
         "gpu-does-not-fit": gpu_does_not_fit,
         "quadratic-attention": quadratic_attention,
+        "input-overhead": input_overhead,
+        "output-long": output_long,
+        "output-echo": output_echo,
+        "output-reserved": output_reserved,
+        "answers-cut": answers_cut,
+        "reasoning-share": reasoning_share,
+        "train-serve-mismatch": train_serve_mismatch,
+        "preprocessing-growth": preprocessing_growth,
         "round-trip": round_trip,
         "not-utf8": not_utf8,
         "special-lookalikes": special_lookalikes,

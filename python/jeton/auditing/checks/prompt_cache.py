@@ -75,12 +75,21 @@ def _read_factor(evidence: Evidence) -> tuple[float, bool]:
     return float(price.usd_per_mtok_cached_input / price.usd_per_mtok_input), True
 
 
-def _find(evidence: Evidence, compared: Sequence[str], originals: Sequence[str]) -> _Found:
+def _find(
+    evidence: Evidence,
+    compared: Sequence[str],
+    originals: Sequence[str],
+    copies: Sequence[int] | None = None,
+) -> _Found:
     rule = _rule(evidence)
     # A prefix of so few characters cannot have the tokens that a cache asks for.
     min_chars = max(1, rule.min_tokens * _MIN_BYTES_PER_TOKEN // _MAX_CHAR_BYTES)
     prefixes = shared_prefixes(
-        compared, evidence.current.tokenizer, min_chars=min_chars, originals=originals
+        compared,
+        evidence.current.tokenizer,
+        min_chars=min_chars,
+        originals=originals,
+        copies=copies,
     )
     requests, per_day = evidence.requests, evidence.traffic.requests_per_day
     hits = hit_rate(
@@ -91,9 +100,23 @@ def _find(evidence: Evidence, compared: Sequence[str], originals: Sequence[str])
     )
     read_factor, is_listed = _read_factor(evidence)
     plan = plan_cache(
-        prefixes, n_documents=len(compared), rule=rule, hits=hits, read_factor=read_factor
+        prefixes,
+        n_documents=len(compared) if copies is None else sum(copies),
+        rule=rule,
+        hits=hits,
+        read_factor=read_factor,
     )
     return _Found(rule, prefixes, plan, read_factor, is_listed)
+
+
+def _sampled(evidence: Evidence) -> tuple[list[str], list[int], int]:
+    """The sampled texts, how many documents each stands for, and the tokens of all of those."""
+    documents = evidence.sample.documents
+    return (
+        [document.text for document in documents],
+        [document.n_copies for document in documents],
+        sum(document.n_copies * document.n_tokens for document in documents),
+    )
 
 
 def cached_chars(evidence: Evidence, texts: Sequence[str]) -> list[int]:
@@ -123,14 +146,14 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
     reported = _reported_cached_share(evidence)
     if not sample.n_tokens or (reported is None and pipeline is not None and pipeline.cache):
         return
-    texts = [document.text for document in sample.documents]
-    found = _find(evidence, texts, texts)
-    share = found.plan.n_read_tokens / sample.n_tokens
+    texts, copies, n_sampled = _sampled(evidence)
+    found = _find(evidence, texts, texts, copies)
+    share = found.plan.n_read_tokens / n_sampled
     missed = share - (reported or 0.0)
     if missed < MIN_CACHED_SHARE:
         return
     # What the cache serves already is in the bill already.
-    saved_share = found.plan.n_saved_tokens / sample.n_tokens * missed / share
+    saved_share = found.plan.n_saved_tokens / n_sampled * missed / share
     n_read = round(missed * sample.n_tokens_of_all)
     n_saved = round(saved_share * sample.n_tokens_of_all)
     rule = found.rule
@@ -152,7 +175,7 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
             unit="tokens on the audited text",
             basis=Basis.ESTIMATED,
             formula=(
-                f"{found.plan.n_read_tokens:,.0f} of {sample.n_tokens:,} sampled tokens are read "
+                f"{found.plan.n_read_tokens:,.0f} of {n_sampled:,} sampled tokens are read "
                 f"from a cache of {rule.name}: shared beginnings from {rule.min_tokens:,} tokens on "
                 f"in steps of {rule.step_tokens:,}, times the share that finds them within "
                 f"{rule.ttl_seconds:,.0f} seconds; {_arrivals(evidence)}"
@@ -166,7 +189,7 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
         ),
         saving_formula=(
             f"{n_read:,} tokens read at {found.read_factor:.3g} of the input price, "
-            f"{found.plan.n_write_tokens / sample.n_tokens * sample.n_tokens_of_all:,.0f} written "
+            f"{found.plan.n_write_tokens / n_sampled * sample.n_tokens_of_all:,.0f} written "
             f"at {rule.write_factor:.3g} of it: as good as {n_saved:,} tokens less; "
             + evidence.traffic.formula(n_saved)
             if found.is_read_price_listed and evidence.traffic.is_priced
@@ -244,19 +267,19 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
     sample = evidence.sample
     if not sample.n_tokens:
         return
-    texts = [document.text for document in sample.documents]
+    texts, copies, n_sampled = _sampled(evidence)
     masked = [mask_values(text) for text in texts]
-    as_masked = _find(evidence, masked, texts)
-    if as_masked.plan.n_read_tokens < MIN_VOLATILE_SHARE * sample.n_tokens:
+    as_masked = _find(evidence, masked, texts, copies)
+    if as_masked.plan.n_read_tokens < MIN_VOLATILE_SHARE * n_sampled:
         return
-    as_is = _find(evidence, texts, texts)
+    as_is = _find(evidence, texts, texts, copies)
     n_more = as_masked.plan.n_read_tokens - as_is.plan.n_read_tokens
-    if n_more < MIN_VOLATILE_SHARE * sample.n_tokens:
+    if n_more < MIN_VOLATILE_SHARE * n_sampled:
         return
-    share = n_more / sample.n_tokens
+    share = n_more / n_sampled
     n_tokens = round(share * sample.n_tokens_of_all)
     saved_share = max(
-        0.0, (as_masked.plan.n_saved_tokens - as_is.plan.n_saved_tokens) / sample.n_tokens
+        0.0, (as_masked.plan.n_saved_tokens - as_is.plan.n_saved_tokens) / n_sampled
     )
     n_saved = round(saved_share * sample.n_tokens_of_all)
     example, position = _volatile_place(as_masked, texts)
@@ -275,7 +298,7 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
             basis=Basis.ESTIMATED,
             formula=(
                 f"tokens read from a cache with digits and identifiers taken for equal "
-                f"({as_masked.plan.n_read_tokens:,.0f} of {sample.n_tokens:,} sampled ones) - as "
+                f"({as_masked.plan.n_read_tokens:,.0f} of {n_sampled:,} sampled ones) - as "
                 f"they are ({as_is.plan.n_read_tokens:,.0f})"
             ),
             source=as_masked.rule.source,

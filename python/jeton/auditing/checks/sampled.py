@@ -21,6 +21,10 @@ CONFIDENCE = 0.95
 N_RESAMPLES = 1000
 """Bootstrap resamples: Efron and Tibshirani (1993, ch. 13) ask for 1,000 for percentile intervals."""
 
+N_GROUPS = 256
+"""Documents are drawn in at most so many random groups: the interval of a ratio of sums is the same
+within a few percent, and takes milliseconds."""
+
 _SEED = 0
 
 
@@ -56,33 +60,35 @@ def saved(evidence: Evidence, saved_tokens: NDArray[np.int64], what: str) -> Sav
         what: What was counted, for the formula.
     """
     sample = evidence.sample
-    n_saved = int(saved_tokens.sum())
-    share = n_saved / sample.n_tokens if sample.n_tokens else 0.0
-    name = evidence.current.name
+    # One entry of a draw stands for all copies of its text.
+    copies = np.array([document.n_copies for document in sample.documents], dtype=np.int64)
+    n_tokens = copies * np.array([document.n_tokens for document in sample.documents])
+    weighted = copies * saved_tokens
+    n_saved, n_all = int(weighted.sum()), int(n_tokens.sum())
+    share = n_saved / n_all if n_all else 0.0
     formula = (
-        f"{n_saved:,} of {sample.n_tokens:,} tokens under {name}: {what} "
+        f"{n_saved:,} of {n_all:,} tokens under {evidence.current.name}: {what} "
         f"({len(sample.documents):,} documents"
     )
     if sample.is_whole:
         return Saved(n_saved, share, share, share, Basis.EXACT, formula + ", all)")
-    low, high = _interval(saved_tokens, evidence)
-    n_tokens = round(share * sample.n_tokens_of_all)
+    low, high = _interval(weighted, n_tokens)
+    n_of_all = round(share * sample.n_tokens_of_all)
     formula += (
-        f" drawn by digest) x {sample.n_tokens_of_all:,} tokens of the workload = {n_tokens:,}; "
+        f" drawn by digest) x {sample.n_tokens_of_all:,} tokens of the workload = {n_of_all:,}; "
         f"95% interval of the share by bootstrap over documents: {percent(low)} to {percent(high)}"
     )
-    return Saved(n_tokens, share, low, high, Basis.ESTIMATED, formula)
+    return Saved(n_of_all, share, low, high, Basis.ESTIMATED, formula)
 
 
-def _interval(saved_tokens: NDArray[np.int64], evidence: Evidence) -> tuple[float, float]:
-    n_tokens = np.array([d.n_tokens for d in evidence.sample.documents], dtype=np.float64)
-    values = saved_tokens.astype(np.float64)
+def _interval(saved_tokens: NDArray[np.int64], n_tokens: NDArray[np.int64]) -> tuple[float, float]:
+    """Percentile bootstrap of the ratio; the order of the documents is that of their digests."""
+    groups = np.arange(len(n_tokens)) % min(len(n_tokens), N_GROUPS)
+    above = np.bincount(groups, weights=saved_tokens)
+    below = np.bincount(groups, weights=n_tokens)
     generator = np.random.Generator(np.random.PCG64(_SEED))
-    n = len(n_tokens)
-    shares = np.empty(N_RESAMPLES)
-    for index in range(N_RESAMPLES):
-        drawn = generator.integers(0, n, n)
-        shares[index] = values[drawn].sum() / max(1.0, n_tokens[drawn].sum())
+    drawn = generator.integers(0, len(above), (N_RESAMPLES, len(above)))
+    shares = above[drawn].sum(axis=1) / np.maximum(1.0, below[drawn].sum(axis=1))
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(shares, [tail, 1 - tail])
     return float(low), float(high)

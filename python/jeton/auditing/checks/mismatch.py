@@ -1,0 +1,128 @@
+"""Does the text reach the model as it was trained on, and no longer than it was?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from jeton.auditing.evidence import Evidence, percent
+from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.registry import load
+
+__all__ = ["MIN_GROWTH", "preprocessing_growth", "train_serve_mismatch"]
+
+MIN_GROWTH = 0.01
+"""Share of tokens that a step adds. Our choice, as for white space: a step that is meant to clean
+should not cost."""
+
+_N_SHOWN = 3
+_MAX_SHOWN_CHARS = 80
+
+
+def train_serve_mismatch(evidence: Evidence) -> Iterator[Finding]:
+    """Requests are encoded with another tokenizer than the model was trained with.
+
+    Threshold: one document of the sample whose ids differ; ids of another vocabulary are other
+    words to the model.
+    """
+    pipeline, sample = evidence.pipeline, evidence.sample
+    if pipeline is None or pipeline.train_tokenizer is None or not sample.documents:
+        return
+    train = load(pipeline.train_tokenizer)
+    serve = (
+        load(pipeline.serve_tokenizer) if pipeline.serve_tokenizer else evidence.current.tokenizer
+    )
+    if train.fingerprint == serve.fingerprint:
+        return
+    texts = [document.text for document in sample.documents]
+    trained, served = train.encode_batch(texts), serve.encode_batch(texts)
+    different = [
+        index
+        for index, (a, b) in enumerate(zip(trained, served, strict=True))
+        if not np.array_equal(a, b)
+    ]
+    if not different:
+        return
+    n_train, n_serve = len(trained.ids), len(served.ids)
+    serve_name = pipeline.serve_tokenizer or evidence.current.name
+    example = " ".join(texts[different[0]][:_MAX_SHOWN_CHARS].split())
+    yield Finding(
+        id="train-serve-mismatch",
+        severity=Severity.ERROR,
+        title=(
+            f"{len(different):,} of {len(texts):,} sampled documents have other ids under "
+            f"{serve_name} than under {pipeline.train_tokenizer}, with which the model was trained"
+        ),
+        where=serve_name,
+        figure=Figure(
+            value=len(different),
+            unit="documents of the sample",
+            basis=Basis.EXACT,
+            formula=(
+                f"documents whose ids differ; {n_serve:,} tokens against {n_train:,} in training"
+            ),
+        ),
+        cause=(
+            "the tokenizer was exchanged or saved anew with other settings, or two libraries read "
+            "the same files differently; the model sees ids that it learned for other words"
+        ),
+        remedy=(
+            f"serve with {pipeline.train_tokenizer}; `jeton lock` keeps both sides from drifting "
+            "apart"
+        ),
+        evidence={
+            "n_documents": len(different),
+            "n_sampled_documents": len(texts),
+            "token_ratio": n_serve / max(1, n_train),
+            "examples": [
+                " ".join(texts[index][:_MAX_SHOWN_CHARS].split()) for index in different[:_N_SHOWN]
+            ],
+            "first": example,
+        },
+    )
+
+
+def preprocessing_growth(evidence: Evidence) -> Iterator[Finding]:
+    """A step before the tokenizer makes more tokens of the same text."""
+    sample = evidence.sample
+    for effect in evidence.preprocessing:
+        growth = effect.n_tokens_after / max(1, effect.n_tokens_before) - 1
+        if growth < MIN_GROWTH:
+            continue
+        n_tokens = round(growth * sample.n_tokens_of_all)
+        yield Finding(
+            id="preprocessing-growth",
+            severity=Severity.WARNING,
+            title=(
+                f"the step {effect.name} makes {percent(growth)} more tokens of the text "
+                f"({effect.n_changed:,} of {effect.n_documents:,} documents change)"
+            ),
+            where=effect.name,
+            figure=Figure(
+                value=n_tokens,
+                unit="tokens on the audited text",
+                basis=Basis.EXACT if sample.is_whole else Basis.ESTIMATED,
+                formula=(
+                    f"({effect.n_tokens_after:,} tokens after / {effect.n_tokens_before:,} before "
+                    f"- 1) x {sample.n_tokens_of_all:,} tokens of the workload; {effect.n_bytes_before:,}"
+                    f" bytes became {effect.n_bytes_after:,}"
+                ),
+            ),
+            cause=(
+                "the step writes text in a form that the vocabulary has fewer words for, as "
+                "decomposing accents, escaping or spacing does"
+            ),
+            remedy=(
+                f"leave {effect.name} out, or undo it before encoding; check what the model was "
+                "trained on first, for the two must agree"
+            ),
+            saving_usd_per_year=evidence.traffic.usd_per_year(n_tokens),
+            saving_formula=evidence.traffic.formula(n_tokens),
+            saving_basis=Basis.ESTIMATED,
+            evidence={
+                "n_bytes_before": effect.n_bytes_before,
+                "n_bytes_after": effect.n_bytes_after,
+                "growth": growth,
+            },
+        )

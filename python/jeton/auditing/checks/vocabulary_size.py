@@ -1,0 +1,87 @@
+"""Is the vocabulary too large or too small for the model and this text?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jeton.auditing.analyses.vocabulary_cost import vocabulary_cost
+from jeton.auditing.evidence import Evidence, percent
+from jeton.findings import Basis, Figure, Finding, Severity
+
+__all__ = ["MIN_DECODE_SAVING", "vocabulary_too_large", "vocabulary_too_small"]
+
+MIN_DECODE_SAVING = 0.05
+"""Share of the decode work that another size of vocabulary saves. Our choice, as for another
+tokenizer: below 5%, new embeddings and a new evaluation are seldom repaid."""
+
+
+def vocabulary_too_large(evidence: Evidence) -> Iterator[Finding]:
+    """A smaller vocabulary would make more tokens and still decode with less work."""
+    yield from _other_size(evidence, is_larger=False)
+
+
+def vocabulary_too_small(evidence: Evidence) -> Iterator[Finding]:
+    """A larger vocabulary costs more rows and saves more tokens."""
+    yield from _other_size(evidence, is_larger=True)
+
+
+def _other_size(evidence: Evidence, *, is_larger: bool) -> Iterator[Finding]:
+    model, current = evidence.model, evidence.current
+    if model is None or not current.n_tokens:
+        return
+    now = vocabulary_cost(
+        model, vocab_size=current.report.vocab_size, n_tokens=current.n_tokens
+    )
+    options = [
+        (vocabulary_cost(model, vocab_size=c.report.vocab_size, n_tokens=c.n_tokens), c)
+        for c in evidence.candidates
+        if not c.report.n_round_trip_failures
+        and (c.report.vocab_size > now.vocab_size) == is_larger
+        and c.report.vocab_size != now.vocab_size
+    ]
+    if not options:
+        return
+    best, candidate = min(options, key=lambda option: (option[0].cost, option[1].name))
+    share = 1 - best.cost / now.cost
+    if share < MIN_DECODE_SAVING:
+        return
+    size = "small" if is_larger else "large"
+    tokens = candidate.n_tokens / current.n_tokens - 1
+    yield Finding(
+        id=f"vocabulary-too-{size}",
+        severity=Severity.WARNING,
+        title=(
+            f"a vocabulary of {now.vocab_size:,} is too {size} for {model.name} on this text: with "
+            f"the {best.vocab_size:,} of {candidate.name}, decoding it takes {percent(share)} less "
+            "work"
+        ),
+        where=current.name,
+        figure=Figure(
+            value=share,
+            unit="share of the weights read to decode the text",
+            basis=Basis.ESTIMATED,
+            formula=(
+                f"1 - {candidate.n_tokens:,} tokens x {best.read_parameters:,} weights / "
+                f"({current.n_tokens:,} x {now.read_parameters:,}); one sequence at a time, where "
+                "reading weights takes all of the time; layers and output head, the input table is "
+                "only looked up"
+            ),
+            source=model.cited_source,
+        ),
+        cause=(
+            f"the output head is {percent(now.head_share)} of what a step reads now and "
+            f"{percent(best.head_share)} then, and the text has {percent(abs(tokens))} "
+            f"{'more' if tokens > 0 else 'fewer'} tokens"
+        ),
+        remedy=(
+            "for a model of your own, train with that size, or prune and extend the vocabulary; at "
+            "large batches the head weighs by its arithmetic, which is the same share"
+        ),
+        evidence={
+            "vocab_size": now.vocab_size,
+            "head_share": now.head_share,
+            "best": candidate.name,
+            "best_vocab_size": best.vocab_size,
+            "best_head_share": best.head_share,
+        },
+    )
