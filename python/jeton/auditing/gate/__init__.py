@@ -1,0 +1,36 @@
+"""The gate: an audit against a baseline and against budgets, with the causes of what moved.
+
+::
+
+    collector = Collector(other=baseline.tokenizer.tokenizer())
+    report = audit(inputs, tokenizers=..., observers=[collector])
+    today = Baseline.build(report, collector)
+    result = judge(today, collector, baseline, read_budgets(["tokens_per_document>+2%"]))
+"""
+
+from __future__ import annotations
+
+from jeton.auditing.gate.baseline import BASELINE_SCHEMA, Baseline, TokenizerIdentity
+from jeton.auditing.gate.budgets import Budget, read_budgets
+from jeton.auditing.gate.causes import CAUSES, Part
+from jeton.auditing.gate.changes import ChangedDocument, Status
+from jeton.auditing.gate.collector import Collector
+from jeton.auditing.gate.judging import GATE_SCHEMA, BudgetResult, Cause, GateResult, judge
+
+__all__ = [
+    "BASELINE_SCHEMA",
+    "CAUSES",
+    "GATE_SCHEMA",
+    "Baseline",
+    "Budget",
+    "BudgetResult",
+    "Cause",
+    "ChangedDocument",
+    "Collector",
+    "GateResult",
+    "Part",
+    "Status",
+    "TokenizerIdentity",
+    "judge",
+    "read_budgets",
+]

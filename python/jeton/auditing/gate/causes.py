@@ -1,0 +1,392 @@
+"""Why a figure moved: its difference to the baseline as a sum of causes, exactly.
+
+The rule, in this order:
+
+1. *Tokenizer*: what the text of today costs under the tokenizer of today, less what it costs under
+   the baseline's. The rest is a change of the text, under the baseline's tokenizer.
+2. *Mix of domains*, then *mix of languages* within them: by the symmetric rule of
+   `jeton.metrics.decomposition`.
+3. Within a language: *length* (characters of wording a document) against tokens a character.
+4. Tokens a character are the sum of the wording's own and of what each feature adds: a feature's
+   share is what the text costs more than the text without it (`rewriting`).
+
+The parts add up to the difference as rational numbers. Where the baseline's tokenizer is not at
+hand, documents that are the same on both sides say how its counts differ; the parts are then
+estimated, and still add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from jeton.auditing.gate.collector import Collected
+from jeton.auditing.gate.documents import DocumentTable
+from jeton.auditing.gate.rewriting import STEPS
+from jeton.auditing.gate.statistics import Cell, Statistics
+from jeton.auditing.gate.values import QUANTILES, quantile
+from jeton.findings import Basis
+from jeton.metrics.decomposition import (
+    DOMAIN_MIX,
+    LANGUAGE_MIX,
+    LENGTH,
+    Contribution,
+    Group,
+    decompose,
+)
+
+__all__ = ["CAUSES", "Comparison", "Part", "Sides", "explain"]
+
+WORDING = "wording"
+TOKENIZER = "tokenizer"
+UNRESOLVED = "tokenizer_or_text"
+CONTENT = "content"
+DOCUMENTS = "number_of_documents"
+PRICE = "price"
+TRAFFIC = "traffic"
+OTHER_COST = "output_and_price_steps"
+
+CAUSES = {
+    TOKENIZER: "tokenizer",
+    DOMAIN_MIX: "mix of domains",
+    LANGUAGE_MIX: "mix of languages",
+    LENGTH: "length of the documents",
+    WORDING: "wording",
+    **{step: step.replace("_", " ") for step in STEPS},
+    CONTENT: "mix, length and wording",
+    DOCUMENTS: "number of documents",
+    PRICE: "price of a token",
+    TRAFFIC: "requests a day",
+    OTHER_COST: "output tokens and price steps",
+    UNRESOLVED: "tokenizer or text",
+}
+"""Every cause by its stable name, with its name in sentences."""
+CAUSES["unicode_form"] = "Unicode form"
+
+_ALIKE = Fraction(1, 10**9)
+"""Two ratios closer than this are the same: figures of the report are floats of 16 digits."""
+
+_MONTHS_PER_YEAR, _DAYS_PER_YEAR = 12, 365
+_PER_DAY = {
+    "usd_per_day": Fraction(1),
+    "usd_per_month": Fraction(_DAYS_PER_YEAR, _MONTHS_PER_YEAR),
+    "usd_per_year": Fraction(_DAYS_PER_YEAR),
+}
+"""Money of a period in days, as `jeton.economics.money` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one cause did to the figure.
+
+    Attributes:
+        cause: One of `CAUSES`.
+        value: Its part of the difference, in the figure's unit; all parts add up to it.
+        basis: Exact, or estimated where the baseline's tokenizer was not at hand.
+        contributions: The groups of documents that it comes from, the largest first.
+    """
+
+    cause: str
+    value: Fraction
+    basis: Basis = Basis.EXACT
+    contributions: tuple[Contribution, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The three sides of a comparison, of one domain or of all.
+
+    Attributes:
+        before: The baseline: its text, its tokenizer.
+        bridge: The text of today under the baseline's tokenizer; equal to ``after`` where the
+            tokenizer is the same.
+        after: The text of today under the tokenizer of today.
+        scale: Where the baseline's tokenizer is not at hand: its tokens a token of today's, from
+            the documents on both sides; ``bridge`` is then ``after`` times this.
+    """
+
+    before: Statistics
+    bridge: Statistics
+    after: Statistics
+    scale: Fraction = Fraction(1)
+
+    @property
+    def basis(self) -> Basis:
+        """Of the parts."""
+        return Basis.EXACT if self.scale == 1 else Basis.ESTIMATED
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What a baseline and an audit of today know of each other's tokenizers."""
+
+    before: Statistics
+    before_documents: DocumentTable
+    current: Collected
+    other: Collected | None
+    is_same_tokenizer: bool
+
+    def comparison(self) -> Comparison | None:
+        """The sides to compare; None if a changed tokenizer cannot be told from a changed text."""
+        after = self.current.statistics
+        if self.is_same_tokenizer:
+            return Comparison(self.before, after, after)
+        if self.other is not None:
+            return Comparison(self.before, self.other.statistics, after)
+        if self.before.text_digest == after.text_digest:
+            return Comparison(self.before, self.before, after)
+        scale = self._scale()
+        return None if scale is None else Comparison(self.before, after, after, scale)
+
+    def _scale(self) -> Fraction | None:
+        before = {d.text: d.n_tokens[0] for d in self.before_documents.documents.values()}
+        after = {d.text: d.n_tokens[0] for d in self.current.documents.documents.values()}
+        common = before.keys() & after.keys()
+        tokens = (sum(before[text] for text in common), sum(after[text] for text in common))
+        return Fraction(*tokens) if all(tokens) else None
+
+
+def explain(
+    metric: str,
+    sides: Sides,
+    *,
+    domain: str | None,
+    before: Mapping[str, Fraction],
+    after: Mapping[str, Fraction],
+) -> tuple[Part, ...]:
+    """The causes of a figure's difference, the largest first; none where a figure has no causes.
+
+    Args:
+        metric: Name of the figure.
+        sides: What was counted.
+        domain: The domain that it is of; None: all.
+        before: All figures of the baseline (of that domain).
+        after: All figures of today.
+    """
+    if metric not in before or metric not in after or before[metric] == after[metric]:
+        return ()
+    difference = after[metric] - before[metric]
+    comparison = sides.comparison()
+    if comparison is None:
+        return (Part(UNRESOLVED, difference),)
+    work = _Work(comparison, domain, before, after)
+    found = work.parts(metric)
+    if found is None:
+        return ()
+    parts, contributions = found
+    rest = difference - sum(parts.values(), Fraction(0))
+    if rest:
+        cause = max(parts, key=lambda c: abs(parts[c]))
+        if metric.startswith("usd_") and abs(rest) > _ALIKE * abs(difference):
+            # Of money, what is not input tokens. Less than that is what figures of the report
+            # lose as decimal numbers or floats.
+            cause = OTHER_COST
+        parts = {**parts, cause: parts.get(cause, Fraction(0)) + rest}
+    return tuple(
+        Part(
+            cause,
+            value,
+            comparison.basis,
+            tuple(c for c in contributions if c.part == cause),
+        )
+        for cause, value in sorted(parts.items(), key=lambda item: (-abs(item[1]), item[0]))
+        if value
+    )
+
+
+_Found = tuple[dict[str, Fraction], tuple[Contribution, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    comparison: Comparison
+    domain: str | None
+    before: Mapping[str, Fraction]
+    after: Mapping[str, Fraction]
+
+    def parts(self, metric: str) -> _Found | None:
+        if metric == "tokens_per_document":
+            return self._mean()
+        if metric == "n_tokens":
+            return self._total()
+        if metric in ("bytes_per_token", "chars_per_token"):
+            return self._text_per_token("n_bytes" if metric.startswith("bytes") else "n_chars")
+        if metric in QUANTILES:
+            return self._quantile(QUANTILES[metric]), ()
+        if metric == "usd_per_request" or metric in _PER_DAY:
+            return self._money(metric)
+        return self._proportional(metric)
+
+    def _mean(self) -> _Found:
+        """Tokens a document."""
+        c = self.comparison
+        sides = _by_document(self._cells(c.before), self._cells(c.bridge), c.scale)
+        result = decompose(*sides)
+        tokenizer = _tokens_per_document(self._total_of(c.after)) - result.after
+        return {**result.parts, TOKENIZER: tokenizer}, result.contributions
+
+    def _total(self) -> _Found:
+        """All tokens: documents times tokens a document."""
+        parts, contributions = self._mean()
+        old, new = self._total_of(self.comparison.before), self._total_of(self.comparison.after)
+        n_documents = Fraction(old.n_documents + new.n_documents, 2)
+        mean = (_tokens_per_document(old) + _tokens_per_document(new)) / 2
+        scaled = {cause: value * n_documents for cause, value in parts.items()}
+        scaled[DOCUMENTS] = (new.n_documents - old.n_documents) * mean
+        return scaled, _scaled(contributions, n_documents)
+
+    def _text_per_token(self, unit: str) -> _Found:
+        """Text a token: text a character of wording over tokens a character of wording.
+
+        Numerator and denominator are decomposed with the same weights, the wording, which no
+        feature changes; so a change of one feature shows as that feature alone.
+        """
+        c = self.comparison
+        tokens = decompose(*self._rates(lambda cell: cell.n_tokens, c.scale))
+        text = decompose(*self._rates(lambda cell: getattr(cell, unit), Fraction(1)))
+        # m1/n1 - m0/n0 = (m1 - m0) (1/n0 + 1/n1) / 2 + (1/n1 - 1/n0) (m0 + m1) / 2
+        of_text = (1 / tokens.before + 1 / tokens.after) / 2
+        of_tokens = -(text.before + text.after) / 2 / (tokens.before * tokens.after)
+        parts = {
+            cause: text.parts[cause] * of_text + tokens.parts[cause] * of_tokens
+            for cause in tokens.parts
+        }
+        after = self._total_of(c.after)
+        bridge = text.after / tokens.after
+        parts[TOKENIZER] = Fraction(getattr(after, unit)[0], after.n_tokens[0]) - bridge
+        return parts, _joined(
+            _scaled(text.contributions, of_text), _scaled(tokens.contributions, of_tokens)
+        )
+
+    def _rates(
+        self, counted: Callable[[Cell], list[int]], scale: Fraction
+    ) -> tuple[dict[tuple[str, str], Group], dict[tuple[str, str], Group]]:
+        """Groups of both sides by wording: so much a character of it."""
+        sides: tuple[dict[tuple[str, str], Group], ...] = ({}, {})
+        c = self.comparison
+        for side, statistics, factor in zip(
+            sides, (c.before, c.bridge), (Fraction(1), scale), strict=True
+        ):
+            for key, cell in self._cells(statistics).items():
+                # One more for each document: the wording of some is empty.
+                weight = cell.n_chars[-1] + cell.n_documents
+                rates = [factor * Fraction(n, weight) for n in counted(cell)]
+                side[key] = Group(weight, Fraction(1), _features(rates))
+        return sides[0], sides[1]
+
+    def _quantile(self, share: Fraction) -> dict[str, Fraction]:
+        """A quantile adds up over the texts that a text is taken to, not over documents."""
+        c = self.comparison
+
+        def along(statistics: Statistics, scale: Fraction) -> list[Fraction]:
+            return [
+                scale * quantile(statistics.histogram(step, domain=self.domain), share)
+                for step in range(len(STEPS) + 1)
+            ]
+
+        old, new = along(c.before, Fraction(1)), along(c.bridge, c.scale)
+        parts = {
+            step: (new[i] - new[i + 1]) - (old[i] - old[i + 1]) for i, step in enumerate(STEPS)
+        }
+        parts[CONTENT] = new[-1] - old[-1]
+        parts[TOKENIZER] = quantile(c.after.histogram(domain=self.domain), share) - new[0]
+        return parts
+
+    def _money(self, metric: str) -> _Found | None:
+        """USD: input tokens times their price; what is left is output and steps of the price."""
+        sides = (self.before, self.after)
+        names = ("usd_per_mtok_input", "usd_per_request", "tokens_per_document")
+        if not all(name in side for side in sides for name in names):
+            return None
+        rates = [side["usd_per_mtok_input"] / 1_000_000 for side in sides]
+        tokens = [side["tokens_per_document"] for side in sides]
+        parts, contributions = self._mean()
+        factor = sum(rates, Fraction(0)) / 2
+        money = {cause: value * factor for cause, value in parts.items()}
+        money[PRICE] = (rates[1] - rates[0]) * sum(tokens, Fraction(0)) / 2
+        contributions = _scaled(contributions, factor)
+        if metric == "usd_per_request":
+            return money, contributions
+        if not all("requests_per_day" in side for side in sides):
+            return None
+        days = _PER_DAY[metric]
+        requests = [side["requests_per_day"] * days for side in sides]
+        usd = [side["usd_per_request"] for side in sides]
+        # What usd_per_request leaves over is left over here too, and lands in OTHER_COST.
+        factor = sum(requests, Fraction(0)) / 2
+        money = {cause: value * factor for cause, value in money.items()}
+        money[TRAFFIC] = (requests[1] - requests[0]) * sum(usd, Fraction(0)) / 2
+        return money, _scaled(contributions, factor)
+
+    def _proportional(self, metric: str) -> _Found | None:
+        """A figure that is so much per token of the mean document (KV cache, linear FLOPs)."""
+        sides = (self.before, self.after)
+        tokens = [side.get("tokens_per_document", Fraction(0)) for side in sides]
+        if not all(tokens) or any(side[metric] == 0 for side in sides):
+            return None
+        ratios = [side[metric] / n for side, n in zip(sides, tokens, strict=True)]
+        if abs(ratios[1] - ratios[0]) > _ALIKE * abs(ratios[0]):
+            return None
+        parts, contributions = self._mean()
+        scaled = {cause: value * ratios[0] for cause, value in parts.items()}
+        return scaled, _scaled(contributions, ratios[0])
+
+    def _cells(self, statistics: Statistics) -> dict[tuple[str, str], Cell]:
+        return {
+            key: cell
+            for key, cell in statistics.cells.items()
+            if self.domain is None or key[0] == self.domain
+        }
+
+    def _total_of(self, statistics: Statistics) -> Cell:
+        return statistics.total(self.domain)
+
+
+def _by_document(
+    before: Mapping[tuple[str, str], Cell],
+    after: Mapping[tuple[str, str], Cell],
+    scale: Fraction,
+) -> tuple[dict[tuple[str, str], Group], dict[tuple[str, str], Group]]:
+    """Groups weighted in documents: a length of wording times tokens a character of it.
+
+    Where a group has no wording on one side, it has no length on either.
+    """
+    sides: tuple[dict[tuple[str, str], Group], ...] = ({}, {})
+    for side, cells, factor in zip(sides, (before, after), (Fraction(1), scale), strict=True):
+        for key, cell in cells.items():
+            pair = [other[key] for other in (before, after) if key in other]
+            has_length = all(one.n_chars[-1] > 0 for one in pair)
+            units = cell.n_chars[-1] if has_length else cell.n_documents
+            tokens = [factor * Fraction(n, units) for n in cell.n_tokens]
+            side[key] = Group(
+                cell.n_documents, Fraction(units, cell.n_documents), _features(tokens)
+            )
+    return sides[0], sides[1]
+
+
+def _features(rates: list[Fraction]) -> dict[str, Fraction]:
+    """What each feature adds to what is left without it, and the wording's own."""
+    features = {step: rates[i] - rates[i + 1] for i, step in enumerate(STEPS)}
+    features[WORDING] = rates[-1]
+    return features
+
+
+def _tokens_per_document(cell: Cell) -> Fraction:
+    return Fraction(cell.n_tokens[0], cell.n_documents)
+
+
+def _joined(*many: tuple[Contribution, ...]) -> tuple[Contribution, ...]:
+    """Contributions of the same group to the same part, added up."""
+    sums: dict[tuple[str, str, str], Fraction] = {}
+    for c in (c for contributions in many for c in contributions):
+        key = (c.part, c.domain, c.language)
+        sums[key] = sums.get(key, Fraction(0)) + c.value
+    found = [Contribution(*key, value) for key, value in sums.items()]
+    return tuple(sorted(found, key=lambda c: (-abs(c.value), c.part, c.domain, c.language)))
+
+
+def _scaled(contributions: tuple[Contribution, ...], factor: Fraction) -> tuple[Contribution, ...]:
+    return tuple(
+        Contribution(c.part, c.domain, c.language, c.value * factor) for c in contributions
+    )

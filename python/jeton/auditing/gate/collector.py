@@ -1,0 +1,261 @@
+"""Collects, while the texts of an audit pass by, what a gate needs to know of them.
+
+Every document is counted as it is and after each rewriting that changes it (`rewriting`), under
+the tokenizer in use and, where a baseline has another one, under that too: so that a change of the
+tokenizer can be told from a change of the text. That is a further two to three encodings of the
+corpus, which is paid for only where a gate was asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton._core import TextBatch, Tokenizer
+from jeton.auditing.choice import Chosen
+from jeton.auditing.gate.documents import Document, DocumentTable, place_key, text_key
+from jeton.auditing.gate.languages import language_class
+from jeton.auditing.gate.rewriting import STEPS, rewritten
+from jeton.auditing.gate.statistics import (
+    ALL,
+    CLASSES,
+    MAX_DOMAINS,
+    OTHER_DOMAINS,
+    Cell,
+    Statistics,
+)
+
+__all__ = ["Collected", "Collector"]
+
+_N_TEXTS = len(STEPS) + 1
+
+_SLICE_DOCUMENTS = 20_000
+_SLICE_BYTES = 4 << 20
+"""Rewritten texts are held for so many documents at once: some tens of megabytes at the most."""
+
+# Of each byte, which of the classes of the wording it is in (`CLASSES`).
+_CLASS_OF = np.full(256, 4, dtype=np.int64)
+_CLASS_OF[:128] = 3
+for _byte in range(128):
+    if chr(_byte).isalpha():
+        _CLASS_OF[_byte] = 0
+    elif chr(_byte).isdigit():
+        _CLASS_OF[_byte] = 1
+    elif chr(_byte).isspace():
+        _CLASS_OF[_byte] = 2
+
+
+class Collected:
+    """Statistics and documents under one tokenizer."""
+
+    def __init__(self, tokenizer: Tokenizer, name: str) -> None:
+        self.tokenizer = tokenizer
+        self.name = name
+        self.statistics = Statistics()
+        self.documents = DocumentTable()
+
+
+class Collector:
+    """An `Observer` of an audit.
+
+    Args:
+        other: The tokenizer of a baseline, to be counted with beside the one in use; it is dropped
+            if it is the same.
+        num_threads: Threads of the core; None: all.
+    """
+
+    def __init__(self, *, other: Tokenizer | None = None, num_threads: int | None = None) -> None:
+        self._other = other
+        self._num_threads = num_threads
+        self._collected: list[Collected] = []
+        self._source = ""
+        self._index = 0
+        self._domains: set[str] = set()
+        self.asked = ""
+        """What the user wrote for the tokenizer in use."""
+
+    def begin(self, tokenizers: Sequence[Chosen], *, current: int) -> None:
+        """Take the tokenizer in use."""
+        chosen = tokenizers[current]
+        self.asked = "" if isinstance(chosen.asked, Tokenizer) else os.fspath(chosen.asked)
+        self._collected = [Collected(chosen.tokenizer, chosen.name)]
+        other = self._other
+        if other is not None and other.fingerprint != chosen.tokenizer.fingerprint:
+            self._collected.append(Collected(other, other.name or "the baseline's"))
+
+    @property
+    def current(self) -> Collected:
+        """What was counted with the tokenizer in use."""
+        return self._collected[0]
+
+    @property
+    def other(self) -> Collected | None:
+        """What was counted with the baseline's tokenizer, where it is another one."""
+        return self._collected[1] if len(self._collected) > 1 else None
+
+    def add(
+        self,
+        source: str,
+        batch: TextBatch,
+        *,
+        domains: Sequence[str] | None = None,
+        overhead_tokens: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Count the documents of one batch; what a chat format adds is part of the wording."""
+        source = _portable(source)
+        if source != self._source:
+            # Sources come one after another; a batch continues the one before or begins a source.
+            self._source, self._index = source, 0
+        first = 0
+        n_bytes = 0
+        edges = batch.offsets.tolist()
+        for i, (start, end) in enumerate(pairwise(edges)):
+            n_bytes += end - start
+            if n_bytes >= _SLICE_BYTES or i + 1 - first >= _SLICE_DOCUMENTS:
+                self._add_slice(
+                    source, batch, edges[first : i + 2], domains, overhead_tokens, first
+                )
+                first, n_bytes = i + 1, 0
+        if first < len(batch):
+            self._add_slice(source, batch, edges[first:], domains, overhead_tokens, first)
+
+    def _add_slice(
+        self,
+        source: str,
+        batch: TextBatch,
+        edges: list[int],
+        domains: Sequence[str] | None,
+        overhead_tokens: NDArray[np.int64] | None,
+        first: int,
+    ) -> None:
+        """Count the documents between the edges; ``first`` is the number of the first of them."""
+        data = batch.data.data
+        raw = [bytes(data[start:end]) for start, end in pairwise(edges)]
+        names = [ALL] * len(raw)
+        if domains is not None:
+            names = [self._domain(name) for name in domains[first : first + len(raw)]]
+        texts = _Texts(raw)
+        counts = [texts.count(side.tokenizer, self._num_threads) for side in self._collected]
+        if overhead_tokens is not None:
+            overhead = overhead_tokens[first : first + len(raw)]
+            counts = [n_tokens + overhead for n_tokens in counts]
+        digests = [blake2b(document, digest_size=16).digest() for document in raw]
+        for side, n_tokens in zip(self._collected, counts, strict=True):
+            _add_sums(side.statistics, names, texts, n_tokens)
+            side.statistics.text_digest = (
+                side.statistics.text_digest + sum(int.from_bytes(d, "big") for d in digests)
+            ) % (1 << 128)
+            for i, digest in enumerate(digests):
+                key = place_key(source, self._index + i)
+                if side.documents.wants(key):
+                    side.documents.add(
+                        Document(
+                            source=source,
+                            index=self._index + i,
+                            domain=names[i],
+                            text=text_key(digest),
+                            n_bytes=len(raw[i]),
+                            n_tokens=tuple(int(n) for n in n_tokens[:, i]),
+                        )
+                    )
+        self._index += len(raw)
+
+    def _domain(self, name: str) -> str:
+        if name not in self._domains:
+            if len(self._domains) >= MAX_DOMAINS - 1:
+                return OTHER_DOMAINS
+            self._domains.add(name)
+        return name
+
+
+class _Texts:
+    """The documents of a slice with their rewritings, and the sums that no tokenizer matters to."""
+
+    def __init__(self, raw: list[bytes]) -> None:
+        n = len(raw)
+        self.n_bytes = np.zeros((_N_TEXTS, n), dtype=np.int64)
+        self.n_chars = np.zeros((_N_TEXTS, n), dtype=np.int64)
+        self.classes: list[list[int]] = []
+        self.languages: list[str] = []
+        self._whole = TextBatch.from_texts(raw)
+        # Of each step, which documents it changed, and what they became.
+        self._changed: list[tuple[list[int], list[str]]] = [([], []) for _ in STEPS]
+        for i, document in enumerate(raw):
+            text = document.decode("utf-8")
+            n_bytes, n_chars = len(document), len(text)
+            self.n_bytes[0, i], self.n_chars[0, i] = n_bytes, n_chars
+            last = text
+            for step, changed in enumerate(rewritten(text)):
+                if changed is not None:
+                    last = changed
+                    indices, texts = self._changed[step]
+                    indices.append(i)
+                    texts.append(changed)
+                    n_chars = len(changed)
+                    n_bytes = n_chars if changed.isascii() else len(changed.encode("utf-8"))
+                self.n_bytes[step + 1, i], self.n_chars[step + 1, i] = n_bytes, n_chars
+            self.languages.append(language_class(last))
+            wording = np.frombuffer(last.encode("utf-8"), dtype=np.uint8)
+            self.classes.append(_class_bytes(wording))
+
+    def count(self, tokenizer: Tokenizer, num_threads: int | None) -> NDArray[np.int64]:
+        """Tokens of every document after every step, int64 (n_steps + 1, n_documents)."""
+        n_tokens = np.empty_like(self.n_bytes)
+        n_tokens[0] = tokenizer.count_batch(self._whole, num_threads=num_threads)
+        for step, (indices, texts) in enumerate(self._changed):
+            n_tokens[step + 1] = n_tokens[step]
+            if indices:
+                batch = TextBatch.from_texts(texts)
+                n_tokens[step + 1, indices] = tokenizer.count_batch(batch, num_threads=num_threads)
+        return n_tokens
+
+
+def _class_bytes(wording: NDArray[np.uint8]) -> list[int]:
+    """Bytes of each of `CLASSES`."""
+    by_byte = np.bincount(wording, minlength=256)
+    return [int(by_byte[np.equal(_CLASS_OF, index)].sum()) for index in range(len(CLASSES))]
+
+
+def _add_sums(
+    statistics: Statistics, domains: list[str], texts: _Texts, n_tokens: NDArray[np.int64]
+) -> None:
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, key in enumerate(zip(domains, texts.languages, strict=True)):
+        groups.setdefault(key, []).append(i)
+    for (domain, language), members in groups.items():
+        statistics.cell(domain, language).add(
+            Cell(
+                n_documents=len(members),
+                n_bytes=_sums(texts.n_bytes, members),
+                n_chars=_sums(texts.n_chars, members),
+                n_tokens=_sums(n_tokens, members),
+                n_class_bytes=[
+                    sum(column) for column in zip(*(texts.classes[i] for i in members), strict=True)
+                ],
+            )
+        )
+        histograms = statistics.lengths_of(domain)
+        for histogram, counts in zip(histograms, n_tokens[:, members], strict=True):
+            histogram.update(Counter(counts.tolist()))
+
+
+def _sums(values: NDArray[np.int64], members: list[int]) -> list[int]:
+    return [int(total) for total in values[:, members].sum(axis=1)]
+
+
+def _portable(source: str) -> str:
+    """A path below the working directory without that: other machines have it elsewhere."""
+    path = Path(source)
+    if not path.is_absolute():
+        return source
+    try:
+        return path.relative_to(Path.cwd()).as_posix()
+    except (ValueError, OSError):
+        return source
