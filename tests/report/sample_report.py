@@ -107,7 +107,7 @@ def economics(
     p95 = mean * _PROBE
     values: dict[str, Figure] = {}
     if model:
-        kv, weights, free = 131_072, 16_060_522_496, 141e9 * 0.9 - 16_060_522_496
+        kv, weights, free = 131_072, 16_060_522_496, 151_397_597_184 * 0.9 - 16_060_522_496
         source = "config.json of the model, 2024-04-18"
         values |= {
             "kv_bytes_per_token": Figure(
@@ -118,10 +118,16 @@ def economics(
                 source,
             ),
             "kv_bytes_per_request_mean": Figure(
-                kv * mean, "bytes per request", Basis.EXACT, f"{mean:,.1f} tokens x {kv:,} bytes"
+                kv * (mean + 300),
+                "bytes per request",
+                Basis.EXACT,
+                f"({mean:,.1f} + 300 output) tokens x {kv:,} bytes",
             ),
             "kv_bytes_per_request_p95": Figure(
-                kv * p95, "bytes per request", Basis.EXACT, f"{p95:,.0f} tokens x {kv:,} bytes"
+                kv * (p95 + 300),
+                "bytes per request",
+                Basis.EXACT,
+                f"({p95:,.0f} + 300 output) tokens x {kv:,} bytes",
             ),
             "weights_bytes": Figure(
                 weights, "bytes", Basis.EXACT, "8,030,261,248 x 2 bytes", source
@@ -139,13 +145,13 @@ def economics(
         if gpu:
             values |= {
                 "concurrent_requests_mean": Figure(
-                    int(free // (kv * mean)),
+                    int(free // (kv * (mean + 300))),
                     "requests",
                     Basis.ESTIMATED,
                     "free memory / KV, 90% usable",
                 ),
                 "concurrent_requests_p95": Figure(
-                    int(free // (kv * p95)),
+                    int(free // (kv * (p95 + 300))),
                     "requests",
                     Basis.ESTIMATED,
                     "free memory / KV, 90% usable",

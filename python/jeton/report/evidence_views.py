@@ -38,7 +38,7 @@ _OBJECTIVES: dict[str, tuple[str, Kind]] = {
     "usd_per_month": ("USD a month", "usd"),
     "seconds_per_request": ("Time of a request", "seconds"),
     "memory_bytes": ("Memory", "bytes"),
-    "bits_per_byte": ("Bits per byte", "ratio"),
+    "bits_per_byte": ("Bits per byte", "rate"),
 }
 """Less is better in each. Quality is bits per byte of held-out text."""
 
@@ -104,12 +104,16 @@ class IssueView:
 
 @dataclass(frozen=True, slots=True)
 class PointRow:
-    """A candidate of the trade-off with the objectives that are known of any."""
+    """A candidate of the trade-off with the objectives that are known of any.
+
+    ``limits`` are those it breaks, in words.
+    """
 
     index: int
     data: dict[str, Any]
     values: tuple[Shown | None, ...]
     is_best: bool
+    limits: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +230,7 @@ def point_rows(numbers: Numbers) -> tuple[PointRow, ...]:
                 numbers.show(f"tradeoff.points[{index}].{name}", kind) for name, _, kind in shown
             ),
             point["name"] == data["best"],
+            tuple(_limit_words(limit) for limit in point["violates"]),
         )
         for index, point in enumerate(data["points"])
     ]
@@ -282,6 +287,14 @@ def moment(value: Any) -> str:
         return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d %H:%M UTC")
     except (OverflowError, OSError, ValueError):
         return str(value)
+
+
+def _limit_words(limit: str) -> str:
+    """``"usd_per_month (unknown)"`` as people say it."""
+    name, _, rest = limit.partition(" ")
+    name = name.removeprefix("max_")
+    words = _OBJECTIVES[name][0] if name in _OBJECTIVES else name.replace("_", " ")
+    return f"{words} {rest}".strip()
 
 
 def _quality(tokenizer: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ __all__ = [
     "MONTHS_PER_YEAR",
     "BillRow",
     "BillView",
+    "Cause",
     "FactorView",
     "Product",
     "WaterfallRow",
@@ -111,15 +112,25 @@ class BillRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """What a part of the unexplained rest comes from; ``usd`` where that is known."""
+
+    path: str
+    usd: Shown | None
+
+
+@dataclass(frozen=True, slots=True)
 class BillView:
-    """A bill beside what was computed."""
+    """A bill beside what was computed; ``remarks`` are paths of what was odd about the bill."""
 
     rows: tuple[BillRow, ...]
     billed: Shown | None
     explained: Shown | None
     unexplained: Shown | None
     unexplained_share: Shown | None
-    n_causes: int
+    causes: tuple[Cause, ...]
+    remarks: tuple[str, ...]
+    sources: tuple[str, ...]
 
 
 def weakest_basis(bases: list[str]) -> str:
@@ -179,8 +190,18 @@ def bill_view(numbers: Numbers) -> BillView | None:
         numbers.show("bill.usd_explained", "cents"),
         numbers.show("bill.usd_unexplained", "cents"),
         numbers.share("bill.usd_unexplained", "bill.usd_billed"),
-        len(data["causes"]),
+        tuple(_cause(numbers, index, cause) for index, cause in enumerate(data["causes"])),
+        tuple(f"bill.issues[{index}]" for index in range(len(data.get("issues") or ()))),
+        tuple(f"bill.{key}" for key in ("source", "price_source") if data.get(key)),
     )
+
+
+def _cause(numbers: Numbers, index: int, cause: str | dict[str, Any]) -> Cause:
+    path = f"bill.causes[{index}]"
+    if isinstance(cause, str):
+        return Cause(path, None)
+    usd = numbers.show(f"{path}.usd", "cents_change", basis=cause["basis"])
+    return Cause(f"{path}.title", usd)
 
 
 def _factor(numbers: Numbers, index: int, factor: dict[str, Any]) -> FactorView:

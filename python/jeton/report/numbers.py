@@ -45,7 +45,11 @@ its size deserves, ``cents`` is to the cent, as bills are; kinds that end in
 
 _MINUS = "\u2212"
 _STEP = 1000
+_ALL = 100
+_MOST_DIGITS = 6
 _CENT = Decimal("0.01")
+_WHOLE = 10_000
+"""From here on a mean has no decimals: they say nothing."""
 _BYTES = ("B", "kB", "MB", "GB", "TB", "PB")
 _FLOPS = ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")
 _SECONDS = ((1, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"), (1e-9, "ns"))
@@ -223,6 +227,8 @@ def _significant(value: Decimal, digits: int) -> str:
 def _count(value: Decimal) -> str:
     if value == value.to_integral_value():
         return f"{value:,.0f}"
+    if value >= _WHOLE:
+        return f"{value:,.0f}"
     return f"{value:,.1f}" if value >= 1 else _significant(value, 2)
 
 
@@ -230,7 +236,13 @@ def _percent(value: Decimal) -> str:
     percent = value * 100
     if percent == percent.to_integral_value():
         return f"{percent:,.0f}%"
-    return f"{percent:,.1f}%" if percent >= 1 else f"{_significant(percent, 2)}%"
+    if percent < 1:
+        return f"{_significant(percent, 2)}%"
+    # What is not all is never written as 100%.
+    digits = next(
+        (n for n in range(1, 6) if percent > _ALL or round(percent, n) < _ALL), _MOST_DIGITS
+    )
+    return f"{percent:,.{digits}f}%"
 
 
 def _money(value: Decimal) -> str:

@@ -50,11 +50,10 @@ _BASIS_WORDS = {
 _RESULTS = (
     (
         "month",
-        "API, a month",
+        "Bill at the API",
         "requests \u00d7 (input tokens \u00d7 price + output tokens \u00d7 price) "
         "\u00f7 1,000,000",
     ),
-    ("year", "API, a year", "month \u00d7 12"),
     (
         "fit",
         "Requests that fit",
@@ -69,9 +68,10 @@ _RESULTS = (
     ),
     (
         "own",
-        "GPUs of your own, a month",
-        "requests \u00d7 (prompt + output tokens \u00d7 step \u00f7 batch) \u00f7 3,600 \u00d7 "
-        "GPUs \u00d7 price of an hour; the batch is what fits, and no GPU is ever idle",
+        "GPUs of your own",
+        "busy = requests \u00d7 (prompt + output tokens \u00d7 step \u00f7 batch) \u00f7 "
+        "(730 hours \u00d7 3,600), where the batch is what fits; bill = busy, rounded up, "
+        "\u00d7 GPUs \u00d7 730 hours \u00d7 price",
     ),
 )
 """What the sliders compute: id, name, formula in words. ``assets/what_if.js`` computes them."""
@@ -113,6 +113,7 @@ def to_html(report: AuditReport) -> str:
         "data": data,
         "numbers": numbers,
         "current": current,
+        "names": tuple(tokenizer["name"] for tokenizer in data["tokenizers"]),
         "headline": headline(numbers),
         "findings": findings(numbers),
         "n_findings": N_FINDINGS,
@@ -264,6 +265,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(visible=visible, glyphs=glyphs)
     environment.tests["a_number"] = _is_number
+    environment.tests["phrase"] = _is_phrase
     environment.globals.update(
         number=_number,
         string=_string,
@@ -306,6 +308,11 @@ def _string(data: dict[str, Any], path: str) -> Markup:
 
     text = lookup(data, path)
     return Markup('<bdi data-text-path="{}">{}</bdi>').format(path, visible(text))
+
+
+def _is_phrase(text: str, names: tuple[str, ...]) -> bool:
+    """Whether a text begins with a word, and not with a name that is written as it is."""
+    return not text.startswith(names)
 
 
 def _is_number(value: Any) -> bool:

@@ -71,8 +71,6 @@ class FindingView:
     data: dict[str, Any]
     figure: Shown
     saving: Shown | None
-    is_phrase: bool = True
-    """Whether its title begins with a word, and not with a name that is written as it is."""
 
     @property
     def sign(self) -> str:
@@ -130,7 +128,6 @@ def headline(numbers: Numbers) -> Headline:
 def findings(numbers: Numbers) -> tuple[FindingView, ...]:
     """Return the findings in the order of the report: ranked, the first matter most."""
     views = []
-    names = tuple(tokenizer["name"] for tokenizer in numbers.data["tokenizers"])
     for index, data in enumerate(numbers.data["findings"]):
         figure = numbers.figure(f"findings[{index}].figure")
         if figure is None:  # the schema does not allow it
@@ -138,10 +135,7 @@ def findings(numbers: Numbers) -> tuple[FindingView, ...]:
         saving = numbers.show(
             f"findings[{index}].saving_usd_per_year", "usd", basis=data["saving_basis"]
         )
-        is_phrase = not str(data["title"]).startswith(names)
-        views.append(
-            FindingView(index, data, figure, saving if _is_positive(saving) else None, is_phrase)
-        )
+        views.append(FindingView(index, data, figure, saving if _is_positive(saving) else None))
     return tuple(views)
 
 

@@ -153,7 +153,7 @@ _QUALITY = (
         "bits_per_byte",
         "Bits per byte",
         "of held-out text under an n-gram model of the tokens",
-        "ratio",
+        "rate",
         "less",
     ),
     Column("words_kept_share", "Words kept", "words that are one token", "share", "more"),

@@ -14,6 +14,7 @@
   const START_PRICE = 1;
   const MONTHS = 12;
   const SECONDS_PER_HOUR = 3600;
+  const HOURS_PER_MONTH = 730; /* 365 x 24 / 12 */
   const MILLION = 1e6;
   const DECADES = 2; /* the sliders of requests and price go from 1/100 to 100 times the start */
 
@@ -25,12 +26,13 @@
     return grouped(value, Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)))));
   };
   const count = (value) =>
-    Number.isInteger(value) ? grouped(value, 0) : value >= 1 ? grouped(value, 1) : significant(value, 2);
+    Number.isInteger(value) || value >= 10000 ? grouped(value, 0) : value >= 1 ? grouped(value, 1) : significant(value, 2);
   const usd = (value) =>
     "$" + (!value || value >= 1000 ? grouped(value, 0)
       : value >= 1 || Number.isInteger(value * 100) ? grouped(value, 2) : significant(value, 3));
   const percent = (value) => {
     const hundred = Math.round(value * 1e10) / 1e8;
+    if (hundred > 99.9 && hundred < 100) return "99.9%";
     return Number.isInteger(hundred) ? `${grouped(hundred, 0)}%`
       : Math.abs(hundred) >= 1 ? `${grouped(hundred, 1)}%` : `${significant(hundred, 2)}%`;
   };
@@ -120,16 +122,8 @@
     return {
       value,
       text: `${usd(value)} a month`,
+      aside: `${usd(value * MONTHS)} a year`,
       numbers: `${count(now.requests)} × (${terms.join(" + ")}) ÷ 1,000,000${running} = ${usd(value)}`,
-    };
-  };
-
-  const year = (now) => {
-    const month = bill(now).value;
-    return {
-      value: month * MONTHS,
-      text: `${usd(month * MONTHS)} a year`,
-      numbers: `${usd(month)} × ${MONTHS} = ${usd(month * MONTHS)}`,
     };
   };
 
@@ -182,12 +176,16 @@
       / (gpus * gpu.bf16_dense_flops_per_s * given.prefill_flops_share);
     const step = Math.max(reading, computing);
     const busy = first + (output * step) / requests;
-    const value = (now.requests * busy * gpus * now.hour) / SECONDS_PER_HOUR;
+    const groups = (now.requests * busy) / (HOURS_PER_MONTH * SECONDS_PER_HOUR);
+    const value = Math.max(1, Math.ceil(groups)) * gpus * HOURS_PER_MONTH * now.hour;
+    const n = Math.max(1, Math.ceil(groups)) * gpus;
     return {
       value,
       text: `${usd(value)} a month`,
+      aside: `${count(n)} ${n === 1 ? "GPU" : "GPUs"}, ${percent(groups / Math.max(1, Math.ceil(groups)))} busy`,
       numbers: `${count(now.requests)} × (${seconds(first)} + ${count(output)} × ${seconds(step)} ÷ `
-        + `${count(requests)}) ÷ 3,600 s × ${gpus} × ${usd(now.hour)} = ${usd(value)}`,
+        + `${count(requests)}) ÷ (${HOURS_PER_MONTH} × 3,600 s) = ${significant(groups, 3)}; `
+        + `${count(Math.max(1, Math.ceil(groups)))} × ${gpus} × ${HOURS_PER_MONTH} × ${usd(now.hour)} = ${usd(value)}`,
     };
   };
 
@@ -195,7 +193,6 @@
   const hasFlops = hasGpus && given.prefill_flops_per_token !== null;
   const results = {
     month: bill,
-    year,
     fit: hasGpus ? concurrency : null,
     prefill: hasFlops ? prefill : null,
     own: hasFlops ? own : null,
@@ -218,7 +215,9 @@
     const top = Math.max(now.value, was ? was.value : 0) || 1;
     box.querySelector(".bar.was").style.width = `${was ? (100 * was.value) / top : 0}%`;
     box.querySelector(".bar.now").style.width = `${(100 * now.value) / top}%`;
-    box.querySelector(".was.hint").textContent = was && element.textContent ? `was ${was.text}` : "as it is";
+    box.querySelector(".was.hint").textContent = [
+      now.aside, was && element.textContent ? `was ${was.text}` : "as it is",
+    ].filter(Boolean).join("; ");
   };
 
   const control = (name) => panel.querySelector(`[data-control="${name}"]`);
@@ -244,7 +243,8 @@
     const slider = box.querySelector('input[type="range"]');
     const write = () => {
       const value = state[name];
-      field.value = value === null ? "" : String(Number(toField(value).toPrecision(8)));
+      /* Seven digits: more would be noise in a field; the sum is computed with all. */
+      field.value = value === null ? "" : String(Number(toField(value).toPrecision(7)));
       if (slider) slider.value = String(toSlider(value));
     };
     field.addEventListener("input", () => {
