@@ -17,6 +17,7 @@ __all__ = [
     "GrowingText",
     "ModelInputs",
     "NoncanonicalIds",
+    "PrefixIndex",
     "PretokenCounts",
     "SentencePieceModel",
     "SentencePieceRules",
@@ -331,6 +332,27 @@ class EncodeIterator:
     def __next__(self) -> NDArray[np.uint32]: ...
 
 @final
+class PrefixIndex:
+    """Counts which beginnings documents share, block by block, in bounded memory (at most 160 MB).
+
+    Documents are numbered in the order in which they are added, from 0. Ends of blocks may lie inside a
+    character. Only whole blocks count, of a document the first 4,096.
+    """
+
+    def __new__(cls, block_bytes: int = 1024) -> Self: ...
+    def add(self, batch: TextBatch, *, num_threads: int | None = None) -> None: ...
+    def shared_prefixes(
+        self, min_documents: int = 2, limit: int = 1000
+    ) -> list[tuple[int, int, int]]:
+        """``(bytes, documents, first document)`` of each beginning that so many documents share and no longer
+        beginning as often; by the bytes that repeat: length times further documents."""
+    @property
+    def n_documents(self) -> int: ...
+    @property
+    def max_undercount(self) -> int:
+        """Counts may be too small by so much, because beginnings were forgotten for want of room; 0: exact."""
+
+@final
 class SpecialToken:
     @property
     def content(self) -> str: ...
@@ -364,6 +386,24 @@ class TextStats:
     def n_whitespace_bytes(self) -> int:
         """Bytes of White_Space characters that follow another White_Space character: removable runs."""
     @property
+    def n_space_bytes(self) -> int:
+        """Bytes of all White_Space characters."""
+    @property
+    def n_digits(self) -> int:
+        """Decimal digits of any script (General_Category Nd)."""
+    @property
+    def n_marks(self) -> int:
+        """Combining marks (General_Category M): many in decomposed text."""
+    @property
+    def n_ascii_documents(self) -> int:
+        """Documents that are ASCII throughout."""
+    @property
+    def script_chars(self) -> dict[str, int]:
+        """Characters of each Unicode script that occurs: ``{"Common": 12, "Latin": 51}``."""
+    @property
+    def script_bytes(self) -> dict[str, int]:
+        """Their bytes as UTF-8."""
+    @property
     def bytes_per_document(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """(lengths ascending, number of documents of each length)."""
 
@@ -386,6 +426,35 @@ class TokenStats:
     @property
     def id_counts(self) -> NDArray[np.uint64]:
         """uint64 (vocab_size,): how often each id was produced."""
+    @property
+    def document_tokens(self) -> NDArray[np.uint32]:
+        """uint32 (n_documents,): tokens of each document of the one batch that was measured with ``documents=True``; else
+        empty, after a merge too."""
+    @property
+    def n_laid_out_documents(self) -> int:
+        """Documents whose tokens could be laid along their text (with ``words=True``); the counts below are of these
+        alone. Normalization that changes letters, and text without a token, leave a document out."""
+    @property
+    def n_letter_words(self) -> int:
+        """Maximal runs of letters and the marks on them, of scripts that put spaces between words."""
+    @property
+    def n_letter_words_kept(self) -> int:
+        """Letter words that exactly one token overlaps."""
+    @property
+    def n_letter_word_tokens(self) -> int:
+        """Tokens that overlap a letter word, summed over the words."""
+    @property
+    def n_digits(self) -> int:
+        """Decimal digits."""
+    @property
+    def n_digit_tokens(self) -> int:
+        """Tokens in which a decimal digit begins."""
+    @property
+    def script_tokens(self) -> dict[str, int]:
+        """Tokens by the script of their first character that has one, else ``"Common"``."""
+    @property
+    def script_bytes(self) -> dict[str, int]:
+        """Bytes of the text that those tokens cover."""
     @property
     def tokens_per_document(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """(lengths ascending, number of documents of each length): an exact histogram."""
@@ -807,8 +876,20 @@ class Tokenizer:
         They need not be UTF-8 where the model works on bytes. Raises ``UsageError`` for SentencePiece models.
         """
     def measure(
-        self, batch: TextBatch, *, num_threads: int | None = None, round_trip: bool = True
-    ) -> TokenStats: ...
+        self,
+        batch: TextBatch,
+        *,
+        num_threads: int | None = None,
+        round_trip: bool = True,
+        documents: bool = False,
+        words: bool = False,
+    ) -> TokenStats:
+        """Counts of the tokens of a batch; special look-alikes are text.
+
+        round_trip: decode every document and compare. documents: note the tokens of each document
+        (``document_tokens``). words: lay the tokens along the text and count words kept as one token, digits
+        and scripts.
+        """
     def id_to_bytes(self, id: int) -> bytes: ...
     def bytes_to_id(self, token_bytes: bytes) -> int | None: ...
     def token_lengths(self) -> NDArray[np.uint32]:

@@ -27,6 +27,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<batch::TextBatch>()?;
     module.add_class::<batch::TokenBatch>()?;
+    module.add_class::<measure::PrefixIndex>()?;
     module.add_class::<measure::TermCounter>()?;
     module.add_class::<measure::TextStats>()?;
     module.add_class::<measure::TokenStats>()?;

@@ -3,13 +3,19 @@
 //! Everything here can be added up in any order with the same result, so one thread, many threads and many
 //! machines agree. Ratios, quantiles and money are made of it elsewhere.
 
+mod characters;
+mod prefixes;
 mod terms;
 mod text;
 mod tokens;
+mod words;
 
+pub use characters::{ScriptCounts, script_names};
+pub use prefixes::{PrefixIndex, SharedPrefix};
 pub use terms::TermCounter;
 pub use text::TextStats;
-pub use tokens::{TokenStats, measure};
+pub use tokens::{Counted, TokenStats, measure};
+pub use words::WordCounts;
 
 use std::collections::BTreeMap;
 

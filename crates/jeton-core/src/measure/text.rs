@@ -1,6 +1,7 @@
 //! What a text is before any tokenizer sees it.
 
 use super::LengthHistogram;
+use super::characters::{ScriptCounts, table};
 use crate::batch::BatchRef;
 use crate::error::Result;
 use crate::parallel::map_documents;
@@ -16,9 +17,19 @@ pub struct TextStats {
     pub n_words: u64,
     /// Bytes of white space that follows other white space.
     pub n_whitespace_bytes: u64,
+    /// Bytes of all white space.
+    pub n_space_bytes: u64,
+    /// Decimal digits (General_Category Nd) of any script.
+    pub n_digits: u64,
+    /// Combining marks (General_Category M).
+    pub n_marks: u64,
+    /// Documents that are ASCII throughout.
+    pub n_ascii_documents: u64,
     pub n_replaced_documents: u64,
     pub n_replacements: u64,
     pub bytes_per_document: LengthHistogram,
+    pub script_chars: ScriptCounts,
+    pub script_bytes: ScriptCounts,
 }
 
 impl TextStats {
@@ -44,20 +55,33 @@ impl TextStats {
         self.n_documents += 1;
         self.n_bytes += text.len() as u64;
         self.bytes_per_document.add(text.len() as u64);
-        let mut in_word = false;
-        let mut after_space = false;
+        self.n_ascii_documents += u64::from(text.is_ascii());
+        let table = table();
+        let (mut in_word, mut after_space) = (false, false);
+        // Characters of one script come in runs; a run is added as a whole.
+        let (mut script, mut run_chars, mut run_bytes) = (0, 0, 0);
         for c in text.chars() {
-            self.n_chars += 1;
-            if c.is_whitespace() {
-                if after_space {
-                    self.n_whitespace_bytes += c.len_utf8() as u64;
-                }
-                (in_word, after_space) = (false, true);
-            } else {
-                self.n_words += u64::from(!in_word);
-                (in_word, after_space) = (true, false);
+            let found = table.of(c);
+            let bytes = c.len_utf8() as u64;
+            if found.script != script {
+                self.script_chars.add(script, run_chars);
+                self.script_bytes.add(script, run_bytes);
+                self.n_chars += run_chars;
+                (script, run_chars, run_bytes) = (found.script, 0, 0);
             }
+            run_chars += 1;
+            run_bytes += bytes;
+            let is_space = found.is_space();
+            self.n_words += u64::from(!is_space & !in_word);
+            self.n_whitespace_bytes += bytes * u64::from(is_space & after_space);
+            self.n_space_bytes += bytes * u64::from(is_space);
+            self.n_digits += u64::from(found.is_digit());
+            self.n_marks += u64::from(found.is_mark());
+            (in_word, after_space) = (!is_space, is_space);
         }
+        self.script_chars.add(script, run_chars);
+        self.script_bytes.add(script, run_bytes);
+        self.n_chars += run_chars;
     }
 
     /// Adds another count.
@@ -67,9 +91,15 @@ impl TextStats {
         self.n_chars += other.n_chars;
         self.n_words += other.n_words;
         self.n_whitespace_bytes += other.n_whitespace_bytes;
+        self.n_space_bytes += other.n_space_bytes;
+        self.n_digits += other.n_digits;
+        self.n_marks += other.n_marks;
+        self.n_ascii_documents += other.n_ascii_documents;
         self.n_replaced_documents += other.n_replaced_documents;
         self.n_replacements += other.n_replacements;
         self.bytes_per_document.merge(&other.bytes_per_document);
+        self.script_chars.merge(&other.script_chars);
+        self.script_bytes.merge(&other.script_bytes);
     }
 }
 
@@ -77,6 +107,7 @@ impl TextStats {
 mod tests {
     use super::*;
     use crate::batch::DocumentBatch;
+    use proptest::prelude::*;
 
     #[test]
     fn counts() {
@@ -92,10 +123,55 @@ mod tests {
             ),
             (3, 13, 10, 4)
         );
-        assert_eq!(stats.n_whitespace_bytes, 3);
+        assert_eq!((stats.n_whitespace_bytes, stats.n_space_bytes), (3, 8));
         assert_eq!(
             stats.bytes_per_document.columns(),
             (vec![0, 4, 9], vec![1, 1, 1])
         );
+        assert_eq!(stats.script_bytes.named(), [("Common", 8), ("Latin", 5)]);
+        assert_eq!(stats.n_ascii_documents, 1);
+    }
+
+    /// The standard library's view of the same, character by character.
+    fn naive(documents: &[String]) -> (u64, u64, u64, u64) {
+        let mut sums = (0, 0, 0, 0);
+        for text in documents {
+            sums.0 += text.chars().count() as u64;
+            sums.1 += text.split_whitespace().count() as u64;
+            let spaces = text.chars().filter(|c| c.is_whitespace());
+            sums.2 += spaces.map(char::len_utf8).sum::<usize>() as u64;
+            let pairs = text.chars().zip(text.chars().skip(1));
+            let repeated = pairs.filter(|(a, b)| a.is_whitespace() && b.is_whitespace());
+            sums.3 += repeated.map(|(_, b)| b.len_utf8()).sum::<usize>() as u64;
+        }
+        sums
+    }
+
+    proptest! {
+        #[test]
+        fn equals_the_naive_twin_in_any_order(
+            documents in prop::collection::vec("[a-cé中ñ \t\u{3000}0-9\u{301}٣\u{1F600}]{0,12}", 0..8),
+            split in 0usize..8,
+        ) {
+            let count = |texts: &[String]| {
+                let mut stats = TextStats::default();
+                stats.add(DocumentBatch::from_texts(texts).as_ref(), 2, &mut || true).unwrap();
+                stats
+            };
+            let whole = count(&documents);
+            let (first, second) = documents.split_at(split.min(documents.len()));
+            let (mut forth, mut back) = (count(first), count(second));
+            let before = forth.clone();
+            forth.merge(&back);
+            back.merge(&before);
+            prop_assert_eq!(&forth, &whole);
+            prop_assert_eq!(&back, &whole);
+            let counted = (whole.n_chars, whole.n_words, whole.n_space_bytes, whole.n_whitespace_bytes);
+            prop_assert_eq!(counted, naive(&documents));
+            let by_script: u64 = whole.script_chars.named().iter().map(|&(_, n)| n).sum();
+            prop_assert_eq!(by_script, whole.n_chars);
+            let bytes: u64 = whole.script_bytes.named().iter().map(|&(_, n)| n).sum();
+            prop_assert_eq!(bytes, whole.n_bytes);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What one tokenizer makes of texts.
 
 use super::LengthHistogram;
+use super::words::{WordCounts, lay_out};
 use crate::batch::BatchRef;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel::map_documents;
@@ -20,6 +21,22 @@ pub struct TokenStats {
     /// How often each id was produced.
     pub id_counts: Vec<u64>,
     pub tokens_per_document: LengthHistogram,
+    /// Tokens of each document in order, where that was asked for. Of one batch only: a sum of batches has
+    /// none, because it has no order.
+    pub document_tokens: Vec<u32>,
+    /// Words and scripts, where that was asked for.
+    pub words: WordCounts,
+}
+
+/// What is counted beside the tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Decode every document and compare.
+    pub round_trip: bool,
+    /// Note the tokens of each document.
+    pub documents: bool,
+    /// Words kept as one token, digits and scripts.
+    pub words: bool,
 }
 
 impl TokenStats {
@@ -50,6 +67,8 @@ impl TokenStats {
             .zip(&other.id_counts)
             .for_each(|(mine, theirs)| *mine += theirs);
         self.tokens_per_document.merge(&other.tokens_per_document);
+        self.document_tokens = Vec::new();
+        self.words.merge(&other.words);
         Ok(())
     }
 
@@ -57,13 +76,24 @@ impl TokenStats {
         &mut self,
         tokenizer: &Tokenizer,
         text: &str,
-        ids: &[u32],
-        bytes: Option<&mut Vec<u8>>,
+        room: &mut Room,
+        counted: Counted,
     ) -> Result<()> {
+        let Room {
+            unknown,
+            ids,
+            bytes,
+            spans,
+        } = room;
         self.n_documents += 1;
         self.n_tokens += ids.len() as u64;
         self.tokens_per_document.add(ids.len() as u64);
-        for &id in ids {
+        if counted.documents {
+            // A document of four thousand million tokens does not fit into memory.
+            let n = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+            self.document_tokens.push(n);
+        }
+        for &id in &*ids {
             match self.id_counts.get_mut(id as usize) {
                 Some(count) => *count += 1,
                 None => {
@@ -76,7 +106,10 @@ impl TokenStats {
                 }
             }
         }
-        if let Some(bytes) = bytes {
+        if counted.words && lay_out(tokenizer, *unknown, text, ids, spans) {
+            self.words.add_document(text, spans);
+        }
+        if counted.round_trip {
             bytes.clear();
             tokenizer.decode_into(ids, false, bytes)?;
             let fidelity = tokenizer.fidelity(text, bytes)?;
@@ -87,28 +120,45 @@ impl TokenStats {
     }
 }
 
-/// Counts what a tokenizer makes of a batch; special look-alikes are text. `round_trip`: also decode
-/// every document and compare.
+/// What one thread needs for a document.
+#[derive(Default)]
+struct Room {
+    /// The id that stands for text without a token.
+    unknown: Option<u32>,
+    ids: Vec<u32>,
+    bytes: Vec<u8>,
+    spans: Vec<(u32, u32)>,
+}
+
+/// Counts what a tokenizer makes of a batch; special look-alikes are text.
 pub fn measure(
     tokenizer: &Tokenizer,
     batch: BatchRef<'_>,
-    round_trip: bool,
+    counted: Counted,
     threads: usize,
     keep_going: &mut dyn FnMut() -> bool,
 ) -> Result<TokenStats> {
     let vocab_size = tokenizer.vocab().size() as usize;
     let parts = map_documents(batch, threads, keep_going, &|range| {
         let mut part = TokenStats::new(vocab_size);
-        let (mut ids, mut bytes) = (Vec::new(), Vec::new());
+        let mut room = Room {
+            unknown: tokenizer.unknown(),
+            ..Room::default()
+        };
         for text in batch.slice(range.start, range.end).iter() {
             let text = as_text(text)?;
-            ids.clear();
-            tokenizer.encode_into(text, &Allow::None, false, &mut ids)?;
-            part.add_document(tokenizer, text, &ids, round_trip.then_some(&mut bytes))?;
+            room.ids.clear();
+            tokenizer.encode_into(text, &Allow::None, false, &mut room.ids)?;
+            part.add_document(tokenizer, text, &mut room, counted)?;
         }
         Ok(part)
     })?;
     let mut whole = TokenStats::new(vocab_size);
-    parts.iter().try_for_each(|part| whole.merge(part))?;
+    let mut document_tokens = Vec::new();
+    for part in parts {
+        whole.merge(&part)?;
+        document_tokens.extend(part.document_tokens);
+    }
+    whole.document_tokens = document_tokens;
     Ok(whole)
 }

@@ -53,6 +53,12 @@ impl Tokenizer {
         })
     }
 
+    /// What a token is in the text as far as that can be said of the token alone: its bytes, or the text of
+    /// an added token.
+    pub(crate) fn token_text(&self, id: u32) -> Option<&[u8]> {
+        self.respelled(id).or_else(|| self.vocab().id_to_bytes(id))
+    }
+
     fn respelled(&self, id: u32) -> Option<&[u8]> {
         let index = self
             .respelled

@@ -117,23 +117,24 @@ impl Tokenizer {
             .collect())
     }
 
-    #[pyo3(signature = (batch, *, num_threads=None, round_trip=true))]
+    #[pyo3(signature = (batch, *, num_threads=None, round_trip=true, documents=false, words=false))]
     fn measure(
         &self,
         py: Python<'_>,
         batch: &TextBatch,
         num_threads: Option<isize>,
         round_trip: bool,
+        documents: bool,
+        words: bool,
     ) -> PyResult<TokenStats> {
         let threads = threads(num_threads)?;
+        let counted = measure::Counted {
+            round_trip,
+            documents,
+            words,
+        };
         let stats = enter(py, |keep_going| {
-            measure::measure(
-                &self.core,
-                batch.0.as_ref(),
-                round_trip,
-                threads,
-                keep_going,
-            )
+            measure::measure(&self.core, batch.0.as_ref(), counted, threads, keep_going)
         })?;
         Ok(TokenStats(stats))
     }
