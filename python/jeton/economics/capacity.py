@@ -1,0 +1,288 @@
+"""How many requests fit a GPU at once, for the distribution of their lengths.
+
+Three numbers that are often confused: what fits on average (half the time it does not), what fits
+but for a small chance (exact, by convolving the distribution of pages), and what always fits. And
+what is lost: the unfilled end of pages, or the whole rest of a context that is reserved in one
+piece.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jeton.catalog.gpu_facts import GpuFacts
+from jeton.catalog.model_facts import ModelFacts
+from jeton.economics.activations import prefill_activation_bytes
+from jeton.economics.memory import DEFAULT_DTYPE_BYTES, request_bytes, weight_bytes
+from jeton.economics.serving import RESERVED_MEMORY_SHARE
+from jeton.economics.workload import Workload
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["OVERFLOW_SHARE", "PAGE_TOKENS", "Capacity", "capacity", "longest_context"]
+
+PAGE_TOKENS = 16
+"""Tokens of a page of the KV cache: vLLM's default ``block_size`` on GPUs (vLLM documentation,
+cache configuration; arXiv:2309.06180 section 7.2 found 16 large enough)."""
+
+OVERFLOW_SHARE = 0.01
+"""Chance that requests drawn at random do not fit, which the safe number accepts. An engine then
+preempts one, so that it costs time and not a failure. A judgement."""
+
+_MAX_BINS = 1 << 16
+"""Resolution of the convolution. Where there are more pages than this, several make a bin, sizes
+are rounded up, and the result is on the safe side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What fits beside the weights on a group of GPUs.
+
+    Attributes:
+        n_gpus: GPUs of the group.
+        budget_bytes: Memory for requests: the group's without the reserved share and the weights.
+        weight_bytes: Weights.
+        page_tokens: Tokens of a page of the KV cache; 0 without paging.
+        bytes_per_request_mean: Mean of what a request takes, pages rounded up.
+        n_requests_mean: Requests whose mean sum fits: about half the time they do not.
+        n_requests_safe: Requests that fit but for `overflow_share` of the time.
+        n_requests_worst: Requests that fit even if all are the longest.
+        n_requests_reserved: Requests that fit where every one reserves the longest in one piece.
+        overflow_share: Chance that `n_requests_safe` requests do not fit, as asked.
+        paging_waste: Share of the pages' memory that holds no token.
+        reserved_waste: Share of memory that holds no token where the longest is reserved.
+        longest_tokens: Tokens of the longest request.
+        n_too_long: Requests of the workload that do not fit even alone.
+        first_limit: Where memory runs out, in a sentence.
+    """
+
+    n_gpus: int
+    budget_bytes: int
+    weight_bytes: int
+    page_tokens: int
+    bytes_per_request_mean: float
+    n_requests_mean: int
+    n_requests_safe: int
+    n_requests_worst: int
+    n_requests_reserved: int
+    overflow_share: float
+    paging_waste: float
+    reserved_waste: float
+    longest_tokens: int
+    n_too_long: int
+    first_limit: str
+
+
+def capacity(
+    model: ModelFacts,
+    gpu: GpuFacts,
+    workload: Workload,
+    *,
+    n_gpus: int | None = None,
+    page_tokens: int = PAGE_TOKENS,
+    reserved_tokens: int | None = None,
+    overflow_share: float = OVERFLOW_SHARE,
+    reserved_share: float = RESERVED_MEMORY_SHARE,
+    vocab_size: int | None = None,
+    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
+    kv_dtype_bytes: int | None = None,
+) -> Capacity:
+    """Return how many requests of a workload fit at once, and what paging or reserving wastes.
+
+    Formula: the largest R with ``P(sum of R requests' bytes <= N M (1 - r) - W) >= 1 - overflow``;
+    the distribution of the sum is the R-fold convolution of one request's, so no normal
+    approximation is made. A request takes ``ceil((prompt + output) / page) x page`` tokens: it is
+    counted at its full length, as at its last step.
+
+    Source: arXiv:2309.06180 (pages; waste of contiguous reservation), definition of convolution.
+
+    Args:
+        model: The model.
+        gpu: The GPU.
+        workload: Lengths.
+        n_gpus: GPUs that share the model; None: the fewest that hold the weights.
+        page_tokens: Tokens of a page; 0: memory is handed out by the token.
+        reserved_tokens: What a system without paging reserves for each request; None: the longest.
+        overflow_share: Accepted chance that the requests do not fit.
+        reserved_share: Share of the memory kept for activations and the engine.
+        vocab_size: Another vocabulary than the model's own.
+        dtype_bytes: Bytes per weight.
+        kv_dtype_bytes: Bytes per element of the KV cache; None: as the weights.
+
+    Raises:
+        UsageError: If a share is outside of its range or a number is negative.
+    """
+    if not 0 < overflow_share < 1 or not 0 <= reserved_share < 1:
+        raise UsageError(
+            f"overflow_share is {overflow_share} and reserved_share {reserved_share}; expected "
+            "shares between 0 and 1"
+        )
+    if page_tokens < 0 or (n_gpus is not None and n_gpus < 1):
+        raise UsageError(
+            f"page_tokens is {page_tokens} and n_gpus {n_gpus}; expected at least 0 and 1"
+        )
+    kv_bytes = kv_dtype_bytes or dtype_bytes
+    usable = int(gpu.memory_bytes * (1 - reserved_share))
+    weights = weight_bytes(model, vocab_size=vocab_size, dtype_bytes=dtype_bytes).total
+    group = n_gpus or max(1, -(-weights // usable))
+    budget = group * usable - weights
+    step = max(page_tokens, 1)
+
+    def tokens_of(prompt: int) -> float:
+        total = prompt + workload.output_tokens
+        return -(-total // step) * step if page_tokens else total
+
+    def bytes_of(tokens: float) -> float:
+        return request_bytes(model, tokens, dtype_bytes=kv_bytes)
+
+    sizes = [bytes_of(tokens_of(prompt)) for prompt in workload.prompt_tokens]
+    used = workload.mean(lambda prompt: bytes_of(prompt + workload.output_tokens))
+    mean = workload.mean(lambda prompt: bytes_of(tokens_of(prompt)))
+    longest = int(-(-(workload.longest + workload.output_tokens) // 1))
+    reserved = bytes_of(max(reserved_tokens or 0, longest))
+    n_too_long = sum(n for n, size in zip(workload.n_requests, sizes, strict=True) if size > budget)
+    return Capacity(
+        n_gpus=group,
+        budget_bytes=max(budget, 0),
+        weight_bytes=weights,
+        page_tokens=page_tokens,
+        bytes_per_request_mean=mean,
+        n_requests_mean=_fit(budget, mean),
+        n_requests_safe=_safe(sizes, workload.n_requests, budget, overflow_share),
+        n_requests_worst=_fit(budget, sizes[-1]),
+        n_requests_reserved=_fit(budget, reserved),
+        overflow_share=overflow_share,
+        paging_waste=1 - used / mean if mean else 0.0,
+        reserved_waste=1 - used / reserved if reserved else 0.0,
+        longest_tokens=longest,
+        n_too_long=n_too_long,
+        first_limit=_first_limit(gpu, group, budget, weights, n_too_long, sizes[-1], longest),
+    )
+
+
+def longest_context(
+    model: ModelFacts,
+    gpu: GpuFacts,
+    *,
+    n_requests: int = 1,
+    n_gpus: int = 1,
+    prefill_chunk_tokens: int = 2048,
+    reserved_share: float = 0.0,
+    vocab_size: int | None = None,
+    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
+) -> int:
+    """Return the longest context at which so many requests still fit, activations included.
+
+    Formula: the largest n with ``W + R k(n) + activations of a prefill chunk <= N M (1 - r)``; 0 if
+    the weights do not fit. Not limited by the model's own ``context_tokens``.
+
+    Source: `jeton.economics.memory`, `jeton.economics.activations`.
+
+    Raises:
+        UsageError: If a number is below 1.
+    """
+    if min(n_requests, n_gpus, prefill_chunk_tokens) < 1:
+        raise UsageError("requests, GPUs and the prefill chunk must each be at least 1")
+    usable = n_gpus * int(gpu.memory_bytes * (1 - reserved_share))
+    free = usable - weight_bytes(model, vocab_size=vocab_size, dtype_bytes=dtype_bytes).total
+
+    def fits(n_tokens: int) -> bool:
+        chunk = min(n_tokens, prefill_chunk_tokens)
+        needed = n_requests * request_bytes(model, n_tokens, dtype_bytes=dtype_bytes)
+        return (
+            needed
+            + prefill_activation_bytes(model, chunk, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
+            <= free
+        )
+
+    if not fits(1):
+        return 0
+    # Windows and states make growth sub-linear, never negative: bisection is exact.
+    low, high = 1, 2
+    while high < 1 << 40 and fits(high):
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _fit(budget: int, size: float) -> int:
+    return int(budget // size) if size > 0 and budget > 0 else 0
+
+
+def _safe(
+    sizes: list[float],
+    counts: tuple[int, ...],
+    budget: int,
+    overflow_share: float,
+) -> int:
+    """Return the most requests whose sum exceeds the budget with at most this probability."""
+    import numpy as np
+
+    if budget <= 0 or max(sizes) == 0:
+        return 0
+    bin_bytes = max(budget / _MAX_BINS, 1.0)
+    n_bins = int(budget // bin_bytes)
+    one: NDArray[np.float64] = np.zeros(n_bins + 1)
+    total = sum(counts)
+    for size, n in zip(sizes, counts, strict=True):
+        place = int(np.ceil(size / bin_bytes - 1e-9))
+        if place <= n_bins:  # what does not fit alone stays outside: the sum of `one` is then < 1
+            one[place] += n / total
+
+    def fits(power: NDArray[np.float64]) -> bool:
+        # FFTs leave errors of 1e-12 in a sum; far below any share that is asked for.
+        return float(power.sum()) >= 1 - overflow_share - 1e-9
+
+    # The largest power that fits, by doubling and then by halves, all powers kept.
+    if not fits(one):
+        return 0
+    powers = [one]
+    while len(powers) < 40:
+        square = _convolve(powers[-1], powers[-1])
+        powers.append(square)
+        if not fits(square):
+            break
+    n, current = 0, None
+    for exponent in range(len(powers) - 1, -1, -1):
+        trial = powers[exponent] if current is None else _convolve(current, powers[exponent])
+        if fits(trial):
+            n, current = n + (1 << exponent), trial
+    return n
+
+
+def _convolve(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distribution of a sum, cut off at the budget: what is beyond stays beyond."""
+    import numpy as np
+
+    n = len(one)
+    size = 1 << (2 * n - 1).bit_length()
+    product = np.fft.irfft(np.fft.rfft(one, size) * np.fft.rfft(other, size), size)[:n]
+    return np.maximum(product, 0.0)
+
+
+def _first_limit(
+    gpu: GpuFacts,
+    n_gpus: int,
+    budget: int,
+    weights: int,
+    n_too_long: int,
+    largest: float,
+    longest: int,
+) -> str:
+    where = f"{n_gpus} x {gpu.name}"
+    if budget <= 0:
+        return f"the weights ({weights / 1e9:,.1f} GB) do not fit {where}"
+    if n_too_long:
+        return (
+            f"{n_too_long:,} request(s) do not fit {where} even alone: the longest of {longest:,} "
+            f"tokens takes {largest / 1e9:,.1f} GB, {budget / 1e9:,.1f} GB are free"
+        )
+    return (
+        f"{budget / 1e9:,.1f} GB are free beside the weights on {where}; requests beyond that wait"
+    )
