@@ -7,7 +7,6 @@ import subprocess
 from dataclasses import dataclass
 
 from jeton.catalog.gpu_facts import GpuFacts, gpu
-from jeton.errors import UnknownGpuError
 
 __all__ = ["LiveGpu", "live_gpus"]
 
@@ -15,6 +14,25 @@ _FIELDS = ("index", "name", "memory.total", "memory.used", "power.draw", "utiliz
 _MIB = 1024 * 1024
 _TIMEOUT_S = 10
 """A driver that does not answer in this time is taken as absent."""
+
+_CATALOG_NAMES = {
+    "h100 80gb hbm3": "H100-SXM",
+    "h100 pcie": "H100-PCIe",
+    "h100 nvl": "H100-NVL",
+    "h200": "H200-SXM",
+    "b200": "B200-SXM",
+    "a100-sxm4-80gb": "A100-80GB",
+    "a100-sxm4-40gb": "A100-40GB",
+    "a100 80gb pcie": "A100-PCIe-80GB",
+    "l40s": "L40S",
+    "l4": "L4",
+    "a10g": "A10G",
+    "tesla t4": "T4",
+    "rtx 3090": "RTX-3090",
+    "rtx 4090": "RTX-4090",
+    "rtx 5090": "RTX-5090",
+}
+"""NVIDIA's names in the driver, without ``NVIDIA`` and ``GeForce``, and those of the catalog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +99,7 @@ def _parse(line: str) -> LiveGpu | None:
         memory_used_bytes=int(used) * _MIB,
         power_watts=_number(cells[4]),
         busy_share=None if busy is None else busy / 100,
-        facts=_facts(cells[1], int(total) * _MIB),
+        facts=_facts(cells[1]),
     )
 
 
@@ -94,22 +112,7 @@ def _number(text: str) -> float | None:
     return value if 0 <= value < 1e12 else None
 
 
-def _facts(name: str, memory_bytes: int) -> GpuFacts | None:
-    """Find the catalog's entry of a driver's name such as ``NVIDIA H100 80GB HBM3``."""
-    short = name.casefold().removeprefix("nvidia ").removeprefix("geforce ")
-    words = short.split()
-    gigabytes = f"{round(memory_bytes / 1e9 / 4) * 4}gb"
-    for asked in (
-        short,
-        " ".join(words[:2]),
-        f"{words[0]}-{gigabytes}" if words else "",
-        *words[:1],
-    ):
-        try:
-            found = gpu(asked)
-        except UnknownGpuError:
-            continue
-        # The driver keeps a little for itself; far off means another variant of the card.
-        if 0.85 <= memory_bytes / found.memory_bytes <= 1.15:
-            return found
-    return None
+def _facts(name: str) -> GpuFacts | None:
+    """Find the catalog's entry of a driver's name; None for a card that the catalog lacks."""
+    known = _CATALOG_NAMES.get(name.casefold().removeprefix("nvidia ").removeprefix("geforce "))
+    return None if known is None else gpu(known)

@@ -29,7 +29,7 @@ from jeton.findings import Basis, Figure
 
 __all__ = ["HOURS_PER_MONTH", "OwnGpuCost", "own_gpu_cost"]
 
-HOURS_PER_MONTH = DAYS_PER_YEAR / MONTHS_PER_YEAR * 24
+HOURS_PER_MONTH = DAYS_PER_YEAR * 24 / MONTHS_PER_YEAR
 """730 hours: a twelfth of 365 days."""
 
 _SECONDS_PER_DAY = 86_400

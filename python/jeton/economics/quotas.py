@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BUSIEST_MINUTES_SHARE", "Quota", "QuotaReport", "quota_from_log", "quota_from_rate"]
 
+Limit = Literal["tokens_per_minute", "requests_per_minute", "requests_per_day"]
+"""Names of the limits, as the fields of `Quota`."""
+
 BUSIEST_MINUTES_SHARE = 0.001
 """The peak of traffic without timestamps is the load that one minute in a thousand exceeds: about
 one a day. A judgement."""
@@ -71,7 +74,7 @@ class QuotaReport:
     peak_tokens_per_minute: float
     peak_requests_per_minute: float
     peak_requests_per_day: float
-    binding: Literal["tokens_per_minute", "requests_per_minute", "requests_per_day"] | None
+    binding: Limit | None
     used_share: float
     first_exceeded_s: float | None
     n_refused: int | None
@@ -198,8 +201,8 @@ def quota_from_rate(
         first_exceeded_s=None,
         n_refused=None,
         basis=Basis.ESTIMATED,
-        formula=f"{requests_per_day:,g} requests per day x {peak_to_mean:g} / 1,440 = {rate:,.4g} a "
-        f"minute x {tokens_mean:,.4g} tokens, plus {z:.2f} standard deviations (Poisson)",
+        formula=f"{requests_per_day:,g} requests per day x {peak_to_mean:g} / 1,440 = {rate:,.4g} "
+        f"a minute x {tokens_mean:,.4g} tokens, plus {z:.2f} standard deviations (Poisson)",
     )
 
 
@@ -224,8 +227,7 @@ def _report(
         shares["requests_per_minute"] = requests / quota.requests_per_minute
     if quota.requests_per_day:
         shares["requests_per_day"] = day / quota.requests_per_day
-    binding = max(shares, key=lambda name: shares[name]) if shares else None
-    used = shares[binding] if binding else 0.0
+    used, binding = max(((share, name) for name, share in shares.items()), default=(0.0, None))
     token_share = shares.get("tokens_per_minute", 0.0)
     return QuotaReport(
         quota=quota,
