@@ -12,9 +12,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from jeton import _core
-from jeton.corpus import parquet
+from jeton.corpus import jsonl, parquet
+from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, expand_inputs
+from jeton.corpus.requests_names import Names
 from jeton.errors import EmptyCorpusError, UsageError
 
 __all__ = [
@@ -63,6 +68,9 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
         files: Sequence[InputFile],
         batches: Callable[[DocumentStream, InputFile], Iterator[_core.TextBatch]],
         on_progress: Callable[[Progress], None] | None,
+        *,
+        domains_by: DomainsBy | None = None,
+        has_domain_field: bool = False,
     ) -> None:
         """Not for callers: see ``open_documents``."""
         self.files: tuple[InputFile, ...] = tuple(f for f in files if not f.skipped_because)
@@ -77,6 +85,14 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
         """Text documents above the size limit, which came in pieces cut at line ends."""
         self.n_null_documents = 0
         """Parquet rows without a text, which were skipped."""
+        self.n_documents_without_domain = 0
+        """Documents that lack the field of the domain, where one was named."""
+        self.batch_domains: NDArray[np.int32] | None = None
+        """int32 (n_documents,): the domain of each document of the batch handed out last, as an
+        index into ``domains``; -1: in none. None: no domains were asked for."""
+        self._domains = Names()
+        self._domains_by = domains_by
+        self._has_domain_field = has_domain_field
         self._bytes_before = 0
         self._bytes_of_file = 0
         self._on_progress = on_progress
@@ -89,6 +105,11 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
     def __next__(self) -> tuple[InputFile, _core.TextBatch]:
         """The next batch; it has at least one document."""
         return next(self._iterator)
+
+    @property
+    def domains(self) -> list[str]:
+        """Names of the domains met so far, by number; beyond 1,000 they are ``(other)``."""
+        return self._domains.names
 
     @property
     def progress(self) -> Progress:
@@ -109,15 +130,27 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
         """Used by the readers: bytes taken from the current file so far."""
         self._bytes_of_file = n_bytes
 
+    def set_batch_domains(self, names: Sequence[str | None]) -> None:
+        """Used by the readers: the domains of the documents of the batch that comes next."""
+        numbers = [-1 if name is None else self._domains.number(name)[0] for name in names]
+        self.n_documents_without_domain += numbers.count(-1)
+        self.batch_domains = np.asarray(numbers, dtype=np.int32)
+
     def _iterate(
         self, batches: Callable[[DocumentStream, InputFile], Iterator[_core.TextBatch]]
     ) -> Generator[tuple[InputFile, _core.TextBatch], None, None]:
         for file in self.files:
             for batch in batches(self, file):
+                if self._domains_by:
+                    number, _ = self._domains.number(domain_of_file(file, self._domains_by))
+                    self.batch_domains = np.full(len(batch), number, dtype=np.int32)
+                elif self._has_domain_field and self.batch_domains is None:
+                    self.set_batch_domains([None] * len(batch))
                 self.n_documents += len(batch)
                 self.n_bytes += batch.n_bytes
                 self._report()
                 yield file, batch
+                self.batch_domains = None
             self._bytes_before += self._bytes_of_file if file.n_bytes is None else file.n_bytes
             self._bytes_of_file = 0
             self._report()
@@ -134,6 +167,8 @@ def open_documents(
     documents: Literal["file", "line"] = "file",
     format: Format | None = None,  # noqa: A002 - the field's name in the documentation
     strict: bool = False,
+    domain_field: str = "",
+    domains_by: DomainsBy | None = None,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_decompressed_bytes: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -149,6 +184,9 @@ def open_documents(
         documents: Text files: the whole file is one document, or each line that is not empty.
         format: Overrides the format that the names tell; needed for JSONL on standard input.
         strict: Text that is not valid Unicode is an error instead of being replaced and counted.
+        domain_field: JSONL and Parquet: where the domain's name is (a service, a language); text
+            files are in no domain then. See ``DocumentStream.batch_domains``.
+        domains_by: The domain is the ``file`` or the ``folder`` of a document instead.
         batch_bytes: Batches are about this large.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
         on_progress: Called after each batch and each file.
@@ -165,6 +203,11 @@ def open_documents(
         raise UsageError(f"batch_bytes is {batch_bytes}; it should be at least 1")
     if not field:
         raise UsageError("the field has no name; expected one like 'text' or 'message.content'")
+    if domain_field and domains_by:
+        raise UsageError(
+            "domain_field and domains_by contradict one another\n"
+            "hint: a domain is named by a field, or it is the file or folder"
+        )
     if _are_paths(inputs):
         paths: Iterable[Any] = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
         if isinstance(paths, set | frozenset):
@@ -176,10 +219,24 @@ def open_documents(
     def batches(stream: DocumentStream, file: InputFile) -> Iterator[_core.TextBatch]:
         if file.format == "memory":
             yield from _batches_of_texts(inputs, strict=strict, batch_bytes=batch_bytes)
+        elif domain_field and file.format == "jsonl":
+            records = jsonl.JsonlDocuments(
+                file.path,
+                field=field,
+                domain_field=domain_field,
+                strict=strict,
+                batch_bytes=batch_bytes,
+                max_decompressed_bytes=max_decompressed_bytes,
+            )
+            for batch, names in records:
+                stream.set_batch_domains(names)
+                stream.set_bytes_of_file(records.n_bytes_read)
+                yield batch
         elif file.format == "parquet":
             reader = parquet.ParquetDocuments(
                 file.path,
                 field=field,
+                domain_field=domain_field,
                 strict=strict,
                 batch_bytes=batch_bytes,
                 max_decompressed_bytes=max_decompressed_bytes,
@@ -188,6 +245,8 @@ def open_documents(
                 stream.n_null_documents += n_nulls
                 stream.set_bytes_of_file(reader.n_bytes_read)
                 if len(batch):
+                    if domain_field:
+                        stream.set_batch_domains(reader.batch_domains)
                     yield batch
         else:
             core_reader = _core.DocumentReader(
@@ -206,7 +265,9 @@ def open_documents(
                 yield batch
             stream.set_bytes_of_file(core_reader.n_bytes_read)
 
-    return DocumentStream(files, batches, on_progress)
+    return DocumentStream(
+        files, batches, on_progress, domains_by=domains_by, has_domain_field=bool(domain_field)
+    )
 
 
 def require_text(

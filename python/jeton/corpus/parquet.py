@@ -38,11 +38,12 @@ class ParquetDocuments:
         path: str,
         *,
         field: str,
+        domain_field: str = "",
         strict: bool,
         batch_bytes: int,
         max_decompressed_bytes: int | None = None,
     ) -> None:
-        """Open the file and find the column.
+        """Open the file and find the column; with ``domain_field`` that of the domains too.
 
         Raises:
             MissingExtraError: pyarrow is not installed.
@@ -63,6 +64,12 @@ class ParquetDocuments:
         # A column whose name has a dot in it goes before a field of a struct.
         self._keys = [field] if field in schema.names else field.split(".")
         self._check(schema)
+        is_column = domain_field in schema.names
+        self._domain_keys = [domain_field] if is_column else domain_field.split(".")
+        self._has_domains = bool(domain_field) and _leads_somewhere(schema, self._domain_keys)
+        self._has_domain_field = bool(domain_field)
+        self.batch_domains: list[str | None] = []
+        """The domains of the texts of the batch handed out last, if a field was named."""
         self._batch_bytes = batch_bytes
         self._rows_per_read = self._rows_for(batch_bytes)
         self._n_rows_read = 0
@@ -80,9 +87,12 @@ class ParquetDocuments:
             RecordError: The file is damaged.
             InvalidTextError: Under strict reading, a text is not UTF-8.
         """
-        column = ".".join(self._keys)
-        reads = self._file.iter_batches(batch_size=self._rows_per_read, columns=[column])
+        columns = [".".join(self._keys)]
+        if self._has_domains:
+            columns.append(".".join(self._domain_keys))
+        reads = self._file.iter_batches(batch_size=self._rows_per_read, columns=columns)
         parts: list[Any] = []
+        domains: list[str | None] = []
         n_bytes = n_nulls = 0
         while True:
             with _explained(self._path):
@@ -90,14 +100,18 @@ class ParquetDocuments:
                 if rows is None:
                     break
                 part, n_nulls_of_part = self._column(rows)
+                if self._has_domain_field:
+                    domains += self._domains(rows)
             parts.append(part)
             n_nulls += n_nulls_of_part
             n_bytes += part.nbytes
             self._n_rows_read += rows.num_rows
             if n_bytes >= self._batch_bytes:
+                self.batch_domains = domains
                 yield self._batch(parts), n_nulls
-                parts, n_bytes, n_nulls = [], 0, 0
+                parts, domains, n_bytes, n_nulls = [], [], 0, 0
         if parts:
+            self.batch_domains = domains
             yield self._batch(parts), n_nulls
 
     def _batch(self, parts: list[Any]) -> _core.TextBatch:
@@ -108,15 +122,20 @@ class ParquetDocuments:
         texts = column.to_pylist() if pa.types.is_large_binary(column.type) else column
         return _core.TextBatch.from_texts(texts, strict=self._strict)
 
+    def _domains(self, rows: pa.RecordBatch) -> list[str | None]:
+        """The domains of the rows that have a text; None where the row or the file has none."""
+        values = _at(rows, self._keys)
+        has_text = values.is_valid()
+        if not self._has_domains:
+            return [None] * has_text.true_count
+        found = _at(rows, self._domain_keys).filter(has_text).to_pylist()
+        return [value if value is None or isinstance(value, str) else str(value) for value in found]
+
     def _column(self, rows: pa.RecordBatch) -> tuple[Any, int]:
         """The texts as one large (64-bit) array without nulls, and how many nulls there were."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        column: Any = rows.column(self._keys[0])
-        if len(self._keys) > 1:
-            # Unlike `StructArray.field`, this keeps a null of the struct a null of its field.
-            column = pc.struct_field(column, self._keys[1:])
+        column = _at(rows, self._keys)
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         # Offsets of 64 bits, so that joined parts cannot overflow them.
@@ -164,6 +183,29 @@ class ParquetDocuments:
             )
         bytes_per_row = max(1, n_bytes // max(1, int(metadata.num_rows)))
         return max(1, min(MAX_ROWS_PER_READ, batch_bytes // bytes_per_row))
+
+
+def _leads_somewhere(schema: pa.Schema, keys: list[str]) -> bool:
+    """Whether the keys name a column, or a field inside a column of structs."""
+    import pyarrow as pa
+
+    names: Any = schema.names
+    found: Any = None
+    for depth, key in enumerate(keys):
+        if key not in names:
+            return False
+        found = schema.field(key).type if depth == 0 else found.field(key).type
+        names = [child.name for child in found] if pa.types.is_struct(found) else []
+    return True
+
+
+def _at(rows: pa.RecordBatch, keys: list[str]) -> Any:
+    """A column, or a field inside a column of structs."""
+    import pyarrow.compute as pc
+
+    column: Any = rows.column(keys[0])
+    # Unlike `StructArray.field`, this keeps a null of the struct a null of its field.
+    return pc.struct_field(column, keys[1:]) if len(keys) > 1 else column
 
 
 def _open(path: str, max_decompressed_bytes: int | None) -> tuple[Any, int]:

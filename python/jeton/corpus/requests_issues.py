@@ -43,6 +43,7 @@ ISSUE_KINDS: dict[str, str] = {
     "bad_time": "times that cannot be read, or lie outside the years 1970 to 2100: unknown",
     "time_without_zone": "times without a time zone: taken as UTC",
     "time_backwards": "requests earlier than the one before them in the same file",
+    "stray_time": "times far away from all others: not in the requests per day",
     "duplicate_id": "requests with the id of an earlier one: counted again",
     "attachment": "images, audio and files, whose tokens no tokenizer of text counts",
     "invalid_unicode": "texts with bytes or surrogates that are no Unicode: replaced by U+FFFD",

@@ -16,6 +16,12 @@ __all__ = ["ModelRequests", "RequestsSummary", "RequestsTally"]
 MIN_SPAN_S = 3600.0
 """One hour, in seconds: a shorter log does not say how many requests a day brings."""
 
+MAX_STRAY_SHARE = 0.01
+"""Of the times, at most; our choice: more than one in a hundred is no accident."""
+
+STRAY_SPAN_FACTOR = 10
+"""Times are stray that make the span this many times longer; our choice."""
+
 _HOUR_S = 3600
 _DAY_S = 86_400
 
@@ -57,12 +63,14 @@ class RequestsSummary:
         n_with_time: Of these, with a time.
         first_time: The earliest, ISO 8601 in UTC; None: no request has a time.
         last_time: The latest.
-        requests_per_day: Requests over the time from the first to the last; None for less than
-            an hour. Stray times far away from all others make it small: see ``peak``.
+        requests_per_day: Gaps between requests over the time from the first to the last, without
+            the stray times that ``issues`` names; None for less than an hour.
         peak_requests_per_hour: In the fullest hour of the clock (UTC); None without times.
         output_tokens_mean: Reported output tokens a request; None: none is reported.
         cached_share: Cache reads, of the input tokens of the requests that state both; None: none.
-        models: By model, the most requests first.
+        models: Names of the models, the most requests first.
+        by_model: What each model was sent and gave back, in the same order; the requests that name
+            no model are an entry with an empty name.
         shapes: Requests by the shape of their record, the most first.
         chat_format: How chats were made one text, and what was added for their format.
         issues: What was wrong with the log, by kind.
@@ -79,10 +87,11 @@ class RequestsSummary:
     peak_requests_per_hour: int | None
     output_tokens_mean: float | None
     cached_share: float | None
-    models: tuple[ModelRequests, ...]
+    models: tuple[str, ...]
+    by_model: tuple[ModelRequests, ...]
     shapes: dict[str, int]
     chat_format: str
-    issues: dict[str, LogIssue]
+    issues: tuple[LogIssue, ...]
 
 
 class RequestsTally:
@@ -156,8 +165,12 @@ class RequestsTally:
         ]
         by_model.sort(key=lambda entry: (-entry.n_requests, entry.name))
         n_output = sum(entry.output_tokens for entry in by_model)
-        span_s = self._last_s - self._first_s
         has_times = self._n_with_time > 0
+        found = dict(issues)
+        n_stray, n_near, span_s = self._span()
+        if n_stray:
+            first, last = iso_time(self._first_s), iso_time(self._last_s)
+            found["stray_time"] = LogIssue("stray_time", n_stray, (f"from {first} to {last}",))
         return RequestsSummary(
             n_requests=self.n_requests,
             n_with_text=self._n_with_text,
@@ -166,17 +179,42 @@ class RequestsTally:
             n_with_time=self._n_with_time,
             first_time=iso_time(self._first_s) if has_times else None,
             last_time=iso_time(self._last_s) if has_times else None,
-            requests_per_day=(
-                # n times bound n - 1 gaps: the rate of a steady stream is the gaps over the span.
-                (self._n_with_time - 1) * _DAY_S / span_s
-                if has_times and span_s >= MIN_SPAN_S
-                else None
-            ),
+            # n times bound n - 1 gaps: the rate of a steady stream is the gaps over the span.
+            requests_per_day=(n_near - 1) * _DAY_S / span_s if span_s >= MIN_SPAN_S else None,
             peak_requests_per_hour=max(self._hours.values()) if self._hours else None,
             output_tokens_mean=n_output / self._n_with_output if self._n_with_output else None,
             cached_share=self._cached / self._cached_input if self._cached_input else None,
-            models=tuple(by_model),
+            models=tuple(entry.name for entry in by_model if entry.name),
+            by_model=tuple(by_model),
             shapes=dict(sorted(shapes.items(), key=lambda item: (-item[1], item[0]))),
             chat_format=chat_format,
-            issues=issues,
+            issues=tuple(found.values()),
         )
+
+    def _span(self) -> tuple[int, int, float]:
+        """How many times are stray, how many are not, and the seconds that these span.
+
+        A clock that was not set, or a date that was misread, lies years away: times are stray if
+        they are at most 1% of all and the span without them is less than a tenth.
+        """
+        if not self._hours:
+            return 0, 0, 0.0
+        span_s = self._last_s - self._first_s
+        n_each_side = int(self._n_with_time * MAX_STRAY_SHARE / 2)
+        hours = sorted(self._hours)
+        low, n_low = _skip(hours, self._hours, n_each_side)
+        high, n_high = _skip(hours[::-1], self._hours, n_each_side)
+        near_s = float((high - low + 1) * _HOUR_S)
+        if not (n_low or n_high) or near_s * STRAY_SPAN_FACTOR > span_s:
+            return 0, self._n_with_time, span_s
+        return n_low + n_high, self._n_with_time - n_low - n_high, near_s
+
+
+def _skip(hours: list[int], counts: dict[int, int], n_most: int) -> tuple[int, int]:
+    """The first hour after at most ``n_most`` requests, and how many were passed over."""
+    n_passed = 0
+    for hour in hours:
+        if n_passed + counts[hour] > n_most:
+            return hour, n_passed
+        n_passed += counts[hour]
+    return hours[-1], n_passed

@@ -10,7 +10,8 @@ __all__ = ["LAST_TIME_S", "TimeUnit", "iso_time", "parse_time"]
 
 TimeUnit: TypeAlias = Literal["auto", "s", "ms", "us", "ns"]
 
-_DIVISORS: dict[str, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+# Whole, so that nanoseconds, which a float cannot hold, are divided without a loss.
+_DIVISORS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 LAST_TIME_S = 4_102_444_800.0
 """2100-01-01 UTC, in seconds since 1970: a log does not come from later."""
@@ -34,22 +35,16 @@ def parse_time(value: Any, *, unit: TimeUnit = "auto") -> tuple[float, str]:
         if len(text) > _MAX_CHARS:
             return math.nan, "bad_time"
         try:
-            number = float(text)
+            number: int | float = int(text) if text.isdecimal() else float(text)
         except ValueError:
             return _from_iso(text)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:
-            return math.nan, "bad_time"
+        number = value
     else:
         return math.nan, "bad_time"
-    if not math.isfinite(number) or number < 0:
+    if not 0 <= number <= LAST_TIME_S * _DIVISORS["ns"]:
         return math.nan, "bad_time"
-    if unit != "auto":
-        number /= _DIVISORS[unit]
-        return (number, "") if number <= LAST_TIME_S else (math.nan, "bad_time")
-    for divisor in _DIVISORS.values():
+    for divisor in _DIVISORS.values() if unit == "auto" else (_DIVISORS[unit],):
         if number / divisor <= LAST_TIME_S:
             return number / divisor, ""
     return math.nan, "bad_time"
