@@ -300,7 +300,7 @@ def test_input_that_the_log_does_not_show() -> None:
 
 
 def test_published_overhead_of_chats() -> None:
-    """OpenAI's formula: 3 a message, 1 for its role, 3 for the reply; less the joining line breaks."""
+    """3 a message, 1 for its role, 3 for the reply; less the line breaks that join them."""
     named = {**USER, "name": "ada"}
     batch, stream = read(
         {"model": "gpt-4o", "messages": [SYSTEM, USER]},
