@@ -42,6 +42,8 @@ class Setup:
         sample_chars: Length of the passages of the coloured view.
         deep_sample_bytes: Limit of the sample for the expensive analyses.
         has_overhead: Whether a chat format may add tokens to those of the texts.
+        has_control_tokens: Whether the texts were written by a chat template, so that its control
+            tokens are tokens where they are sent.
     """
 
     chosen: tuple[Chosen, ...]
@@ -50,6 +52,7 @@ class Setup:
     sample_chars: int = SAMPLE_CHARS
     deep_sample_bytes: int = DEEP_SAMPLE_BYTES
     has_overhead: bool = False
+    has_control_tokens: bool = False
 
 
 class SourceList:
@@ -104,7 +107,7 @@ class Counts:
         self.text_stats = TextStats()
         self.token_stats = [TokenStats(item.tokenizer.vocab_size) for item in setup.chosen]
         self.lengths_with_overhead = [LengthHistograms() for _ in setup.chosen]
-        self.n_overhead_tokens = 0
+        self.n_overhead_tokens = [0] * len(names)
         self.term_counts: NDArray[np.uint64] = np.zeros(len(setup.terms), dtype=np.uint64)
         self.groups = GroupSums(len(names))
         self.domains = DomainCounts(names)
@@ -171,13 +174,16 @@ class Counts:
         merged.passages = self.passages.merge(other.passages)
         merged.deep = self.deep.merge(other.deep)
         merged.sources = self.sources.merge(other.sources)
+        merged.n_overhead_tokens = [
+            mine + theirs
+            for mine, theirs in zip(self.n_overhead_tokens, other.n_overhead_tokens, strict=True)
+        ]
         for name in _NUMBERS:
             setattr(merged, name, getattr(self, name) + getattr(other, name))
         return merged
 
 
 _NUMBERS: Sequence[str] = (
-    "n_overhead_tokens",
     "n_replaced_documents",
     "n_replacements",
     "n_cut_documents",

@@ -2,22 +2,21 @@
 
 A workload within the limit is its own sample, and figures of it are exact. A larger one is drawn by
 the digests of its documents (`jeton.auditing.drawing`); very long documents take part in pieces, so
-that one of them cannot crowd out all others. In such a draw every distinct text stands once, with
-the number of its copies beside it; figures of it are estimates.
+that one of them cannot crowd out all others; a request is drawn with its answer. In such a draw
+every distinct text stands once, with the number of its copies beside it; figures of it are
+estimates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jeton._core import TextBatch, Tokenizer
-from jeton.auditing.digests import Digests
+from jeton.auditing.digests import Digests, digests_of_pairs
 from jeton.auditing.drawing import KEY_BITS, Drawer, Unit, key_of_block
 
 __all__ = [
@@ -108,6 +107,8 @@ class DeepSampler:
         source: str,
         batch: TextBatch,
         digests: Digests,
+        *,
+        responses: TextBatch | None = None,
         domain_of: Callable[[int], str] = lambda document: "",
     ) -> None:
         """Offer the documents of one input.
@@ -116,30 +117,34 @@ class DeepSampler:
             source: Its path.
             batch: The documents.
             digests: Of the documents, `DIGEST` (n,).
+            responses: What came back for each, empty for nothing.
             domain_of: The name of a document's domain by its place in the batch; empty for none.
         """
-        offsets = batch.offsets
-        lengths: NDArray[np.int64] = np.diff(offsets)
-        data = batch.data.data
+        if responses is not None:
+            digests = digests_of_pairs(digests, responses)
+            self._n_whole_bytes += responses.n_bytes
         self._n_whole_bytes += batch.n_bytes
+        texts, answers = _Texts(batch), _Texts(responses)
         if self._whole is not None:
             if self._is_too_much(self._n_whole_bytes, len(self._whole) + len(batch)):
                 self._whole = None
             else:
-                for document, (start, end) in enumerate(pairwise(offsets.tolist())):
-                    key = int(digests["high"][document])
-                    text = bytes(data[start:end])
-                    self._whole.append(Unit(key, text, source, domain_of(document)))
+                self._whole += [
+                    Unit(key, texts[document], source, domain_of(document), answers[document])
+                    for document, key in enumerate(digests["high"].tolist())
+                ]
         limit = min(self._drawer.threshold, (1 << KEY_BITS) - 1)
+        lengths = np.diff(batch.offsets)
         wanted = (digests["high"] <= np.uint64(limit)) | (lengths > _PIECE_BYTES)
         for document in np.flatnonzero(wanted).tolist():
             digest = digests[document].tobytes()
-            first, end = int(offsets[document]), int(offsets[document + 1])
-            for index, start in enumerate(range(first, max(end, first + 1), _PIECE_BYTES)):
+            for index in range(max(1, -(-int(lengths[document]) // _PIECE_BYTES))):
                 key = key_of_block(digest, index)
                 if key < self._drawer.threshold:
-                    piece = _piece(data, start, min(start + _PIECE_BYTES, end), first, end)
-                    self._drawer.offer(Unit(key, piece, source, domain_of(document)))
+                    text = texts.piece(document, index * _PIECE_BYTES, _PIECE_BYTES)
+                    answer = answers[document] if index == 0 else b""
+                    unit = Unit(key, text, source, domain_of(document), answer)
+                    self._drawer.offer(unit)
 
     def merge(self, other: Self) -> DeepSampler:
         """What one sampler would have drawn of everything that both were offered."""
@@ -172,7 +177,12 @@ class DeepSampler:
         counts = tokenizer.count_batch(batch, num_threads=num_threads).tolist()
         documents = tuple(
             SampleDocument(
-                text, unit.source, unit.domain or None, n_tokens, 1 if is_whole else unit.n_copies
+                text=text,
+                source=unit.source,
+                domain=unit.domain or None,
+                n_tokens=n_tokens,
+                n_copies=1 if is_whole else unit.n_copies,
+                response=unit.companion.decode() or None,
             )
             for text, unit, n_tokens in zip(batch, units, counts, strict=True)
         )
@@ -182,10 +192,27 @@ class DeepSampler:
         return n_bytes > self._max_bytes or n_documents > self._max_documents
 
 
-def _piece(data: memoryview, start: int, end: int, first: int, last: int) -> bytes:
-    """A piece of a document, its ends moved to where characters begin."""
-    while start > first and data[start] & _CONTINUATION_MASK == _CONTINUATION:
-        start -= 1
-    while end < last and data[end] & _CONTINUATION_MASK == _CONTINUATION:
-        end -= 1
-    return bytes(data[start:end])
+class _Texts:
+    """The documents of a batch as bytes, by place."""
+
+    def __init__(self, batch: TextBatch | None) -> None:
+        self._data = None if batch is None else batch.data.data
+        self._offsets = None if batch is None else batch.offsets
+
+    def __getitem__(self, document: int) -> bytes:
+        """One document; empty without a batch."""
+        if self._data is None or self._offsets is None:
+            return b""
+        return bytes(self._data[self._offsets[document] : self._offsets[document + 1]])
+
+    def piece(self, document: int, start: int, n_bytes: int) -> bytes:
+        """A part of a document, its ends moved back to where characters begin."""
+        if self._data is None or self._offsets is None:
+            return b""
+        first, last = int(self._offsets[document]), int(self._offsets[document + 1])
+        begin, end = first + start, min(first + start + n_bytes, last)
+        while begin > first and self._data[begin] & _CONTINUATION_MASK == _CONTINUATION:
+            begin -= 1
+        while end < last and self._data[end] & _CONTINUATION_MASK == _CONTINUATION:
+            end -= 1
+        return bytes(self._data[begin:end])

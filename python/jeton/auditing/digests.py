@@ -23,6 +23,7 @@ __all__ = [
     "DuplicateSummary",
     "DuplicateTracker",
     "digests_of",
+    "digests_of_pairs",
 ]
 
 MAX_TRACKED_DOCUMENTS = 4_000_000
@@ -38,6 +39,7 @@ Digests = NDArray[np.void]
 """`DIGEST` (n,)."""
 
 _BLOCK_DOCUMENTS = 65_536
+"""Blocks of digests from this many documents on are not put together with others."""
 
 
 def digests_of(batch: TextBatch) -> Digests:
@@ -50,6 +52,24 @@ def digests_of(batch: TextBatch) -> Digests:
         ]
     )
     return np.frombuffer(packed, dtype=DIGEST)
+
+
+def digests_of_pairs(digests: Digests, companions: TextBatch) -> Digests:
+    """The digest of each document with its companion; `DIGEST` (n,)."""
+    packed = digests.tobytes()
+    more = digests_of(companions).tobytes()
+    return np.frombuffer(
+        b"".join(
+            [
+                blake2b(
+                    packed[at : at + _DIGEST_BYTES] + more[at : at + _DIGEST_BYTES],
+                    digest_size=_DIGEST_BYTES,
+                ).digest()
+                for at in range(0, len(packed), _DIGEST_BYTES)
+            ]
+        ),
+        dtype=DIGEST,
+    )
 
 
 @dataclass(frozen=True, slots=True)

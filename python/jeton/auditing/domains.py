@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch
-from jeton.auditing.reading import DomainNames
 from jeton.auditing.result import DomainReport, DomainTokens
+from jeton.corpus.requests_names import Names
 from jeton.metrics import LengthCounts
 
 __all__ = ["NO_DOMAIN", "DomainCounts", "LengthHistograms", "n_chars_of"]
@@ -82,7 +82,7 @@ class DomainCounts:
 
     def __init__(self, tokenizers: Sequence[str]) -> None:
         self._tokenizers = tuple(tokenizers)
-        self._names = DomainNames()
+        self._names = Names()
         self._sums: NDArray[np.int64] = np.zeros((0, 3), dtype=np.int64)
         self._histograms = tuple(LengthHistograms() for _ in self._tokenizers)
         self._token_sums: NDArray[np.int64] = np.zeros((0, len(self._tokenizers)), dtype=np.int64)
@@ -92,17 +92,17 @@ class DomainCounts:
     ) -> NDArray[np.int64]:
         """The numbers of this object for domains that are numbered by ``names``; int64 (n,)."""
         if domains is None:
-            return np.full(n_documents, self._names.number(NO_DOMAIN), dtype=np.int64)
+            return np.full(n_documents, self._names.number(NO_DOMAIN)[0], dtype=np.int64)
         used, inverse = np.unique(domains, return_inverse=True)
         own = [
-            self._names.number(NO_DOMAIN if number < 0 else names[number])
+            self._names.number(NO_DOMAIN if number < 0 else names[number])[0]
             for number in used.tolist()
         ]
         return np.array(own, dtype=np.int64)[inverse]
 
     def add_documents(self, domains: NDArray[np.int64], batch: TextBatch) -> None:
         """Count documents, their bytes and characters; ``domains`` as `numbered` gives them."""
-        sums = np.zeros((len(self._names), 3), dtype=np.int64)
+        sums = np.zeros((len(self._names.names), 3), dtype=np.int64)
         sums[: len(self._sums)] = self._sums
         np.add.at(sums[:, 0], domains, 1)
         np.add.at(sums[:, 1], domains, np.diff(batch.offsets))
@@ -124,7 +124,7 @@ class DomainCounts:
             n_tokens: Tokens of the text, int64 (n,).
             overhead_tokens: What a chat format adds to them.
         """
-        sums = np.zeros((len(self._names), len(self._tokenizers)), dtype=np.int64)
+        sums = np.zeros((len(self._names.names), len(self._tokenizers)), dtype=np.int64)
         sums[: len(self._token_sums)] = self._token_sums
         np.add.at(sums[:, tokenizer], domains, n_tokens)
         self._token_sums = sums
@@ -135,10 +135,12 @@ class DomainCounts:
         """The counts of both."""
         merged = DomainCounts(self._tokenizers)
         for part in (self, other):
-            numbers = merged._names.numbers(part._names.names).astype(np.int64)
-            merged._sums = _added(merged._sums, numbers, part._sums, len(merged._names))
+            numbers = np.array(
+                [merged._names.number(name)[0] for name in part._names.names], dtype=np.int64
+            )
+            merged._sums = _added(merged._sums, numbers, part._sums, len(merged._names.names))
             merged._token_sums = _added(
-                merged._token_sums, numbers, part._token_sums, len(merged._names)
+                merged._token_sums, numbers, part._token_sums, len(merged._names.names)
             )
             for mine, theirs in zip(merged._histograms, part._histograms, strict=True):
                 values, counts = theirs.cells()

@@ -26,6 +26,7 @@ class Unit:
         data: The text as UTF-8.
         source: The first of its inputs, by name.
         domain: The first of its domains, by name; empty where it has none.
+        companion: What belongs to it (an answer) as UTF-8; the key is that of both.
         n_copies: How often it was offered.
     """
 
@@ -33,12 +34,18 @@ class Unit:
     data: bytes
     source: str
     domain: str
+    companion: bytes = b""
     n_copies: int = 1
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the text and its companion."""
+        return len(self.data) + len(self.companion)
 
     def with_copies_of(self, other: Unit) -> Unit:
         """Both as one, whatever the order in which they came."""
-        source, domain = min((self.source, self.domain), (other.source, other.domain))
-        return replace(self, source=source, domain=domain, n_copies=self.n_copies + other.n_copies)
+        first = min(self, other, key=lambda unit: (unit.source, unit.domain))
+        return replace(first, n_copies=self.n_copies + other.n_copies)
 
 
 class Drawer:
@@ -73,10 +80,10 @@ class Drawer:
             return
         self._units[unit.key] = unit
         heapq.heappush(self._largest, -unit.key)
-        self.n_bytes += len(unit.data)
+        self.n_bytes += unit.n_bytes
         while len(self._units) > 1 and self._is_too_much():
             self.threshold = -heapq.heappop(self._largest)
-            self.n_bytes -= len(self._units.pop(self.threshold).data)
+            self.n_bytes -= self._units.pop(self.threshold).n_bytes
 
     def merge(self, other: Self) -> Drawer:
         """What one drawer would have kept of everything that both were offered."""

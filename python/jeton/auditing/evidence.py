@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from jeton._core import TextStats, Tokenizer, TokenStats
 from jeton.auditing.deep_sample import DeepSample, SampleDocument
 from jeton.auditing.digests import DuplicateSummary
-from jeton.auditing.pending import RequestsSummary
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.preprocessing import StepEffect
 from jeton.auditing.result import (
@@ -22,6 +21,7 @@ from jeton.auditing.result import (
     Workload,
 )
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
+from jeton.corpus import RequestsSummary
 from jeton.metrics import LengthCounts, VocabularyUse
 
 __all__ = [

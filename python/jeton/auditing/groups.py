@@ -37,17 +37,19 @@ class GroupSums:
     def __init__(self, n_tokenizers: int) -> None:
         self.documents: NDArray[np.int64] = np.zeros(N_GROUPS, dtype=np.int64)
         self.n_bytes: NDArray[np.int64] = np.zeros(N_GROUPS, dtype=np.int64)
-        self.overhead_tokens: NDArray[np.int64] = np.zeros(N_GROUPS, dtype=np.int64)
         self.tokens: NDArray[np.int64] = np.zeros((n_tokenizers, N_GROUPS), dtype=np.int64)
+        self.overhead_tokens: NDArray[np.int64] = np.zeros_like(self.tokens)
 
     def add_documents(self, groups: NDArray[np.int64], n_bytes: NDArray[np.int64]) -> None:
         """Count documents and their bytes, each int64 (n,)."""
         self.documents += np.bincount(groups, minlength=N_GROUPS)
         self.n_bytes += _sums(groups, n_bytes)
 
-    def add_overhead(self, groups: NDArray[np.int64], n_tokens: NDArray[np.int64]) -> None:
-        """Count the tokens that a chat format adds, int64 (n,)."""
-        self.overhead_tokens += _sums(groups, n_tokens)
+    def add_overhead(
+        self, tokenizer: int, groups: NDArray[np.int64], n_tokens: NDArray[np.int64]
+    ) -> None:
+        """Count the tokens that a chat format adds under one tokenizer, int64 (n,)."""
+        self.overhead_tokens[tokenizer] += _sums(groups, n_tokens)
 
     def add_tokens(
         self, tokenizer: int, groups: NDArray[np.int64], n_tokens: NDArray[np.int64]

@@ -35,19 +35,19 @@ class WorkloadIntervals:
         self._seed = seed
         used = groups.documents > 0
         self._n_groups = int(used.sum())
-        columns = np.vstack(
-            [groups.documents, groups.n_bytes, groups.overhead_tokens, groups.tokens]
-        )[:, used]
+        as_sent = groups.tokens + groups.overhead_tokens
+        columns = np.vstack([groups.documents, groups.n_bytes, groups.tokens, as_sent])[:, used]
+        self._n_tokenizers = len(groups.tokens)
         # Whole numbers below 2^53 in floats: exact, and multiplied by the fast routines.
         self._sums = _resampled(columns.astype(np.float64).T, seed)
 
     def tokens_per_document(self, tokenizer: int) -> Interval | None:
         """Of the mean number of tokens, a chat format's included; None with too few documents."""
-        return self._ratio(self._sums[:, 3 + tokenizer] + self._sums[:, 2], self._sums[:, 0])
+        return self._ratio(self._sums[:, 2 + self._n_tokenizers + tokenizer], self._sums[:, 0])
 
     def bytes_per_token(self, tokenizer: int) -> Interval | None:
         """Of bytes per token of text; None with too few documents."""
-        return self._ratio(self._sums[:, 1], self._sums[:, 3 + tokenizer])
+        return self._ratio(self._sums[:, 1], self._sums[:, 2 + tokenizer])
 
     def _ratio(self, above: NDArray[np.float64], below: NDArray[np.float64]) -> Interval | None:
         if self._n_groups < MIN_GROUPS or not below.all():

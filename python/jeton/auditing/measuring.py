@@ -82,7 +82,7 @@ def _measured(counts: Counts, index: int, facts: Facts, intervals: WorkloadInter
         algorithm=tokenizer.algorithm,
         vocab_size=tokenizer.vocab_size,
         is_current=index == counts.setup.current,
-        n_tokens=stats.n_tokens + counts.n_overhead_tokens,
+        n_tokens=stats.n_tokens + counts.n_overhead_tokens[index],
         tokens_per_document=summary,
         bytes_per_token=ratios.bytes_per_token,
         chars_per_token=ratios.chars_per_token,
@@ -97,7 +97,7 @@ def _measured(counts: Counts, index: int, facts: Facts, intervals: WorkloadInter
         economics=EconomicsSummary(**economics),
         tokens_per_document_interval=intervals.tokens_per_document(index),
         bytes_per_token_interval=intervals.bytes_per_token(index),
-        n_overhead_tokens=counts.n_overhead_tokens,
+        n_overhead_tokens=counts.n_overhead_tokens[index],
     )
     return Measured(item.name, tokenizer, lengths, use, report, stats)
 

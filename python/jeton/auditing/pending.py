@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jeton.findings import Figure
 
-__all__ = ["Interval", "LogIssue", "QualityMetrics", "RequestsSummary"]
+__all__ = ["Interval", "QualityMetrics"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,28 +34,3 @@ class QualityMetrics:
     n_unreachable: int
     n_undertrained: int
     stability: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class LogIssue:
-    """One kind of trouble in a log: how often, and where it was seen first."""
-
-    kind: str
-    n: int
-    examples: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RequestsSummary:
-    """What the request logs say beside their text."""
-
-    n_requests: int
-    n_with_usage: int
-    n_with_response: int
-    first_time: str | None
-    last_time: str | None
-    requests_per_day: float | None
-    output_tokens_mean: float | None
-    cached_share: float | None
-    models: tuple[str, ...]
-    issues: tuple[LogIssue, ...]

@@ -1,8 +1,4 @@
-"""Documents and request logs as one kind of portion, whatever they were read from.
-
-A portion is a batch of texts of one input with the domain of each. Domains are numbered in the
-order in which they appear, up to a limit.
-"""
+"""Documents and request logs as one kind of portion, whatever they were read from."""
 
 from __future__ import annotations
 
@@ -15,25 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch
-from jeton.corpus import DocumentStream, InputFile
-from jeton.corpus.inputs import STANDARD_INPUT
+from jeton.auditing.requests import RequestCollector
+from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestStream
+from jeton.corpus.domains import domain_of_file
+from jeton.corpus.requests_names import Names
 
-__all__ = [
-    "MAX_DOMAINS",
-    "OTHER_DOMAINS",
-    "DocumentPortions",
-    "DomainNames",
-    "Domains",
-    "Portion",
-    "Portions",
-]
-
-MAX_DOMAINS = 1_000
-"""Domains told apart. A folder may hold a million files, each its own domain: what comes later is
-counted together, and no total changes."""
-
-OTHER_DOMAINS = "(other domains)"
-"""The name under which domains beyond the limit are counted together."""
+__all__ = ["DocumentPortions", "Domains", "Portion", "Portions", "RequestPortions"]
 
 MAX_DOMAINS_OF_ITSELF = 20
 """Without being asked, files or folders are taken for domains where there are 2 to 20 of them: as
@@ -54,19 +37,26 @@ class Portion:
         domains: int32 (n,), the number of each text's domain; -1: none. None: no text has one.
         overhead_tokens: int64 (n,), tokens that a chat format adds to those of the text. None: no
             text has any.
+        responses: What came back for each text, empty where that is not known; None: for none.
     """
 
     source: str
     texts: TextBatch
     domains: NDArray[np.int32] | None = None
     overhead_tokens: NDArray[np.int64] | None = None
+    responses: TextBatch | None = None
 
 
 class Portions(Protocol):
     """What an audit reads; the counts are final after the last portion."""
 
-    has_domains: bool
-    has_overhead: bool
+    @property
+    def has_domains(self) -> bool:
+        """Whether texts may have a domain."""
+
+    @property
+    def has_overhead(self) -> bool:
+        """Whether a chat format may add tokens."""
 
     @property
     def domain_names(self) -> Sequence[str]:
@@ -88,54 +78,22 @@ class Portions(Protocol):
         """Portion after portion, in the order of the inputs."""
 
 
-class DomainNames:
-    """Numbers for the names of domains, in the order in which they appear.
-
-    One number stands for all names beyond the limit.
-    """
-
-    def __init__(self, *, max_domains: int = MAX_DOMAINS) -> None:
-        self._max_domains = max_domains
-        self._numbers: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        """How many numbers there are."""
-        return len(self._numbers)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names by their numbers."""
-        return tuple(self._numbers)
-
-    def number(self, name: str) -> int:
-        """The number of a name; a new one for a new name while there is room."""
-        known = self._numbers.get(name)
-        if known is not None:
-            return known
-        if len(self._numbers) >= self._max_domains:
-            return self._numbers.setdefault(OTHER_DOMAINS, len(self._numbers))
-        return self._numbers.setdefault(name, len(self._numbers))
-
-    def numbers(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """The numbers of many names, int64 (n,)."""
-        return np.array([self.number(name) for name in names], dtype=np.int64)
-
-
 class DocumentPortions:
-    """The documents of a stream; a domain is a file, a folder, or nothing."""
+    """The documents of a stream. A domain is what the stream says, a file, a folder, or nothing."""
 
     has_overhead = False
 
-    def __init__(self, stream: DocumentStream, *, domains: Domains = "auto") -> None:
+    def __init__(self, stream: DocumentStream, *, domains: Domains, by_field: bool) -> None:
         self._stream = stream
-        self._kind = _kind_of(stream.files, domains)
-        self._names = DomainNames()
-        self.has_domains = self._kind != "none"
+        self._by_field = by_field
+        self._file_domains = {} if by_field else _file_domains(stream.files, domains)
+        self._names = Names()
+        self.has_domains = by_field or bool(self._file_domains)
 
     @property
-    def domain_names(self) -> tuple[str, ...]:
+    def domain_names(self) -> Sequence[str]:
         """Names of the domains, by number."""
-        return self._names.names
+        return self._stream.domains if self._by_field else self._names.names
 
     @property
     def skipped(self) -> tuple[InputFile, ...]:
@@ -155,22 +113,75 @@ class DocumentPortions:
     def __iter__(self) -> Iterator[Portion]:
         """Portion after portion, in the order of the inputs."""
         for file, batch in self._stream:
-            domains = None
-            if self._kind != "none":
-                name = _folder(file.path) if self._kind == "folder" else file.path
-                domains = np.full(len(batch), self._names.number(name), dtype=np.int32)
+            domains = self._stream.batch_domains if self._by_field else None
+            if self._file_domains:
+                number, _ = self._names.number(self._file_domains[file.path])
+                domains = np.full(len(batch), number, dtype=np.int32)
             yield Portion(file.path, batch, domains)
 
 
-def _kind_of(files: Sequence[InputFile], domains: Domains) -> Literal["file", "folder", "none"]:
-    if domains != "auto":
-        return domains
+class RequestPortions:
+    """The requests of a log that show what was sent; all of them go to the collector."""
+
+    has_overhead = True
+    n_null_documents = 0
+    n_cut_documents = 0
+
+    def __init__(self, stream: RequestStream, collector: RequestCollector) -> None:
+        self._stream = stream
+        self._collector = collector
+
+    @property
+    def has_domains(self) -> bool:
+        """Logs may name a domain in any record."""
+        return True
+
+    @property
+    def domain_names(self) -> Sequence[str]:
+        """Names of the domains, by number."""
+        return self._stream.domains
+
+    @property
+    def skipped(self) -> tuple[InputFile, ...]:
+        """Inputs that are not read."""
+        return self._stream.skipped
+
+    def __iter__(self) -> Iterator[Portion]:
+        """Portion after portion, in the order of the inputs."""
+        for batch in self._stream:
+            self._collector.add(batch, self._stream)
+            texts, columns, responses = batch.texts, batch.columns, batch.responses
+            if not columns.has_text.all():
+                # A record of usage alone is no text of length 0: it would falsify every mean.
+                kept = np.flatnonzero(columns.has_text)
+                if not len(kept):
+                    continue
+                texts, columns = _taken(texts, kept), columns.take(kept)
+                responses = None if responses is None else _taken(responses, kept)
+            yield Portion(
+                batch.file.path, texts, columns.domain, columns.overhead_tokens, responses
+            )
+        self._collector.finish(self._stream)
+
+
+def _taken(texts: TextBatch, kept: NDArray[np.intp]) -> TextBatch:
+    return TextBatch.from_texts([texts[index] for index in kept.tolist()])
+
+
+def _file_domains(files: Sequence[InputFile], domains: Domains) -> dict[str, str]:
+    """The domain of each file by its path; empty where files and folders are no domains."""
+    kind = _few(files) if domains == "auto" else domains
+    if kind == "none":
+        return {}
+    names = {file.path: domain_of_file(file, kind) for file in files}
+    if domains == "auto" and len(set(names.values())) < 2:
+        # Files of one name in several folders are told apart by their paths.
+        names = {path: path if kind == "file" else str(PurePath(path).parent) for path in names}
+    return names
+
+
+def _few(files: Sequence[InputFile]) -> DomainsBy | Literal["none"]:
     if 2 <= len(files) <= MAX_DOMAINS_OF_ITSELF:
         return "file"
-    folders = {_folder(file.path) for file in files}
-    return "folder" if 2 <= len(folders) <= MAX_DOMAINS_OF_ITSELF else "none"
-
-
-def _folder(path: str) -> str:
-    """The folder of a file as it was written; standard input and texts have none."""
-    return path if path == STANDARD_INPUT else str(PurePath(path).parent)
+    n_folders = len({PurePath(file.path).parent for file in files})
+    return "folder" if 2 <= n_folders <= MAX_DOMAINS_OF_ITSELF else "none"

@@ -11,8 +11,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
-from jeton.auditing.pending import Interval, QualityMetrics, RequestsSummary
+from jeton.auditing.pending import Interval, QualityMetrics
 from jeton.auditing.pipeline import Pipeline
+from jeton.corpus import RequestsSummary
 from jeton.economics import BillReport, TradeOff, Waterfall
 from jeton.findings import Figure, Finding
 from jeton.metrics.lengths import Histogram, LengthSummary
@@ -154,8 +155,9 @@ class TokenizerReport:
         quality: What speaks for or against its cuts, beside their number.
         tokens_per_document_interval: Of the mean, as an estimate for further documents like these.
         bytes_per_token_interval: The same for ``bytes_per_token``.
-        n_overhead_tokens: Those of ``n_tokens`` that a chat format adds to the text of messages;
-            they count for lengths and money, not for bytes per token.
+        n_overhead_tokens: Tokens as sent less tokens of the text alone: what a chat format adds;
+            below 0 where control tokens of a template would be several tokens as text. They count
+            for lengths and money, not for bytes per token.
     """
 
     name: str

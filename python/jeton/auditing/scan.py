@@ -68,15 +68,19 @@ def _observed(portions: Portions, counts: Counts) -> Iterator[Observed]:
         counts.passages.add(portion.source, texts, digests)
         counts.groups.add_documents(groups, lengths)
         names = portions.domain_names
-        counts.deep.add(portion.source, texts, digests, _DomainOf(portion, names))
+        counts.deep.add(
+            portion.source,
+            texts,
+            digests,
+            responses=portion.responses,
+            domain_of=_DomainOf(portion, names),
+        )
         domains = None
         if portions.has_domains:
             domains = counts.domains.numbered(portion.domains, names, len(texts))
         overhead = portion.overhead_tokens
         if counts.setup.has_overhead:
             overhead = np.zeros(len(texts), dtype=np.int64) if overhead is None else overhead
-            counts.n_overhead_tokens += int(overhead.sum())
-            counts.groups.add_overhead(groups, overhead)
         yield Observed(texts, groups, domains, overhead)
 
 
@@ -100,8 +104,15 @@ def _measure(counts: Counts, index: int, batch: Observed, *, num_threads: int | 
     n_tokens = tokenizer.count_batch(batch.texts, num_threads=num_threads)
     counts.token_stats[index] = counts.token_stats[index].merge(measured)
     counts.groups.add_tokens(index, batch.groups, n_tokens)
-    if batch.overhead_tokens is not None:
-        lengths = n_tokens + batch.overhead_tokens
+    overhead = batch.overhead_tokens
+    if counts.setup.has_control_tokens:
+        # Exact, at the price of encoding twice: the template's markers are one token each.
+        as_sent = tokenizer.count_batch(batch.texts, num_threads=num_threads, allow_special="all")
+        overhead = as_sent - n_tokens
+    if overhead is not None:
+        lengths = n_tokens + overhead
         counts.lengths_with_overhead[index].add(np.zeros_like(lengths), lengths)
+        counts.n_overhead_tokens[index] += int(overhead.sum())
+        counts.groups.add_overhead(index, batch.groups, overhead)
     if batch.domains is not None:
-        counts.domains.add_tokens(index, batch.domains, n_tokens, batch.overhead_tokens)
+        counts.domains.add_tokens(index, batch.domains, n_tokens, overhead)
