@@ -32,6 +32,8 @@ _KEPT_ATTRIBUTE = re.compile(
     r"\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)",
     re.IGNORECASE,
 )
+# Signs of source code that makes pages (JSX, Vue, Jinja, Go, PHP): there, attributes are the program.
+_TEMPLATE = re.compile(r"\bclassName=|=\{|\{\{|\{%|<\?php|\bv-(?:if|for|bind|on)\b|=> ?[({<]")
 _BLOCK_TAG = re.compile(
     r"</?(?:p|div|li|tr|h[1-6]|table|ul|ol|section|article|br|blockquote|dd|dt)\b[^<>]*>",
     re.IGNORECASE,
@@ -41,8 +43,8 @@ _INNER_BLANKS = re.compile(r"[ \t]{2,}+")
 
 
 def looks_like_markup(text: str) -> bool:
-    """Whether a text is HTML or has much of it."""
-    if "</" not in text:
+    """Whether a text is HTML or has much of it; templates and components are programs."""
+    if "</" not in text or _TEMPLATE.search(text):
         return False
     n_closing = len(_CLOSING.findall(text))
     return n_closing >= MIN_CLOSING_TAGS and n_closing * 1000 >= MIN_CLOSING_TAGS_PER_KB * len(text)

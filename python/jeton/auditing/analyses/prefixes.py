@@ -29,6 +29,10 @@ MAX_PREFIXES = 256
 """Prefixes that are kept, those that hold the most repeated characters. Others are counted with the
 shorter prefix that they go on from, so nothing is counted twice and little is lost."""
 
+MIN_OWN_CHARS = 256
+"""Characters by which a prefix goes on from another to be one of its own: about 64 tokens, less
+than what any provider caches by itself. Chance makes the next words of some requests equal."""
+
 _DIGIT = re.compile(r"\d")
 _IDENTIFIER = re.compile(
     r"(?<![\w-])(?:[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
@@ -179,29 +183,31 @@ def _with_parents(nodes: list[_Node]) -> list[_Node]:
 
 
 def _kept(nodes: list[_Node], n_before: Sequence[int]) -> list[_Node]:
-    """The nodes with the most repeated characters of their own; the rest joins its parent."""
-
-    def weight(node: _Node) -> int:
-        above = nodes[node.parent].n_chars if node.parent >= 0 else 0
-        return (node.n_chars - above) * (n_before[node.last + 1] - n_before[node.first])
-
+    """The nodes with enough characters of their own; of many, those that hold the most."""
+    nodes = _chosen(nodes, [True] * len(nodes))
     if len(nodes) > MAX_PREFIXES:
-        ranked = sorted(range(len(nodes)), key=lambda index: (-weight(nodes[index]), index))
-        chosen = sorted(ranked[:MAX_PREFIXES])
-    else:
-        chosen = list(range(len(nodes)))
-    new_index = {old: new for new, old in enumerate(chosen)}
-    kept = []
-    for old in chosen:
-        parent = nodes[old].parent
-        while parent >= 0 and parent not in new_index:
-            parent = nodes[parent].parent
-        kept.append(
-            _Node(
-                nodes[old].n_chars,
-                nodes[old].first,
-                nodes[old].last,
-                new_index[parent] if parent >= 0 else -1,
+        weights = []
+        for node in nodes:
+            above = nodes[node.parent].n_chars if node.parent >= 0 else 0
+            weights.append(
+                (node.n_chars - above) * (n_before[node.last + 1] - n_before[node.first])
             )
-        )
-    return kept
+        ranked = sorted(range(len(nodes)), key=lambda index: (-weights[index], index))
+        largest = set(ranked[:MAX_PREFIXES])
+        nodes = _chosen(nodes, [index in largest for index in range(len(nodes))])
+    return nodes
+
+
+def _chosen(nodes: Sequence[_Node], is_wanted: Sequence[bool]) -> list[_Node]:
+    """The wanted nodes that go on far enough from the chosen one above them."""
+    chosen: list[_Node] = []
+    place = [-1] * len(nodes)  # of each node, or of the nearest chosen one above it
+    for index, node in enumerate(nodes):
+        above = place[node.parent] if node.parent >= 0 else -1
+        n_own = node.n_chars - (chosen[above].n_chars if above >= 0 else 0)
+        if is_wanted[index] and n_own >= MIN_OWN_CHARS:
+            place[index] = len(chosen)
+            chosen.append(_Node(node.n_chars, node.first, node.last, above))
+        else:
+            place[index] = above
+    return chosen

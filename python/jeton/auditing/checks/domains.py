@@ -15,7 +15,8 @@ route of its own."""
 
 MIN_DOMAIN_SAVING = 0.15
 """Share of a domain's tokens that a candidate saves. Our choice: three times that of the whole
-workload (`tokenizer-foreign`), because a second model or tokenizer has to be run beside the first."""
+workload (`tokenizer-foreign`), because a second model or tokenizer has to be run beside
+the first."""
 
 MIN_ABOVE_WHOLE = 0.05
 """How much more it saves there than on the whole workload; otherwise it is the whole's finding."""

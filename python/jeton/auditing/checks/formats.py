@@ -126,9 +126,7 @@ def markup(evidence: Evidence) -> Iterator[Finding]:
         "pages alone that are the subject as source code",
     ):
         plain = measure(evidence, without_markup, min_share=0.0)
-        finding.evidence["share_as_plain_text"] = (
-            plain.n_saved_tokens / evidence.sample.n_tokens
-        )
+        finding.evidence["share_as_plain_text"] = plain.n_saved_tokens / evidence.sample.n_tokens
         yield finding
 
 

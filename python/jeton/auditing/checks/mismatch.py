@@ -105,8 +105,8 @@ def preprocessing_growth(evidence: Evidence) -> Iterator[Finding]:
                 basis=Basis.EXACT if sample.is_whole else Basis.ESTIMATED,
                 formula=(
                     f"({effect.n_tokens_after:,} tokens after / {effect.n_tokens_before:,} before "
-                    f"- 1) x {sample.n_tokens_of_all:,} tokens of the workload; {effect.n_bytes_before:,}"
-                    f" bytes became {effect.n_bytes_after:,}"
+                    f"- 1) x {sample.n_tokens_of_all:,} tokens of the workload; "
+                    f"{effect.n_bytes_before:,} bytes became {effect.n_bytes_after:,}"
                 ),
             ),
             cause=(

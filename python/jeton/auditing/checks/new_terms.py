@@ -12,8 +12,8 @@ from jeton.findings import Basis, Figure, Finding, Severity
 __all__ = ["MAX_NEW_TERMS", "MIN_NEW_TERMS_SHARE", "terms_worth_adding"]
 
 MAX_NEW_TERMS = 1000
-"""Words that are added at most. Our choice: their rows are 1% to 3% of a usual vocabulary, and a few
-hundred occurrences of each are easily found to train them."""
+"""Words that are added at most. Our choice: their rows are 1% to 3% of a usual vocabulary, and a
+few hundred occurrences of each are easily found to train them."""
 
 MIN_NEW_TERMS_SHARE = 0.05
 """Share of tokens that go. Our choice, as for another tokenizer: below 5%, training embeddings and
@@ -60,16 +60,17 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
             unit="tokens on the audited text",
             basis=Basis.ESTIMATED,
             formula=(
-                f"words chosen on one half of the sampled documents by occurrences x (tokens - 1), "
-                f"counted on the other half: {found.n_saved_tokens:,} of {found.n_tokens:,} tokens; "
+                "words chosen on one half of the sampled documents by occurrences x (tokens - 1), "
+                f"counted on the other half: {found.n_saved_tokens:,} of {found.n_tokens:,} "
+                "tokens; "
                 f"x {sample.n_tokens_of_all:,} tokens of the workload; tokens of a word after a "
                 "space, its other places may be cut differently"
             ),
         ),
         cause=f"{current.name} was made from text in which these words are rare",
         remedy=(
-            "extend the tokenizer by these words and train their embeddings, or choose one that has "
-            f"them{price}"
+            "extend the tokenizer by these words and train their embeddings, or choose one that "
+            f"has them{price}"
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
         saving_formula=evidence.traffic.formula(n_saved),

@@ -283,9 +283,9 @@ def context_unused(evidence: Evidence) -> Iterator[Finding]:
         ),
         cause="the reservation follows the longest request, or the model's context, not the text",
         remedy=(
-            f"reserve {needed:,} tokens (p99 and the output) and send longer requests elsewhere, or "
-            "use an engine that pages the KV cache; behind an API, a model with less context may "
-            "cost less"
+            f"reserve {needed:,} tokens (p99 and the output) and send longer requests elsewhere, "
+            "or use an engine that pages the KV cache; behind an API, a model with less context "
+            "may cost less"
         ),
         evidence=facts,
     )
@@ -319,8 +319,8 @@ def output_reserved(evidence: Evidence) -> Iterator[Finding]:
         ),
         cause="the limit was set once, for the worst case",
         remedy=(
-            "lower it to about twice the p99: quotas of tokens per minute count the limit with some "
-            "providers, engines reserve memory by it, and it bounds an answer that never ends"
+            "lower it to about twice the p99: quotas of tokens per minute count the limit with "
+            "some providers, engines reserve memory by it, and it bounds an answer that never ends"
         ),
         evidence={"p99": p99, "max_output_tokens": pipeline.max_output_tokens},
     )

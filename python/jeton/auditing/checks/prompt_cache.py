@@ -33,9 +33,14 @@ MIN_VOLATILE_SHARE = 0.05
 """Share of the input tokens that become cacheable once values that change are out of the way. Our
 choice: the same as above."""
 
+MAX_CHANGING_SHARE = 0.01
+"""Share of the characters of a beginning that may differ between two requests. Our choice: a date
+and an identifier in 1,024 tokens are below; in logs and tables values change everywhere, and there
+is nothing to move."""
+
 ASSUMED_READ_FACTOR = 0.5
-"""Price of a cached token over an uncached one where the price list has none, to choose break points
-only, never for money: the smallest discount that was ever usual (OpenAI, October 2024)."""
+"""Price of a cached token over an uncached one where the price list has none, to choose break
+points only, never for money: the smallest discount that was ever usual (OpenAI, October 2024)."""
 
 _MIN_BYTES_PER_TOKEN = 1
 _MAX_CHAR_BYTES = 4
@@ -66,11 +71,7 @@ def _rule(evidence: Evidence) -> CacheRule:
 
 def _read_factor(evidence: Evidence) -> tuple[float, bool]:
     price = evidence.traffic.price
-    if (
-        price is None
-        or price.usd_per_mtok_cached_input is None
-        or not price.usd_per_mtok_input
-    ):
+    if price is None or price.usd_per_mtok_cached_input is None or not price.usd_per_mtok_input:
         return ASSUMED_READ_FACTOR, False
     return float(price.usd_per_mtok_cached_input / price.usd_per_mtok_input), True
 
@@ -176,8 +177,8 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
             basis=Basis.ESTIMATED,
             formula=(
                 f"{found.plan.n_read_tokens:,.0f} of {n_sampled:,} sampled tokens are read "
-                f"from a cache of {rule.name}: shared beginnings from {rule.min_tokens:,} tokens on "
-                f"in steps of {rule.step_tokens:,}, times the share that finds them within "
+                f"from a cache of {rule.name}: shared beginnings from {rule.min_tokens:,} tokens "
+                f"on in steps of {rule.step_tokens:,}, times the share that finds them within "
                 f"{rule.ttl_seconds:,.0f} seconds; {_arrivals(evidence)}"
             ),
             source=rule.source,
@@ -234,7 +235,8 @@ def _arrivals(evidence: Evidence) -> str:
 
 def _cause(found: _Found) -> str:
     first = max(
-        found.plan.break_points, key=lambda point: (point.n_tokens * point.n_documents, -point.prefix)
+        found.plan.break_points,
+        key=lambda point: (point.n_tokens * point.n_documents, -point.prefix),
     )
     return (
         f"instructions, examples, tools or a conversation so far are sent again with every "
@@ -276,13 +278,13 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
     n_more = as_masked.plan.n_read_tokens - as_is.plan.n_read_tokens
     if n_more < MIN_VOLATILE_SHARE * n_sampled:
         return
+    example, position, changing = _volatile_place(as_masked, texts)
+    if changing > MAX_CHANGING_SHARE:
+        return
     share = n_more / n_sampled
     n_tokens = round(share * sample.n_tokens_of_all)
-    saved_share = max(
-        0.0, (as_masked.plan.n_saved_tokens - as_is.plan.n_saved_tokens) / n_sampled
-    )
+    saved_share = max(0.0, (as_masked.plan.n_saved_tokens - as_is.plan.n_saved_tokens) / n_sampled)
     n_saved = round(saved_share * sample.n_tokens_of_all)
-    example, position = _volatile_place(as_masked, texts)
     is_priced = as_masked.is_read_price_listed
     yield Finding(
         id="prompt-prefix-volatile",
@@ -323,15 +325,23 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-def _volatile_place(found: _Found, texts: Sequence[str]) -> tuple[str, int]:
-    """Around the first difference inside the largest prefix that masking makes."""
-    point = max(
-        found.plan.break_points, key=lambda p: (p.n_tokens * p.n_documents, -p.prefix)
-    )
+def _volatile_place(found: _Found, texts: Sequence[str]) -> tuple[str, int, float]:
+    """The first difference inside the largest prefix that masking makes.
+
+    Returns what stands around it, its place, and the share of the prefix that differs.
+    """
+    point = max(found.plan.break_points, key=lambda p: (p.n_tokens * p.n_documents, -p.prefix))
     raw = [texts[document] for document in found.prefixes[point.prefix].documents]
-    position = common_prefix_chars(min(raw), max(raw))
+    first, last = min(raw), max(raw)
+    n_chars = found.prefixes[point.prefix].n_chars
+    position = common_prefix_chars(first, last)
+    n_different = sum(a != b for a, b in zip(first[:n_chars], last[:n_chars], strict=True))
     start = max(0, position - _MAX_SHOWN_CHARS // 2)
-    return " ".join(raw[0][start : position + _MAX_SHOWN_CHARS // 2].split()), position
+    return (
+        " ".join(raw[0][start : position + _MAX_SHOWN_CHARS // 2].split()),
+        position,
+        n_different / n_chars,
+    )
 
 
 def cache_writes_unread(evidence: Evidence) -> Iterator[Finding]:

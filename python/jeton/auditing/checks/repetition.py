@@ -35,7 +35,8 @@ __all__ = [
 ]
 
 MIN_BOILERPLATE_DOCUMENTS = 5
-"""Different documents in which a line stands to be boilerplate. Our choice: four may be a series."""
+"""Different documents in which a line stands to be boilerplate. Our choice: four may be a
+series."""
 
 MIN_BOILERPLATE_DOCUMENT_SHARE = 0.02
 """Share of the documents, too, in large samples. Our choice: one in fifty is a template's."""
@@ -118,9 +119,7 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
         saving_formula=evidence.traffic.formula(result.n_tokens),
         saving_basis=Basis.ESTIMATED,
         evidence={
-            "lines": [
-                {"line": line[:_MAX_SHOWN_CHARS], "n_documents": n} for line, n in shown
-            ],
+            "lines": [{"line": line[:_MAX_SHOWN_CHARS], "n_documents": n} for line, n in shown],
             "n_lines": len(lines),
             "share": result.share,
             "share_low": result.low,
@@ -149,17 +148,22 @@ def repeated_passages(evidence: Evidence) -> Iterator[Finding]:
 def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
     """Documents with nearly the words of another one."""
     documents = evidence.sample.documents
-    found = near_duplicates([d.text for d in documents], min_resemblance=NEAR_RESEMBLANCE)
+    # What a prompt cache can serve is alike by intention.
+    texts = [document.text for document in documents]
+    own = [text[n:] for text, n in zip(texts, cached_chars(evidence, texts), strict=True)]
+    found = near_duplicates(own, min_resemblance=NEAR_RESEMBLANCE)
     saved_tokens = np.zeros(len(documents), dtype=np.int64)
     for pair in found:
-        saved_tokens[pair.document] = documents[pair.document].n_tokens
+        document = documents[pair.document]
+        share = len(own[pair.document]) / max(1, len(document.text))
+        saved_tokens[pair.document] = round(share * document.n_tokens)
     if saved_tokens.sum() < MIN_NEAR_DUPLICATE_SHARE * max(1, evidence.sample.n_tokens):
         return
     result = saved(
         evidence,
         saved_tokens,
         f"documents whose five-word shingles resemble an earlier document's by {NEAR_RESEMBLANCE} "
-        "and more (Jaccard index), exact copies not counted",
+        "and more (Jaccard index), exact copies and what a prompt cache serves not counted",
     )
     bound = "" if evidence.sample.is_whole else "at least "
     yield Finding(
@@ -175,7 +179,11 @@ def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
             "tokens on the audited text",
             result.basis,
             result.formula
-            + ("" if evidence.sample.is_whole else "; likenesses outside of the sample are not seen"),
+            + (
+                ""
+                if evidence.sample.is_whole
+                else "; likenesses outside of the sample are not seen"
+            ),
         ),
         cause="the same request comes in other words, or a template is filled in anew",
         remedy=(
@@ -195,8 +203,8 @@ def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
             "share": result.share,
             "examples": [
                 {
-                    "text": documents[pair.document].text[:_MAX_SHOWN_CHARS],
-                    "like": documents[pair.original].text[:_MAX_SHOWN_CHARS],
+                    "text": own[pair.document][:_MAX_SHOWN_CHARS],
+                    "like": own[pair.original][:_MAX_SHOWN_CHARS],
                     "resemblance": round(pair.resemblance, 3),
                 }
                 for pair in found[:_N_SHOWN]

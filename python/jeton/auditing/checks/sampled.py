@@ -19,7 +19,8 @@ CONFIDENCE = 0.95
 """Of the intervals: the usual one."""
 
 N_RESAMPLES = 1000
-"""Bootstrap resamples: Efron and Tibshirani (1993, ch. 13) ask for 1,000 for percentile intervals."""
+"""Bootstrap resamples: Efron and Tibshirani (1993, ch. 13) ask for 1,000 for percentile
+intervals."""
 
 N_GROUPS = 256
 """Documents are drawn in at most so many random groups: the interval of a ratio of sums is the same

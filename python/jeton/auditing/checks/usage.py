@@ -253,8 +253,8 @@ def reasoning_share(evidence: Evidence) -> Iterator[Finding]:
         ),
         cause="reasoning is on for every request, or its budget is the same for all",
         remedy=(
-            "lower the effort, or turn reasoning off, for requests that do not need it, and compare "
-            "the answers; the shorter half of the answers is where to begin"
+            "lower the effort, or turn reasoning off, for requests that do not need it, and "
+            "compare the answers; the shorter half of the answers is where to begin"
         ),
         saving_usd_per_year=saving,
         saving_formula=formula + ("; if the shorter half needed none" if formula else ""),
@@ -296,8 +296,8 @@ def price_step(evidence: Evidence) -> Iterator[Finding]:
             unit="requests of the audited text",
             basis=Basis.EXACT,
             formula=(
-                f"requests above {step:,} tokens, at {price.tiers[1].usd_per_mtok_input} instead of "
-                f"{base.usd_per_mtok_input} USD per million input tokens"
+                f"requests above {step:,} tokens, at {price.tiers[1].usd_per_mtok_input} instead "
+                f"of {base.usd_per_mtok_input} USD per million input tokens"
             ),
             source=price.source,
         ),

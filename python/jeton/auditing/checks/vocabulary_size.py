@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.auditing.analyses.vocabulary_cost import vocabulary_cost
-from jeton.auditing.evidence import Evidence, percent
+from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 
 __all__ = ["MIN_DECODE_SAVING", "vocabulary_too_large", "vocabulary_too_small"]
@@ -25,19 +25,27 @@ def vocabulary_too_small(evidence: Evidence) -> Iterator[Finding]:
     yield from _other_size(evidence, is_larger=True)
 
 
+def _differs_by_size(current: Measured, other: Measured, *, is_larger: bool) -> bool:
+    """Whether it is the trade of rows for tokens: a better tokenizer is the finding of another."""
+    if is_larger:
+        return (
+            other.report.vocab_size > current.report.vocab_size
+            and other.n_tokens < current.n_tokens
+        )
+    return (
+        other.report.vocab_size < current.report.vocab_size and other.n_tokens >= current.n_tokens
+    )
+
+
 def _other_size(evidence: Evidence, *, is_larger: bool) -> Iterator[Finding]:
     model, current = evidence.model, evidence.current
     if model is None or not current.n_tokens:
         return
-    now = vocabulary_cost(
-        model, vocab_size=current.report.vocab_size, n_tokens=current.n_tokens
-    )
+    now = vocabulary_cost(model, vocab_size=current.report.vocab_size, n_tokens=current.n_tokens)
     options = [
         (vocabulary_cost(model, vocab_size=c.report.vocab_size, n_tokens=c.n_tokens), c)
         for c in evidence.candidates
-        if not c.report.n_round_trip_failures
-        and (c.report.vocab_size > now.vocab_size) == is_larger
-        and c.report.vocab_size != now.vocab_size
+        if not c.report.n_round_trip_failures and _differs_by_size(current, c, is_larger=is_larger)
     ]
     if not options:
         return
