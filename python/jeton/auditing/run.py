@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from jeton.auditing.choice import TokenizerLike, choose_tokenizers
@@ -12,6 +12,7 @@ from jeton.auditing.counts import Setup
 from jeton.auditing.deep_sample import DEEP_SAMPLE_BYTES
 from jeton.auditing.intervals import SEED
 from jeton.auditing.measuring import Facts
+from jeton.auditing.observing import Observer
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.reading import DocumentPortions, Domains
 from jeton.auditing.reporting import report_of
@@ -48,6 +49,7 @@ def audit(
     deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
     seed: int = SEED,
     on_progress: Callable[[Progress], None] | None = None,
+    observers: Sequence[Observer] = (),
 ) -> AuditReport:
     """Measure what tokenization costs a workload under each tokenizer, and say what to change.
 
@@ -79,6 +81,7 @@ def audit(
             that, all of it.
         seed: Seed of the intervals.
         on_progress: Called now and then while files are read.
+        observers: Look at the texts as they pass by (`jeton.auditing.gate`).
 
     Raises:
         CatalogError: A tokenizer, model, GPU or price is not known.
@@ -99,6 +102,8 @@ def audit(
         output_tokens_per_request=output_tokens_per_request,
     )
     chosen, current_index = choose_tokenizers(tokenizers, current=current)
+    for observer in observers:
+        observer.begin(chosen, current=current_index)
     setup = Setup(
         chosen=tuple(chosen),
         current=current_index,
@@ -109,7 +114,8 @@ def audit(
     stream = open_documents(
         inputs, field=field, documents=documents, strict=strict, on_progress=on_progress
     )
-    counts = scan(DocumentPortions(stream, domains=domains), setup, num_threads=num_threads)
+    portions = DocumentPortions(stream, domains=domains)
+    counts = scan(portions, setup, num_threads=num_threads, observers=observers)
     return report_of(counts, facts, pipeline=pipeline, seed=seed, num_threads=num_threads)
 
 

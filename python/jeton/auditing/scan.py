@@ -15,13 +15,20 @@ from jeton.auditing.counts import Counts, Setup
 from jeton.auditing.digests import digests_of
 from jeton.auditing.groups import groups_of
 from jeton.auditing.joining import Observed, joined
+from jeton.auditing.observing import Observer
 from jeton.auditing.reading import Portion, Portions
 from jeton.corpus import require_text
 
 __all__ = ["scan"]
 
 
-def scan(portions: Portions, setup: Setup, *, num_threads: int | None) -> Counts:
+def scan(
+    portions: Portions,
+    setup: Setup,
+    *,
+    num_threads: int | None,
+    observers: Sequence[Observer] = (),
+) -> Counts:
     """Count everything in one pass.
 
     Raises:
@@ -29,7 +36,7 @@ def scan(portions: Portions, setup: Setup, *, num_threads: int | None) -> Counts
     """
     counts = Counts(setup)
     terms = TermCounter(setup.terms) if setup.terms else None
-    for batch in joined(_observed(portions, counts)):
+    for batch in joined(_observed(portions, counts, observers)):
         stats = TextStats()
         stats.add(batch.texts, num_threads=num_threads)
         counts.text_stats = counts.text_stats.merge(stats)
@@ -53,7 +60,9 @@ def scan(portions: Portions, setup: Setup, *, num_threads: int | None) -> Counts
     return counts
 
 
-def _observed(portions: Portions, counts: Counts) -> Iterator[Observed]:
+def _observed(
+    portions: Portions, counts: Counts, observers: Sequence[Observer]
+) -> Iterator[Observed]:
     """Look at the documents as they pass by, before small batches are joined."""
     for portion in portions:
         texts = portion.texts
@@ -68,13 +77,17 @@ def _observed(portions: Portions, counts: Counts) -> Iterator[Observed]:
         counts.passages.add(portion.source, texts, digests)
         counts.groups.add_documents(groups, lengths)
         names = portions.domain_names
+        domain_of = _DomainOf(portion, names)
         counts.deep.add(
-            portion.source,
-            texts,
-            digests,
-            responses=portion.responses,
-            domain_of=_DomainOf(portion, names),
+            portion.source, texts, digests, responses=portion.responses, domain_of=domain_of
         )
+        for observer in observers:
+            observer.add(
+                portion.source,
+                texts,
+                domains=list(map(domain_of, range(len(texts)))) if portions.has_domains else None,
+                overhead_tokens=portion.overhead_tokens,
+            )
         domains = None
         if portions.has_domains:
             domains = counts.domains.numbered(portion.domains, names, len(texts))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import options, streams, tables
+from jeton.cli.audit_gate import AuditGate, gate_options
 from jeton.cli.progress import corpus_progress
 from jeton.errors import UsageError
 
@@ -68,6 +69,7 @@ __all__ = ["audit"]
     "--json", "json_file", metavar="F", help="Write the report as JSON; - is standard output."
 )
 @click.option("--markdown", metavar="F", help="Write the report as Markdown; - is standard output.")
+@gate_options
 @click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def audit(
     *,
@@ -88,7 +90,8 @@ def audit(
     json_file: str | None,
     markdown: str | None,
     quiet: bool,
-) -> None:
+    gate: AuditGate,
+) -> int:
     """Say what tokenization costs a workload, and what to change.
 
     INPUT is a file, a folder, a quoted glob or - for standard input: text, JSON Lines or Parquet,
@@ -106,6 +109,7 @@ def audit(
     _check_outputs(html=html, json_file=json_file, markdown=markdown)
     if not tokenizers and current is None:
         raise click.UsageError("no tokenizer is given; name one with --tokenizer")
+    gate.prepare(num_threads=num_threads, stdout_is_taken="-" in (json_file, markdown))
     with corpus_progress("reading", quiet=quiet) as on_progress:
         report = run_audit(
             inputs,
@@ -123,8 +127,10 @@ def audit(
             strict=strict,
             num_threads=num_threads,
             on_progress=on_progress,
+            observers=gate.observers,
         )
     _write(report, html=html, json_file=json_file, markdown=markdown, quiet=quiet)
+    return gate.finish(report, quiet=quiet)
 
 
 def _check_outputs(*, html: str | None, json_file: str | None, markdown: str | None) -> None:

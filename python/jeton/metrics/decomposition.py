@@ -155,7 +155,7 @@ def decompose(
     difference = means[1] - means[0]
     parts = {name: Fraction(total, _GRID) for name, total in sums.items()}
     rounding = difference - sum(parts.values(), Fraction(0))
-    if abs(rounding) > _MAX_ROUNDING * max(1, abs(means[0]), abs(means[1])):
+    if abs(rounding) > _MAX_ROUNDING * (1 + abs(means[0]) + abs(means[1])):
         raise AssertionError(f"the parts miss the difference by {float(rounding)}")
     parts[max(parts, key=lambda name: abs(parts[name]))] += rounding
     found.sort(key=lambda c: (-abs(c.value), c.part, c.domain, c.language))

@@ -333,6 +333,11 @@ class _Work:
         return scaled, _scaled(contributions, ratios[0])
 
     def _cells(self, statistics: Statistics) -> dict[tuple[str, str], Cell]:
+        c = self.comparison
+        if set(c.before.domains).isdisjoint(c.after.domains):
+            # Not one domain in common: they were told apart by something else then (files, a
+            # field, nothing), which is no change of the mix.
+            statistics = statistics.without_domains()
         return {
             key: cell
             for key, cell in statistics.cells.items()

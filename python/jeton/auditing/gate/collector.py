@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch, Tokenizer
 from jeton.auditing.choice import Chosen
+from jeton.auditing.domains import NO_DOMAIN
 from jeton.auditing.gate.documents import Document, DocumentTable, place_key, text_key
 from jeton.auditing.gate.languages import language_class
 from jeton.auditing.gate.rewriting import STEPS, rewritten
@@ -77,7 +78,7 @@ class Collector:
         self._collected: list[Collected] = []
         self._source = ""
         self._index = 0
-        self._domains: set[str] = set()
+        self._domains: dict[str, str] = {}
         self.asked = ""
         """What the user wrote for the tokenizer in use."""
 
@@ -168,11 +169,13 @@ class Collector:
         self._index += len(raw)
 
     def _domain(self, name: str) -> str:
-        if name not in self._domains:
+        """The name under which a domain is kept; a path is one that other machines have too."""
+        known = self._domains.get(name)
+        if known is None:
             if len(self._domains) >= MAX_DOMAINS - 1:
                 return OTHER_DOMAINS
-            self._domains.add(name)
-        return name
+            known = self._domains.setdefault(name, _portable(name) or NO_DOMAIN)
+        return known
 
 
 class _Texts:

@@ -56,10 +56,8 @@ def detail(
         return text
     if cause in STEPS:
         step = STEPS.index(cause)
-        return (
-            f"without it the text has {_number(_less(old, step))} tokens a document less in the "
-            f"baseline, {_number(_less(new, step) * scale)} today"
-        )
+        extra = (_less(old, step), _less(new, step) * scale)
+        return f"{_number(extra[0])} -> {_number(extra[1])} tokens a document more than without it"
     if cause == WORDING:
         rates = [_rate(cell) for cell in (old, new)]
         text = f"{rates[0]:.4g} -> {rates[1] * scale:.4g} tokens per character of wording"

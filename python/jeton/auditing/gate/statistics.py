@@ -138,6 +138,13 @@ class Statistics:
                 whole.add(cell)
         return whole
 
+    def without_domains(self) -> Statistics:
+        """The cells by language alone; histograms and digest are left out."""
+        whole = Statistics()
+        for (_, language), cell in self.cells.items():
+            whole.cell(ALL, language).add(cell)
+        return whole
+
     def histogram(self, step: int = 0, *, domain: str | None = None) -> Counter[int]:
         """How many documents have how many tokens, after ``step`` rewritings."""
         whole: Counter[int] = Counter()

@@ -3,7 +3,8 @@
 Every number that the report has for the tokenizer in use is one, by the name that it has there:
 ``tokens_per_document``, ``bytes_per_token``, ``usd_per_month``, ``kv_bytes_per_request_mean``, and
 so on. The figures that a gate decomposes by cause, and those of single domains, come from the
-gate's own sums. Values are rational numbers, so that a limit is neither passed nor missed by a rounding.
+gate's own sums. Values are rational numbers, so that a limit is neither passed nor missed by a
+rounding.
 """
 
 from __future__ import annotations

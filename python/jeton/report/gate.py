@@ -1,0 +1,217 @@
+"""The gate's verdict for people: lines for a terminal or a log, and Markdown for a pull request."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from jeton.auditing.gate import CAUSES, BudgetResult, Cause, ChangedDocument, GateResult
+from jeton.findings import Basis
+from jeton.report.visible import visible
+
+__all__ = ["budget_lines", "document_line", "gate_lines", "gate_to_markdown"]
+
+_MIN_SHARE = 0.005
+"""Causes below half a percent of the difference are summed up in one line."""
+
+
+def gate_lines(result: GateResult) -> list[str]:
+    """The verdict as plain lines, the failures first."""
+    lines = [_headline(result)]
+    if result.is_tokenizer_changed and result.baseline_tokenizer is not None:
+        old, new = result.baseline_tokenizer, result.tokenizer
+        lines.append(
+            f"  the tokenizer changed: {visible(old[0])} ({old[1][:12]}) -> "
+            f"{visible(new[0])} ({new[1][:12]})"
+        )
+    for item in _ordered(result):
+        first, *rest = budget_lines(item)
+        lines += ["", f"{_word(item):<4} {first}", *(f"     {line}" for line in rest)]
+    return lines
+
+
+def budget_lines(item: BudgetResult) -> list[str]:
+    """One budget in plain lines: what happened, why, and in which documents."""
+    lines = [_sentence(item), *_cause_lines(item)]
+    if item.documents and item.is_exceeded:
+        lines.append("documents that moved it most:")
+        lines += [f"  {document_line(document)}" for document in item.documents]
+    return lines
+
+
+def gate_to_markdown(result: GateResult) -> str:
+    """The verdict as Markdown: a table of the budgets, then the causes of each that moved."""
+    lines = [f"## {_headline(result)}", ""]
+    if result.is_tokenizer_changed and result.baseline_tokenizer is not None:
+        old, new = result.baseline_tokenizer, result.tokenizer
+        lines += [
+            f"The tokenizer changed: {_code(old[0])} (`{old[1][:12]}`) → {_code(new[0])} "
+            f"(`{new[1][:12]}`).",
+            "",
+        ]
+    if result.results:
+        lines += [
+            "| | figure | budget | baseline | now | change | main cause |",
+            "| --- | --- | --- | ---: | ---: | ---: | --- |",
+        ]
+    for item in _ordered(result):
+        main = item.main_cause
+        budget = "" if item.budget is None else _code(item.budget.text)
+        cells = [
+            _word(item),
+            _code(item.name),
+            budget,
+            "" if item.before is None else _number(item.before),
+            _number(item.after),
+            _change(item),
+            "" if main is None else f"{main.label} ({_share(main)})",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    for item in _ordered(result):
+        if not item.causes:
+            continue
+        lines += ["", f"### Why {_code(item.name)} moved", ""]
+        money = _money(item)
+        if money:
+            lines += [f"It costs {money}." if item.usd_per_year is not None else money, ""]
+        lines += ["| cause | part | share | |", "| --- | ---: | ---: | --- |"]
+        for cause in item.causes:
+            lines.append(
+                f"| {cause.label} | {_signed(cause.part.value)} | {_share(cause)} | "
+                f"{_cell(cause.detail)}{_basis(cause)} |"
+            )
+        if item.documents and item.is_exceeded:
+            lines += ["", "| document | | tokens before | now | cause |"]
+            lines.append("| --- | --- | ---: | ---: | --- |")
+            for document in item.documents:
+                lines.append(
+                    f"| {_code(_place(document))} | {document.status} | "
+                    f"{_count(document.n_tokens_before)} | {_count(document.n_tokens_after)} | "
+                    f"{_label(document)} |"
+                )
+    return "\n".join(lines) + "\n"
+
+
+def _ordered(result: GateResult) -> list[BudgetResult]:
+    return sorted(result.results, key=lambda item: not item.is_exceeded)
+
+
+def _headline(result: GateResult) -> str:
+    n = len([item for item in result.results if item.budget is not None])
+    if not n:
+        return "gate: compared with the baseline; no budget was given"
+    noun = "budget" if n == 1 else "budgets"
+    if result.is_passed:
+        return f"gate: passed, {n} {noun} kept"
+    return f"gate: failed, {len(result.failures)} of {n} {noun} exceeded"
+
+
+def _word(item: BudgetResult) -> str:
+    if item.budget is None:
+        return "info"
+    return "FAIL" if item.is_exceeded else "ok"
+
+
+def _sentence(item: BudgetResult) -> str:
+    name = visible(item.name)
+    budget = "" if item.budget is None else f"  [{visible(item.budget.text)}]"
+    if item.before is None:
+        return f"{name} is {_number(item.after)}{budget}"
+    if item.before == item.after:
+        return f"{name} is {_number(item.after)}, as in the baseline{budget}"
+    text = f"{name}: {_number(item.before)} -> {_number(item.after)}, {_change(item)}{budget}"
+    money = _money(item)
+    if money:
+        text += f"; {money}"
+    return text
+
+
+def _cause_lines(item: BudgetResult) -> list[str]:
+    shown = [c for c in item.causes if c.share is None or abs(c.share) >= _MIN_SHARE]
+    lines = []
+    width = max((len(c.label) for c in shown), default=0)
+    for cause in shown:
+        words = f"{cause.label:<{width}}  {_signed(cause.part.value):>10}  {_share(cause):>6}"
+        lines.append(f"{words}  {visible(cause.detail)}{_basis(cause)}".rstrip())
+    rest = item.causes[len(shown) :]
+    if rest:
+        total = sum((c.part.value for c in rest), Fraction(0))
+        lines.append(f"{len(rest)} smaller ones, together {_signed(total)}")
+    if item.change_interval is not None and item.is_exceeded:
+        low, high = item.change_interval
+        lines.append(
+            f"if both are samples, the change lies between {low:+,.1f} and {high:+,.1f} (95%)"
+        )
+    return lines
+
+
+def document_line(document: ChangedDocument) -> str:
+    """One document in a line: where it is, its tokens before and now, and why."""
+    place = visible(_place(document))
+    if document.n_tokens_before is None:
+        return f"{place}  new, {_count(document.n_tokens_after)} tokens"
+    if document.n_tokens_after is None:
+        return f"{place}  gone, {_count(document.n_tokens_before)} tokens"
+    counts = f"{_count(document.n_tokens_before)} -> {_count(document.n_tokens_after)} tokens"
+    return f"{place}  {counts}: {_label(document)}"
+
+
+def _place(document: ChangedDocument) -> str:
+    return f"{document.source}#{document.index + 1}"
+
+
+def _label(document: ChangedDocument) -> str:
+    return CAUSES.get(document.cause, "")
+
+
+def _count(n: int | None) -> str:
+    return "" if n is None else f"{n:,}"
+
+
+def _change(item: BudgetResult) -> str:
+    if item.difference is None:
+        return ""
+    relative = item.relative_change
+    if relative is None or item.difference == 0:
+        return _signed(item.difference)
+    return f"{relative:+.2%}" if abs(relative) < 0.1 else f"{relative:+.1%}"
+
+
+def _money(item: BudgetResult) -> str:
+    if item.usd_per_year is None or item.usd_per_year == 0:
+        return ""
+    more = "more" if item.usd_per_year > 0 else "less"
+    return f"{abs(item.usd_per_year):,} USD a year {more}"
+
+
+def _share(cause: Cause) -> str:
+    return "" if cause.share is None else f"{cause.share:.0%}"
+
+
+def _basis(cause: Cause) -> str:
+    return " (estimated)" if cause.part.basis is Basis.ESTIMATED else ""
+
+
+def _number(value: Fraction) -> str:
+    number = float(value)
+    if value.denominator == 1 and abs(number) < 1e15:
+        return f"{int(value):,}"
+    if abs(number) >= 1000:
+        return f"{number:,.1f}"
+    return f"{number:.4g}"
+
+
+def _signed(value: Fraction) -> str:
+    return ("+" if value > 0 else "-" if value < 0 else "") + _number(abs(value))
+
+
+def _cell(text: str) -> str:
+    """Words in a cell of a Markdown table: bars and line ends would end it."""
+    return visible(text).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _code(text: str) -> str:
+    """A name as code; back-quotes and bars in it would end that or the cell."""
+    shown = visible(text).replace("|", "\\|")
+    fence = "``" if "`" in shown else "`"
+    pad = " " if "`" in shown else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"

@@ -1,0 +1,211 @@
+"""The gate's verdict and the audit's findings as SARIF 2.1.0, which code scanning services show.
+
+Of the format (OASIS Standard, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0",
+2020-03-27) this writes: ``version`` and ``runs`` (section 3.13), in a run its ``tool.driver`` with
+the rules (3.18, 3.19), ``artifacts`` (3.24) and ``results`` (3.27). Every result has a rule that is
+listed, a level, a message and a location in a file of the inputs, because services that annotate
+pull requests drop results without one. An exceeded budget has the documents that moved it as its
+locations: the first is the one that is shown, the others are related locations.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path, PurePath
+from typing import Any
+from urllib.parse import quote
+
+from jeton._core import __version__
+from jeton._files import write_whole
+from jeton.auditing.gate import BudgetResult, ChangedDocument, GateResult
+from jeton.auditing.result import AuditReport
+from jeton.findings import Finding, Severity
+from jeton.report.gate import budget_lines, document_line
+from jeton.report.visible import visible
+
+__all__ = ["SARIF_SCHEMA", "gate_to_sarif", "write_sarif"]
+
+SARIF_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+"""Published address of the schema (OASIS, errata 01, 2023-08-28)."""
+
+_LEVELS = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "note",
+    Severity.GOOD: "none",
+}
+"""Severities as SARIF's levels (section 3.27.10)."""
+
+_NO_SOURCES = ("-", "<texts>")
+"""Inputs that are no files: standard input and texts in memory."""
+
+
+def gate_to_sarif(result: GateResult, report: AuditReport) -> str:
+    """Exceeded budgets and findings as the text of a SARIF file.
+
+    Args:
+        result: The verdict.
+        report: The audit that it is about.
+    """
+    fallback = next((s.path for s in report.corpus.sources if _is_file(s.path)), None)
+    rules: dict[str, dict[str, Any]] = {}
+    results = [_budget(item, rules, fallback) for item in result.failures]
+    for finding in report.findings:
+        if finding.severity is not Severity.GOOD:
+            results.append(_finding(finding, rules, fallback))
+    indices = {rule: index for index, rule in enumerate(rules)}
+    for entry in results:
+        entry["ruleIndex"] = indices[entry["ruleId"]]
+    log = {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "jeton",
+                        "version": __version__,
+                        "semanticVersion": __version__,
+                        "rules": list(rules.values()),
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "automationDetails": {"id": "jeton/gate/"},
+                "artifacts": [{"location": {"uri": uri}} for uri in sorted(_uris(results))],
+                "results": results,
+                "properties": {
+                    "tokenizer": result.tokenizer[0],
+                    "tokenizerFingerprint": result.tokenizer[1],
+                    "isPassed": result.is_passed,
+                },
+            }
+        ],
+    }
+    return json.dumps(log, ensure_ascii=True, indent=2) + "\n"
+
+
+def write_sarif(result: GateResult, report: AuditReport, path: str | os.PathLike[str]) -> None:
+    """Write the file, whole or not at all.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    write_whole(Path(path), gate_to_sarif(result, report))
+
+
+def _budget(
+    item: BudgetResult, rules: dict[str, dict[str, Any]], fallback: str | None
+) -> dict[str, Any]:
+    assert item.budget is not None
+    rule = f"budget/{item.metric}"
+    rules.setdefault(
+        rule,
+        _rule(
+            rule,
+            f"{item.metric} stays within its budget",
+            "A figure of the audit moved past a limit that --fail-on sets.",
+            "error",
+        ),
+    )
+    documents = [d for d in item.documents if _is_file(d.source) and d.n_tokens_after is not None]
+    entry: dict[str, Any] = {
+        "ruleId": rule,
+        "level": "error",
+        "message": {"text": "\n".join(budget_lines(item))},
+        # The budget, not its figures: the same failure tomorrow is the same alert.
+        "partialFingerprints": {"budget/v1": _digest(item.budget.text, item.domain or "")},
+        "properties": {
+            "before": None if item.before is None else float(item.before),
+            "after": float(item.after),
+            "causes": {c.part.cause: float(c.part.value) for c in item.causes},
+        },
+    }
+    if documents:
+        entry["locations"] = [_location(documents[0].source, documents[0])]
+        related = [_location(d.source, d, id_=i) for i, d in enumerate(documents[1:], start=1)]
+        if related:
+            entry["relatedLocations"] = related
+    elif fallback is not None:
+        entry["locations"] = [_location(fallback)]
+    return entry
+
+
+def _finding(
+    finding: Finding, rules: dict[str, dict[str, Any]], fallback: str | None
+) -> dict[str, Any]:
+    rule = f"audit/{finding.id}"
+    level = _LEVELS[finding.severity]
+    # A rule is the same on every run: figures stand in the result.
+    words = finding.id.replace("-", " ")
+    rules.setdefault(rule, _rule(rule, words, f"The audit's check {finding.id}: {words}.", level))
+    parts = [finding.title, finding.cause, finding.remedy]
+    if finding.saving_usd_per_year is not None:
+        parts.append(f"saves {finding.saving_usd_per_year:,} USD a year")
+    entry: dict[str, Any] = {
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": "\n".join(visible(part) for part in parts if part)},
+        "partialFingerprints": {"finding/v1": _digest(finding.id, finding.where)},
+    }
+    if fallback is not None:
+        entry["locations"] = [_location(fallback)]
+    return entry
+
+
+def _rule(rule: str, short: str, full: str, level: str) -> dict[str, Any]:
+    return {
+        "id": rule,
+        "shortDescription": {"text": short},
+        "fullDescription": {"text": full},
+        "defaultConfiguration": {"level": level},
+    }
+
+
+def _location(
+    source: str, document: ChangedDocument | None = None, *, id_: int | None = None
+) -> dict[str, Any]:
+    location: dict[str, Any] = {}
+    if id_ is not None:
+        location["id"] = id_
+    # The first line: which line a document begins on is not known for every format, and the
+    # message has its number.
+    location["physicalLocation"] = {
+        "artifactLocation": {"uri": _uri(source)},
+        "region": {"startLine": 1},
+    }
+    if document is not None:
+        location["message"] = {"text": document_line(document)}
+    return location
+
+
+def _is_file(source: str) -> bool:
+    return bool(source) and source not in _NO_SOURCES
+
+
+def _uri(source: str) -> str:
+    """A path as a URI reference; bytes of a name that are not UTF-8 are escaped as they are."""
+    path = PurePath(source)
+    escaped = quote(os.fsencode(path.as_posix()), safe="/")
+    if path.is_absolute():
+        return f"file://{escaped}"
+    # A first segment with a colon would read as a scheme; quote() has escaped it.
+    return escaped
+
+
+def _uris(results: Iterable[dict[str, Any]]) -> set[str]:
+    return {
+        location["physicalLocation"]["artifactLocation"]["uri"]
+        for entry in results
+        for name in ("locations", "relatedLocations")
+        for location in entry.get(name, ())
+    }
+
+
+def _digest(*parts: str) -> str:
+    text = "\0".join(parts).encode("utf-8", "surrogateescape")
+    return blake2b(text, digest_size=16).hexdigest()
