@@ -29,7 +29,7 @@ from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.statistics import Statistics
 from jeton.auditing.gate.values import domain_values, report_values
 from jeton.auditing.result import AuditReport
-from jeton.errors import FormatError, JetonError, UsageError
+from jeton.errors import FormatError, JetonError, RecordError, UsageError
 from jeton.probe import probe_digest
 from jeton.registry import load
 
@@ -183,7 +183,10 @@ class Baseline:
             LimitError: It decompresses to more than `MAX_FILE_BYTES`.
         """
         where = path or "the baseline"
-        text = decompress(data, max_bytes=MAX_FILE_BYTES, path=path)
+        try:
+            text = decompress(data, max_bytes=MAX_FILE_BYTES, path=path)
+        except RecordError as error:
+            raise FormatError(str(error), path=path) from None
         try:
             plain = json.loads(text)
         except (ValueError, RecursionError):
@@ -204,10 +207,7 @@ class Baseline:
                 raise FormatError(f"{where} was made with other rewritings; save it again")
             return cls(
                 tokenizer=_identity(plain["tokenizer"]),
-                values={
-                    str(name): Fraction(int(numerator), int(denominator))
-                    for name, (numerator, denominator) in plain["values"].items()
-                },
+                values={str(name): _fraction(pair) for name, pair in plain["values"].items()},
                 statistics=Statistics.from_plain(plain["statistics"]),
                 documents=DocumentTable.from_plain(plain["documents"]),
                 jeton_version=str(plain["jeton_version"]),
@@ -233,6 +233,12 @@ class Baseline:
                 "hint: make it with --save-baseline on the corpus as it should be"
             ) from None
         return cls.from_bytes(data, path=os.fspath(path))
+
+
+def _fraction(pair: Any) -> Fraction:
+    if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(x, str) for x in pair):
+        raise FormatError(f"a value is {pair!r}; expected two numbers as strings")
+    return Fraction(int(pair[0]), int(pair[1]))
 
 
 def _identity(plain: Mapping[str, Any]) -> TokenizerIdentity:

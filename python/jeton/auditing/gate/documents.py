@@ -27,9 +27,9 @@ compress."""
 _N_TEXTS = len(STEPS) + 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Document:
-    """One document.
+    """One document. The order has no meaning; it decides between two at one place.
 
     Attributes:
         source: Where it was read from.
@@ -76,7 +76,7 @@ class DocumentTable:
     limit: int = MAX_DOCUMENTS
     is_complete: bool = True
     """Whether every document offered is in it."""
-    _heap: list[tuple[int, str, int, Document]] = field(default_factory=list)
+    _heap: list[tuple[int, Document]] = field(default_factory=list)
 
     def wants(self, key: int) -> bool:
         """Whether a document with this key would be kept. False means that one is left out."""
@@ -90,8 +90,7 @@ class DocumentTable:
         key = document.key
         if not self.wants(key):
             return
-        # Source and index behind the key: equal keys of two places are decided the same way.
-        entry = (-key, document.source, document.index, document)
+        entry = (-key, document)
         if len(self._heap) < self.limit:
             heapq.heappush(self._heap, entry)
         else:
@@ -100,8 +99,8 @@ class DocumentTable:
 
     @property
     def documents(self) -> dict[int, Document]:
-        """The documents by key."""
-        return {-key: document for key, _, _, document in self._heap}
+        """The documents by key; of several at one place (two texts in memory), one."""
+        return {-key: document for key, document in sorted(self._heap)}
 
     @property
     def largest_key(self) -> int | None:
@@ -114,12 +113,12 @@ class DocumentTable:
             limit=min(self.limit, other.limit), is_complete=self.is_complete and other.is_complete
         )
         for entry in [*self._heap, *other._heap]:
-            merged.add(entry[3])
+            merged.add(entry[1])
         return merged
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON values: columns, sorted by place."""
-        documents = sorted(self.documents.values(), key=lambda d: (d.source, d.index))
+        documents = sorted(document for _, document in self._heap)
         sources = sorted({d.source for d in documents})
         domains = sorted({d.domain for d in documents})
         source_index = {name: i for i, name in enumerate(sources)}
