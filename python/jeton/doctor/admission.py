@@ -1,0 +1,303 @@
+"""From what the user names to a `Patient`: folders, files, names, dumps, snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from jeton._core import Tokenizer
+from jeton.checkpoint import GgufModel, ModelDirectory, read_gguf, read_model_directory
+from jeton.doctor.batches import InputBatch
+from jeton.doctor.diagnosis import Diagnosis, examine
+from jeton.doctor.dumps import batch_of_arrays, read_batches
+from jeton.doctor.outputs import Output, read_outputs
+from jeton.doctor.patient import Embedder, Patient, Task
+from jeton.doctor.settings import Settings, machine_settings, read_settings, tokenizer_settings
+from jeton.errors import FormatError, JetonError, LimitError, UsageError
+from jeton.formats import PretrainedFolder, read_folder
+from jeton.formats.documents import read_object
+from jeton.registry import load
+
+__all__ = ["admit", "diagnose", "own_settings"]
+
+_Batch = str | Path | InputBatch | Mapping[str, Any]
+_Output = str | Path | Output
+
+
+def diagnose(
+    subject: str | Path | Tokenizer | None = None,
+    *,
+    tokenizer: str | Path | Tokenizer | None = None,
+    model_dir: str | Path | None = None,
+    batches: Iterable[_Batch] = (),
+    outputs: Iterable[_Output] = (),
+    texts: Iterable[str] = (),
+    training_texts: Iterable[str] = (),
+    against: str | Path | Tokenizer | None = None,
+    settings: str | Path | Settings | None = None,
+    embedder: str | Path | Tokenizer | None = None,
+    embedder_max_tokens: int | None = None,
+    embedder_prefix: str = "",
+    task: Task | None = None,
+    context_tokens: int | None = None,
+    max_output_tokens: int | None = None,
+    chunk_tokens: int | None = None,
+    ignore: Iterable[str] = (),
+) -> Diagnosis:
+    """Look for every known failure in what is at hand.
+
+    Args:
+        subject: A model directory, the folder or file of a tokenizer, a .gguf file, or the name of
+            a tokenizer.
+        tokenizer: The tokenizer, where it is not that of ``subject``.
+        model_dir: The model directory, where it is not ``subject``.
+        batches: Dumps of model inputs: files (.npz, .npy, .safetensors, .jsonl), or arrays by name
+            (``input_ids``, ``attention_mask``, ``labels`` ...).
+        outputs: Generated text: files (JSON Lines with ``text``, ``ids`` and ``pieces``, or text),
+            or ``Output`` objects.
+        texts: Texts as they are sent.
+        training_texts: Texts as they were at training; in the same order, if they are the same.
+        against: A second tokenizer or folder, the snapshot of another machine, or a file of
+            settings.
+        settings: The settings of this side, where ``against`` is a file of settings.
+        embedder: The tokenizer of an embedding model, to be compared on ``texts``.
+        embedder_max_tokens: What it reads, special tokens included; by default what its folder
+            says.
+        embedder_prefix: What is put before each text for it.
+        task: What batches are for: ``generate``, ``train`` or ``embed``.
+        context_tokens: The context, where it is not that of the model.
+        max_output_tokens: Room that is kept for the answer.
+        chunk_tokens: Cut texts to chunks of this many tokens before embedding.
+        ignore: Ids of failures to leave out.
+
+    Returns:
+        What was found, and what could not be looked for.
+
+    Raises:
+        UsageError: The arguments contradict one another, or nothing was given.
+        UnknownTokenizerError: A name is not known.
+        FormatError, RecordError, LimitError: A dump is damaged or too large.
+        OSError: A file cannot be read.
+
+    Example:
+        >>> from jeton.doctor import diagnose
+        >>> found = diagnose("jeton-general-32k-v1", batches=[{"input_ids": [[5, 99_999]]}])
+        >>> found.findings[0].id
+        'ids-out-of-range'
+    """
+    patient = admit(
+        subject,
+        tokenizer=tokenizer,
+        model_dir=model_dir,
+        context_tokens=context_tokens,
+    )
+    patient = replace(
+        patient,
+        batches=tuple(batch for given in batches for batch in _batches(given)),
+        outputs=tuple(output for given in outputs for output in _outputs(given)),
+        texts=tuple(texts),
+        training_texts=tuple(training_texts),
+        task=task,
+        max_output_tokens=max_output_tokens,
+        chunk_tokens=chunk_tokens,
+    )
+    if embedder is not None:
+        patient = replace(
+            patient, embedder=_embedder(embedder, embedder_max_tokens, embedder_prefix)
+        )
+    if against is not None:
+        patient = _against(patient, against, settings)
+    elif settings is not None:
+        patient = replace(patient, settings=_settings(settings))
+    if not patient.evidence:
+        raise UsageError(
+            "nothing to look at\nhint: jeton doctor MODEL_DIR, or a tokenizer, --batch, --outputs"
+        )
+    return examine(patient, ignore=ignore)
+
+
+def admit(
+    subject: str | Path | Tokenizer | None,
+    *,
+    tokenizer: str | Path | Tokenizer | None = None,
+    model_dir: str | Path | None = None,
+    context_tokens: int | None = None,
+) -> Patient:
+    """What a subject is: its tokenizer, its folder, its model. See ``diagnose``."""
+    name = _name(subject if subject is not None else tokenizer or model_dir)
+    found: Tokenizer | None = None
+    folder: PretrainedFolder | None = None
+    model: ModelDirectory | None = None
+    gguf: GgufModel | None = None
+    load_error = ""
+    if isinstance(subject, Tokenizer):
+        found = subject
+    elif subject is not None:
+        path = Path(subject)
+        if path.is_dir():
+            model = read_model_directory(path)
+            folder, load_error = _folder(path)
+            if tokenizer is None and not load_error:
+                found, load_error = _loaded(path, folder)
+        else:
+            if _is_gguf(path):
+                gguf = read_gguf(path)
+            if tokenizer is None:
+                found = load(str(subject))
+            folder = _beside(path)
+    if tokenizer is not None:
+        found, folder, load_error = _given(tokenizer)
+    if model_dir is not None:
+        model = read_model_directory(model_dir)
+    if gguf is None and folder is not None and _is_gguf(folder.tokenizer_file):
+        assert folder.tokenizer_file is not None
+        gguf = read_gguf(folder.tokenizer_file)
+    return Patient(
+        name=name,
+        load_error=load_error,
+        tokenizer=found,
+        folder=folder,
+        tokenizer_config={} if folder is None else _config(folder.path),
+        model=model,
+        gguf=gguf,
+        stated_context_tokens=context_tokens,
+    )
+
+
+def own_settings(patient: Patient, *, kind: Literal["snapshot", "tokenizer"]) -> Settings:
+    """The settings of this side, of the same kind as the other's."""
+    values = tokenizer_settings(patient.tokenizer, patient.folder, patient.tokenizer_config)
+    if kind == "snapshot":
+        return Settings("this machine", {**machine_settings(), **values}, kind="snapshot")
+    return Settings(patient.name, values, kind="tokenizer")
+
+
+def _name(subject: object) -> str:
+    if isinstance(subject, Tokenizer):
+        return subject.name or "the tokenizer"
+    return "the case" if subject is None else str(subject)
+
+
+def _is_gguf(path: Path | None) -> bool:
+    return path is not None and path.suffix.lower() == ".gguf" and path.is_file()
+
+
+def _folder(path: Path) -> tuple[PretrainedFolder | None, str]:
+    try:
+        return read_folder(path), ""
+    except JetonError as error:
+        return None, str(error)
+
+
+def _loaded(path: Path, folder: PretrainedFolder | None) -> tuple[Tokenizer | None, str]:
+    if folder is None or folder.tokenizer_file is None:
+        # A directory of weights alone is no fault.
+        return None, ""
+    try:
+        return load(path), ""
+    except JetonError as error:
+        return None, str(error)
+
+
+def _beside(path: Path) -> PretrainedFolder | None:
+    """The folder of a tokenizer.json that was named by itself."""
+    if path.is_file() and (path.parent / "tokenizer_config.json").is_file():
+        found, _ = _folder(path.parent)
+        if found is not None and found.tokenizer_file == path:
+            return found
+    return None
+
+
+def _given(given: str | Path | Tokenizer) -> tuple[Tokenizer | None, PretrainedFolder | None, str]:
+    if isinstance(given, Tokenizer):
+        return given, None, ""
+    path = Path(given)
+    if path.is_dir():
+        folder, error = _folder(path)
+        if error:
+            return None, folder, error
+        tokenizer, error = _loaded(path, folder)
+        return tokenizer, folder, error
+    return load(given), _beside(path), ""
+
+
+def _config(folder: Path) -> Mapping[str, Any]:
+    return read_object(folder / "tokenizer_config.json") or {}
+
+
+def _batches(given: _Batch) -> Sequence[InputBatch]:
+    if isinstance(given, InputBatch):
+        return (given,)
+    if isinstance(given, Mapping):
+        return (batch_of_arrays(given),)
+    return read_batches(given)
+
+
+def _outputs(given: _Output) -> Sequence[Output]:
+    return (given,) if isinstance(given, Output) else read_outputs(given)
+
+
+def _embedder(given: str | Path | Tokenizer, max_tokens: int | None, prefix: str) -> Embedder:
+    tokenizer, folder, error = _given(given)
+    if tokenizer is None:
+        raise FormatError(error or f"{given} holds no tokenizer", path=str(given))
+    if max_tokens is None and folder is not None:
+        # What sentence-transformers cuts to counts more than what the tokenizer allows.
+        stated = read_object(folder.path / "sentence_bert_config.json") or {}
+        length = stated.get("max_seq_length")
+        max_tokens = length if isinstance(length, int) and length > 0 else folder.model_max_length
+    return Embedder(tokenizer, max_tokens, prefix)
+
+
+def _settings(given: str | Path | Settings) -> Settings:
+    return given if isinstance(given, Settings) else read_settings(given)
+
+
+def _against(
+    patient: Patient, against: str | Path | Tokenizer, settings: str | Path | Settings | None
+) -> Patient:
+    if not isinstance(against, Tokenizer) and _is_settings(Path(against)):
+        other = read_settings(against)
+        own = (
+            _settings(settings) if settings is not None else own_settings(patient, kind="snapshot")
+        )
+        return replace(patient, settings=own, other=other)
+    tokenizer, folder, error = _given(against)
+    if tokenizer is None:
+        raise FormatError(error or f"{against} holds no tokenizer", path=str(against))
+    config = {} if folder is None else _config(folder.path)
+    other = Settings(
+        _name(against), tokenizer_settings(tokenizer, folder, config), kind="tokenizer"
+    )
+    own = own_settings(patient, kind="tokenizer")
+    if (folder is None) is not (patient.folder is None):
+        # A file alone says nothing of the folder's settings, which is no difference.
+        shared = set(own.values) & set(other.values)
+        own = replace(own, values={k: v for k, v in own.values.items() if k in shared})
+        other = replace(other, values={k: v for k, v in other.values.items() if k in shared})
+    if settings is not None:
+        own = _settings(settings)
+    return replace(patient, settings=own, other=other, other_tokenizer=tokenizer)
+
+
+def _is_settings(path: Path) -> bool:
+    """Whether a file holds settings, and not a tokenizer."""
+    if not path.is_file():
+        return False
+    if path.suffix.lower() == ".toml":
+        return True
+    if path.suffix.lower() != ".json":
+        return False
+    try:
+        tree = read_object(path) or {}
+    except (FormatError, LimitError):
+        return False
+    if str(tree.get("schema_version", "")).startswith("jeton.snapshot/"):
+        return True
+    is_tokenizer = isinstance(tree.get("model"), Mapping) or any(
+        key in tree for key in ("added_tokens", "bpe_ranks", "vocab", "normalizer", "merges")
+    )
+    # A vocab.json has thousands of words and no settings.
+    return not is_tokenizer and len(tree) < 1000

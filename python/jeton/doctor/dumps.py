@@ -1,0 +1,315 @@
+"""Reading dumps of model inputs: .npz, .npy, .safetensors, JSON and JSON Lines.
+
+Nothing is unpickled. Arrays are looked for under the names that model inputs have everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton.checkpoint.safetensors import read_header
+from jeton.doctor.batches import InputBatch
+from jeton.errors import FormatError, LimitError, RecordError, UsageError
+
+__all__ = ["MAX_DUMP_BYTES", "batch_of_arrays", "read_batches"]
+
+MAX_DUMP_BYTES = 1 << 30
+"""Largest dump that is read, in bytes, uncompressed; a large batch of 8M tokens has 64 MB."""
+
+_NAMES = {
+    "input_ids": ("input_ids", "ids", "inputs", "tokens", "decoder_input_ids", "arr_0"),
+    "mask": ("attention_mask", "mask"),
+    "labels": ("labels", "targets"),
+    "type_ids": ("token_type_ids", "segment_ids"),
+    "position_ids": ("position_ids",),
+}
+_SAFETENSORS_DTYPES = {
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "<i1",
+    "U64": "<u8",
+    "U32": "<u4",
+    "U16": "<u2",
+    "U8": "<u1",
+    "BOOL": "?",
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+}
+_HINT = "hint: numpy.savez('batch.npz', **{k: v.cpu().numpy() for k, v in batch.items()})"
+
+
+def read_batches(path: str | Path) -> tuple[InputBatch, ...]:
+    """Read a dump.
+
+    ``.npz`` and ``.safetensors`` hold arrays by name, ``.npy`` the ids alone, JSON an object of
+    (nested) lists, JSON Lines such an object, or a list of ids, in each line.
+
+    Raises:
+        FormatError: The file is damaged, or holds no ids.
+        RecordError: A line is neither an object with ids nor a list of them.
+        LimitError: It is larger than ``MAX_DUMP_BYTES``.
+        UsageError: The file is of another kind.
+        OSError: It cannot be read.
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    size = file.stat().st_size
+    if size > MAX_DUMP_BYTES:
+        raise _too_large(file)
+    if suffix == ".npz":
+        return (batch_of_arrays(_npz(file), where=str(file)),)
+    if suffix == ".npy":
+        return (batch_of_arrays({"input_ids": _npy(file)}, where=str(file)),)
+    if suffix == ".safetensors":
+        return (batch_of_arrays(_safetensors(file), where=str(file)),)
+    if suffix in (".json", ".jsonl", ".ndjson"):
+        return _json(file)
+    if suffix in (".pt", ".pth", ".pkl", ".bin"):
+        raise UsageError(
+            f"{file} is a pickle, a program that reading would run; expected .npz, .npy, "
+            f".safetensors or .jsonl\n{_HINT}"
+        )
+    raise UsageError(
+        f"{file} is no batch dump; expected .npz, .npy, .safetensors or .jsonl\n{_HINT}"
+    )
+
+
+def batch_of_arrays(arrays: Mapping[str, Any], *, where: str = "the batch") -> InputBatch:
+    """A batch from arrays by name, as model inputs are called everywhere.
+
+    Args:
+        arrays: ``input_ids`` and, as far as they are there, ``attention_mask``, ``labels``,
+            ``token_type_ids`` and ``position_ids``; each (n_rows, n_columns), or (n_ids,) for one
+            row.
+        where: What to call it.
+
+    Raises:
+        FormatError: There are no ids, or they are no numbers.
+    """
+    found = {
+        kind: np.asarray(next(arrays[name] for name in names if name in arrays))
+        for kind, names in _NAMES.items()
+        if any(name in arrays for name in names)
+    }
+    ids = found.get("input_ids")
+    if ids is None:
+        there = ", ".join(sorted(map(str, arrays))[:8]) or "nothing"
+        raise FormatError(f"{where} has no input_ids; it has {there}\n{_HINT}", path=where)
+    if ids.ndim not in (1, 2) or ids.dtype.kind not in "iufb":
+        raise FormatError(
+            f"{where} has input_ids of the shape {ids.shape} and type {ids.dtype}; expected "
+            "(n_rows, n_columns) of whole numbers",
+            path=where,
+        )
+    dtype = str(ids.dtype)
+    are_integers = bool(ids.dtype.kind != "f" or np.all(np.isfinite(ids) & (ids == np.round(ids))))
+    rows = ids.reshape(1, -1) if ids.ndim == 1 else ids
+    beside: dict[str, NDArray[Any]] = {}
+    odd = []
+    for kind in ("mask", "labels", "type_ids", "position_ids"):
+        array = found.get(kind)
+        if array is None:
+            continue
+        name = next(name for name in _NAMES[kind] if name in arrays)
+        if array.dtype.kind not in "iufb" or array.size != ids.size or array.shape != ids.shape:
+            if not (kind == "labels" and array.ndim == 1 and ids.ndim == 2):
+                # One label a row is a classification, which is fine.
+                odd.append((name, str(array.shape), str(ids.shape)))
+            continue
+        beside[kind] = array.reshape(-1)
+    n_rows, n_columns = rows.shape
+    return InputBatch(
+        where=where,
+        ids=_whole(rows.reshape(-1)),
+        offsets=np.arange(n_rows + 1, dtype=np.int64) * n_columns,
+        mask=None if "mask" not in beside else beside["mask"].astype(np.float64),
+        labels=_optional(beside.get("labels")),
+        type_ids=_optional(beside.get("type_ids")),
+        position_ids=_optional(beside.get("position_ids")),
+        dtype=dtype,
+        is_rectangular=ids.ndim == 2,
+        odd_shapes=tuple(odd),
+        are_integers=are_integers,
+    )
+
+
+def _optional(array: NDArray[Any] | None) -> NDArray[np.int64] | None:
+    return None if array is None else _whole(array)
+
+
+def _whole(array: NDArray[Any]) -> NDArray[np.int64]:
+    if array.dtype.kind == "f":
+        array = np.nan_to_num(array, nan=-1, posinf=2**62, neginf=-(2**62))
+    if array.dtype == np.uint64:
+        array = np.minimum(array, 2**62)
+    whole: NDArray[np.int64] = array.astype(np.int64)
+    return whole
+
+
+def _too_large(file: Path) -> LimitError:
+    return LimitError(
+        f"{file} holds more than {MAX_DUMP_BYTES >> 20:,} MB\nhint: a sample of it is enough",
+        what="batch dump",
+        limit=MAX_DUMP_BYTES,
+    )
+
+
+def _damaged(file: Path, error: Exception) -> FormatError:
+    return FormatError(f"{file} cannot be read: {str(error)[:200]}\n{_HINT}", path=str(file))
+
+
+def _npz(file: Path) -> dict[str, NDArray[Any]]:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > MAX_DUMP_BYTES:
+                raise _too_large(file)
+        wanted = {name for names in _NAMES.values() for name in names}
+        with np.load(file, allow_pickle=False) as loaded:
+            return {name: loaded[name] for name in loaded.files if name in wanted}
+    except (ValueError, zipfile.BadZipFile, EOFError, KeyError, NotImplementedError) as error:
+        raise _damaged(file, error) from None
+
+
+def _npy(file: Path) -> NDArray[Any]:
+    try:
+        loaded = np.load(file, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise _damaged(file, error) from None
+    return np.asarray(loaded)
+
+
+def _safetensors(file: Path) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    wanted = {name for names in _NAMES.values() for name in names}
+    header = read_header(file)
+    with file.open("rb") as stream:
+        for name, tensor in header.tensors.items():
+            dtype = _SAFETENSORS_DTYPES.get(tensor.dtype)
+            if name not in wanted or dtype is None:
+                continue
+            stream.seek(tensor.offset)
+            data = stream.read(tensor.n_bytes)
+            arrays[name] = np.frombuffer(data, dtype=dtype).reshape(tensor.shape)
+    return arrays
+
+
+def _json(file: Path) -> tuple[InputBatch, ...]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise _damaged(file, error) from None
+    if file.suffix.lower() == ".json":
+        return (_batch_of_rows(_records(_parsed(file, None, text)), where=str(file), file=file),)
+    lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+    records: list[tuple[int, Any]] = []
+    for number, line in lines:
+        records += [(number, record) for record in _records(_parsed(file, number, line))]
+    return (_batch_of_rows((r for _, r in records), where=str(file), file=file),)
+
+
+def _parsed(file: Path, number: int | None, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        place = str(file) if number is None else f"{file}, line {number}"
+        raise RecordError(
+            f"{place}: no JSON: {str(error)[:120]}", path=str(file), line=number
+        ) from None
+
+
+def _records(value: Any) -> list[dict[str, list[Any]]]:
+    """The rows of a record: of a batch by name, of a list of rows, or the one row that it is."""
+    if isinstance(value, list):
+        if value and all(isinstance(item, list | Mapping) for item in value):
+            return [row for item in value for row in _records(item)]
+        return [{"input_ids": value}]
+    if not isinstance(value, Mapping):
+        return [{}]
+    found = {
+        kind: value[name]
+        for kind, names in _NAMES.items()
+        for name in names[:1] + names[1:]
+        if name in value and isinstance(value[name], list)
+    }
+    ids = found.get("input_ids")
+    if ids and all(isinstance(row, list) for row in ids):
+        rows = []
+        for index, row in enumerate(ids):
+            more = {
+                kind: array[index]
+                for kind, array in found.items()
+                if kind != "input_ids" and index < len(array) and isinstance(array[index], list)
+            }
+            rows.append({"input_ids": row, **more})
+        return rows
+    return [found]
+
+
+def _batch_of_rows(
+    records: Iterable[Mapping[str, list[Any]]], *, where: str, file: Path
+) -> InputBatch:
+    flat: dict[str, list[Any]] = {kind: [] for kind in _NAMES}
+    missing: set[str] = set()
+    lengths = []
+    odd: list[tuple[str, str, str]] = []
+    are_integers = True
+    for number, record in enumerate(records):
+        ids = record.get("input_ids")
+        if ids is None or not all(isinstance(i, int | float) for i in ids):
+            raise RecordError(
+                f"{where}: row {number} has no list of ids\n"
+                'hint: expected {"input_ids": [...], "attention_mask": [...]}',
+                path=str(file),
+            )
+        are_integers &= all(isinstance(i, int) for i in ids)
+        flat["input_ids"] += ids
+        lengths.append(len(ids))
+        for kind in ("mask", "labels", "type_ids", "position_ids"):
+            array = record.get(kind)
+            if array is None or not all(isinstance(i, int | float) for i in array):
+                missing.add(kind)
+            elif len(array) != len(ids):
+                missing.add(kind)
+                if not odd or odd[-1][0] != _NAMES[kind][0]:
+                    odd.append((_NAMES[kind][0], f"({len(array)},)", f"({len(ids)},)"))
+            else:
+                flat[kind] += array
+    if not lengths:
+        raise FormatError(f"{where} holds no rows\n{_HINT}", path=where)
+
+    def whole(kind: str) -> NDArray[np.int64] | None:
+        if kind in missing:
+            return None
+        return np.asarray([_clipped(v) for v in flat[kind]], dtype=np.int64)
+
+    ids_array = whole("input_ids")
+    assert ids_array is not None
+    return InputBatch(
+        where=where,
+        ids=ids_array,
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        mask=None if "mask" in missing else np.asarray(flat["mask"], dtype=np.float64),
+        labels=whole("labels"),
+        type_ids=whole("type_ids"),
+        position_ids=whole("position_ids"),
+        dtype="json",
+        is_rectangular=len(lengths) > 1 and len(set(lengths)) == 1,
+        odd_shapes=tuple(odd),
+        are_integers=are_integers,
+    )
+
+
+def _clipped(value: float) -> int:
+    # NaN and numbers beyond 64 bits become ids that no vocabulary has.
+    if value != value:
+        return -1
+    return int(max(-(2**62), min(2**62, value)))

@@ -1,0 +1,142 @@
+"""What a known failure is, and how one is looked for.
+
+A failure is described once (`Failure`), beside the function that looks for it. The function gets
+the `Patient` and yields what it sees (`Seen`); `jeton.doctor.diagnosis` makes findings of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from jeton.findings import Basis, Figure, Finding, Severity
+
+if TYPE_CHECKING:
+    from jeton.doctor.patient import Patient
+
+__all__ = ["Area", "Check", "Evidence", "Failure", "Seen", "finding_of", "known"]
+
+
+class Area(StrEnum):
+    """What a failure is about; the order in which failures are listed."""
+
+    FILES = "files"
+    MODEL = "tokenizer and model"
+    SPECIAL_TOKENS = "special tokens"
+    CHAT = "chats"
+    CONTEXT = "context"
+    BATCH = "batches"
+    OUTPUT = "output"
+    SETTINGS = "two settings"
+    TEXT = "texts and languages"
+    RETRIEVAL = "retrieval"
+    GGUF = "GGUF"
+
+
+class Evidence(StrEnum):
+    """What has to be at hand to look for a failure; the value says how to give it."""
+
+    TOKENIZER = "a tokenizer (the first argument, or --tokenizer)"
+    FILES = "a folder (the first argument)"
+    FOLDER = "a folder with tokenizer_config.json (the first argument)"
+    MODEL = "a model directory with config.json (the first argument, or --model-dir)"
+    WEIGHTS = "safetensors weights (a model directory)"
+    GGUF = "a .gguf file (the first argument)"
+    BATCH = "a batch dump (--batch)"
+    OUTPUTS = "generated text or ids (--outputs)"
+    TEXTS = "texts (--texts)"
+    TRAINING_TEXTS = "texts as they were at training (--training-texts)"
+    OTHER = "a second tokenizer, folder or snapshot (--against)"
+    EMBEDDER = "the tokenizer of an embedding model (--embedder)"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A known failure.
+
+    Attributes:
+        id: Stable name (``"ids-out-of-range"``).
+        area: What it is about.
+        severity: How bad it is as a rule; what is seen may be milder.
+        name: What goes wrong, in a few words.
+        symptom: What an engineer sees at 3 a.m.
+        cause: Why it happens.
+        remedy: What to do, the quickest safe way first.
+        needs: What has to be at hand, all of it.
+        source: Where the rule or the threshold comes from.
+    """
+
+    id: str
+    area: Area
+    severity: Severity
+    name: str
+    symptom: str
+    cause: str
+    remedy: str
+    needs: tuple[Evidence, ...]
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A failure as it was seen in what is at hand.
+
+    Attributes:
+        what: One plain sentence with the figure in it, without a full stop.
+        where: In which file, row, token ...
+        value: The figure.
+        unit: Its unit.
+        formula: How the figure came about, with the numbers put in.
+        basis: Exact, or estimated where only a sample was looked at.
+        severity: Where it differs from that of the failure.
+        cause: Where this case has a cause of its own.
+        remedy: Where this case has a remedy of its own.
+        evidence: Facts for a machine (plain JSON values).
+    """
+
+    what: str
+    where: str
+    value: float | int
+    unit: str
+    formula: str = ""
+    basis: Basis = Basis.EXACT
+    severity: Severity | None = None
+    cause: str = ""
+    remedy: str = ""
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+Look = Callable[["Patient"], Iterator[Seen]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A failure and the function that looks for it."""
+
+    failure: Failure
+    look: Look
+
+
+def known(failure: Failure) -> Callable[[Look], Check]:
+    """Bind a function to the failure that it looks for."""
+
+    def bind(look: Look) -> Check:
+        return Check(failure, look)
+
+    return bind
+
+
+def finding_of(failure: Failure, seen: Seen) -> Finding:
+    """What was seen, with what is known about the failure."""
+    return Finding(
+        id=failure.id,
+        severity=seen.severity or failure.severity,
+        title=seen.what,
+        where=seen.where,
+        figure=Figure(seen.value, seen.unit, seen.basis, seen.formula, failure.source),
+        cause=seen.cause or failure.cause,
+        remedy=seen.remedy or failure.remedy,
+        evidence={"symptom": failure.symptom, **seen.evidence},
+    )

@@ -1,0 +1,98 @@
+"""What one language costs beside English under a tokenizer, on the same sentences.
+
+The sentences are short, so a figure is good for "four times", not for "4.1 times";
+tests compare them with the Universal Declaration of Human Rights.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jeton._core import Tokenizer
+
+__all__ = ["LanguagePremium", "language_premiums", "parallel_texts", "script_shares"]
+
+_FILE = Path(__file__).with_name("languages.json")
+
+
+@dataclass(frozen=True, slots=True)
+class LanguagePremium:
+    """A language beside English.
+
+    Attributes:
+        language: Its name.
+        n_tokens: Tokens of the sentences in it.
+        premium: Tokens of them for each token of the English ones.
+        chars_per_token: Code points for each token.
+    """
+
+    language: str
+    n_tokens: int
+    premium: float
+    chars_per_token: float
+
+
+@cache
+def parallel_texts() -> dict[str, str]:
+    """The same sentences by language; English is the first."""
+    texts: dict[str, str] = json.loads(_FILE.read_text(encoding="utf-8"))["texts"]
+    return texts
+
+
+@cache
+def _languages_of_scripts() -> dict[str, str]:
+    scripts: dict[str, str] = json.loads(_FILE.read_text(encoding="utf-8"))["scripts"]
+    return scripts
+
+
+def language_premiums(tokenizer: Tokenizer) -> tuple[LanguagePremium, ...]:
+    """What each language costs beside English, the dearest first."""
+    texts = parallel_texts()
+    counts = dict(zip(texts, tokenizer.count_batch(list(texts.values())).tolist(), strict=True))
+    base = counts["English"]
+    found = [
+        LanguagePremium(
+            language=language,
+            n_tokens=counts[language],
+            premium=counts[language] / max(base, 1),
+            chars_per_token=len(text) / max(counts[language], 1),
+        )
+        for language, text in texts.items()
+    ]
+    return tuple(sorted(found, key=lambda p: (-p.premium, p.language)))
+
+
+def script_shares(texts: Iterable[str], *, max_chars: int = 2_000_000) -> dict[str, float]:
+    """The share of the letters that each script has, by the language that stands for it.
+
+    Latin is ``"English"``. Only the first ``max_chars`` characters are looked at.
+    """
+    counts: dict[str, int] = {}
+    left = max_chars
+    for text in texts:
+        for char in text[:left]:
+            language = _language_of(char)
+            if language is not None:
+                counts[language] = counts.get(language, 0) + 1
+        left -= len(text)
+        if left <= 0:
+            break
+    total = sum(counts.values())
+    return {language: n / total for language, n in counts.items()} if total else {}
+
+
+@cache
+def _language_of(char: str) -> str | None:
+    """The language that stands for a letter's script; None for what is no letter."""
+    if not unicodedata.category(char).startswith(("L", "M")):
+        return None
+    name = unicodedata.name(char, "").split(" ")[0].split("-")[0].title()
+    name = {"Cjk": "Han", "Hiragana": "Kana", "Katakana": "Kana"}.get(name, name)
+    if name == "Latin":
+        return "English"
+    return _languages_of_scripts().get(name)
