@@ -39,6 +39,11 @@ COMMANDS = {
         "convert",
         "Convert a tokenizer to another file format, exactly or not at all.",
     ),
+    "doctor": (
+        "doctor",
+        "doctor",
+        "Diagnose known failures of a tokenizer, a model directory, a batch or two settings.",
+    ),
     "info": ("info", "info", "Say what a tokenizer is."),
     "vocab": ("vocab", "vocab", "List, add and fetch vocabularies."),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
