@@ -27,7 +27,7 @@ from typing import Any
 
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport
 
-__all__ = ["build", "main", "undescribed"]
+__all__ = ["Writer", "build", "main", "undescribed"]
 
 TEXTS = Path(__file__).resolve().parent / "report_schema_texts.json"
 FOLDER = Path(__file__).resolve().parent.parent / "python" / "jeton" / "report" / "schema"
@@ -52,7 +52,7 @@ _CONSTRAINTS: dict[tuple[str, str], dict[str, Any]] = {
 
 def build() -> dict[str, Any]:
     """Return the schema of `AuditReport.to_dict`, with every type it is made of."""
-    writer = _Writer()
+    writer = Writer()
     root = writer.object_of(AuditReport)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -74,7 +74,7 @@ def undescribed(schema: dict[str, Any]) -> list[str]:
     ]
 
 
-class _Writer:
+class Writer:
     """Turns types into schemas; dataclasses become definitions, each once."""
 
     def __init__(self) -> None:

@@ -181,7 +181,10 @@ def economics(
                 ("usd_per_year", "USD per year", 365),
             ):
                 values[key] = Figure(
-                    request * 100_000 * days, unit, Basis.EXACT, f"100,000 requests x {days:.5g} days"
+                    request * 100_000 * days,
+                    unit,
+                    Basis.EXACT,
+                    f"100,000 requests x {days:.5g} days",
                 )
     return EconomicsSummary(**values)
 

@@ -1,4 +1,4 @@
-"""The optional evidence of an audit: domains, quality of cuts, request logs, trade-off, pipeline."""
+"""The optional evidence of an audit: domains, stability, request logs, trade-off, pipeline."""
 
 from __future__ import annotations
 
@@ -237,7 +237,11 @@ def point_rows(numbers: Numbers) -> tuple[PointRow, ...]:
     return tuple(
         sorted(
             rows,
-            key=lambda row: (not row.is_best, bool(row.data["violates"]), not row.data["is_on_front"]),
+            key=lambda row: (
+                not row.is_best,
+                bool(row.data["violates"]),
+                not row.data["is_on_front"],
+            ),
         )
     )
 

@@ -1,15 +1,33 @@
-"""The audit as Markdown: for a pull request, a wiki page, or a file beside the numbers."""
+"""The audit as Markdown: for a pull request, a wiki page, or a file beside the numbers.
+
+What decides stands open: the sum, five findings, the waterfall, the tokenizers; the rest is folded.
+The whole stays below what GitHub takes as one comment.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from jeton.report.numbers import Numbers, Shown
-from jeton.report.summary import current_tokenizer, findings, headline, worst_terms
-from jeton.report.tables import EconomicsPart, Table, economics_table, fidelity_table, tokens_table
-from jeton.report.visible import visible
+from jeton.report import markdown_parts as parts_of
+from jeton.report.markdown_text import details, escaped, rows, signed, text, written
+from jeton.report.numbers import Numbers
+from jeton.report.summary import (
+    N_FINDINGS,
+    FindingView,
+    current_tokenizer,
+    findings,
+    headline,
+    worst_terms,
+)
+from jeton.report.tables import (
+    EconomicsPart,
+    Table,
+    economics_table,
+    fidelity_table,
+    quality_table,
+    tokens_table,
+)
 
 if TYPE_CHECKING:
     from jeton.auditing.result import AuditReport
@@ -17,14 +35,19 @@ if TYPE_CHECKING:
 __all__ = ["to_markdown"]
 
 _N_TERMS = 20
-_BASIS_SIGNS = {"exact": "", "calibrated": "\u2248", "estimated": "~"}
-# Everything that could begin markup, HTML, or a table cell. Escaping punctuation is always allowed
-# (CommonMark 0.31, section 2.4).
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~&$])")
+_MAX_CHARS = 65_536
+"""The longest comment that GitHub takes, characters (its REST API refuses longer ones with "Body is
+too long (maximum is 65536 characters)")."""
 
 
-def to_markdown(report: AuditReport) -> str:
-    """Return the audit as GitHub-flavoured Markdown; the same report gives the same text."""
+def to_markdown(report: AuditReport, *, max_chars: int = _MAX_CHARS) -> str:
+    """Return the audit as GitHub-flavoured Markdown; the same report gives the same text.
+
+    Args:
+        report: The audit.
+        max_chars: Parts that would make the text longer than this are left out, the last first, and
+            the text says so; by default what GitHub takes as a comment.
+    """
     data = report.to_dict()
     numbers = Numbers(data)
     current = current_tokenizer(data)
@@ -33,9 +56,33 @@ def to_markdown(report: AuditReport) -> str:
         _first_sentences(numbers),
         "## Findings",
         *_findings(numbers),
+        *parts_of.waterfall(numbers),
         "## Tokenizers side by side",
         _table(numbers, tokens_table(numbers, current=current)),
+        *_folded(numbers, current),
     ]
+    last = (
+        "**Bold** marks the best value of a column; \\~ marks an estimated figure, \u2248 a "
+        f"calibrated one; all others are exact. Made by Jeton {text(data['jeton_version'])}."
+    )
+    return _within([block for block in blocks if block], last, max_chars)
+
+
+def _within(blocks: list[str], last: str, max_chars: int) -> str:
+    """Join blocks; from the end on, leave out what does not fit."""
+    whole = "\n\n".join([*blocks, last]) + "\n"
+    n_left_out = 0
+    while len(whole) > max_chars and len(blocks) > 1:
+        blocks = blocks[:-1]
+        n_left_out += 1
+        note = f"Left out for length: {n_left_out} more parts; the JSON and HTML reports have all."
+        whole = "\n\n".join([*blocks, note, last]) + "\n"
+    return whole
+
+
+def _folded(numbers: Numbers, current: int) -> Iterable[str]:
+    """The parts that one unfolds."""
+    data = numbers.data
     parts: tuple[tuple[str, EconomicsPart], ...] = (
         ("Money", "money"),
         ("Memory", "memory"),
@@ -44,33 +91,49 @@ def to_markdown(report: AuditReport) -> str:
     for title, part in parts:
         table = economics_table(numbers, part=part)
         if table is not None:
-            blocks += [f"## {title}", _table(numbers, table), _basis_of(data)[part]]
-    blocks += ["## Vocabulary and fidelity", _table(numbers, fidelity_table(numbers))]
-    blocks += _terms(numbers)
-    blocks.append(
-        "**Bold** marks the best value of a column; ~ marks an estimated figure, \u2248 a "
-        f"calibrated one; all others are exact. Made by Jeton {_text(data['jeton_version'])}."
-    )
-    return "\n\n".join(block for block in blocks if block) + "\n"
+            yield details(title, _table(numbers, table), _basis_of(data)[part])
+    quality = quality_table(numbers)
+    for title, blocks in (
+        ("Trade-off", parts_of.tradeoff(numbers)),
+        ("Bill", parts_of.bill(numbers)),
+        ("Domains", parts_of.domains(numbers, current=current)),
+        ("Maturity of the pipeline", parts_of.maturity(numbers)),
+        ("Request logs", parts_of.requests(numbers)),
+        (
+            "Quality of the cuts",
+            [_table(numbers, quality), *parts_of.stability(numbers)] if quality else [],
+        ),
+        ("Vocabulary and fidelity", [_table(numbers, fidelity_table(numbers))]),
+        ("How terms shatter", _terms(numbers)),
+    ):
+        if blocks:
+            yield details(title, *blocks)
 
 
 def _first_sentences(numbers: Numbers) -> str:
     data, first = numbers.data, headline(numbers)
     documents = numbers.show("corpus.n_documents", "count")
     size = numbers.show("corpus.n_bytes", "bytes")
-    name = _text(data["tokenizers"][first.tokenizer]["name"])
+    name = text(data["tokenizers"][first.tokenizer]["name"])
     lines = [
-        f"**{_escaped(_signed(first.total))} {first.period}** with {name}, measured on "
-        f"{_written(documents)} documents ({_written(size)})."
+        f"**{escaped(signed(first.total))} {first.period}** with {name}, measured on "
+        f"{written(documents)} documents ({written(size)})."
     ]
-    if first.finding is not None and first.saving is not None:
+    if first.n_remedies and first.saving is not None:
+        share = f" ({signed(first.saving_share)})" if first.saving_share else ""
+        lines.append(
+            f"**{escaped(signed(first.saving))} a year**{escaped(share)} can be saved with "
+            f"{first.n_remedies} {'remedy' if first.n_remedies == 1 else 'remedies'}; "
+            f"{escaped(signed(first.remaining))} would remain."
+        )
+    elif first.finding is not None and first.saving is not None:
         share = f" ({first.saving_share.text})" if first.saving_share else ""
         lines.append(
-            f"The largest single saving is **{_escaped(_signed(first.saving))} a year**{share}: "
+            f"The largest single saving is **{escaped(signed(first.saving))} a year**{share}: "
             f"finding {first.finding + 1}."
         )
     elif first.candidate is not None and first.saving is not None:
-        candidate = _text(data["tokenizers"][first.candidate]["name"])
+        candidate = text(data["tokenizers"][first.candidate]["name"])
         lines.append(f"{candidate} changes the number of tokens by **{first.saving.text}**.")
     return " ".join(lines)
 
@@ -79,44 +142,58 @@ def _findings(numbers: Numbers) -> Iterable[str]:
     views = findings(numbers)
     if not views:
         return ["None: nothing passed the threshold of a check."]
-    return [
-        "\n".join(
+    blocks = [_finding(view) for view in views[:N_FINDINGS]]
+    more = views[N_FINDINGS:]
+    if more:
+        table = rows(
+            ["No.", "Finding", "Remedy", "Saves a year"],
             [
-                f"{view.index + 1}. **{_text(view.data['title'])}**"
-                + (f" (saves {_escaped(_signed(view.saving))} a year)" if view.saving else ""),
-                f"   - {view.data['severity']}, in {_text(view.data['where'])}: "
-                f"{_escaped(_signed(view.figure))} {_text(view.unit)}",
-                f"   - Cause: {_text(view.data['cause'])}",
-                f"   - Remedy: {_text(view.data['remedy'])}",
-            ]
-            + (
-                [f"   - Saving: {_text(view.data['saving_formula'])}"]
-                if view.data["saving_formula"]
-                else []
-            )
+                [
+                    str(view.index + 1),
+                    text(view.data["title"]),
+                    text(view.data["remedy"]),
+                    escaped(signed(view.saving)),
+                ]
+                for view in more
+            ],
+            n_text=3,
         )
-        for view in views
+        blocks.append(details(f"{len(more)} more finding{'s' * (len(more) > 1)}", table))
+    return blocks
+
+
+def _finding(view: FindingView) -> str:
+    lines = [
+        f"{view.index + 1}. **{text(view.data['title'])}**"
+        + (f" (saves {escaped(signed(view.saving))} a year)" if view.saving else ""),
+        f"   - {view.data['severity']}, in {text(view.data['where'])}: "
+        f"{escaped(signed(view.figure))} {text(view.unit)}",
+        f"   - Cause: {text(view.data['cause'])}",
+        f"   - Remedy: {text(view.data['remedy'])}",
     ]
+    if view.data["saving_formula"]:
+        lines.append(f"   - Saving: {text(view.data['saving_formula'])}")
+    return "\n".join(lines)
 
 
 def _table(numbers: Numbers, table: Table) -> str:
     names = [
-        _text(t["name"]) + (" (in use)" if t["is_current"] else "")
+        text(t["name"]) + (" (in use)" if t["is_current"] else "")
         for t in numbers.data["tokenizers"]
     ]
-    rows = [
+    body = [
         [
             name,
             *(
-                f"**{_escaped(_signed(cell.shown))}**"
+                f"**{escaped(signed(cell.shown))}**"
                 if cell.is_best
-                else _escaped(_signed(cell.shown))
+                else escaped(signed(cell.shown))
                 for cell in row
             ),
         ]
         for name, row in zip(names, table.rows, strict=True)
     ]
-    return _rows(["Tokenizer", *(column.label for column in table.columns)], rows)
+    return rows(["Tokenizer", *(column.label for column in table.columns)], body)
 
 
 def _terms(numbers: Numbers) -> list[str]:
@@ -124,58 +201,36 @@ def _terms(numbers: Numbers) -> list[str]:
     if not terms:
         return []
     names = [tokenizer["name"] for tokenizer in numbers.data["tokenizers"]]
-    rows = []
+    body = []
     for term in terms:
         cuts = {cut["tokenizer"]: cut for cut in term.data["cuts"]}
         pieces = [
-            "\u00b7".join(_text(piece.strip(" ")) for piece in cuts[name]["pieces"])
+            "\u00b7".join(text(piece.strip(" ")) for piece in cuts[name]["pieces"])
             + f" ({cuts[name]['n_tokens']})"
             if name in cuts
             else ""
             for name in names
         ]
-        cost = _escaped(_signed(term.cost))
-        rows.append([_text(term.data["term"]), term.occurrences.text, *pieces, cost])
-    header = ["Term", "Occurs", *(_text(name) for name in names), "USD a year above one token"]
-    return ["## How terms shatter", _rows(header, rows, n_text=1)]
-
-
-def _rows(header: list[str], rows: list[list[str]], *, n_text: int = 1) -> str:
-    rule = ["---"] * n_text + ["---:"] * (len(header) - n_text)
-    return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
+        cost = escaped(signed(term.cost))
+        body.append([text(term.data["term"]), term.occurrences.text, *pieces, cost])
+    header = ["Term", "Occurs", *(text(name) for name in names), "USD a year above one token"]
+    return [rows(header, body)]
 
 
 def _basis_of(data: dict[str, Any]) -> dict[str, str]:
     workload = data["workload"]
-    price = [_text(part) for part in (workload["price_model"], workload["price_provider"]) if part]
+    price = [text(part) for part in (workload["price_model"], workload["price_provider"]) if part]
     facts = [
-        f"{_text(name)} ({_text(source)})" if source else _text(name)
+        f"{text(name)} ({text(source)})" if source else text(name)
         for name, source in (
             (workload["model"], workload["model_source"]),
             (workload["gpu"], workload["gpu_source"]),
         )
         if name
     ]
-    date = f", prices of {_text(workload['price_date'])}" if workload["price_date"] else ""
+    date = f", prices of {text(workload['price_date'])}" if workload["price_date"] else ""
     return {
         "money": f"Priced as {', '.join(price)}{date}." if price else "",
         "memory": f"Facts: {'; '.join(facts)}." if facts else "",
         "compute": "",
     }
-
-
-def _text(text: str) -> str:
-    """Other people's text: hidden characters visible, one line, no markup."""
-    return _escaped(visible(text))
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text)
-
-
-def _written(shown: Shown | None) -> str:
-    return "" if shown is None else shown.text
-
-
-def _signed(shown: Shown | None) -> str:
-    return "" if shown is None else _BASIS_SIGNS[shown.basis] + shown.text

@@ -83,8 +83,8 @@ class WaterfallRow:
     delta: Shown | None
     left: float
     width: float
-    is_saving: bool
-    finding: int | None
+    is_saving: bool = False
+    finding: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ def _rows(
         after = numbers.show(path, "usd", basis=basis)
         if after is None:  # the schema does not allow it
             raise ValueError("the waterfall has no sum")
-        return WaterfallRow(None, name, after, None, 0.0, _percent(value, top), False, None)
+        return WaterfallRow(None, name, after, None, 0.0, _percent(value, top))
 
     rows = [whole("waterfall.naive_usd_per_month", "As it is", naive, basis)]
     for index, step in enumerate(data["steps"]):

@@ -51,8 +51,7 @@ _RESULTS = (
     (
         "month",
         "Bill at the API",
-        "requests \u00d7 (input tokens \u00d7 price + output tokens \u00d7 price) "
-        "\u00f7 1,000,000",
+        "requests \u00d7 (input tokens \u00d7 price + output tokens \u00d7 price) \u00f7 1,000,000",
     ),
     (
         "fit",

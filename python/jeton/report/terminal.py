@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jeton.report import terminal_parts as parts_of
 from jeton.report.numbers import Numbers, Shown
-from jeton.report.summary import current_tokenizer, findings, headline, worst_terms
+from jeton.report.summary import (
+    N_FINDINGS,
+    FindingView,
+    Headline,
+    current_tokenizer,
+    findings,
+    headline,
+    worst_terms,
+)
 from jeton.report.tables import Table, economics_table, tokens_table
+from jeton.report.terminal_parts import signed
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:
@@ -39,7 +49,6 @@ _WIDE_MEMORY = (
     "concurrent_requests_p95",
 )
 _SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "good": "green"}
-_BASIS_SIGNS = {"exact": "", "calibrated": "\u2248", "estimated": "~"}
 
 
 def print_audit(report: AuditReport, console: Console | None = None) -> None:
@@ -92,20 +101,31 @@ class _Printer:
         self._console.print(self._text("Corpus  " + ", ".join(facts)))
         name = visible(self._data["tokenizers"][first.tokenizer]["name"])
         line = self._text("Sum     ")
-        line.append_text(self._text(f"{_signed(first.total)} {first.period}", "bold"))
+        line.append_text(self._text(f"{signed(first.total)} {first.period}", "bold"))
         line.append_text(self._text(f" with {name}"))
         self._console.print(line)
-        if first.saving is not None:
-            line = self._text("Saving  ")
-            if first.finding is not None:
-                share = f" ({first.saving_share.text})" if first.saving_share else ""
-                line.append_text(self._text(f"{_signed(first.saving)} a year{share}", "bold"))
-                line.append_text(self._text(f": finding {first.finding + 1}"))
-            elif first.candidate is not None:
-                candidate = visible(self._data["tokenizers"][first.candidate]["name"])
-                line.append_text(self._text(f"{first.saving.text} tokens", "bold"))
-                line.append_text(self._text(f" with {candidate}"))
-            self._console.print(line)
+        self._print_saving(first)
+        for label, text in parts_of.lines(self._numbers):
+            self._print_labelled(f"{label:<8}", text)
+
+    def _print_saving(self, first: Headline) -> None:
+        if first.saving is None:
+            return
+        line = self._text("Saving  ")
+        share = f" ({first.saving_share.text})" if first.saving_share else ""
+        if first.n_remedies:
+            line.append_text(self._text(f"{signed(first.saving)} a year{share}", "bold"))
+            words = "remedy" if first.n_remedies == 1 else "remedies"
+            remaining = signed(first.remaining)
+            line.append_text(self._text(f" with {first.n_remedies} {words}; {remaining} remain"))
+        elif first.finding is not None:
+            line.append_text(self._text(f"{signed(first.saving)} a year{share}", "bold"))
+            line.append_text(self._text(f": finding {first.finding + 1}"))
+        elif first.candidate is not None:
+            candidate = visible(self._data["tokenizers"][first.candidate]["name"])
+            line.append_text(self._text(f"{first.saving.text} tokens", "bold"))
+            line.append_text(self._text(f" with {candidate}"))
+        self._console.print(line)
 
     def _print_tables(self) -> None:
         wide = self._console.width >= _WIDE_COLUMNS
@@ -119,6 +139,8 @@ class _Printer:
             self._print_table(
                 self._memory_title(), memory.only(*(_WIDE_MEMORY if wide else _NARROW_MEMORY))
             )
+        self._print_grid(parts_of.domains(self._numbers, current=self._current))
+        self._print_grid(parts_of.waterfall(self._numbers))
         if len(self._data["tokenizers"]) > 1:
             signs = f"{self._best} best of its column   > in use"
             if money is not None or memory is not None:
@@ -162,10 +184,22 @@ class _Printer:
             for position, cell in enumerate(row):
                 # Where one cell has the sign, all keep its room: digits stay below digits.
                 room = f" {self._best}" if cell.is_best else "  " if has_best[position] else ""
-                texts.append(self._text(_signed(cell.shown) + room, "bold" if cell.is_best else ""))
+                texts.append(self._text(signed(cell.shown) + room, "bold" if cell.is_best else ""))
             rich_table.add_row(self._name(index), *texts)
         self._console.print()
         self._console.print(rich_table)
+
+    def _print_grid(self, grid: parts_of.Grid | None) -> None:
+        if grid is None:
+            return
+        table = self._rich_table(grid.title)
+        table.add_column(self._text(grid.header[0]), overflow="fold", min_width=10)
+        for label in grid.header[1:]:
+            table.add_column(self._text(label), justify="right", overflow="fold")
+        for row in grid.rows:
+            table.add_row(*(self._text(cell) for cell in row))
+        self._console.print()
+        self._console.print(table)
 
     def _name(self, index: int) -> Text:
         name = visible(self._data["tokenizers"][index]["name"])
@@ -195,7 +229,7 @@ class _Printer:
                 self._text(str(cut["n_tokens"])),
                 self._text(" | ".join(visible(piece.strip(" ")) for piece in cut["pieces"])),
             ]
-            table.add_row(*cells, *([self._text(_signed(term.cost))] if has_cost else []))
+            table.add_row(*cells, *([self._text(signed(term.cost))] if has_cost else []))
         self._console.print()
         self._console.print(table)
 
@@ -205,43 +239,58 @@ class _Printer:
         self._console.print(self._text("Findings", "bold"))
         if not views:
             self._console.print(self._text("none: nothing passed the threshold of a check"))
-        for view in views:
-            finding: dict[str, Any] = view.data
-            head = self._text(f"{view.index + 1:>2} ")
-            head.append_text(
-                self._text(f"{finding['severity']}  ", _SEVERITY_STYLES[finding["severity"]])
+        for view in views[:N_FINDINGS]:
+            self._print_finding(view)
+        for view in views[N_FINDINGS:]:
+            self._print_head(view)
+            self._print_indented("", visible(view.data["title"]), "")
+        if len(views) > N_FINDINGS:
+            self._console.print(
+                self._text("causes and remedies of all: --html, --markdown or --json", "dim")
             )
-            if view.saving is not None:
-                head.append_text(self._text(f"saves {_signed(view.saving)} a year", "bold"))
-            self._console.print(head)
-            for label, text in (
-                ("", finding["title"]),
-                ("why  ", finding["cause"]),
-                ("do   ", finding["remedy"]),
-            ):
-                if text:
-                    self._print_indented(label, visible(text))
 
-    def _print_indented(self, label: str, text: str) -> None:
+    def _print_head(self, view: FindingView) -> None:
+        severity = view.data["severity"]
+        head = self._text(f"{view.index + 1:>2} ")
+        head.append_text(self._text(f"{severity}  ", _SEVERITY_STYLES[severity]))
+        if view.saving is not None:
+            head.append_text(self._text(f"saves {signed(view.saving)} a year", "bold"))
+        self._console.print(head)
+
+    def _print_finding(self, view: FindingView) -> None:
+        finding: dict[str, Any] = view.data
+        self._print_head(view)
+        for label, text in (
+            ("", finding["title"]),
+            ("why  ", finding["cause"]),
+            ("do   ", finding["remedy"]),
+        ):
+            if text:
+                self._print_indented(label, visible(text))
+
+    def _print_indented(self, label: str, text: str, style: str = "bold") -> None:
+        from rich.padding import Padding
+
+        if not label:
+            self._console.print(Padding(self._text(text, style), (0, 0, 0, 3)))
+            return
+        self._print_labelled(label, text, label_style="dim", indent=3)
+
+    def _print_labelled(
+        self, label: str, text: str, *, label_style: str = "", indent: int = 0
+    ) -> None:
         from rich.padding import Padding
         from rich.table import Table as RichTable
 
-        if not label:
-            self._console.print(Padding(self._text(text, "bold"), (0, 0, 0, 3)))
-            return
         grid = RichTable.grid(padding=0)
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
-        grid.add_row(self._text(label, "dim"), self._text(text))
-        self._console.print(Padding(grid, (0, 0, 0, 3)))
+        grid.add_row(self._text(label, label_style), self._text(text))
+        self._console.print(Padding(grid, (0, 0, 0, indent)))
 
 
 def _written(shown: Shown | None) -> str:
     return "" if shown is None else shown.text
-
-
-def _signed(shown: Shown | None) -> str:
-    return "" if shown is None else _BASIS_SIGNS[shown.basis] + shown.text
 
 
 def _ascii(text: str) -> str:

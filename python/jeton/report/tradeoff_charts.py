@@ -6,7 +6,9 @@ front, a cross that it breaks a limit, a ring that it is the best: nothing is to
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["TradeOffChart", "tradeoff_charts"]
 
 _WIDTH_PX, _HEIGHT_PX = 340.0, 250.0
-_BOX = (0.145, 0.115, 0.845, 0.855)
+_BOX = (0.145, 0.115, 0.795, 0.855)
 """Where the axes lie, as shares of the figure: left, bottom, width, height."""
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _N_LOOKS = 6
@@ -33,7 +35,10 @@ _MAX_LABELS = 12
 """Beyond so many candidates only the front is named; the table names all."""
 _MAX_NAME_CHARS = 24
 _CHAR_PX, _LINE_PX = 6.1, 13.0
-"""Room that a label is given: a character of 11 px text, and its height."""
+"""Room that a name is given: a character of 11 px text, and its height."""
+_POINT_PX = 7.0
+_OUTSIDE_PX = 14.0
+"""A name may reach so far beyond the axes, into the margin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ def tradeoff_charts(numbers: Numbers) -> tuple[TradeOffChart, ...]:
 
 
 _Objective = tuple[str, str, Kind]
+_Place = tuple[float, float]
+_Segment = tuple[_Place, _Place]
 
 
 def _points(numbers: Numbers, x: _Objective, y: _Objective) -> list[_Point]:
@@ -115,11 +122,10 @@ def _draw(
         axes: Axes = figure.add_axes(_BOX)
         axes.spines["left"].set_visible(True)
         _scale(axes, points, numbers, x, y)
-        _draw_limits(axes, numbers, x, y)
-        _draw_front(axes, points)
+        lines = _draw_limits(axes, numbers, x, y) + _draw_front(axes, points)
         for point in points:
             _draw_point(axes, point)
-        for label in _placed(axes, points):
+        for label in _placed(axes, points, lines):
             axes.annotate(
                 labels(label.point.name),
                 label.point.place,
@@ -197,11 +203,19 @@ class _Ticks:
         return write_number(number, self.kind)
 
 
-def _draw_limits(axes: Axes, numbers: Numbers, x: _Objective, y: _Objective) -> None:
-    for objective, draw, span in ((x, axes.axvline, axes.get_xlim()), (y, axes.axhline, axes.get_ylim())):
-        limit = _limit(numbers, objective[0])
-        if limit is not None and span[0] <= limit <= span[1]:
-            draw(limit, color=PALETTE["ink"], linewidth=1.0, linestyle=(0, (4, 3)))
+def _draw_limits(axes: Axes, numbers: Numbers, x: _Objective, y: _Objective) -> list[_Segment]:
+    """Draw the user's limits that lie inside the plot, and return them."""
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    look: dict[str, Any] = {"color": PALETTE["ink"], "linewidth": 1.0, "linestyle": (0, (4, 3))}
+    lines: list[_Segment] = []
+    at_x, at_y = _limit(numbers, x[0]), _limit(numbers, y[0])
+    if at_x is not None and left <= at_x <= right:
+        axes.axvline(at_x, **look)
+        lines.append(((at_x, bottom), (at_x, top)))
+    if at_y is not None and bottom <= at_y <= top:
+        axes.axhline(at_y, **look)
+        lines.append(((left, at_y), (right, at_y)))
+    return lines
 
 
 def _limit(numbers: Numbers, objective: str) -> float | None:
@@ -210,8 +224,8 @@ def _limit(numbers: Numbers, objective: str) -> float | None:
     return None if value is None else float(value)
 
 
-def _draw_front(axes: Axes, points: list[_Point]) -> None:
-    """The steps below which none of these points lies, in these two objectives alone."""
+def _draw_front(axes: Axes, points: list[_Point]) -> list[_Segment]:
+    """Draw the steps below which none of these points lies, in these two objectives alone."""
     best = math.inf
     front: list[tuple[float, float]] = []
     for at_x, at_y in sorted({point.place for point in points}):
@@ -222,6 +236,7 @@ def _draw_front(axes: Axes, points: list[_Point]) -> None:
             best = at_y
     xs, ys = zip(*front, strict=True)
     axes.plot(xs, ys, color=PALETTE["soft"], linewidth=1.2, zorder=1.5)
+    return list(itertools.pairwise(front))
 
 
 def _draw_point(axes: Axes, point: _Point) -> None:
@@ -267,30 +282,64 @@ class _Label:
     side: str
 
 
-def _placed(axes: Axes, points: list[_Point]) -> list[_Label]:
-    """Give names the first free place beside their points; the best and the front come first."""
+def _placed(axes: Axes, points: list[_Point], lines: list[_Segment]) -> list[_Label]:
+    """Give names the first free place beside their points; the best and the front come first.
+
+    A name may lie on a line only where there is no other place for it, and is left out (the table
+    has it) where there is none at all.
+    """
     wanted = [p for p in points if len(points) <= _MAX_LABELS or p.is_on_front or p.is_best]
     wanted.sort(key=lambda point: (not point.is_best, not point.is_on_front))
-    to_pixels = axes.transData.transform
+
+    def to_pixels(place: _Place) -> _Place:
+        at_x, at_y = axes.transData.transform(place)
+        return float(at_x), float(at_y)
+
     left, bottom, width, height = _BOX
-    frame = (left * _WIDTH_PX, bottom * _HEIGHT_PX, (left + width) * _WIDTH_PX, (bottom + height) * _HEIGHT_PX)
-    taken = [_around(*to_pixels(point.place), 7.0) for point in points]
+    frame = (
+        left * _WIDTH_PX,
+        bottom * _HEIGHT_PX,
+        (left + width) * _WIDTH_PX + _OUTSIDE_PX,
+        (bottom + height) * _HEIGHT_PX,
+    )
+    taken = [_around(*to_pixels(point.place), _POINT_PX) for point in points]
+    crossed = [_between(*to_pixels(start), *to_pixels(end)) for start, end in lines]
     labels = []
     for point in wanted:
-        at_x, at_y = to_pixels(point.place)
-        room = _CHAR_PX * len(point.name)
-        gap = 12.0 if point.is_best or point.is_outside else 8.0
-        for side, dx, dy in (
-            ("left", gap, 0.0), ("right", -gap, 0.0), ("left", gap - 2, 11.0), ("right", 2 - gap, 11.0),
-            ("left", gap - 2, -11.0), ("right", 2 - gap, -11.0), ("center", 0.0, 15.0), ("center", 0.0, -15.0),
-        ):  # fmt: skip
-            start = at_x + dx - {"left": 0.0, "right": room, "center": room / 2}[side]
-            box = (start, at_y + dy - _LINE_PX / 2, start + room, at_y + dy + _LINE_PX / 2)
-            if _is_inside(box, frame) and not any(_overlap(box, other) for other in taken):
-                labels.append(_Label(point, (dx, dy), side))
-                taken.append(box)
+        places = list(_places(*to_pixels(point.place), point))
+        for obstacles in (taken + crossed, taken):
+            free = next(
+                (
+                    (label, box)
+                    for label, box in places
+                    if _is_inside(box, frame) and not any(_overlap(box, o) for o in obstacles)
+                ),
+                None,
+            )
+            if free is not None:
+                labels.append(free[0])
+                taken.append(free[1])
                 break
     return labels
+
+
+def _places(x: float, y: float, point: _Point) -> Iterator[tuple[_Label, _Box]]:
+    """Places of a name around its point, the most usual first."""
+    room = _CHAR_PX * len(point.name)
+    gap = 12.0 if point.is_best or point.is_outside else 8.0
+    for side, dx, dy in (
+        ("left", gap, 0.0),
+        ("right", -gap, 0.0),
+        ("left", gap - 2, 11.0),
+        ("right", 2 - gap, 11.0),
+        ("left", gap - 2, -11.0),
+        ("right", 2 - gap, -11.0),
+        ("center", 0.0, 16.0),
+        ("center", 0.0, -16.0),
+    ):
+        start = x + dx - {"left": 0.0, "right": room, "center": room / 2}[side]
+        box = (start, y + dy - _LINE_PX / 2, start + room, y + dy + _LINE_PX / 2)
+        yield _Label(point, (dx, dy), side), box
 
 
 _Box = tuple[float, float, float, float]
@@ -300,8 +349,14 @@ def _around(x: float, y: float, radius: float) -> _Box:
     return x - radius, y - radius, x + radius, y + radius
 
 
+def _between(x0: float, y0: float, x1: float, y1: float) -> _Box:
+    """The box of an upright or level line."""
+    return min(x0, x1) - 1, min(y0, y1) - 1, max(x0, x1) + 1, max(y0, y1) + 1
+
+
 def _is_inside(box: _Box, frame: _Box) -> bool:
-    return box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] + 4 and box[3] <= frame[3]
+    is_across = box[0] >= frame[0] and box[2] <= frame[2]
+    return is_across and box[1] >= frame[1] and box[3] <= frame[3]
 
 
 def _overlap(a: _Box, b: _Box) -> bool:

@@ -121,7 +121,8 @@
     const running = parts.running ? ` + ${usd(parts.running)}` : "";
     return {
       value,
-      text: `${usd(value)} a month`,
+      text: usd(value),
+      period: "a month",
       aside: `${usd(value * MONTHS)} a year`,
       numbers: `${count(now.requests)} × (${terms.join(" + ")}) ÷ 1,000,000${running} = ${usd(value)}`,
     };
@@ -145,7 +146,8 @@
     return {
       value: requests,
       more: true,
-      text: `${count(requests)} at once${gpus > 1 ? ` on ${gpus} GPUs` : ""}`,
+      text: count(requests),
+      period: `at once${gpus > 1 ? ` on ${gpus} GPUs` : ""}`,
       numbers: `(${gpus} × ${bytes(gpu.memory_bytes)} × (1 − ${percent(given.reserved_memory_share)}) − `
         + `${bytes(given.weights_bytes)}) ÷ (${bytes(given.kv_bytes_per_token)} × ${count(input + output)}) `
         + `= ${count(requests)}`,
@@ -181,7 +183,8 @@
     const n = Math.max(1, Math.ceil(groups)) * gpus;
     return {
       value,
-      text: `${usd(value)} a month`,
+      text: usd(value),
+      period: "a month",
       aside: `${count(n)} ${n === 1 ? "GPU" : "GPUs"}, ${percent(groups / Math.max(1, Math.ceil(groups)))} busy`,
       numbers: `${count(now.requests)} × (${seconds(first)} + ${count(output)} × ${seconds(step)} ÷ `
         + `${count(requests)}) ÷ (${HOURS_PER_MONTH} × 3,600 s) = ${significant(groups, 3)}; `
@@ -205,6 +208,7 @@
     if (!now) return;
     const was = compute(base);
     box.querySelector(".now-value").textContent = now.text;
+    box.querySelector(".period").textContent = now.period ?? "";
     box.querySelector(".now-value").dataset.value = String(now.value);
     box.querySelector(".numbers").textContent = now.numbers;
     const change = was && was.value ? now.value / was.value - 1 : 0;
@@ -216,7 +220,7 @@
     box.querySelector(".bar.was").style.width = `${was ? (100 * was.value) / top : 0}%`;
     box.querySelector(".bar.now").style.width = `${(100 * now.value) / top}%`;
     box.querySelector(".was.hint").textContent = [
-      now.aside, was && element.textContent ? `was ${was.text}` : "as it is",
+      now.aside, was && element.textContent ? `was ${was.text}${was.period ? ` ${was.period}` : ""}` : "as it is",
     ].filter(Boolean).join("; ");
   };
 
@@ -236,15 +240,15 @@
   };
 
   /* A number field with a slider beside it; a slider over decades has its start in the middle. */
-  const bind = (name, { toSlider, fromSlider, toField = (v) => v, fromField = (v) => v }) => {
+  const bind = (name, { toSlider, fromSlider, toField = (v) => v, fromField = (v) => v, digits = 7 }) => {
     const box = control(name);
     if (!box) return () => {};
     const field = box.querySelector('input[type="number"]');
     const slider = box.querySelector('input[type="range"]');
     const write = () => {
       const value = state[name];
-      /* Seven digits: more would be noise in a field; the sum is computed with all. */
-      field.value = value === null ? "" : String(Number(toField(value).toPrecision(7)));
+      /* More digits would be noise in a field; the sum is computed with all. */
+      field.value = value === null ? "" : String(Number(toField(value).toPrecision(digits)));
       if (slider) slider.value = String(toSlider(value));
     };
     field.addEventListener("input", () => {
@@ -277,6 +281,7 @@
       fromSlider: (at) => at / 100,
       toField: (value) => value * 100,
       fromField: (value) => Math.min(value, 100) / 100,
+      digits: 4,
     }),
     bind("output", { toSlider: (v) => Math.min(v, most), fromSlider: (at) => at }),
     bind("hour", {}),
@@ -321,7 +326,7 @@
   }
   /* Said once a control is let go, not while it moves. */
   panel.addEventListener("change", () => {
-    panel.querySelector('[role="status"]').textContent = bill(state).text;
+    panel.querySelector('[role="status"]').textContent = `${bill(state).text} a month`;
   });
 
   document.querySelector(".needs-script").hidden = true;
