@@ -164,7 +164,7 @@ class Writer:
 
     def _of_the_type(self, schema: dict[str, Any]) -> str:
         """What the field's own type says, where the field says nothing."""
-        for option in (schema, *schema.get("anyOf", ()), schema.get("items", {})):
+        for option in (schema, *schema.get("anyOf", ()), schema.get("items") or {}):
             if "$ref" in option and option["$ref"] != "#/$defs/money":
                 return str(self.definitions[option["$ref"].rpartition("/")[2]]["description"])
         return ""

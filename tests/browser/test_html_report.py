@@ -2,157 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import os
 import re
-import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jeton.report import write_html, write_json
 from jeton.report.visible import visible
-from tests.report.sample_report import HOSTILE, make_report
+from tests.browser.pages import CASES, WIDTHS, displayed, lookup, read_number
+from tests.report.sample_report import HOSTILE
 
 pytestmark = pytest.mark.browser
-
-WIDTHS = (360, 768, 1280)
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-CASES: dict[str, dict[str, Any]] = {
-    "five": {},
-    "one": {"n_tokenizers": 1, "price": False, "gpu": False},
-    "hostile": {"n_tokenizers": 6, "hostile": True},
-    "bare": {
-        "n_tokenizers": 2, "model": False, "gpu": False, "price": False, "traffic": False,
-        "terms": False,
-    },
-    "request": {"n_tokenizers": 3, "traffic": False},
-}  # fmt: skip
-
-
-def find_chromium() -> str | None:
-    named = os.environ.get("JETON_CHROMIUM")
-    if named:
-        return named
-    found = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
-    return next((path for path in found if path), None)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    path = find_chromium()
-    if path is None:
-        reason = "no Chromium was found; scripts/ensure_chromium.sh installs it or says how"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pages and, beside each, the JSON report of the same audit."""
-    folder = tmp_path_factory.mktemp("reports")
-    for name, options in CASES.items():
-        report = make_report(**options)
-        write_html(report, folder / f"{name}.html")
-        write_json(report, folder / f"{name}.json")
-    return folder
-
-
-@dataclass
-class Opened:
-    """A page with everything it said and asked for."""
-
-    page: Any
-    complaints: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-
-
-@pytest.fixture
-def open_page(browser: Any, folder: Path) -> Iterator[Any]:
-    contexts = []
-
-    def open_(name: str, *, width: int = 1280, scheme: str = "light", **options: Any) -> Opened:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, **options
-        )
-        contexts.append(context)
-        opened = Opened(context.new_page())
-        opened.page.on("console", lambda message: opened.complaints.append(message.text))
-        opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
-        opened.page.on("request", lambda request: opened.requests.append(request.url))
-        opened.page.goto((folder / f"{name}.html").as_uri())
-        return opened
-
-    yield open_
-    for context in contexts:
-        context.close()
-
-
-def lookup(data: Any, path: str) -> Any:
-    """Follow a JSON path, independently of the product's own way."""
-    while path:
-        quoted = re.match(r'\[("(?:\\.|[^"\\])*")\]', path)
-        step = quoted or re.match(r"\.?([^.\[]+)|\[(\d+)\]", path)
-        assert step, path
-        key = json.loads(quoted[1]) if quoted else step[0].strip(".[]")
-        data = data[int(key)] if isinstance(data, list) else data[key]
-        path = path[step.end() :]
-    return data
-
-
-def read_number(text: str) -> tuple[Decimal, Decimal]:
-    """The value that a displayed number states, and half a unit of its last digit."""
-    match = re.fullmatch(
-        r"([+−]?)(\$?)([\d,]+)(\.\d+)?(%| ?(?:[kMGTPE]?(?:B|FLOP)|[mµn]?s))?",
-        text.replace("\u00a0", " "),
-    )
-    assert match, f"not a number: {text!r}"
-    sign, _, whole, fraction, unit = match.groups()
-    unit = (unit or "").strip()
-    scale = Decimal(1)
-    if unit == "%":
-        scale = Decimal("0.01")
-    elif unit.endswith("s"):
-        scale = {
-            "s": Decimal(1),
-            "ms": Decimal("1e-3"),
-            "µs": Decimal("1e-6"),
-            "ns": Decimal("1e-9"),
-        }[unit]
-    elif unit and unit[0] in "kMGTPE" and len(unit) > 1:
-        scale = Decimal(1000) ** ("kMGTPE".index(unit[0]) + 1)
-    value = Decimal(whole.replace(",", "") + (fraction or "")) * scale
-    half = Decimal(1).scaleb(-len(fraction or ".") + 1) * scale / 2
-    return (-value if sign == "−" else value), half
-
-
-def displayed(page: Any) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = page.evaluate(
-        """() => [...document.querySelectorAll("[data-path]")].map((element) => ({
-            text: element.textContent, path: element.dataset.path,
-            value: element.getAttribute("value") ?? element.dataset.value,
-            versus: element.dataset.versus ?? "", of: element.dataset.shareOf ?? "",
-        }))"""
-    )
-    return found
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -177,6 +40,9 @@ def test_the_numbers_are_those_of_the_json(open_page: Any, folder: Path, case: s
         raw = lookup(beside, number["path"])
         assert str(raw) == number["value"], number
         value = Decimal(str(raw))
+        if number["minus"]:
+            value -= Decimal(str(lookup(beside, number["minus"])))
+        value *= Decimal(number["times"])
         if number["versus"]:
             value = value / Decimal(str(lookup(beside, number["versus"]))) - 1
         elif number["of"]:
@@ -206,7 +72,8 @@ def test_every_digit_of_a_table_cell_has_its_path(open_page: Any) -> None:
     strays = open_page("five").page.evaluate(
         """() => [...document.querySelectorAll("table.sortable tbody td")].filter((cell) => {
             const copy = cell.cloneNode(true);
-            copy.querySelectorAll("[data-path], .piece").forEach((element) => element.remove());
+            copy.querySelectorAll("[data-path], [data-text-path], .piece")
+                .forEach((element) => element.remove());
             return /\\d/.test(copy.textContent);
         }).map((cell) => cell.textContent)"""
     )
@@ -311,6 +178,34 @@ def test_tokenizers_can_be_hidden_but_not_all(open_page: Any) -> None:
     assert page.locator("[data-sample='0'] .one:visible").count() == 2
 
 
+def test_five_findings_stand_open_and_the_others_are_folded(open_page: Any, folder: Path) -> None:
+    page = open_page("five").page
+    beside = json.loads((folder / "five.json").read_text(encoding="utf-8"))
+    n_findings = len(beside["findings"])
+    assert n_findings > 5
+    assert page.locator(".finding:visible").count() == 5
+    page.locator(".more-findings > summary").press("Enter")
+    assert page.locator(".finding:visible").count() == n_findings
+    assert page.locator(".finding .rank .n").all_text_contents() == [
+        str(index + 1) for index in range(n_findings)
+    ]
+
+
+def test_bars_of_the_waterfall_join(open_page: Any) -> None:
+    for width in WIDTHS:
+        boxes = open_page("five", width=width).page.evaluate(
+            """() => [...document.querySelectorAll(".falls .bar")].map((bar) => {
+                const { left, right } = bar.getBoundingClientRect();
+                return [left, right];
+            })"""
+        )
+        assert len(boxes) == 6
+        assert abs(boxes[0][1] - boxes[1][1]) < 1
+        for former, bar in itertools.pairwise(boxes[1:]):
+            # A step, and the last whole bar, ends where the former step begins.
+            assert abs(bar[1] - former[0]) < 2.5, (width, former, bar)
+
+
 @pytest.mark.parametrize("case", ["five", "one", "hostile"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_never_scrolls_sideways(open_page: Any, case: str, width: int) -> None:
@@ -379,11 +274,13 @@ def test_paper_shows_what_the_screen_folds(open_page: Any) -> None:
     page = open_page("five", scheme="dark").page
     closed = page.locator("details:not([open])").count()
     assert closed > 5
+    assert page.locator("input[type=range]:visible").count() == 4
     pdf = page.pdf(format="A4")
     assert pdf.startswith(b"%PDF")
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.locator("nav:visible").count() == 0
+    assert page.locator("nav:visible, input[type=range]:visible").count() == 0
+    assert page.locator("#what-if .numbers:visible").count() > 3  # the formulas stay
     page.set_viewport_size({"width": 680, "height": 960})  # A4 less margins of 15 mm
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0

@@ -39,6 +39,7 @@ CASES: dict[str, dict[str, Any]] = {
     "hostile": {"hostile": True, "n_tokenizers": 6},
 }  # fmt: skip
 
+
 def dataclasses_of(kind: Any) -> Iterator[type]:
     """A dataclass and every dataclass that its fields can hold."""
     hints = [kind]
@@ -88,38 +89,34 @@ def test_every_field_is_described() -> None:
     assert report_schema.undescribed({"$defs": {"a": {"properties": {"b": {}}}}}) == ["a.b"]
 
 
+@dataclasses.dataclass(frozen=True)
+class Inner:
+    """Inside."""
+
+    n_parts: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Outer:
+    """Outside.
+
+    Attributes:
+        inner: One
+            of them.
+    """
+
+    inner: Inner | None
+    money: Decimal | float | None
+    delta_tokens: int
+    cut_share: float
+    words: tuple[str, ...]
+    pair: tuple[int, str]
+    by_name: dict[str, float]
+    level: typing.Literal["a", "b"]
+    day: date | None
+
+
 def test_what_types_can_hold_is_what_the_schema_allows() -> None:
-    @dataclasses.dataclass(frozen=True)
-    class Inner:
-        """Inside."""
-
-        n_parts: int
-
-    @dataclasses.dataclass(frozen=True)
-    class Outer:
-        """Outside.
-
-        Attributes:
-            inner: One
-                of them.
-        """
-
-        inner: Inner | None
-        money: Decimal | float | None
-        delta_tokens: int
-        cut_share: float
-        words: tuple[str, ...]
-        pair: tuple[int, str]
-        by_name: dict[str, float]
-        level: typing.Literal["a", "b"]
-        day: date | None
-
-    globals_ = {"Inner": Inner, "Outer": Outer}
-    for kind in (Inner, Outer):
-        kind.__annotations__ = {
-            key: eval(value, {**globals(), **globals_})  # noqa: S307 - this file's own annotations
-            for key, value in kind.__annotations__.items()
-        }
     writer = report_schema.Writer()
     properties = writer.object_of(Outer)["properties"]
     reference = {"anyOf": [{"$ref": "#/$defs/inner"}, {"type": "null"}]}
@@ -134,9 +131,7 @@ def test_what_types_can_hold_is_what_the_schema_allows() -> None:
     assert writer.definitions["inner"]["properties"] == {
         "n_parts": {"type": "integer", "minimum": 0}
     }
-    money = jsonschema.Draft202012Validator(
-        {**properties["money"], "$defs": writer.definitions}
-    )
+    money = jsonschema.Draft202012Validator({**properties["money"], "$defs": writer.definitions})
     assert [money.is_valid(value) for value in ("1.50", 1.5, None, "1,5")] == [True] * 3 + [False]
 
 

@@ -49,6 +49,17 @@ from jeton.report.numbers import (
         ("0.0173", "seconds", "17.3\u00a0ms"),
         ("90", "seconds", "90.0\u00a0s"),
         ("0", "seconds", "0\u00a0ns"),
+        ("3041666.667", "count", "3,041,667"),
+        ("0.33574", "rate", "0.3357"),
+        ("1.0214", "rate", "1.021"),
+        ("13754.564", "cents", "$13,754.56"),
+        ("0.004", "cents", "$0.00"),
+        ("-187.35", "cents_change", "−$187.35"),
+        ("2.62", "cents_change", "+$2.62"),
+        ("-1142.48", "usd_change", "−$1,142"),
+        ("0.9996", "share", "99.96%"),
+        ("0.9999999", "share", "99.99999%"),
+        ("1.0004", "share", "100.0%"),
     ],
 )
 def test_written(value: str, kind: Kind, text: str) -> None:
@@ -101,3 +112,20 @@ def test_lookup_and_relations() -> None:
     assert share is not None
     assert (share.text, share.raw, share.share_of) == ("25%", "3", "d")
     assert numbers.show("a[1].c", "count") is None
+
+
+def test_a_number_less_another_so_many_times() -> None:
+    numbers = Numbers({"naive": "100.50", "engineered": "80.25", "none": None})
+    yearly = numbers.scaled("naive", "usd", minus="engineered", times=12)
+    assert yearly is not None
+    assert (yearly.text, yearly.raw, yearly.minus, yearly.times) == (
+        "$243.00",
+        "100.50",
+        "engineered",
+        12,
+    )
+    share = numbers.share("naive", "naive", minus="engineered")
+    assert share is not None
+    assert share.text == "20.1%"
+    assert numbers.scaled("none", "usd") is None
+    assert numbers.scaled("naive", "usd", minus="none") is None

@@ -8,7 +8,7 @@ from decimal import Decimal
 from jeton.auditing.result import AuditReport
 from jeton.report.numbers import Numbers
 from jeton.report.summary import headline, worst_terms
-from jeton.report.tables import Table, economics_table, fidelity_table, tokens_table
+from jeton.report.tables import Table, economics_table, fidelity_table, quality_table, tokens_table
 from tests.report.sample_report import make_report
 
 
@@ -62,7 +62,7 @@ def test_what_is_not_known_has_no_table() -> None:
 
 
 def test_the_headline_is_the_yearly_sum_and_the_largest_saving() -> None:
-    numbers = numbers_of(make_report())
+    numbers = numbers_of(make_report(more=False))
     first = headline(numbers)
     assert (first.is_money, first.period, first.tokenizer) == (True, "a year", 0)
     assert first.total.path == "tokenizers[0].economics.usd_per_year.value"
@@ -71,6 +71,60 @@ def test_the_headline_is_the_yearly_sum_and_the_largest_saving() -> None:
     assert savings[first.finding] == max(savings)
     assert first.saving_share is not None
     assert first.saving_share.share_of == first.total.path
+
+
+def test_with_a_waterfall_the_headline_is_what_all_remedies_save() -> None:
+    numbers = numbers_of(make_report())
+    first = headline(numbers)
+    data = numbers.data["waterfall"]
+    naive, engineered = (
+        Decimal(data[key]) * 12 for key in ("naive_usd_per_month", "engineered_usd_per_month")
+    )
+    assert first.total.text == f"${naive:,.0f}"
+    assert first.saving is not None
+    assert first.remaining is not None
+    assert first.saving_share is not None
+    assert first.saving.text == f"${naive - engineered:,.0f}"
+    assert first.remaining.text == f"${engineered:,.0f}"
+    assert first.saving_share.text == f"{100 * (1 - engineered / naive):.1f}%"
+    assert (first.total.basis, first.saving.basis) == ("exact", "estimated")
+    assert (first.n_remedies, first.finding) == (4, None)
+
+
+def test_a_waterfall_without_savings_leaves_the_headline() -> None:
+    report = make_report()
+    assert report.waterfall is not None
+    flat = dataclasses.replace(
+        report.waterfall,
+        steps=(),
+        engineered_usd_per_month=report.waterfall.naive_usd_per_month,
+    )
+    first = headline(numbers_of(dataclasses.replace(report, waterfall=flat)))
+    assert first.total.path == "tokenizers[0].economics.usd_per_year.value"
+    assert first.n_remedies == 0
+
+
+def test_intervals_stand_beside_their_numbers() -> None:
+    table = tokens_table(numbers_of(make_report(n_tokenizers=1)), current=0)
+    intervals = {
+        column.key: cell.interval for column, cell in zip(table.columns, table.rows[0], strict=True)
+    }
+    mean = intervals["tokens_per_document.mean"]
+    assert mean is not None
+    assert [shown.path for shown in mean] == [
+        "tokenizers[0].tokens_per_document_interval.low",
+        "tokenizers[0].tokens_per_document_interval.high",
+    ]
+    assert intervals["n_tokens"] is None
+
+
+def test_quality_is_a_table_where_it_was_measured() -> None:
+    table = quality_table(numbers_of(make_report()))
+    assert table is not None
+    assert best(table, "bits_per_byte") == [0]
+    assert best(table, "words_kept_share") == [4]
+    assert best(table, "gini") == []
+    assert quality_table(numbers_of(make_report(more=False))) is None
 
 
 def test_without_money_the_headline_is_tokens() -> None:

@@ -29,9 +29,12 @@ def test_no_line_is_wider_than_the_terminal(width: int, n_tokenizers: int) -> No
 def test_everything_important_is_there_at_80_columns() -> None:
     text = printed(make_report())
     for part in (
-        "12,843 documents", "$161,442 a year", "~$13,710 a year (8.5%)", "cl100k_base",
+        "12,843 documents", "$161,442 a year", "~$34,702 a year (21.5%) with 4 remedies",
+        "cl100k_base",
         "jeton-medical-32k-v1", "5,380,941 ★", "−26.4%", "$147,732 ★", "prices of 2026-10-02",
-        "74.6", "hydroxychloroquine", "saves ~$13,710 a year", "★ best of its column",
+        "114", "hydroxychloroquine", "saves ~$13,710 a year", "★ best of its column",
+        "$13,754.56, of it unexplained $187.35 (1.4%)", "Naive against engineered",
+        "~−$1,142", "clinical notes", "time backwards 3", "dynamic; next: predict lengths",
     ):  # fmt: skip
         assert part in text, part
     assert "…" not in text  # nothing is cut off
@@ -39,7 +42,7 @@ def test_everything_important_is_there_at_80_columns() -> None:
 
 def test_numbers_are_not_broken_at_80_columns() -> None:
     text = printed(make_report())
-    for number in ("7,310,522", "8,214,006", "$0.00442", "$13,269", "$161,442"):
+    for number in ("7,310,522", "8,214,006", "$0.00442", "$13,453", "$161,442"):
         assert number in text
 
 
@@ -48,8 +51,17 @@ def test_findings_are_said_in_full_and_in_order() -> None:
     words = " ".join(printed(report, width=2000).split())
     places = [words.index(" ".join(finding.title.split())) for finding in report.findings]
     assert places == sorted(places)
-    for finding in report.findings:
-        assert finding.remedy in words
+    assert len(report.findings) > 5
+    for index, finding in enumerate(report.findings):
+        assert (finding.remedy in words) == (index < 5)
+    assert "causes and remedies of all" in words
+
+
+def test_a_report_without_the_optional_parts_says_the_largest_single_saving() -> None:
+    text = printed(make_report(more=False))
+    assert "~$13,710 a year (8.5%): finding 1" in text
+    for part in ("Domains", "Naive against engineered", "Bill  ", "Logs  ", "Stage"):
+        assert part not in text
 
 
 def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
