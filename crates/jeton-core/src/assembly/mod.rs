@@ -182,6 +182,7 @@ impl Tokenizer {
             uniform: OnceLock::new(),
             twins: Twins::default(),
             seams: OnceLock::new(),
+            outlines: OnceLock::new(),
             pool: Pool::default(),
         })
     }

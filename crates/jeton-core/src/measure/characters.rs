@@ -91,6 +91,11 @@ pub fn script_names() -> &'static [&'static str] {
     &NAMES
 }
 
+/// The script of ASCII letters.
+pub(super) fn latin() -> u8 {
+    table().of_ascii(b'a').script
+}
+
 /// What is known of one character.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Character {

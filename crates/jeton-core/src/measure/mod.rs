@@ -15,6 +15,7 @@ pub use prefixes::{PrefixIndex, SharedPrefix};
 pub use terms::TermCounter;
 pub use text::TextStats;
 pub use tokens::{Counted, TokenStats, measure};
+pub(crate) use words::Outline;
 pub use words::WordCounts;
 
 use std::collections::BTreeMap;

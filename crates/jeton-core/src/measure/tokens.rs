@@ -106,12 +106,21 @@ impl TokenStats {
                 }
             }
         }
-        if counted.words && lay_out(tokenizer, *unknown, text, ids, spans) {
-            self.words.add_document(text, spans);
-        }
-        if counted.round_trip {
+        let joins_bytes = tokenizer.joins_bytes();
+        if counted.round_trip || counted.words && joins_bytes {
             bytes.clear();
             tokenizer.decode_into(ids, false, bytes)?;
+        }
+        let is_text =
+            joins_bytes && (counted.round_trip || counted.words) && *bytes == text.as_bytes();
+        if counted.words {
+            if is_text {
+                self.words.add_joined(text, ids, tokenizer.outlines());
+            } else if lay_out(tokenizer, *unknown, text, ids, spans) {
+                self.words.add_document(text, spans);
+            }
+        }
+        if counted.round_trip && !(is_text && tokenizer.keeps_text()) {
             let fidelity = tokenizer.fidelity(text, bytes)?;
             self.n_normalized_documents += u64::from(!fidelity.unchanged);
             self.n_round_trip_failures += u64::from(!fidelity.round_trip);

@@ -55,6 +55,25 @@ impl WordCounts {
         self.script_bytes.merge(&other.script_bytes);
     }
 
+    /// Counts a text whose tokens' bytes, joined, are its bytes.
+    pub(super) fn add_joined(&mut self, text: &str, ids: &[u32], outlines: &[Outline]) {
+        self.n_documents += 1;
+        let bytes = text.as_bytes();
+        let mut reader = Reader::default();
+        let mut position = 0;
+        for &id in ids {
+            let outline = outlines.get(id as usize).copied().unwrap_or_default();
+            let end = position + outline.n_bytes as usize;
+            if outline.is_plain {
+                reader.plain_token(self, outline);
+            } else {
+                reader.token(self, bytes, position, end.min(bytes.len()));
+            }
+            position = end;
+        }
+        reader.end_word(self);
+    }
+
     /// Counts a text of which is known what each token covers: ranges of bytes in order, which may
     /// leave out white space and be empty, but do not overlap.
     pub(super) fn add_document(&mut self, text: &str, spans: &[(u32, u32)]) {
@@ -75,6 +94,54 @@ impl WordCounts {
     }
 }
 
+/// What is in a token's bytes, known without looking at them again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outline {
+    n_bytes: u32,
+    /// Runs of letters.
+    n_words: u8,
+    n_digits: u8,
+    script: u8,
+    begins_in_word: bool,
+    ends_in_word: bool,
+    /// ASCII, and small enough for these numbers; else only the length is right.
+    is_plain: bool,
+}
+
+impl Outline {
+    /// The outlines of all ids of a tokenizer.
+    pub(crate) fn of_all(tokenizer: &Tokenizer) -> Vec<Self> {
+        let ids = 0..tokenizer.vocab().size();
+        ids.map(|id| Self::of(tokenizer.token_text(id).unwrap_or_default()))
+            .collect()
+    }
+
+    fn of(token: &[u8]) -> Self {
+        let mut outline = Self {
+            n_bytes: u32::try_from(token.len()).unwrap_or(u32::MAX),
+            is_plain: token.is_ascii() && token.len() < 256,
+            ..Self::default()
+        };
+        if !outline.is_plain {
+            return outline;
+        }
+        let found = |byte: &u8| table().of_ascii(*byte);
+        let is_word = |byte: &u8| found(byte).is_word();
+        outline.begins_in_word = token.first().is_some_and(is_word);
+        outline.ends_in_word = token.last().is_some_and(is_word);
+        let begun = token
+            .windows(2)
+            .filter(|two| !is_word(&two[0]) && is_word(&two[1]))
+            .count();
+        // All are less than 256, as the length is.
+        outline.n_words = begun as u8 + u8::from(outline.begins_in_word);
+        outline.n_digits = token.iter().filter(|byte| found(byte).is_digit()).count() as u8;
+        let with_script = token.iter().map(found).find(|c| c.has_script());
+        outline.script = with_script.map_or(COMMON, |c| c.script);
+        outline
+    }
+}
+
 /// Where in a text the reading is.
 #[derive(Default)]
 struct Reader {
@@ -92,6 +159,43 @@ impl Reader {
             counts.n_words_kept += u64::from(tokens == 1);
             counts.n_word_tokens += tokens;
         }
+    }
+
+    /// The same as [`Self::token`] of a token that is ASCII: what is in it was looked up once.
+    #[inline]
+    fn plain_token(&mut self, counts: &mut WordCounts, outline: Outline) {
+        if outline.n_words == 0 {
+            if outline.n_bytes > 0 {
+                self.end_word(counts);
+            }
+        } else {
+            let mut begun = u64::from(outline.n_words);
+            match &mut self.word_tokens {
+                Some(tokens) if outline.begins_in_word => *tokens += 1,
+                _ => {
+                    self.end_word(counts);
+                    self.word_tokens = Some(1);
+                }
+            }
+            begun -= 1;
+            if begun > 0 {
+                self.end_word(counts);
+                // Words between the first and the last lie in this token as a whole.
+                counts.n_words += begun - 1;
+                counts.n_words_kept += begun - 1;
+                counts.n_word_tokens += begun - 1;
+                self.word_tokens = Some(1);
+            }
+            if !outline.ends_in_word {
+                self.end_word(counts);
+            }
+        }
+        counts.n_digits += u64::from(outline.n_digits);
+        counts.n_digit_tokens += u64::from(outline.n_digits > 0);
+        counts.script_tokens.add(outline.script, 1);
+        counts
+            .script_bytes
+            .add(outline.script, u64::from(outline.n_bytes));
     }
 
     #[inline]
@@ -281,6 +385,20 @@ mod tests {
         counts
     }
 
+    /// The same from the outlines of the pieces.
+    fn joined(text: &str, cuts: &[usize]) -> WordCounts {
+        let mut edges: Vec<usize> = cuts.iter().map(|&cut| cut % (text.len() + 1)).collect();
+        edges.extend([0, text.len()]);
+        edges.sort_unstable();
+        edges.dedup();
+        let piece = |e: &[usize]| Outline::of(&text.as_bytes()[e[0]..e[1]]);
+        let outlines: Vec<Outline> = edges.windows(2).map(piece).collect();
+        let ids: Vec<u32> = (0..outlines.len() as u32).collect();
+        let mut counts = WordCounts::default();
+        counts.add_joined(text, &ids, &outlines);
+        counts
+    }
+
     #[test]
     fn words_kept_and_cut() {
         // |The| qu|ick| füchs|e| are 中文|.
@@ -325,6 +443,7 @@ mod tests {
             text in "[a-c ,.é中\u{301}д1٣\u{1F600}]{0,24}", cuts in prop::collection::vec(0usize..99, 0..12),
         ) {
             let counts = count(&text, &cuts);
+            prop_assert_eq!(&joined(&text, &cuts), &counts);
             let mut edges: Vec<usize> = cuts.iter().map(|&cut| cut % (text.len() + 1)).collect();
             edges.extend([0, text.len()]);
             edges.sort_unstable();

@@ -6,6 +6,7 @@ use super::Tokenizer;
 use crate::byte_alphabet;
 use crate::engine::Engine;
 use crate::error::{ErrorKind, Result};
+use crate::measure::Outline;
 use crate::normalize::NormalizerConfig;
 
 impl Tokenizer {
@@ -51,6 +52,24 @@ impl Tokenizer {
             let id = u64::from(id);
             ErrorKind::UnknownId { id, vocab_size }.into()
         })
+    }
+
+    /// Whether decoding joins the tokens' bytes.
+    pub(crate) fn joins_bytes(&self) -> bool {
+        self.decoder.is_none() && !matches!(self.engine, Engine::SentencePiece(_))
+    }
+
+    /// Whether the model sees every text as it was given, so that bytes which decode to the text have kept it.
+    pub(crate) fn keeps_text(&self) -> bool {
+        let mut pretokenizer = self.engine.pretokenizer().into_iter();
+        self.joins_bytes()
+            && self.normalizer.is_identity()
+            && !pretokenizer.any(crate::pretokenize::PreTokenizer::rewrites)
+    }
+
+    /// What is in each token's bytes, found out when it is first asked for.
+    pub(crate) fn outlines(&self) -> &[Outline] {
+        self.outlines.get_or_init(|| Outline::of_all(self))
     }
 
     /// What a token is in the text as far as that can be said of the token alone: its bytes, or the text of

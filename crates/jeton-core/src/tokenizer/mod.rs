@@ -39,6 +39,7 @@ use crate::decode::Decoder;
 use crate::engine::{Engine, EngineScratch, Seams};
 use crate::error::{ErrorKind, Result};
 use crate::inputs::{Padding, Truncation};
+use crate::measure::Outline;
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::parallel::map_documents;
 use crate::pipeline::Counter;
@@ -76,6 +77,8 @@ pub struct Tokenizer {
     pub(crate) twins: Twins,
     /// Worked out when a text is to grow.
     pub(crate) seams: OnceLock<Seams>,
+    /// Worked out when words are first counted.
+    pub(crate) outlines: OnceLock<Vec<Outline>>,
     pub(crate) pool: Pool<Scratch>,
 }
 
