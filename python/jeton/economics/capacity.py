@@ -33,9 +33,12 @@ OVERFLOW_SHARE = 0.01
 """Chance that requests drawn at random do not fit, which the safe number accepts. An engine then
 preempts one, so that it costs time and not a failure. A judgement."""
 
-_MAX_BINS = 1 << 16
-"""Resolution of the convolution. Where there are more pages than this, several make a bin, sizes
-are rounded up, and the result is on the safe side."""
+_N_BINS = 1 << 13
+"""Resolution of the convolution. A size between two bins is split between them so that its mean
+stays; that widens the sum of R requests by half a bin times sqrt(R), a promille for hundreds."""
+
+_MOST_REQUESTS = 1 << 32
+"""Where requests take (next to) nothing, no more than this are promised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,44 +229,41 @@ def _safe(
 
     if budget <= 0 or max(sizes) == 0:
         return 0
-    bin_bytes = max(budget / _MAX_BINS, 1.0)
-    n_bins = int(budget // bin_bytes)
+    worst = _fit(budget, max(sizes))
+    if len(set(sizes)) == 1:
+        return worst
+    n_bins = _N_BINS
     one: NDArray[np.float64] = np.zeros(n_bins + 1)
     total = sum(counts)
     for size, n in zip(sizes, counts, strict=True):
-        place = int(np.ceil(size / bin_bytes - 1e-9))
-        if place <= n_bins:  # what does not fit alone stays outside: the sum of `one` is then < 1
-            one[place] += n / total
+        if size > budget:  # what does not fit alone stays outside: the sum of `one` is then < 1
+            continue
+        place = size / budget * n_bins
+        below = min(int(place), n_bins - 1)
+        one[below] += n / total * (below + 1 - place)
+        one[below + 1] += n / total * (place - below)
 
-    def fits(power: NDArray[np.float64]) -> bool:
-        # FFTs leave errors of 1e-12 in a sum; far below any share that is asked for.
-        return float(power.sum()) >= 1 - overflow_share - 1e-9
+    # Sums beyond four budgets come round to the start, where they would pass for small ones. At
+    # most two budgets on average are asked for (below), of sizes up to one: what comes round is
+    # far less than what lies between one and four budgets, and cannot turn the answer.
+    transform = np.fft.rfft(one, 4 * len(one))
 
-    # The largest power that fits, by doubling and then by halves, all powers kept.
-    if not fits(one):
-        return 0
-    powers = [one]
-    while len(powers) < 40:
-        square = _convolve(powers[-1], powers[-1])
-        powers.append(square)
-        if not fits(square):
-            break
-    n, current = 0, None
-    for exponent in range(len(powers) - 1, -1, -1):
-        trial = powers[exponent] if current is None else _convolve(current, powers[exponent])
-        if fits(trial):
-            n, current = n + (1 << exponent), trial
-    return n
+    def fits(n: int) -> bool:
+        chances = np.fft.irfft(transform**n, 4 * len(one))[: n_bins + 1]
+        return float(chances.sum()) >= 1 - overflow_share - 1e-9
 
-
-def _convolve(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the distribution of a sum, cut off at the budget: what is beyond stays beyond."""
-    import numpy as np
-
-    n = len(one)
-    size = 1 << (2 * n - 1).bit_length()
-    product = np.fft.irfft(np.fft.rfft(one, size) * np.fft.rfft(other, size), size)[:n]
-    return np.maximum(product, 0.0)
+    # By Wald's identity R requests that fit with chance c have a mean sum of at most 2 budgets / c.
+    kept = float(one.sum())
+    mean_bins = float((one * np.arange(len(one))).sum())
+    most = int(2 * n_bins / (1 - overflow_share) / mean_bins) + 1 if mean_bins else _MOST_REQUESTS
+    if kept < 1 - 1e-12:
+        # Each draw must fit alone: kept^R >= 1 - overflow.
+        most = min(most, int(np.log1p(-overflow_share) / np.log(kept) + 1e-9)) if kept else 0
+    low, high = 0, min(most, _MOST_REQUESTS) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return max(low, worst)
 
 
 def _first_limit(
