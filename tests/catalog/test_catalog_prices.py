@@ -14,6 +14,7 @@ from genai_prices.types import (
     ConditionalPrice,
     ModelInfo,
     ModelPrice,
+    PriceVariant,
     Provider,
     StartDateConstraint,
     Tier,
@@ -25,6 +26,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jeton.catalog import price, price_names
+from jeton.economics.ledger import charges
+from jeton.economics.usage import UsageRecord
 from jeton.errors import StalePriceWarning, UnknownPriceError, UsageError
 
 DAY = date(2026, 10, 1)
@@ -92,6 +95,30 @@ ACME = Provider(
             prices=ModelPrice(input_mtok=usd("11")),
         ),
         model_info("acme-v2:0", ModelPrice(input_mtok=usd("3"), output_mtok=usd("6"))),
+        ModelInfo(
+            id="acme-cached",
+            match=ClauseEquals(equals="acme-cached"),
+            prices=ModelPrice(
+                input_mtok=usd("3"),
+                cache_read_mtok=usd("0.3"),
+                cache_write_mtok=usd("3.75"),
+                cache_write_1h_mtok=usd("6"),
+                output_mtok=usd("15"),
+            ),
+            price_variants=[
+                PriceVariant(
+                    when={"processing": "batch"},
+                    prices=ModelPrice(
+                        input_mtok=usd("1.5"), cache_read_mtok=usd("0.15"), output_mtok=usd("7.5")
+                    ),
+                ),
+                PriceVariant(
+                    when={"service_tier": "flex"},
+                    prices=ModelPrice(input_mtok=usd("2")),
+                    constraint=StartDateConstraint(start_date=date(2026, 11, 1)),
+                ),
+            ],
+        ),
     ],
 )
 OTHER = Provider(
@@ -138,6 +165,44 @@ class TestLookUp:
 
     def test_a_reseller_says_whose_price_it_is(self) -> None:
         assert "taken over" in price("other:acme-small", on=DAY).source
+
+    def test_cache_writes_have_rates_of_their_own(self) -> None:
+        found = price("acme-cached", on=DAY)
+        tier = found.tiers[0]
+        assert (tier.cache_read_rate, tier.cache_write_rate, tier.cache_write_1h_rate) == (
+            usd("0.3"),
+            usd("3.75"),
+            usd("6"),
+        )
+        # 600 at 3, 300 at 0.3, 100 at 3.75, per million.
+        assert found.usd_for(1000, cached_tokens=300, cache_write_tokens=100) == usd("0.002265")
+        # Not listed: the full rate.
+        plain = price("acme-small", on=DAY)
+        assert plain.usd_per_mtok_cache_write is None
+        assert plain.tiers[0].cache_write_1h_rate == usd("0.15")
+
+    def test_other_tariffs_are_named_behind_an_at(self) -> None:
+        batch = price("acme:acme-cached@batch", on=DAY)
+        assert (batch.usd_per_mtok_input, batch.usd_per_mtok_output) == (usd("1.5"), usd("7.5"))
+        # What the variant does not list stays as it is.
+        assert batch.usd_per_mtok_cache_write == usd("3.75")
+        assert batch.tariff == "batch"
+        assert batch.name == "acme:acme-cached@batch"
+        assert "batch price of acme" in batch.source
+        assert price(batch.name, on=DAY) == batch
+        assert price("acme-cached@standard", on=DAY) == price("acme-cached", on=DAY)
+
+    def test_a_tariff_that_is_not_listed_is_unknown(self) -> None:
+        with pytest.raises(UnknownPriceError, match="no flex tariff") as caught:
+            price("acme-cached@flex", on=DAY)
+        assert caught.value.nearest == (
+            "acme:acme-cached",
+            "acme:acme-cached@batch",
+            "acme:acme-cached@flex",
+        )
+        assert price("acme-cached@flex", on=date(2026, 11, 1)).usd_per_mtok_input == usd("2")
+        with pytest.raises(UnknownPriceError, match="no batch tariff"):
+            price("acme-small@batch", on=DAY)
 
     def test_the_day_decides_between_an_old_and_a_new_price(self) -> None:
         assert price("acme-changed", on=date(2026, 5, 31)).usd_per_mtok_input == 4
@@ -310,3 +375,11 @@ class TestInstalledList:
         by_list = found._list_price.calc_price(Usage(input_tokens=tokens, output_tokens=output))
         assert found.usd_for(tokens, output) == by_list["total_price"]
         assert found.usd_for_lengths([tokens], [3], output) == 3 * by_list["total_price"]
+        read = data.draw(st.integers(0, tokens))
+        written = data.draw(st.integers(0, tokens - read))
+        usage = Usage(input_tokens=tokens, cache_read_tokens=read, cache_write_tokens=written)
+        record = UsageRecord(
+            name, input_tokens=tokens, cache_read_tokens=read, cache_write_tokens=written
+        )
+        usd = sum((amount for _, amount in charges(record, found).values()), Decimal(0))
+        assert usd == found._list_price.calc_price(usage)["total_price"]

@@ -13,7 +13,7 @@ from jeton.economics.activations import (
     prefill_activation_bytes,
     training_logit_bytes,
 )
-from jeton.economics.capacity import capacity, longest_context
+from jeton.economics.capacity import longest_context, workload_capacity
 from jeton.economics.memory import kv_bytes_per_token, request_bytes, weight_bytes
 from jeton.economics.workload import Workload
 from jeton.errors import UsageError
@@ -31,7 +31,7 @@ def lognormal(n: int = 4000) -> Workload:
 
 def test_the_safe_number_is_what_draws_at_random_say() -> None:
     workload = lognormal()
-    found = capacity(LLAMA, H100, workload)
+    found = workload_capacity(LLAMA, H100, workload)
     lengths = np.repeat(workload.prompt_tokens, workload.n_requests)
     pages = -(-(lengths + 300) // 16) * 16 * kv_bytes_per_token(LLAMA)
     rng = np.random.default_rng(0)
@@ -47,7 +47,7 @@ def test_the_safe_number_is_what_draws_at_random_say() -> None:
 
 
 def test_the_mean_promises_more_than_fits_and_the_longest_less() -> None:
-    found = capacity(LLAMA, H100, lognormal())
+    found = workload_capacity(LLAMA, H100, lognormal())
     assert found.n_requests_worst < found.n_requests_safe < found.n_requests_mean
     assert found.n_requests_reserved == found.n_requests_worst
     assert found.reserved_waste > 0.9
@@ -56,7 +56,7 @@ def test_the_mean_promises_more_than_fits_and_the_longest_less() -> None:
 
 
 def test_equal_lengths_leave_no_chance() -> None:
-    found = capacity(LLAMA, H100, Workload.of([8192]), page_tokens=0)
+    found = workload_capacity(LLAMA, H100, Workload.of([8192]), page_tokens=0)
     budget = int(80e9 * 0.9) - 2 * 8_030_261_248
     assert found.budget_bytes == budget
     n = budget // (8192 * 131_072)
@@ -66,17 +66,17 @@ def test_equal_lengths_leave_no_chance() -> None:
 
 def test_a_cache_in_8_bits_doubles_what_fits() -> None:
     workload = Workload.of([4096])
-    one = capacity(LLAMA, H100, workload, page_tokens=0)
-    half = capacity(LLAMA, H100, workload, page_tokens=0, kv_dtype_bytes=1)
+    one = workload_capacity(LLAMA, H100, workload, page_tokens=0)
+    half = workload_capacity(LLAMA, H100, workload, page_tokens=0, kv_dtype_bytes=1)
     assert half.bytes_per_request_mean * 2 == one.bytes_per_request_mean
     assert half.n_requests_mean in (2 * one.n_requests_mean, 2 * one.n_requests_mean + 1)
 
 
 def test_where_memory_runs_out() -> None:
-    found = capacity(LLAMA, gpu("t4"), Workload.of([100]), n_gpus=1)
+    found = workload_capacity(LLAMA, gpu("t4"), Workload.of([100]), n_gpus=1)
     assert found.n_requests_safe == found.n_requests_mean == 0
     assert "weights (16.1 GB) do not fit 1 x T4" in found.first_limit
-    found = capacity(LLAMA, gpu("a10g"), Workload.of([100] * 9 + [131_072]))
+    found = workload_capacity(LLAMA, gpu("a10g"), Workload.of([100] * 9 + [131_072]))
     assert found.n_too_long == 1
     assert "1 request(s) do not fit 1 x A10G even alone" in found.first_limit
     # One in ten never fits: more than the accepted share.
@@ -89,7 +89,7 @@ def test_numbers_are_in_order(histogram: dict[int, int], output: int, page: int)
     workload = Workload.from_histogram(
         list(histogram), list(histogram.values()), output_tokens=output
     )
-    found = capacity(LLAMA, H100, workload, page_tokens=page)
+    found = workload_capacity(LLAMA, H100, workload, page_tokens=page)
     assert found.n_requests_worst <= found.n_requests_mean or found.bytes_per_request_mean == 0
     assert found.n_requests_safe >= found.n_requests_worst
     assert 0 <= found.paging_waste < 1
@@ -112,8 +112,8 @@ def test_longest_context() -> None:
 
 
 def test_half_the_tokens_is_half_the_pages() -> None:
-    long = capacity(LLAMA, H100, Workload.of([2048, 4096]))
-    short = capacity(LLAMA, H100, Workload.of([1024, 2048]))
+    long = workload_capacity(LLAMA, H100, Workload.of([2048, 4096]))
+    short = workload_capacity(LLAMA, H100, Workload.of([1024, 2048]))
     assert long.bytes_per_request_mean == 2 * short.bytes_per_request_mean
 
 
@@ -181,11 +181,11 @@ class TestActivations:
 )
 def test_bad_input_is_refused(change: dict[str, float]) -> None:
     with pytest.raises(UsageError):
-        capacity(LLAMA, H100, Workload.of([1]), **change)  # type: ignore[arg-type]
+        workload_capacity(LLAMA, H100, Workload.of([1]), **change)  # type: ignore[arg-type]
     with pytest.raises(UsageError):
         longest_context(LLAMA, H100, n_requests=0)
 
 
 def test_a_request_without_tokens_takes_nothing() -> None:
     assert request_bytes(LLAMA, 0) == 0
-    assert capacity(LLAMA, H100, Workload.of([0])).n_requests_safe == 0
+    assert workload_capacity(LLAMA, H100, Workload.of([0])).n_requests_safe == 0

@@ -18,7 +18,7 @@ from jeton.economics import (
     reconcile,
     waterfall,
 )
-from jeton.economics.capacity import capacity
+from jeton.economics.capacity import workload_capacity
 from jeton.economics.context import CHARS_PER_PAGE, context_room
 from jeton.economics.languages import GroupUse, bill_by_group
 from jeton.economics.naive_engineered import naive_engineered
@@ -181,5 +181,8 @@ class TestHalfTheTokens:
         whole, half = (own_gpu_cost(llama, h100, w) for w in (self.LONG, self.SHORT))
         # Prefill: the linear part halves, attention (a tenth here) falls to a quarter.
         assert 0.45 < half.prefill_seconds / whole.prefill_seconds < 0.5
-        pages = [capacity(llama, h100, w).bytes_per_request_mean for w in (self.LONG, self.SHORT)]
+        pages = [
+            workload_capacity(llama, h100, w).bytes_per_request_mean
+            for w in (self.LONG, self.SHORT)
+        ]
         assert pages[0] == pytest.approx(2 * pages[1], rel=0.01)

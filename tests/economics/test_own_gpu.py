@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from jeton.catalog import gpu, model
-from jeton.economics.energy import GRID_GRAMS_CO2_PER_KWH, POWER_USAGE_EFFECTIVENESS, energy
+from jeton.economics.energy import GRID_GRAMS_CO2_PER_KWH, POWER_USAGE_EFFECTIVENESS, gpu_energy
 from jeton.economics.own_gpu import HOURS_PER_MONTH, own_gpu_cost
 from jeton.economics.serving import decode_seconds, prefill_seconds
 from jeton.economics.workload import Workload
@@ -89,14 +89,14 @@ def test_bad_input() -> None:
 
 class TestEnergy:
     def test_an_hour_of_an_h100(self) -> None:
-        found = energy(H100, gpu_seconds=3600)
+        found = gpu_energy(H100, gpu_seconds=3600)
         assert found.kwh == pytest.approx(0.7 * POWER_USAGE_EFFECTIVENESS)
         assert found.grams_co2 == pytest.approx(found.kwh * GRID_GRAMS_CO2_PER_KWH)
         assert found.kwh_figure.basis is Basis.ESTIMATED
         assert "700 W (thermal design power)" in found.kwh_figure.formula
 
     def test_measured_power_and_ones_own_grid(self) -> None:
-        found = energy(
+        found = gpu_energy(
             H100,
             gpu_seconds=10,
             n_gpus=2,
@@ -109,10 +109,10 @@ class TestEnergy:
         assert found.kwh_figure.basis is Basis.CALIBRATED
 
     def test_half_the_seconds_is_half_the_energy(self) -> None:
-        assert energy(H100, gpu_seconds=2).kwh == 2 * energy(H100, gpu_seconds=1).kwh
+        assert gpu_energy(H100, gpu_seconds=2).kwh == 2 * gpu_energy(H100, gpu_seconds=1).kwh
 
     def test_bad_input(self) -> None:
         with pytest.raises(UsageError, match="effectiveness of at least 1"):
-            energy(H100, gpu_seconds=1, power_usage_effectiveness=0.9)
+            gpu_energy(H100, gpu_seconds=1, power_usage_effectiveness=0.9)
         with pytest.raises(UsageError):
-            energy(H100, gpu_seconds=float("nan"))
+            gpu_energy(H100, gpu_seconds=float("nan"))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jeton.cli import options, streams, tables
+
+if TYPE_CHECKING:
+    from jeton.catalog import ApiPrice, ModelFacts
 
 __all__ = ["catalog"]
 
@@ -27,37 +30,64 @@ def catalog() -> None:
 
 
 @catalog.command()
+@click.argument("words", nargs=-1, metavar="[WORD]...")
 @options.json_option
-def models(*, as_json: bool) -> None:
+def models(*, words: tuple[str, ...], as_json: bool) -> None:
     """List the models: names for --model, and their shapes.
+
+    With WORDs only those whose name or an alias contains all of them. KB/TOKEN is what one more
+    token takes in the KV cache, in 16 bits; a hybrid (+) keeps a state of fixed size beside it.
 
     \b
     Examples:
       jeton catalog models
+      jeton catalog models qwen3 30b
       jeton catalog models --json
     """
+    from jeton._nearest import nearest
     from jeton.catalog import models as all_models
+    from jeton.economics import kv_bytes_per_token
+    from jeton.errors import UnknownModelError
 
-    found = all_models()
+    wanted = [word.casefold() for word in words]
+    found = [
+        m
+        for m in all_models()
+        if any(all(w in name.casefold() for w in wanted) for name in (m.name, *m.aliases))
+    ]
+    if not found:
+        asked = " ".join(words)
+        raise UnknownModelError(asked, nearest=nearest(asked, (m.name for m in all_models())))
     if as_json:
         _write_json("models", [asdict(m) for m in found])
         return
     tables.print_table(
-        ["NAME", "PARAMETERS", "LAYERS", "HIDDEN", "KV HEADS", "VOCAB", "CONTEXT", "CHECKED"],
+        [
+            "NAME",
+            "SIZE",
+            "ACTIVE",
+            "LAYERS",
+            "ATTENTION",
+            "KB/TOKEN",
+            "VOCAB",
+            "CONTEXT",
+            "CHECKED",
+        ],
         [
             [
                 m.name,
                 f"{m.n_parameters / 1e9:,.1f}B",
+                f"{m.n_active_parameters / 1e9:,.1f}B",
                 str(m.n_layers),
-                f"{m.hidden_size:,}",
-                str(m.n_kv_heads),
+                _attention(m),
+                f"{kv_bytes_per_token(m) / 1000:,.1f}",
                 f"{m.vocab_size:,}",
                 f"{m.context_tokens:,}",
                 m.date.isoformat(),
             ]
             for m in found
         ],
-        right=["PARAMETERS", "LAYERS", "HIDDEN", "KV HEADS", "VOCAB", "CONTEXT"],
+        right=["SIZE", "ACTIVE", "LAYERS", "KB/TOKEN", "VOCAB", "CONTEXT"],
     )
 
 
@@ -96,8 +126,15 @@ def gpus(*, as_json: bool) -> None:
 
 @catalog.command()
 @click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.option(
+    "--tariff",
+    type=click.Choice(["standard", "batch", "flex", "priority"]),
+    default="standard",
+    show_default=True,
+    help="Prices of this tariff; models without it are left out.",
+)
 @options.json_option
-def prices(*, words: tuple[str, ...], as_json: bool) -> None:
+def prices(*, words: tuple[str, ...], tariff: str, as_json: bool) -> None:
     """List the API prices: names for --price-model, in USD per million tokens.
 
     With WORDs only the names that contain all of them.
@@ -105,10 +142,11 @@ def prices(*, words: tuple[str, ...], as_json: bool) -> None:
     \b
     Examples:
       jeton catalog prices openai gpt-4o
+      jeton catalog prices claude --tariff batch
       jeton catalog prices claude --json
     """
     from jeton._nearest import nearest
-    from jeton.catalog import price, price_names
+    from jeton.catalog import price_names
     from jeton.errors import UnknownPriceError
 
     wanted = [word.casefold() for word in words]
@@ -116,14 +154,21 @@ def prices(*, words: tuple[str, ...], as_json: bool) -> None:
     if not names:
         asked = " ".join(words)
         raise UnknownPriceError(asked, nearest=nearest(asked, price_names()))
-    found = [price(name) for name in names]
+    found = _prices_of(names, tariff)
+    if not found:
+        raise UnknownPriceError(
+            f"{' '.join(words)}@{tariff}",
+            hint=f"the list has no {tariff} tariff for any of {len(names)} model(s)",
+        )
     if as_json:
         rows = [
             {
                 "name": p.name,
                 "usd_per_mtok_input": p.usd_per_mtok_input,
                 "usd_per_mtok_cached_input": p.usd_per_mtok_cached_input,
+                "usd_per_mtok_cache_write": p.usd_per_mtok_cache_write,
                 "usd_per_mtok_output": p.usd_per_mtok_output,
+                "tariff": p.tariff,
                 "is_tiered": p.is_tiered,
                 "price_date": p.price_date,
                 "source": p.source,
@@ -133,20 +178,47 @@ def prices(*, words: tuple[str, ...], as_json: bool) -> None:
         _write_json("prices", rows)
         return
     tables.print_table(
-        ["NAME", "INPUT", "CACHED", "OUTPUT", "DATE"],
+        ["NAME", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "DATE"],
         [
             [
                 p.name,
                 _money(p.usd_per_mtok_input),
                 _money(p.usd_per_mtok_cached_input),
+                _money(p.usd_per_mtok_cache_write),
                 _money(p.usd_per_mtok_output),
                 p.price_date.isoformat(),
             ]
             for p in found
         ],
-        right=["INPUT", "CACHED", "OUTPUT"],
+        right=["INPUT", "CACHED", "WRITTEN", "OUTPUT"],
     )
-    streams.say("USD per million tokens; base tier, standard tariff")
+    streams.say(
+        "USD per million tokens; CACHED is read from a cache, WRITTEN put into one; base tier, "
+        f"{tariff} tariff"
+    )
+
+
+def _prices_of(names: list[str], tariff: str) -> list[ApiPrice]:
+    """Return the prices of a tariff, models without it left out."""
+    from jeton.catalog import price
+    from jeton.errors import UnknownPriceError
+
+    found = []
+    for name in names:
+        try:
+            found.append(price(name if tariff == "standard" else f"{name}@{tariff}"))
+        except UnknownPriceError:
+            if tariff == "standard":
+                raise
+    return found
+
+
+def _attention(model: ModelFacts) -> str:
+    """Name the attention, with a + for a hybrid, and the window where layers have one."""
+    name = model.attention.upper() + ("+" if model.recurrent else "")
+    if model.sliding_window_tokens is not None:
+        name += f" {model.n_sliding_layers}x{model.sliding_window_tokens}"
+    return name
 
 
 def _money(value: Decimal | None) -> str:

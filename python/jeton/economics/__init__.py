@@ -6,8 +6,16 @@ with worked numbers. Inputs are facts of `jeton.catalog`; nothing is looked up h
 
 from __future__ import annotations
 
+from jeton.economics.activations import (
+    logit_bytes,
+    prefill_activation_bytes,
+    training_logit_bytes,
+)
 from jeton.economics.bill import BillLine, BillModel, BillReport, catalog_price, reconcile
+from jeton.economics.bill_files import read_bill, read_usage
 from jeton.economics.bill_items import Bill, BillCause, BillItem
+from jeton.economics.capacity import Capacity, longest_context, workload_capacity
+from jeton.economics.closed import Calibration, StandIn, TokenEstimate, estimate_tokens, stand_in
 from jeton.economics.compute import (
     PrefillFlops,
     attended_pairs,
@@ -17,12 +25,18 @@ from jeton.economics.compute import (
     prefill_flops,
     training_flops,
 )
+from jeton.economics.context import ContextRoom, context_room
+from jeton.economics.energy import Energy, gpu_energy
+from jeton.economics.languages import GroupBill, GroupUse, bill_by_group
+from jeton.economics.live_gpu import LiveGpu, live_gpus
 from jeton.economics.memory import (
     DTYPE_BYTES,
     WeightBytes,
     embedding_bytes,
     kv_bytes,
     kv_bytes_per_token,
+    request_bytes,
+    state_bytes,
     weight_bytes,
 )
 from jeton.economics.money import (
@@ -32,7 +46,10 @@ from jeton.economics.money import (
     usd_per_month,
     usd_per_year,
 )
+from jeton.economics.naive_engineered import NaiveEngineered, naive_engineered
+from jeton.economics.own_gpu import OwnGpuCost, own_gpu_cost
 from jeton.economics.parameters import ParameterCount, count_parameters
+from jeton.economics.quotas import Quota, QuotaReport, quota_from_log, quota_from_rate
 from jeton.economics.serving import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
@@ -45,7 +62,17 @@ from jeton.economics.serving import (
 from jeton.economics.summary import FIGURE_NAMES, summarize
 from jeton.economics.tradeoff import Candidate, Limits, TradeOff, TradeOffPoint, trade_off
 from jeton.economics.usage import UsageRecord, usage_records
+from jeton.economics.vocabulary_laws import optimal_vocab_size, tokens_per_char
+from jeton.economics.vocabulary_trade import (
+    VocabularyPoint,
+    VocabularyTrade,
+    adaptive_softmax,
+    prune_vocabulary,
+    quantized_table_bytes,
+    vocabulary_trade,
+)
 from jeton.economics.waterfall import Factor, Remedy, Step, Waterfall, waterfall
+from jeton.economics.workload import Workload
 
 __all__ = [
     "DECODE_BANDWIDTH_SHARE",
@@ -60,41 +87,82 @@ __all__ = [
     "BillLine",
     "BillModel",
     "BillReport",
+    "Calibration",
     "Candidate",
+    "Capacity",
+    "ContextRoom",
+    "Energy",
     "Factor",
     "GpuFit",
+    "GroupBill",
+    "GroupUse",
     "Limits",
+    "LiveGpu",
+    "NaiveEngineered",
+    "OwnGpuCost",
     "ParameterCount",
     "PrefillFlops",
+    "Quota",
+    "QuotaReport",
     "Remedy",
+    "StandIn",
     "Step",
+    "TokenEstimate",
     "TradeOff",
     "TradeOffPoint",
     "UsageRecord",
+    "VocabularyPoint",
+    "VocabularyTrade",
     "Waterfall",
     "WeightBytes",
+    "Workload",
+    "adaptive_softmax",
     "api_cost",
     "attended_pairs",
     "attention_flops",
+    "bill_by_group",
     "catalog_price",
+    "context_room",
     "count_parameters",
     "decode_flops_per_token",
     "decode_seconds",
     "embedding_bytes",
+    "estimate_tokens",
     "fit_requests",
     "forward_flops_per_token",
+    "gpu_energy",
     "gpu_usd_per_mtok",
     "kv_bytes",
     "kv_bytes_per_token",
+    "live_gpus",
+    "logit_bytes",
+    "longest_context",
+    "naive_engineered",
+    "optimal_vocab_size",
+    "own_gpu_cost",
+    "prefill_activation_bytes",
     "prefill_flops",
     "prefill_seconds",
+    "prune_vocabulary",
+    "quantized_table_bytes",
+    "quota_from_log",
+    "quota_from_rate",
+    "read_bill",
+    "read_usage",
     "reconcile",
+    "request_bytes",
+    "stand_in",
+    "state_bytes",
     "summarize",
+    "tokens_per_char",
     "trade_off",
     "training_flops",
+    "training_logit_bytes",
     "usage_records",
     "usd_per_month",
     "usd_per_year",
+    "vocabulary_trade",
     "waterfall",
     "weight_bytes",
+    "workload_capacity",
 ]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["OVERFLOW_SHARE", "PAGE_TOKENS", "Capacity", "capacity", "longest_context"]
+__all__ = ["OVERFLOW_SHARE", "PAGE_TOKENS", "Capacity", "longest_context", "workload_capacity"]
 
 PAGE_TOKENS = 16
 """Tokens of a page of the KV cache: vLLM's default ``block_size`` on GPUs (vLLM documentation,
@@ -80,7 +80,7 @@ class Capacity:
     first_limit: str
 
 
-def capacity(
+def workload_capacity(
     model: ModelFacts,
     gpu: GpuFacts,
     workload: Workload,

@@ -17,7 +17,7 @@ __all__ = [
     "POWER_SHARE",
     "POWER_USAGE_EFFECTIVENESS",
     "Energy",
-    "energy",
+    "gpu_energy",
 ]
 
 POWER_SHARE = 1.0
@@ -52,7 +52,7 @@ class Energy:
     co2_figure: Figure
 
 
-def energy(
+def gpu_energy(
     gpu: GpuFacts,
     *,
     gpu_seconds: float,

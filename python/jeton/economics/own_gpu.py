@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.capacity import Capacity, capacity
+from jeton.economics.capacity import Capacity, workload_capacity
 from jeton.economics.compute import decode_flops_per_token
 from jeton.economics.memory import DEFAULT_DTYPE_BYTES, request_bytes
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR, SECONDS_PER_HOUR, TOKENS_PER_MTOK
@@ -122,7 +122,7 @@ def own_gpu_cost(
             f"peak_to_mean is {peak_to_mean} and requests_per_day {requests_per_day}; expected at "
             "least 1 and 0"
         )
-    fits = capacity(
+    fits = workload_capacity(
         model, gpu, workload, n_gpus=n_gpus, vocab_size=vocab_size, dtype_bytes=dtype_bytes
     )
     n = n_concurrent or fits.n_requests_safe
