@@ -317,6 +317,44 @@ def test_arrays_of_requests_add_up_by_model_day_and_tier() -> None:
     assert sum(line.usd_computed for line in report.lines if line.model == "long") == one_by_one
 
 
+def test_absurd_counts_are_left_out_and_counted() -> None:
+    records, n_unusable = usage_records(
+        models=["m"],
+        model=np.zeros(4, np.int32),
+        input_tokens=np.array([5, 2**62, 10**9 + 1, 7]),
+        output_tokens=np.array([1, 1, 1, 2**63 - 1]),
+    )
+    assert n_unusable == 3
+    assert [r.input_tokens for r in records] == [5]
+    none, n_unusable = usage_records(
+        models=["m"],
+        model=np.array([-1]),
+        input_tokens=np.array([5]),
+        output_tokens=np.array([5]),
+    )
+    assert (none, n_unusable) == ((), 1)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(0, 10**6)), max_size=30)
+)
+def test_arrays_add_up_as_single_records_do(rows: list[tuple[int, int, int]]) -> None:
+    records, _ = usage_records(
+        models=["m", "long"],
+        model=np.array([model for model, _, _ in rows], dtype=np.int32),
+        input_tokens=np.array([tokens for _, _, tokens in rows], dtype=np.int64),
+        output_tokens=np.zeros(len(rows), np.int64),
+        time_s=np.array([day * 86_400.0 for _, day, _ in rows]),
+        prices=PRICES,
+    )
+    assert sum(r.n_requests for r in records) == len(rows)
+    if rows:
+        singles = [UsageRecord(["m", "long"][m], input_tokens=tokens) for m, _, tokens in rows]
+        together = reconcile(records, bill_total=Decimal(0), prices=PRICES)
+        apart = reconcile(singles, bill_total=Decimal(0), prices=PRICES)
+        assert together.usd_explained == apart.usd_explained
+
+
 def test_arrays_of_different_lengths_are_refused() -> None:
     with pytest.raises(UsageError, match="output_tokens has 1 values for 2"):
         usage_records(

@@ -146,6 +146,12 @@ def test_a_comma_that_may_be_either_is_not_guessed() -> None:
         parse_bill("model;usd\na;1,234\n")
 
 
+def test_rows_that_add_up_the_others_are_left_out_and_said() -> None:
+    bill = parse_bill("date,model,usd\n2026-09-01,a,1\n2026-09-02,b,2\nTotal:,,3\n")
+    assert bill.total_usd == 3
+    assert bill.issues == ("1 row(s) that are totals left out",)
+
+
 def test_focus() -> None:
     usage, tax, credit = parse_bill(FOCUS).items
     assert usage.usd == Decimal("1.2345678901")

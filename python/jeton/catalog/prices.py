@@ -19,6 +19,7 @@ from jeton.catalog.api_price import USER_PROVIDER, ApiPrice, PriceTier
 from jeton.errors import StalePriceWarning, UnknownPriceError, UsageError
 
 if TYPE_CHECKING:
+    from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
 
 __all__ = ["STALE_AFTER_DAYS", "price", "price_names"]
@@ -266,7 +267,22 @@ def _list_date() -> date:
     snapshot = get_snapshot()
     if snapshot.from_auto_update:
         return snapshot.timestamp.date()
-    today = datetime.now(tz=UTC).date().isoformat()
+    global _newest
+    day = datetime.now(tz=UTC).date()
+    # Asked for once per day and model of a bill, and the notes are many: the last answer is kept.
+    kept = _newest
+    if kept is None or kept[0] is not snapshot or kept[1] != day:
+        kept = _newest = (snapshot, day, _newest_note(snapshot, day))
+    return kept[2]
+
+
+_newest: tuple[DataSnapshot, date, date] | None = None
+"""The list that was asked about last, the day, and the answer."""
+
+
+def _newest_note(snapshot: DataSnapshot, day: date) -> date:
+    """Return the newest day up to ``day`` on which a note of the list says it was checked."""
+    today = day.isoformat()
     days: set[str] = set()
     for provider in snapshot.providers:
         days.update(_CHECKED_ON.findall(provider.price_comments or ""))

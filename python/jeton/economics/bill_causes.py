@@ -17,8 +17,7 @@ from jeton.catalog.api_price import ApiPrice, PriceTier
 from jeton.economics.bill_items import CENT, BillCause, BillItem
 from jeton.economics.ledger import Ledger, charges
 from jeton.economics.money import TOKENS_PER_MTOK
-from jeton.economics.usage import UsageRecord, find_price
-from jeton.errors import UnknownPriceError
+from jeton.economics.usage import UsageRecord
 from jeton.findings import Basis
 
 __all__ = ["FIT_SHARE", "find_causes"]
@@ -289,9 +288,8 @@ def _at_tariff(ledger: Ledger, pairs: Sequence[_Priced], tariff: str) -> Decimal
     for record, price in pairs:
         if record.tariff == tariff:
             continue
-        try:
-            other = find_price(ledger.prices, record.model, record.day, tariff)
-        except UnknownPriceError:
+        other = ledger.price_or_none(record.model, record.day, tariff)
+        if other is None:
             return None
         at_other = charges_at(record, other, _tier(record, other))
         difference += at_other - charges_at(record, price, _tier(record, price))

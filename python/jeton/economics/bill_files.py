@@ -87,10 +87,12 @@ def read_bill(path: str | Path, *, model_names: Mapping[str, str] | None = None)
 
 def parse_bill(text: str, *, source: str = "given") -> Bill:
     """Return the bill that a text holds; as `read_bill`, without the file."""
-    rows = list(_rows(text, source))
     items: list[BillItem] = []
-    n_free = 0
-    for line, row in rows:
+    n_free = n_totals = 0
+    for line, row in _rows(text, source):
+        if _is_total(row):
+            n_totals += 1
+            continue
         item = _item(row, line=line, source=source)
         if item.usd == 0:
             n_free += 1
@@ -105,6 +107,8 @@ def parse_bill(text: str, *, source: str = "given") -> Bill:
     issues: tuple[str, ...] = ()
     if n_free:
         issues += (f"{n_free:,} row(s) without an amount left out",)
+    if n_totals:
+        issues += (f"{n_totals:,} row(s) that are totals left out",)
     n_undated = sum(item.day is None for item in items)
     if 0 < n_undated < len(items):
         issues += (f"{n_undated:,} of {len(items):,} row(s) have no date",)
@@ -337,6 +341,14 @@ def _item(row: dict[str, Any], *, line: int, source: str) -> BillItem:
         tariff=_tariff(first(_TARIFF_COLUMNS)),
         description=text,
     )
+
+
+_TOTALS = frozenset({"total", "totals", "grand total", "subtotal", "sum"})
+
+
+def _is_total(row: Mapping[str, Any]) -> bool:
+    """Whether a row only adds up the others; counting it too would double the bill."""
+    return any(isinstance(v, str) and v.strip(" :").casefold() in _TOTALS for v in row.values())
 
 
 def _folded(name: str) -> str:

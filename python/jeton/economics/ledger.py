@@ -34,6 +34,7 @@ class Ledger:
         self.records: dict[str, list[tuple[UsageRecord, ApiPrice]]] = {}
         self.sources: list[str] = []
         self._names: dict[str, str] = {}
+        self._prices: dict[tuple[str, date | None, str], ApiPrice | None] = {}
 
     @property
     def usd(self) -> Decimal:
@@ -46,9 +47,32 @@ class Ledger:
             (entry.usd for key, entry in self.entries.items() if key[0] == model), Decimal(0)
         )
 
+    def price(self, model: str, day: date | None, tariff: str) -> ApiPrice:
+        """Return a price, looked up once.
+
+        Raises:
+            UnknownPriceError: If there is none; carries the nearest names.
+        """
+        key = (model, day, tariff)
+        found = self._prices.get(key)
+        if found is None:
+            found = self._prices[key] = find_price(self.prices, model, day, tariff)
+        return found
+
+    def price_or_none(self, model: str, day: date | None, tariff: str) -> ApiPrice | None:
+        """Return a price, looked up once; None if there is none."""
+        # Whether a name is known does not depend on the day, so that a bill of many days asks once.
+        if self._prices.get((model, None, tariff), model) is None:
+            return None
+        try:
+            return self.price(model, day, tariff)
+        except UnknownPriceError:
+            self._prices[model, None, tariff] = None
+            return None
+
     def add(self, record: UsageRecord) -> None:
         """Add one record at its price."""
-        price = find_price(self.prices, record.model, record.day, record.tariff)
+        price = self.price(record.model, record.day, record.tariff)
         model = self._names.setdefault(fold(record.model), record.model)
         # Dated names of one model (gpt-4o-2024-08-06) meet their short name by the price's own.
         self._names.setdefault(fold(price.model), model)
@@ -68,11 +92,8 @@ class Ledger:
             return item
         known = self._names.get(fold(item.model))
         if known is None:
-            try:
-                price = find_price(self.prices, item.model, item.day)
-            except UnknownPriceError:
-                return item
-            known = self._names.get(fold(price.model))
+            price = self.price_or_none(item.model, item.day, "standard")
+            known = None if price is None else self._names.get(fold(price.model))
         return item if known is None else replace(item, model=known)
 
 

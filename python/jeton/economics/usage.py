@@ -123,7 +123,8 @@ def usage_records(
 
     Returns:
         The records in a fixed order (model, day, tier), and the number of requests that could not
-        be used: without a model or without counts, or with a part larger than its whole.
+        be used: without a model or without counts, with a part larger than its whole, or with
+        more than `MOST_TOKENS`.
 
     Raises:
         UsageError: If the arrays differ in length.
@@ -155,6 +156,8 @@ def usage_records(
         & (model_index < len(models))
         & (np.asarray(input_tokens) >= 0)
         & (np.asarray(output_tokens) >= 0)
+        & (filled["input_tokens"] <= MOST_TOKENS)
+        & (filled["output_tokens"] <= MOST_TOKENS)
         & (cached <= filled["input_tokens"])
         & (filled["reasoning_tokens"] <= filled["output_tokens"])
     )
@@ -165,29 +168,38 @@ def usage_records(
         known = (seconds > _FIRST_SECOND) & (seconds < _LAST_SECOND)
         day[known] = np.floor(seconds[known] / 86_400).astype(np.int64)
     tier = _tiers(models, model_index, filled["input_tokens"], usable, prices, tariff)
-    keys = np.stack([model_index, day, tier], axis=1)[usable]
-    groups, inverse = np.unique(keys, axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
-    sums = {}
-    for name, column in filled.items():
-        sums[name] = np.zeros(len(groups), dtype=np.int64)
-        np.add.at(sums[name], inverse, column[usable])
-    counts = np.bincount(inverse, minlength=len(groups))
+    # One key for each group, from the ranks of day and tier; then sums of runs, exact in integers.
+    days, day_rank = np.unique(day, return_inverse=True)
+    tiers, tier_rank = np.unique(tier, return_inverse=True)
+    key = (model_index * len(days) + day_rank.reshape(-1)) * len(tiers) + tier_rank.reshape(-1)
+    order = np.flatnonzero(usable)
+    order = order[np.argsort(key[order], kind="stable")]
+    groups, starts, counts = np.unique(key[order], return_index=True, return_counts=True)
+    sums = {
+        name: np.add.reduceat(column[order], starts) if len(order) else column[:0]
+        for name, column in filled.items()
+    }
     records = tuple(
         UsageRecord(
-            model=models[int(key[0])],
-            n_requests=int(counts[g]),
-            day=None
-            if key[1] == _NO_DAY
-            else datetime.fromtimestamp(int(key[1]) * 86_400, tz=UTC).date(),
+            model=models[int(group) // len(tiers) // len(days)],
+            n_requests=int(counts[place]),
+            day=_date(int(days[int(group) // len(tiers) % len(days)])),
             tariff=tariff,
-            above_input_tokens=int(key[2]),
-            **{name: int(column[g]) for name, column in sums.items()},
+            above_input_tokens=int(tiers[int(group) % len(tiers)]),
+            **{name: int(column[place]) for name, column in sums.items()},
         )
-        for g, key in enumerate(groups)
+        for place, group in enumerate(groups)
     )
     return records, int(n - usable.sum())
 
+
+def _date(day: int) -> date | None:
+    return None if day == _NO_DAY else datetime.fromtimestamp(day * 86_400, tz=UTC).date()
+
+
+MOST_TOKENS = 10**9
+"""More tokens in one request than this are no count but a mistake: a thousand times the longest
+context that anyone offers. It also keeps sums of 64 bits from running over."""
 
 _NO_DAY = -(10**7)
 """Below any day that a date can hold."""
