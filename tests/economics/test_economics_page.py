@@ -55,3 +55,10 @@ def test_every_stand_in_is_on_the_page() -> None:
     table = PAGE[PAGE.index("## Closed models") : PAGE.index("## Quotas")]
     rows = [line for line in table.splitlines() if line.startswith("| ")]
     assert len(rows) - 2 == len(STAND_INS)
+
+
+def test_the_examples_run() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "docs/economics.md", "exec"), {})
