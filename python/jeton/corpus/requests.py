@@ -16,12 +16,12 @@ from jeton.corpus.documents import DEFAULT_BATCH_BYTES, MAX_TEXTS_PER_BATCH, MEM
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, InputFile, expand_inputs
 from jeton.corpus.requests_columns import UNKNOWN, ColumnsBuilder, RequestBatch
+from jeton.corpus.requests_fields import FieldNames, known_columns
 from jeton.corpus.requests_issues import IssueLog, LogIssue
 from jeton.corpus.requests_messages import ChatRenderer
 from jeton.corpus.requests_names import Names
 from jeton.corpus.requests_parsing import RecordParser, Row, Turns
 from jeton.corpus.requests_records import RecordFormat, records_of_file
-from jeton.corpus.requests_shapes import FieldNames, known_columns
 from jeton.corpus.requests_summary import RequestsSummary, RequestsTally
 from jeton.corpus.requests_times import TimeUnit
 from jeton.errors import EmptyCorpusError, RecordError, UsageError

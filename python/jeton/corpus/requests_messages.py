@@ -55,6 +55,7 @@ _ATTACHMENT_TYPES: Final = frozenset(
         "video", "video_url", "document", "file", "input_file", "blob", "uri", "media",
     }
 )  # fmt: skip
+_TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
 _ATTACHMENT_KEYS: Final = (
     "inlineData", "inline_data", "fileData", "file_data", "image_url", "input_audio",
 )  # fmt: skip
@@ -65,6 +66,15 @@ _TEXT_KEYS: Final = (
 )  # fmt: skip
 _CALL_KEYS: Final = ("functionCall", "function_call", "toolUse", "function")
 _ANSWER_KEYS: Final = ("functionResponse", "function_response", "toolResult")
+
+
+_EXTRAS: Final = frozenset(
+    {
+        "tool_calls", "function_call", "name", "type", "text", "reasoning_content", "reasoning",
+        *_ATTACHMENT_KEYS, *_CALL_KEYS, *_ANSWER_KEYS,
+    }
+)  # fmt: skip
+"""Fields of a message that make more of it than its content."""
 
 
 @dataclass(slots=True)
@@ -90,7 +100,8 @@ class Chat:
         texts = [compact_json(tool) for tool in self.tools or ()]
         for message in self.messages:
             texts.append(message["content"])
-            texts.extend(_calls_of(message))
+            if len(message) > 2:
+                texts.extend(_calls_of(message))
         return "\n".join(text for text in texts if text)
 
 
@@ -111,6 +122,11 @@ def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -
         chat.messages.append({"role": "system", "content": text})
     for message in messages:
         if isinstance(message, dict):
+            content = message.get("content")
+            if isinstance(content, str) and _EXTRAS.isdisjoint(message) and "role" in message:
+                # What nearly all messages are.
+                chat.messages.append({"role": str(message["role"]), "content": content})
+                continue
             calls = ("tool_calls", "function_call")
             said = {k: v for k, v in message.items() if k not in calls and k != "role"}
             role = message.get("role") or message.get("from") or message.get("type") or "user"
@@ -144,6 +160,11 @@ def text_of(content: Any) -> tuple[str, int]:
     if isinstance(content, str):
         return content, 0
     texts: list[str] = []
+    if isinstance(content, dict) and isinstance(content.get("content"), str | list):
+        # A message, of which the content is all there is.
+        inner = content["content"]
+        if _EXTRAS.isdisjoint(content):
+            return text_of(inner)
     n_attachments = _collect(content, texts, 0)
     return ("\n".join(text for text in texts if text) if len(texts) != 1 else texts[0]), (
         n_attachments
@@ -172,7 +193,13 @@ def _collect(content: Any, texts: list[str], depth: int) -> int:
         is_bytes = isinstance(content, bytes)
         texts.append(_plain(content) if is_bytes else compact_json(content))
         return 0
-    kind = content.get("type")
+    given = content.get("type")
+    kind = given if isinstance(given, str) else None
+    if kind in _TEXT_TYPES:
+        text = content.get("text")
+        if isinstance(text, str):
+            texts.append(text)
+            return 0
     if kind in _ATTACHMENT_TYPES or any(key in content for key in _ATTACHMENT_KEYS):
         source = content.get("source")
         if isinstance(source, dict) and source.get("type") in ("text", "content"):

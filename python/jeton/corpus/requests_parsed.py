@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,7 +72,7 @@ def lookup(record: Any, path: str) -> Any:
     return None
 
 
-def read_usage(places: tuple[Any, ...], report: Report) -> Usage:
+def read_usage(places: Sequence[Any], report: Report) -> Usage:
     """The usage in the first place that has one."""
     for place in places:
         if isinstance(place, dict):

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from jeton.corpus.requests_fields import FieldNames
 from jeton.corpus.requests_issues import IssueLog
 from jeton.corpus.requests_messages import (
     OVERHEAD_SOURCE,
@@ -19,7 +20,7 @@ from jeton.corpus.requests_messages import (
     text_of,
 )
 from jeton.corpus.requests_parsed import ParsedRequest, text_or_none
-from jeton.corpus.requests_shapes import FieldNames, parse_record
+from jeton.corpus.requests_shapes import parse_record
 from jeton.corpus.requests_spans import is_span, parse_span, spans_of_export
 from jeton.corpus.requests_times import TimeUnit, parse_time
 from jeton.corpus.requests_usage import UNKNOWN_USAGE, Usage
@@ -40,6 +41,7 @@ USAGE_SLACK_TOKENS: Final = 64
 formats add that the overhead leaves out (a begin of sequence, a date, a hidden preamble)."""
 
 _WRAPPERS: Final = ("data", "records", "requests", "spans", "traces", "items", "logs", "results")
+_ASIDE: Final = frozenset((*_WRAPPERS, "resourceSpans", "resource_spans"))
 _MAX_UNWRAPPING: Final = 4
 # Chat formats for which the overhead of OpenAI's would be an invention.
 _UNPUBLISHED: Final = ("anthropic", "google", "gcp", "bedrock", "aws", "mistral", "cohere")
@@ -88,10 +90,19 @@ class RecordParser:
         """Times are compared within a file."""
         self._last_time_s = -math.inf
 
-    def rows(self, record: Any, place: str) -> Iterator[Row]:
+    def rows(self, record: Any, place: str) -> Iterable[Row]:
         """The requests of a record."""
+        if isinstance(record, dict) and _ASIDE.isdisjoint(record):
+            return self._rows_of_part(record, place)  # nearly every record
+        return self._rows_of_parts(record, place)
+
+    def _rows_of_parts(self, record: Any, place: str) -> Iterator[Row]:
+        is_empty = True
         for part in _parts(record, 0):
+            is_empty = False
             yield from self._rows_of_part(part, place)
+        if is_empty:
+            self._issues.add("not_a_request", place, "it holds no record")
 
     def chat_format(self) -> str:
         """How chats became text, in words."""
@@ -104,24 +115,23 @@ class RecordParser:
             )
         return "messages joined by line breaks; no overhead added"
 
-    def _rows_of_part(self, part: Any, place: str) -> Iterator[Row]:
+    def _rows_of_part(self, part: Any, place: str) -> list[Row]:
         def report(kind: str, detail: str) -> None:
             self._issues.add(kind, place, detail)
 
         if not isinstance(part, dict):
             report("not_a_request", f"it is {_kind_of(part)}")
-            return
-        if is_span(part):
+            return []
+        if "attributes" in part and is_span(part):
             parsed = parse_span(part, self._names.domain, report)
             if parsed is not None and not (parsed.has_text or parsed.usage.is_known):
                 report("not_a_request", "a span without content and without token counts")
-                parsed = None
+                return []
         else:
             parsed = parse_record(part, self._names, report)
-        if parsed is not None:
-            yield from self._rows_of_request(parsed, place)
+        return [] if parsed is None else self._rows_of_request(parsed, place)
 
-    def _rows_of_request(self, parsed: ParsedRequest, place: str) -> Iterator[Row]:
+    def _rows_of_request(self, parsed: ParsedRequest, place: str) -> list[Row]:
         add = self._issues.add
         self.shapes[parsed.shape] += 1
         if parsed.usage.convention:
@@ -145,8 +155,9 @@ class RecordParser:
             add("missing_domain", place)
         time_s = self._time(parsed.time, place)
         chat = parsed.chat
+        rows: list[Row] = []
         if chat is not None and self._turns == "each":
-            yield from self._earlier_turns(parsed, chat, time_s, domain, place)
+            rows += self._earlier_turns(parsed, chat, time_s, domain, place)
         text, overhead = self._text(parsed, chat, place)
         if (
             parsed.has_text
@@ -157,16 +168,19 @@ class RecordParser:
             if parsed.usage.input > n_bytes + overhead + USAGE_SLACK_TOKENS:
                 detail = f"{parsed.usage.input:,} tokens, {n_bytes:,} bytes"
                 add("usage_exceeds_text", place, detail)
-        yield Row(
-            text,
-            parsed.response,
-            parsed.usage,
-            parsed.model,
-            time_s,
-            domain,
-            overhead,
-            parsed.has_text,
+        rows.append(
+            Row(
+                text,
+                parsed.response,
+                parsed.usage,
+                parsed.model,
+                time_s,
+                domain,
+                overhead,
+                parsed.has_text,
+            )
         )
+        return rows
 
     def _earlier_turns(
         self, parsed: ParsedRequest, chat: Chat, time_s: float, domain: str | None, place: str
@@ -231,8 +245,7 @@ def _parts(record: Any, depth: int) -> Iterator[Any]:
             yield {"messages": record}
             return
         for item in record:
-            if depth < _MAX_UNWRAPPING:
-                yield from _parts(item, depth + 1)
+            yield from _parts(item, depth + 1) if depth < _MAX_UNWRAPPING else (item,)
         return
     if isinstance(record, dict):
         if "resourceSpans" in record or "resource_spans" in record:

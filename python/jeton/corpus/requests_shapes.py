@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from jeton.corpus.requests_fields import NO_FIELDS, FieldNames, Fields, fields_of
 from jeton.corpus.requests_messages import chat_of, text_of
 from jeton.corpus.requests_parsed import (
     ParsedRequest,
@@ -21,62 +21,16 @@ from jeton.corpus.requests_parsed import (
     read_usage,
     text_or_none,
 )
-from jeton.corpus.requests_usage import USAGE_NAMES
+from jeton.corpus.requests_usage import Usage, normalise_usage
 
-__all__ = ["FieldNames", "known_columns", "parse_record"]
+__all__ = ["parse_record"]
 
-PROMPT_FIELDS: Final = ("prompt", "input", "query", "question", "text", "instruction", "inputs")
-"""Plain records: where what was sent is looked for, in this order."""
-
-RESPONSE_FIELDS: Final = (
-    "response", "completion", "output", "answer", "generated_text", "generation", "reply",
-    "response_text", "output_text",
-)  # fmt: skip
-"""Plain records: where what came back is looked for, in this order."""
-
-TIME_FIELDS: Final = (
-    "timestamp", "time", "ts", "created_at", "createdAt", "created", "start_time", "startTime",
-    "request_time", "requestTimestamp", "datetime", "date", "@timestamp", "TIMESTAMP",
-)  # fmt: skip
-"""Where the time is looked for, in this order: of the record, then of the response."""
-
-MODEL_FIELDS: Final = ("model", "model_name", "modelName", "model_id", "modelId", "modelVersion")
-ID_FIELDS: Final = ("id", "request_id", "requestId", "responseId", "custom_id")
-
-_REQUEST_PLACES: Final = ("request", "body", "params", "request_body", "requestBody", "kwargs")
-_RESPONSE_PLACES: Final = ("response", "result", "response_body", "responseBody")
 _FIRST_FAILING_STATUS: Final = 400
+_FAILED_TYPES: Final = ("errored", "expired", "canceled", "error")
 _MAX_NESTING: Final = 8
 
-
-_OTHER_FIELDS: Final = (
-    "messages", "contents", "conversations", "system", "instructions", "tools", "functions",
-    "systemInstruction", "system_instruction", "choices", "candidates", "object", "type",
-    "attributes", "name", "events", "status", "status_code", "error", "resource", "context",
-    "trace_id", "traceId", "span_id", "spanId", "startTimeUnixNano", "start_time_unix_nano",
-    "metadata", "anthropic_version",
-)  # fmt: skip
-"""What else is looked at in a record."""
-
-
-@dataclass(frozen=True, slots=True)
-class FieldNames:
-    """Fields that the user names, with dots descending; empty: found by their usual names."""
-
-    prompt: str = ""
-    response: str = ""
-    model: str = ""
-    time: str = ""
-    domain: str = ""
-
-
-def known_columns(names: FieldNames) -> set[str]:
-    """The top-level fields that are looked at: what to read of a table with many columns."""
-    return {
-        *PROMPT_FIELDS, *RESPONSE_FIELDS, *TIME_FIELDS, *MODEL_FIELDS, *ID_FIELDS, *_OTHER_FIELDS,
-        *_REQUEST_PLACES, *_RESPONSE_PLACES, *USAGE_NAMES,
-        *(path.split(".")[0] for path in astuple(names)), *astuple(names),
-    }  # fmt: skip
+_Places: TypeAlias = tuple[tuple[Any, Fields], tuple[Any, Fields], tuple[Any, Fields]]
+"""Response, request and record, each with the known names that it has."""
 
 
 def parse_record(
@@ -89,29 +43,37 @@ def parse_record(
         names: Fields that the user named.
         report: Called with the kind of an issue and its detail.
     """
-    request, response = _halves(record)
-    if _is_chunk(record) or _is_chunk(response):
+    of_record = fields_of(record)
+    request, response = _halves(record, of_record)
+    of_request = of_record if request is record else fields_of(request)
+    of_response = NO_FIELDS
+    if isinstance(response, dict):
+        of_response = of_record if response is record else fields_of(response)
+    # The places in which facts are looked for, with the names that they have.
+    places = ((response, of_response), (request, of_request), (record, of_record))
+    if _is_chunk(response, of_response) or (
+        response is not record and _is_chunk(record, of_record)
+    ):
         report("stream_chunk", "")
         return None
-    parsed = _sent(record, request, response, names)
-    _received(parsed, record, request, response, names)
-    usage_places = (response, request, record, *_usage_places(record))
-    parsed.usage = read_usage(usage_places, report)
+    parsed = _sent(record, request, response, of_request, names)
+    _received(parsed, record, places, names)
+    parsed.usage = _usage(record, places, report)
     if not parsed.has_text and not parsed.usage.is_known and parsed.response is None:
         keys = ", ".join(str(key) for key in list(record)[:8])
         report("not_a_request", f"its fields are {keys or 'none'}")
         return None
     if not parsed.has_text and parsed.shape == "plain":
         parsed.shape = "usage"
-    parsed.model = _model(record, request, response, names)
-    parsed.time = _time(record, request, response, names)
+    parsed.model = _model(record, places, names)
+    parsed.time = _time(record, places, names)
     parsed.domain = lookup(record, names.domain) if names.domain else None
-    parsed.id = _id(record, response)
-    parsed.failed = _failure(record, response)
+    parsed.id = _id(places)
+    parsed.failed = _failure(record, places)
     return parsed
 
 
-def _halves(record: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
+def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any], Any]:
     """The request's fields and the response (a mapping, a text, or None)."""
     bedrock_in, bedrock_out = record.get("input"), record.get("output")
     if isinstance(bedrock_in, dict) and "inputBodyJson" in bedrock_in:
@@ -119,7 +81,7 @@ def _halves(record: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
         answer = bedrock_out.get("outputBodyJson") if isinstance(bedrock_out, dict) else None
         return (body if isinstance(body, dict) else {}), answer
     request: Mapping[str, Any] = record
-    for place in _REQUEST_PLACES:
+    for place in names.request_places:
         inner = _parsed_json(record.get(place))
         if isinstance(inner, dict):
             body = inner.get("body")
@@ -130,20 +92,19 @@ def _halves(record: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
             key in bedrock_in for key in ("messages", "contents", "prompt")
         ):
             request = bedrock_in
-    for place in _RESPONSE_PLACES:
+    for place in names.response_places:
         inner = _parsed_json(record.get(place))
         if isinstance(inner, dict | list):
             return request, _unwrapped(inner)
     if isinstance(bedrock_out, dict):
         return request, _unwrapped(bedrock_out)
-    if request is record or not any(key in record for key in ("choices", "candidates")):
-        answer = record if any(k in record for k in ("choices", "candidates")) else None
-        if answer is None and record.get("object") == "response":
-            answer = record
-        if answer is None and record.get("type") == "message" and "content" in record:
-            answer = record
-        return request, answer
-    return request, record
+    is_answer = (
+        "choices" in names.has
+        or "candidates" in names.has
+        or record.get("object") == "response"
+        or (record.get("type") == "message" and "content" in names.has)
+    )
+    return request, record if is_answer else None
 
 
 def _unwrapped(response: Any) -> Any:
@@ -151,12 +112,12 @@ def _unwrapped(response: Any) -> Any:
     for _ in range(_MAX_NESTING):
         if not isinstance(response, dict):
             break
-        for key in ("body", "message", "data", "response"):
+        names = fields_of(response)
+        if not names.has.isdisjoint(("choices", "candidates", "usage")):
+            break
+        for key in names.wrapping:
             inner = _parsed_json(response.get(key))
-            is_wrapper = isinstance(inner, dict) and not any(
-                k in response for k in ("choices", "candidates", "usage")
-            )
-            if is_wrapper:
+            if isinstance(inner, dict):
                 response = inner
                 break
         else:
@@ -174,8 +135,8 @@ def _parsed_json(value: Any) -> Any:
     return value
 
 
-def _is_chunk(response: Any) -> bool:
-    if not isinstance(response, dict):
+def _is_chunk(response: Any, names: Fields) -> bool:
+    if names.has.isdisjoint(("object", "type")):
         return False
     kind = response.get("object") or response.get("type")
     return isinstance(kind, str) and (
@@ -185,7 +146,11 @@ def _is_chunk(response: Any) -> bool:
 
 
 def _sent(
-    record: Mapping[str, Any], request: Mapping[str, Any], response: Any, names: FieldNames
+    record: Mapping[str, Any],
+    request: Mapping[str, Any],
+    response: Any,
+    of_request: Fields,
+    names: FieldNames,
 ) -> ParsedRequest:
     """What was sent, and the shape it tells."""
     if names.prompt:
@@ -216,7 +181,7 @@ def _sent(
     if isinstance(given, str) and (instructions or _is_responses(request, response)):
         chat = chat_of([given], system=instructions, tools=tools)
         return ParsedRequest("openai-responses", chat=chat, provider="openai")
-    value = first(request, PROMPT_FIELDS)
+    value = first(request, of_request.prompt)
     if value is None and isinstance(record.get("request"), str):
         value = record["request"]
     shape = (
@@ -265,21 +230,18 @@ def _is_responses(request: Mapping[str, Any], response: Any) -> bool:
 
 
 def _received(
-    parsed: ParsedRequest,
-    record: Mapping[str, Any],
-    request: Mapping[str, Any],
-    response: Any,
-    names: FieldNames,
+    parsed: ParsedRequest, record: Mapping[str, Any], places: _Places, names: FieldNames
 ) -> None:
     """What came back: into ``parsed``."""
     if names.response:
         answer = lookup(record, names.response)
         text, n = (None, 0) if answer is None else text_of(answer)
     else:
-        text, n = _answer_text(response)
+        response, of_response = places[0]
+        text, n = _answer_text(response, of_response)
         if text is None:
-            for fields in (record, request) if request is not record else (record,):
-                value = first(fields, RESPONSE_FIELDS)
+            for fields, known in places[:0:-1]:
+                value = first(fields, known.response)
                 if value is not None and not isinstance(value, bool | int | float):
                     text, n = text_of(value)
                     break
@@ -294,7 +256,7 @@ def _received(
     parsed.n_attachments += n
 
 
-def _answer_text(response: Any) -> tuple[str | None, int]:
+def _answer_text(response: Any, names: Fields) -> tuple[str | None, int]:
     """The text of a provider's response object; None: it has none."""
     if isinstance(response, str):
         return response, 0
@@ -310,7 +272,7 @@ def _answer_text(response: Any) -> tuple[str | None, int]:
             if isinstance(choice, dict)
         ]
         return "\n".join(text for text, _ in parts), sum(n for _, n in parts)
-    for key in ("candidates", "output", "content", "message", "text", "completion", "generation"):
+    for key in names.answer:
         value = response.get(key)
         if value is not None and not isinstance(value, bool | int | float):
             return text_of(value)
@@ -331,8 +293,24 @@ def _streamed_text(chunks: list[Any]) -> tuple[str | None, int]:
     return "".join(texts), 0
 
 
-def _usage_places(record: Mapping[str, Any]) -> list[Any]:
-    """Further places of usage: beside the bodies of a Bedrock log, in the last streamed piece."""
+def _usage(record: Mapping[str, Any], places: _Places, report: Report) -> Usage:
+    """The first usage that is found: of the response, of the request, of the record, elsewhere."""
+    for fields, known in places:
+        for name in known.usage:
+            inner = fields[name]
+            if isinstance(inner, dict) and inner:
+                usage = normalise_usage(inner, report)
+                if usage.is_known:
+                    return usage
+        if known.is_usage:
+            usage = normalise_usage(fields, report, is_nested=False)
+            if usage.is_known:
+                return usage
+    return read_usage(_further_places(record), report)
+
+
+def _further_places(record: Mapping[str, Any]) -> list[Any]:
+    """Beside the bodies of a Bedrock log, in the last streamed piece, in metadata."""
     given, answer = record.get("input"), record.get("output")
     places: list[Any] = []
     if isinstance(given, dict) and isinstance(answer, dict) and "inputTokenCount" in given:
@@ -346,56 +324,54 @@ def _usage_places(record: Mapping[str, Any]) -> list[Any]:
     return places
 
 
-def _model(
-    record: Mapping[str, Any], request: Mapping[str, Any], response: Any, names: FieldNames
-) -> str:
+def _model(record: Mapping[str, Any], places: _Places, names: FieldNames) -> str:
     """The model that answered, else the one asked for."""
     if names.model:
         return text_or_none(lookup(record, names.model)) or ""
-    for fields in (response, request, record):
-        if isinstance(fields, dict):
-            name = first(fields, MODEL_FIELDS)
-            if isinstance(name, str) and name:
-                return name
+    for fields, known in places:
+        for name in known.model:
+            value = fields[name]
+            if isinstance(value, str) and value:
+                return value
     return ""
 
 
-def _time(
-    record: Mapping[str, Any], request: Mapping[str, Any], response: Any, names: FieldNames
-) -> Any:
+def _time(record: Mapping[str, Any], places: _Places, names: FieldNames) -> Any:
+    """Of the record, of the request, of the response."""
     if names.time:
         return lookup(record, names.time)
-    for fields in (record, request, response):
-        if isinstance(fields, dict):
-            value = first(fields, TIME_FIELDS)
+    for fields, known in reversed(places):
+        for name in known.time:
+            value = fields[name]
             if value is not None and not isinstance(value, dict | list):
                 return value
     return None
 
 
-def _id(record: Mapping[str, Any], response: Any) -> str:
-    for fields in (response, record):
-        if isinstance(fields, dict):
-            value = first(fields, ID_FIELDS)
+def _id(places: _Places) -> str:
+    for fields, known in (places[0], places[2]):
+        for name in known.id:
+            value = fields[name]
             if isinstance(value, str | int) and not isinstance(value, bool):
                 return str(value)[:128]
     return ""
 
 
-def _failure(record: Mapping[str, Any], response: Any) -> str:
+def _failure(record: Mapping[str, Any], places: _Places) -> str:
     """Why the request failed, as far as the record says."""
-    outer = record.get("response")
-    for fields in (record, outer, response, record.get("result")):
-        if not isinstance(fields, dict):
-            continue
-        for key in ("status_code", "statusCode", "status", "http_status"):
-            status = fields.get(key)
+    seen = [places[2], places[0]]
+    for name in ("response", "result"):
+        outer = record.get(name)
+        if isinstance(outer, dict) and outer is not places[0][0]:
+            seen.append((outer, fields_of(outer)))
+    for fields, known in seen:
+        for name in known.status:
+            status = fields[name]
             if type(status) is int and status >= _FIRST_FAILING_STATUS:
                 return f"status {status}"
-        error = fields.get("error")
-        if error:
-            text, _ = text_of(error)
+        if "error" in known.has and fields["error"]:
+            text, _ = text_of(fields["error"])
             return f"error {text[:80]}".strip()
-        if fields.get("type") in ("errored", "expired", "canceled", "error"):
+        if "type" in known.has and fields["type"] in _FAILED_TYPES:
             return str(fields["type"])
     return ""

@@ -25,9 +25,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-__all__ = ["MAX_TOKENS", "UNKNOWN_USAGE", "USAGE_NAMES", "Usage", "find_usage", "normalise_usage"]
+__all__ = [
+    "MAX_TOKENS",
+    "UNKNOWN_USAGE",
+    "USAGE_MARKS",
+    "USAGE_NAMES",
+    "USAGE_PLACES",
+    "Usage",
+    "find_usage",
+    "normalise_usage",
+]
 
 MAX_TOKENS: Final = 100_000_000
 """A count above this is a mistake, in tokens: ten times the longest context window published for a
@@ -72,7 +82,7 @@ class Usage(NamedTuple):
 
 UNKNOWN_USAGE = Usage()
 
-_PLACES = (
+USAGE_PLACES: Final = (
     "usage", "usage_metadata", "usageMetadata", "usage_details", "usageDetails", "token_usage",
     "tokenUsage", "token_counts",
 )  # fmt: skip
@@ -103,6 +113,8 @@ _READ_INSIDE = (
 )  # fmt: skip
 _WRITE_INSIDE = ("cache_write_tokens",)
 _REASONING = ("reasoning_tokens", "reasoningTokens")
+_GEMINI_PROMPT = ("promptTokenCount", "prompt_token_count")
+_GEMINI_CANDIDATES = ("candidatesTokenCount", "candidates_token_count")
 _THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count")
 _TOOL_PROMPT = ("toolUsePromptTokenCount", "tool_use_prompt_token_count")
 _INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
@@ -111,24 +123,67 @@ _READ_DETAIL = ("cached_tokens", "cache_read", "cache_read_tokens")
 _WRITE_DETAIL = ("cache_write_tokens", "cache_creation", "cache_creation_tokens")
 _REASONING_DETAIL = ("reasoning_tokens", "reasoning")
 
-_MARKS = frozenset((*_FIELDS_OF_INPUT, *_FIELDS_OF_OUTPUT, *_FIELDS_OF_TOTAL))
+USAGE_MARKS: Final = frozenset((*_FIELDS_OF_INPUT, *_FIELDS_OF_OUTPUT, *_FIELDS_OF_TOTAL))
 
 USAGE_NAMES: Final = frozenset(
     (
-        *_PLACES, *_MARKS, *_READ_BESIDE, *_WRITE_BESIDE, *_READ_INSIDE, *_WRITE_INSIDE,
+        *USAGE_PLACES, *USAGE_MARKS, *_READ_BESIDE, *_WRITE_BESIDE, *_READ_INSIDE, *_WRITE_INSIDE,
         *_REASONING, *_THOUGHTS, *_TOOL_PROMPT, *_INPUT_DETAILS, *_OUTPUT_DETAILS,
     )
 )  # fmt: skip
 """Every field of a record that usage is read from."""
 
 
+_ALL_NAMES = USAGE_NAMES | {*_SHORT_INPUT, *_SHORT_OUTPUT, *_SHORT_TOTAL}
+
+
+class _Names(NamedTuple):
+    """Which of the known names a usage has; each list in the order in which it is looked up."""
+
+    input: tuple[str, ...]
+    output: tuple[str, ...]
+    total: tuple[str, ...]
+    input_details: tuple[str, ...]
+    output_details: tuple[str, ...]
+    read_beside: tuple[str, ...]
+    read_inside: tuple[str, ...]
+    write_beside: tuple[str, ...]
+    write_inside: tuple[str, ...]
+    reasoning: tuple[str, ...]
+    is_gemini: bool
+
+
+# Once for each set of names, which are few; keyed by known names alone, so that it stays small.
+@lru_cache(maxsize=4096)
+def _names_of(given: tuple[str, ...], *, is_nested: bool) -> _Names:
+    has = frozenset(given)
+
+    def of(wanted: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name for name in wanted if name in has)
+
+    short = is_nested
+    return _Names(
+        of(_FIELDS_OF_INPUT + _SHORT_INPUT * short),
+        of(_FIELDS_OF_OUTPUT + _SHORT_OUTPUT * short),
+        of(_FIELDS_OF_TOTAL + _SHORT_TOTAL * short),
+        of(_INPUT_DETAILS),
+        of(_OUTPUT_DETAILS),
+        of(_READ_BESIDE),
+        of(_READ_INSIDE),
+        of(_WRITE_BESIDE),
+        of(_WRITE_INSIDE),
+        of(_REASONING),
+        not has.isdisjoint((*_GEMINI_PROMPT, *_GEMINI_CANDIDATES)),
+    )
+
+
 def find_usage(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The usage that a record or a response holds: in a field of its own, or among its fields."""
-    for place in _PLACES:
+    for place in USAGE_PLACES:
         usage = record.get(place)
         if isinstance(usage, dict) and usage:
             return usage
-    return None if _MARKS.isdisjoint(record) else record
+    return None if USAGE_MARKS.isdisjoint(record) else record
 
 
 def normalise_usage(usage: Mapping[str, Any], report: Report, *, is_nested: bool = True) -> Usage:
@@ -139,32 +194,38 @@ def normalise_usage(usage: Mapping[str, Any], report: Report, *, is_nested: bool
         is_nested: Whether it is a field for usage alone, in which short names mean tokens too.
         report: Called for counts that are negative, absurd, no numbers, or contradict each other.
     """
-    if _first(usage, ("promptTokenCount", "prompt_token_count")) is not None or (
-        _first(usage, ("candidatesTokenCount", "candidates_token_count")) is not None
-    ):
+    names = _names_of(tuple(filter(_ALL_NAMES.__contains__, usage)), is_nested=is_nested)
+    if names.is_gemini:
         return _gemini(usage, report)
-    short = is_nested
-    given_input = _count(usage, _FIELDS_OF_INPUT + _SHORT_INPUT * short, report)
-    output = _count(usage, _FIELDS_OF_OUTPUT + _SHORT_OUTPUT * short, report)
-    total = _count(usage, _FIELDS_OF_TOTAL + _SHORT_TOTAL * short, report)
-    input_details = _mapping(usage, _INPUT_DETAILS)
-    output_details = _mapping(usage, _OUTPUT_DETAILS)
-    read = _count(input_details, _READ_DETAIL, report)
-    write = _count(input_details, _WRITE_DETAIL, report)
-    reasoning = _count(output_details, _REASONING_DETAIL, report)
-    is_inside = bool(input_details) or "prompt_tokens" in usage
+    given_input = _count(usage, names.input, report)
+    output = _count(usage, names.output, report)
+    total = _count(usage, names.total, report)
+    is_inside = "prompt_tokens" in usage
+    read = write = reasoning = _UNKNOWN
+    for name in names.input_details:
+        details = usage[name]
+        if isinstance(details, dict):
+            is_inside = is_inside or bool(details)
+            read = _count(details, _READ_DETAIL, report)
+            write = _count(details, _WRITE_DETAIL, report)
+            break
+    for name in names.output_details:
+        details = usage[name]
+        if isinstance(details, dict):
+            reasoning = _count(details, _REASONING_DETAIL, report)
+            break
     if read < 0:
-        read = _count(usage, _READ_BESIDE, report)
+        read = _count(usage, names.read_beside, report)
         if read < 0:
-            read = _count(usage, _READ_INSIDE, report)
+            read = _count(usage, names.read_inside, report)
             is_inside = is_inside or read >= 0
     if write < 0:
-        write = _count(usage, _WRITE_BESIDE, report)
+        write = _count(usage, names.write_beside, report)
         if write < 0:
-            write = _count(usage, _WRITE_INSIDE, report)
+            write = _count(usage, names.write_inside, report)
             is_inside = is_inside or write >= 0
     if reasoning < 0:
-        reasoning = _count(usage, _REASONING, report)
+        reasoning = _count(usage, names.reasoning, report)
     n_cached = max(read, 0) + max(write, 0)
     convention = ""
     if n_cached and given_input >= 0:
@@ -219,8 +280,8 @@ def _with_reasoning(
 
 def _gemini(usage: Mapping[str, Any], report: Report) -> Usage:
     """Gemini: cached tokens are in the prompt; thoughts and the prompts of tools are beside."""
-    prompt = _count(usage, ("promptTokenCount", "prompt_token_count"), report)
-    candidates = _count(usage, ("candidatesTokenCount", "candidates_token_count"), report)
+    prompt = _count(usage, _GEMINI_PROMPT, report)
+    candidates = _count(usage, _GEMINI_CANDIDATES, report)
     thoughts = _count(usage, _THOUGHTS, report)
     tool_prompt = _count(usage, _TOOL_PROMPT, report)
     total = _count(usage, _FIELDS_OF_TOTAL, report)
@@ -238,26 +299,12 @@ def _gemini(usage: Mapping[str, Any], report: Report) -> Usage:
     return Usage(tokens_in, read, _UNKNOWN, output, thoughts, "gemini")
 
 
-def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    for name in names:
-        value = fields.get(name)
-        if value is not None:
-            return value
-    return None
-
-
-def _mapping(fields: Mapping[str, Any], names: tuple[str, ...]) -> Mapping[str, Any]:
-    for name in names:
-        value = fields.get(name)
-        if isinstance(value, dict):
-            return value
-    return {}
-
-
 def _count(fields: Mapping[str, Any], names: tuple[str, ...], report: Report) -> int:
     """The first of the fields that is there, as a whole number; -1 if none is or it is no count."""
     for name in names:
         value = fields.get(name)
+        if type(value) is int and 0 <= value <= MAX_TOKENS:
+            return value
         if value is not None and not isinstance(value, dict | list):
             return count_of(value, name, report)
     return _UNKNOWN
