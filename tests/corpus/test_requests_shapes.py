@@ -300,7 +300,7 @@ def test_input_that_the_log_does_not_show() -> None:
 
 
 def test_published_overhead_of_chats() -> None:
-    """3 a message, 1 for its role, 3 for the reply; less the line breaks that join them."""
+    """3 a message, 1 for its role, 1 for a name, 3 for the reply."""
     named = {**USER, "name": "ada"}
     batch, stream = read(
         {"model": "gpt-4o", "messages": [SYSTEM, USER]},
@@ -308,28 +308,36 @@ def test_published_overhead_of_chats() -> None:
         {"prompt": "no chat"},
         {"model": "claude-x", "messages": [USER], "response": MESSAGE},
     )
-    assert batch.columns.overhead_tokens.tolist() == [2 * 4 + 3 - 1, 4 + 1 + 3, 0, 0]
+    assert batch.columns.overhead_tokens.tolist() == [2 * 4 + 3, 4 + 1 + 3, 0, 0]
     assert "OpenAI" in stream.summary().chat_format
 
 
-def test_overhead_agrees_with_the_published_example(shared: Path) -> None:
-    """Text and overhead against the formula as it is published, message by message."""
+def test_overhead_agrees_with_the_published_formula(shared: Path) -> None:
+    """Text and overhead of real dialogues against the formula as published, message by message."""
     import jeton
+    from jeton.corpus import open_documents
 
-    tok = jeton.load(shared / "data/vocab/cl100k_base.tiktoken.zst")
-    messages: list[dict[str, str]] = [
-        {"role": "system", "content": "You are a helpful assistant that answers in one line."},
-        {"role": "user", "content": "Which merges does BPE learn first?"},
-        {"role": "assistant", "content": "The most frequent pairs."},
-        {"role": "user", "content": "And last?"},
+    tok = jeton.load(shared / "data/vocab/o200k_base.tiktoken.zst")
+    roles = {"USER": "user", "SYSTEM": "assistant"}
+    chats: list[list[dict[str, str]]] = []
+    for _, texts in open_documents(shared / "data/corpora/chat.jsonl.zst"):
+        for text in texts:
+            turns = [line.partition(": ") for line in text.split("\n")]
+            if len(turns) > 2 and all(role in roles and said for role, _, said in turns):
+                chats.append([{"role": roles[role], "content": said} for role, _, said in turns])
+        break
+    chats = chats[:400]
+    by_formula = [
+        3 + sum(3 + tok.count(message["role"]) + tok.count(message["content"]) for message in chat)
+        for chat in chats
     ]
-    by_formula = 3 + sum(
-        3 + tok.count(message["role"]) + tok.count(message["content"]) for message in messages
-    )
-    batch, _ = read({"model": "gpt-4", "messages": messages, "response": "The rare ones."})
-    ours = int(tok.count_batch(batch.texts)[0]) + int(batch.columns.overhead_tokens[0])
-    # A line break may join the token before it: at most one token a message, never more.
-    assert by_formula - len(messages) < ours <= by_formula
+    # A chat that ends with an answer was kept with it; here all of it was sent.
+    batch, _ = read(*({"model": "gpt-4o", "messages": chat, "response": "."} for chat in chats))
+    ours = tok.count_batch(batch.texts) + batch.columns.overhead_tokens
+    # Of the line breaks between messages, each is a token of its own at most.
+    assert (ours >= by_formula).all()
+    assert (ours < np.add(by_formula, [len(chat) for chat in chats])).all()
+    assert ours.sum() / sum(by_formula) == pytest.approx(1.004, abs=0.002)
 
 
 def test_a_template_renders_chats_as_they_are_sent() -> None:
