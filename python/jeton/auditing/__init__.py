@@ -8,7 +8,18 @@ findings from figures (`checks`), one frozen report (`result`). How it looks is 
 from __future__ import annotations
 
 from jeton.auditing.checks import CHECKS
+from jeton.auditing.logs import LogOptions
+from jeton.auditing.pipeline import Pipeline, read_pipeline
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport
-from jeton.auditing.run import audit
+from jeton.auditing.run import Audit, audit
 
-__all__ = ["CHECKS", "SCHEMA_VERSION", "AuditReport", "audit"]
+__all__ = [
+    "CHECKS",
+    "SCHEMA_VERSION",
+    "Audit",
+    "AuditReport",
+    "LogOptions",
+    "Pipeline",
+    "audit",
+    "read_pipeline",
+]

@@ -20,6 +20,7 @@ from jeton.auditing.digests import DuplicateTracker
 from jeton.auditing.domains import DomainCounts, LengthHistograms
 from jeton.auditing.groups import GroupSums
 from jeton.auditing.lookalikes import LookalikeScanner, markers_of
+from jeton.auditing.requests import RequestCollector
 from jeton.auditing.result import CorpusSummary, Source
 from jeton.auditing.sampling import SAMPLE_CHARS, PassageSampler
 from jeton.metrics import LengthCounts
@@ -121,6 +122,7 @@ class Counts:
         self.n_cut_documents = 0
         self.n_null_documents = 0
         self.n_skipped_files = 0
+        self.requests: RequestCollector | None = None
 
     def lengths(self, tokenizer: int) -> LengthCounts:
         """Tokens per document under one tokenizer, with what a chat format adds."""
@@ -178,6 +180,8 @@ class Counts:
             mine + theirs
             for mine, theirs in zip(self.n_overhead_tokens, other.n_overhead_tokens, strict=True)
         ]
+        if self.requests is not None and other.requests is not None:
+            merged.requests = self.requests.merge(other.requests)
         for name in _NUMBERS:
             setattr(merged, name, getattr(self, name) + getattr(other, name))
         return merged

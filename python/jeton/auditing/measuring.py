@@ -39,8 +39,13 @@ class Facts:
     gpu: GpuFacts | None = None
     price: ApiPrice | None = None
     requests_per_day: float | None = None
-    output_tokens_per_request: float = 0.0
+    output_tokens_per_request: float | None = None
     taken_from_logs: tuple[str, ...] = ()
+
+    @property
+    def output_tokens(self) -> float:
+        """Mean tokens generated per request; 0 where nothing is known."""
+        return self.output_tokens_per_request or 0.0
 
     def traffic(self, n_documents: int) -> Traffic:
         """From tokens of so many documents to money."""
@@ -74,7 +79,7 @@ def _measured(counts: Counts, index: int, facts: Facts, intervals: WorkloadInter
         gpu=facts.gpu,
         price=facts.price,
         requests_per_day=facts.requests_per_day,
-        output_tokens_per_request=facts.output_tokens_per_request,
+        output_tokens_per_request=facts.output_tokens,
     )
     report = TokenizerReport(
         name=item.name,
@@ -123,7 +128,7 @@ def workload_of(facts: Facts) -> Workload:
     model, gpu, price = facts.model, facts.gpu, facts.price
     return Workload(
         requests_per_day=facts.requests_per_day,
-        output_tokens_per_request=facts.output_tokens_per_request,
+        output_tokens_per_request=facts.output_tokens,
         model=model.name if model else None,
         model_source=model.cited_source if model else "",
         gpu=gpu.name if gpu else None,

@@ -2,41 +2,74 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from jeton._core import __version__
 from jeton.auditing.checks import run_checks
 from jeton.auditing.counts import Counts
 from jeton.auditing.evidence import Evidence
+from jeton.auditing.intervals import SEED
+from jeton.auditing.logs import completed
+from jeton.auditing.maturity import maturity_of
 from jeton.auditing.measuring import Facts, measured, term_reports, workload_of
+from jeton.auditing.money import trade_off_of, waterfall_of, what_if_of
 from jeton.auditing.pipeline import Pipeline
+from jeton.auditing.preprocessing import StepEffect, effects_of_preprocessing
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport, Sampling
 from jeton.auditing.whitespace import needless_whitespace
+from jeton.economics import BillReport, Limits
 
-__all__ = ["evidence_of", "report_of"]
+__all__ = ["Asked", "evidence_of", "report_of"]
 
 
-def evidence_of(
-    counts: Counts,
-    facts: Facts,
-    *,
-    pipeline: Pipeline | None,
-    seed: int,
-    num_threads: int | None,
-) -> Evidence:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user asked for beside figures.
+
+    Attributes:
+        pipeline: What he says of his pipeline.
+        run_commands: Whether its command may be run.
+        limits: What a candidate may take at most.
+        seed: Of the intervals.
+        num_threads: Of the core.
+    """
+
+    pipeline: Pipeline | None = None
+    run_commands: bool = False
+    limits: Limits | None = None
+    seed: int = SEED
+    num_threads: int | None = None
+
+
+def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
     """All that the checks may look at."""
     current = counts.setup.current
-    tokenizers = measured(counts, facts, seed=seed)
+    tokenizer = counts.setup.chosen[current].tokenizer
     corpus = counts.corpus()
     sample = counts.deep.sample(
-        counts.setup.chosen[current].tokenizer,
+        tokenizer,
         n_tokens_of_all=counts.token_stats[current].n_tokens,
-        num_threads=num_threads,
+        num_threads=asked.num_threads,
     )
+    requests = counts.requests.evidence() if counts.requests is not None else None
+    if requests is not None:
+        facts = completed(facts, requests.summary, sample, tokenizer)
     whitespace = needless_whitespace(
         sample,
-        counts.setup.chosen[current].tokenizer,
+        tokenizer,
         repeated_share=corpus.n_repeated_whitespace_bytes / max(1, corpus.n_bytes),
-        num_threads=num_threads,
+        num_threads=asked.num_threads,
     )
+    preprocessing: tuple[StepEffect, ...] = ()
+    if asked.pipeline is not None:
+        preprocessing = effects_of_preprocessing(
+            asked.pipeline,
+            sample,
+            tokenizer,
+            run_commands=asked.run_commands,
+            num_threads=asked.num_threads,
+        )
+    tokenizers = measured(counts, facts, seed=asked.seed)
     traffic = facts.traffic(corpus.n_documents)
     return Evidence(
         corpus=corpus,
@@ -52,32 +85,31 @@ def evidence_of(
         model=facts.model,
         gpu=facts.gpu,
         traffic=traffic,
-        output_tokens_per_request=facts.output_tokens_per_request,
+        output_tokens_per_request=facts.output_tokens,
         stats=counts.text_stats,
         sample=sample,
-        pipeline=pipeline,
+        requests=requests,
+        pipeline=asked.pipeline,
+        preprocessing=preprocessing,
         domains=counts.domains.reports(),
     )
 
 
 def report_of(
-    counts: Counts,
-    facts: Facts,
-    *,
-    pipeline: Pipeline | None,
-    seed: int,
-    num_threads: int | None,
+    counts: Counts, facts: Facts, asked: Asked, *, bill: BillReport | None = None
 ) -> AuditReport:
     """The whole report."""
-    evidence = evidence_of(counts, facts, pipeline=pipeline, seed=seed, num_threads=num_threads)
+    evidence = evidence_of(counts, facts, asked)
     findings = run_checks(evidence)
-    by_name = {m.name: m.report for m in evidence.tokenizers}
+    by_name = {m.name: m for m in evidence.tokenizers}
+    tokenizers = [by_name[item.name] for item in counts.setup.chosen]
+    waterfall = waterfall_of(evidence, findings)
     return AuditReport(
         schema_version=SCHEMA_VERSION,
         jeton_version=__version__,
         corpus=evidence.corpus,
         workload=evidence.workload,
-        tokenizers=tuple(by_name[item.name] for item in counts.setup.chosen),
+        tokenizers=tuple(m.report for m in tokenizers),
         terms=evidence.terms,
         n_terms_given=len(counts.setup.terms),
         samples=counts.passages.select(
@@ -85,8 +117,14 @@ def report_of(
         ),
         findings=findings,
         domains=evidence.domains,
-        pipeline=pipeline,
-        sampling=_sampling(evidence, seed),
+        requests=evidence.requests.summary if evidence.requests is not None else None,
+        waterfall=waterfall,
+        tradeoff=trade_off_of(tokenizers, limits=asked.limits),
+        maturity=maturity_of(evidence),
+        bill=bill,
+        pipeline=asked.pipeline,
+        what_if=what_if_of(evidence, waterfall),
+        sampling=_sampling(evidence, asked.seed),
     )
 
 

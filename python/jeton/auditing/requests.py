@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jeton.auditing.evidence import RequestEvidence
-from jeton.corpus import RequestColumns, RequestsSummary
+from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
+from jeton.corpus.requests_names import Names
+from jeton.corpus.requests_summary import RequestsTally
 from jeton.economics.bill import catalog_price
 from jeton.economics.usage import UsageRecord, usage_records
+from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton.corpus import RequestBatch, RequestStream
@@ -18,9 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["MAX_REQUEST_ROWS", "RequestCollector"]
 
 MAX_REQUEST_ROWS = 1_000_000
-"""Requests whose columns are kept for the checks, 61 bytes each; sums are over all of them. The
+"""Requests whose columns are kept for the checks, 69 bytes each; sums are over all of them. The
 first ones are kept, not a draw: how long a cache must live shows in requests that follow one
 another."""
+
+_MAX_EXAMPLES = 5
 
 _SUMS = (
     "input_tokens",
@@ -53,7 +59,7 @@ class RequestCollector:
     @property
     def usage(self) -> tuple[UsageRecord, ...]:
         """All usage, by model, day and price tier."""
-        return tuple(self._usage.values())
+        return tuple(self._usage[key] for key in sorted(self._usage, key=str))
 
     def add(self, batch: RequestBatch, stream: RequestStream) -> None:
         """Take the columns of one batch.
@@ -61,15 +67,9 @@ class RequestCollector:
         Raises:
             UnknownPriceError: Usage is summed up, and a model has no price.
         """
-        columns = batch.columns
         if self._with_usage:
-            self._add_usage(columns, stream.models)
-        room = self._max_rows - self._n_rows
-        if len(columns) > room:
-            self._is_complete = False
-            columns = columns.take(np.arange(room))
-        self._n_rows += len(columns)
-        self._parts.append(columns)
+            self._add_usage(batch.columns, stream.models)
+        self._add_columns(batch.columns)
 
     def finish(self, stream: RequestStream) -> None:
         """Take the summary of a log that has been read."""
@@ -96,6 +96,47 @@ class RequestCollector:
             is_complete=self._is_complete,
         )
 
+    def merge(self, other: Self) -> RequestCollector:
+        """The requests of two shards, those of this one first.
+
+        Raises:
+            UsageError: A shard has more requests than are kept, so that it cannot be summed up
+                together with another.
+        """
+        if not (self._is_complete and other._is_complete):
+            raise UsageError(
+                f"a shard has more than {self._max_rows:,} requests, too many to be merged\n"
+                "hint: make the shards smaller, or audit the whole log at once"
+            )
+        merged = RequestCollector(with_usage=self._with_usage, max_rows=self._max_rows)
+        domains, models = Names(), Names()
+        tally = RequestsTally()
+        for part in (self, other):
+            columns = RequestColumns.concatenate(part._parts)
+            columns = replace(
+                columns,
+                domain=_renumbered(columns.domain, part._domains, domains),
+                model=_renumbered(columns.model, part._models, models),
+            )
+            n_with_response = part.summary.n_with_response if part.summary else 0
+            tally.add(columns, n_with_response=n_with_response)
+            merged._add_columns(columns)
+            for key, record in part._usage.items():
+                merged._add_record(key, record)
+        merged.n_unusable = self.n_unusable + other.n_unusable
+        merged._domains, merged._models = tuple(domains.names), tuple(models.names)
+        if self.summary is not None and other.summary is not None:
+            merged.summary = _summed(tally, models.names, self.summary, other.summary)
+        return merged
+
+    def _add_columns(self, columns: RequestColumns) -> None:
+        room = self._max_rows - self._n_rows
+        if len(columns) > room:
+            self._is_complete = False
+            columns = columns.take(np.arange(room))
+        self._n_rows += len(columns)
+        self._parts.append(columns)
+
     def _add_usage(self, columns: RequestColumns, models: list[str]) -> None:
         records, n_unusable = usage_records(
             models=models,
@@ -111,8 +152,37 @@ class RequestCollector:
         self.n_unusable += n_unusable
         for record in records:
             key = (record.model, record.day, record.tariff, record.above_input_tokens)
-            known = self._usage.get(key)
-            if known is not None:
-                sums = {name: getattr(known, name) + getattr(record, name) for name in _SUMS}
-                record = replace(known, **sums)
-            self._usage[key] = record
+            self._add_record(key, record)
+
+    def _add_record(self, key: _Key, record: UsageRecord) -> None:
+        known = self._usage.get(key)
+        if known is not None:
+            sums = {name: getattr(known, name) + getattr(record, name) for name in _SUMS}
+            record = replace(known, **sums)
+        self._usage[key] = record
+
+
+def _renumbered(
+    numbers: NDArray[np.int32], names: tuple[str, ...], merged: Names
+) -> NDArray[np.int32]:
+    """Numbers of names as numbers of all names; -1 stays."""
+    # The last element is the one that -1 names.
+    own = [merged.number(name)[0] for name in names]
+    return np.array([*own, -1], dtype=np.int32)[numbers]
+
+
+def _summed(
+    tally: RequestsTally, models: list[str], one: RequestsSummary, other: RequestsSummary
+) -> RequestsSummary:
+    shapes = dict(one.shapes)
+    for shape, n in other.shapes.items():
+        shapes[shape] = shapes.get(shape, 0) + n
+    issues: dict[str, LogIssue] = {}
+    for issue in (*one.issues, *other.issues):
+        known = issues.get(issue.kind)
+        if known is not None:
+            examples = (*known.examples, *issue.examples)[:_MAX_EXAMPLES]
+            issue = LogIssue(issue.kind, known.n + issue.n, examples)
+        issues[issue.kind] = issue
+    chat_format = "; ".join(dict.fromkeys(s for s in (one.chat_format, other.chat_format) if s))
+    return tally.summary(models=models, shapes=shapes, chat_format=chat_format, issues=issues)

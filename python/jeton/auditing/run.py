@@ -1,4 +1,4 @@
-"""`audit`: from inputs and tokenizers to a report."""
+"""`audit`: from inputs and tokenizers to a report; `Audit`: the same in steps, for shards."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
+from jeton.auditing.billing import BillSource, load_bill, reconciled
 from jeton.auditing.choice import TokenizerLike, choose_tokenizers
-from jeton.auditing.counts import Setup
+from jeton.auditing.counts import Counts, Setup
 from jeton.auditing.deep_sample import DEEP_SAMPLE_BYTES
 from jeton.auditing.intervals import SEED
+from jeton.auditing.logs import LogOptions, open_logs
 from jeton.auditing.measuring import Facts
 from jeton.auditing.observing import Observer
 from jeton.auditing.pipeline import Pipeline
-from jeton.auditing.reading import DocumentPortions, Domains
-from jeton.auditing.reporting import report_of
+from jeton.auditing.reading import DocumentPortions, Domains, Portions, RequestPortions
+from jeton.auditing.reporting import Asked, report_of
+from jeton.auditing.requests import RequestCollector
 from jeton.auditing.result import AuditReport
 from jeton.auditing.sampling import SAMPLE_CHARS
 from jeton.auditing.scan import scan
@@ -23,9 +26,145 @@ from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.catalog import price as find_price
 from jeton.corpus import Progress, open_documents, read_terms
+from jeton.economics import Limits
 from jeton.errors import UsageError
 
-__all__ = ["audit"]
+__all__ = ["Audit", "audit"]
+
+
+class Audit:
+    """An audit in steps: shards are counted one by one, merged in any order, and reported once.
+
+        audit = Audit(tokenizers=["cl100k_base"], price_model="gpt-4o", requests_per_day=50_000)
+        counts = audit.count("monday/").merge(audit.count("tuesday/"))
+        report = audit.report(counts)
+
+    All names are looked up when it is made, before anything is read. The arguments are those of
+    `audit`, and so are the errors.
+    """
+
+    def __init__(
+        self,
+        *,
+        tokenizers: Iterable[TokenizerLike] | TokenizerLike,
+        current: TokenizerLike | None = None,
+        model: str | None = None,
+        gpu: str | None = None,
+        price_model: str | None = None,
+        requests_per_day: float | None = None,
+        output_tokens_per_request: float | None = None,
+        terms: Iterable[str] | os.PathLike[str] | None = None,
+        field: str = "text",
+        documents: Literal["file", "line"] = "file",
+        strict: bool = False,
+        logs: LogOptions | bool = False,
+        domains: Domains = "auto",
+        domain_field: str = "",
+        bill: BillSource | None = None,
+        pipeline: Pipeline | None = None,
+        run_commands: bool = False,
+        limits: Limits | None = None,
+        sample_chars: int = SAMPLE_CHARS,
+        deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
+        seed: int = SEED,
+        num_threads: int | None = None,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        _check_number("requests_per_day", requests_per_day, above_zero=True)
+        _check_number("output_tokens_per_request", output_tokens_per_request, above_zero=False)
+        for name, value in (
+            ("sample_chars", sample_chars),
+            ("deep_sample_bytes", deep_sample_bytes),
+        ):
+            if value < 1:
+                raise UsageError(f"{name} is {value}; expected at least 1")
+        if domain_field and domains not in ("auto", "none"):
+            raise UsageError(
+                f"domain_field is {domain_field!r} and domains is {domains!r}; expected one of them"
+            )
+        self._logs = LogOptions() if logs is True else logs or None
+        if bill is not None and self._logs is None:
+            raise UsageError(
+                "a bill was given, but the inputs are not request logs\n"
+                "hint: say so with logs (--logs), so that their usage is read"
+            )
+        self._bill = None if bill is None else load_bill(bill)
+        self._facts = Facts(
+            model=find_model(model) if model is not None else None,
+            gpu=find_gpu(gpu) if gpu is not None else None,
+            price=find_price(price_model) if price_model is not None else None,
+            requests_per_day=requests_per_day,
+            output_tokens_per_request=output_tokens_per_request,
+        )
+        chosen, current_index = choose_tokenizers(tokenizers, current=current)
+        self._setup = Setup(
+            chosen=tuple(chosen),
+            current=current_index,
+            terms=tuple(_read_terms(terms)),
+            sample_chars=sample_chars,
+            deep_sample_bytes=deep_sample_bytes,
+            has_overhead=self._logs is not None,
+            has_control_tokens=self._logs is not None and self._logs.template is not None,
+        )
+        self._field = field
+        self._documents: Literal["file", "line"] = documents
+        self._strict = strict
+        self._domains: Domains = domains
+        self._domain_field = domain_field
+        self._observers = tuple(observers)
+        for observer in self._observers:
+            observer.begin(chosen, current=current_index)
+        self._num_threads = num_threads
+        self._asked = Asked(
+            pipeline=pipeline,
+            run_commands=run_commands,
+            limits=limits,
+            seed=seed,
+            num_threads=num_threads,
+        )
+
+    def count(
+        self, inputs: Any, *, on_progress: Callable[[Progress], None] | None = None
+    ) -> Counts:
+        """Read inputs once and count everything. Counts of shards are put together by ``merge``."""
+        portions, collector = self._open(inputs, on_progress)
+        counts = scan(
+            portions, self._setup, observers=self._observers, num_threads=self._num_threads
+        )
+        counts.requests = collector
+        return counts
+
+    def report(self, counts: Counts) -> AuditReport:
+        """The report on what was counted."""
+        bill = None
+        if self._bill is not None and counts.requests is not None:
+            bill = reconciled(self._bill, counts.requests)
+        return report_of(counts, self._facts, self._asked, bill=bill)
+
+    def _open(
+        self, inputs: Any, on_progress: Callable[[Progress], None] | None
+    ) -> tuple[Portions, RequestCollector | None]:
+        if self._logs is None:
+            stream = open_documents(
+                inputs,
+                field=self._field,
+                documents=self._documents,
+                strict=self._strict,
+                domain_field=self._domain_field,
+                on_progress=on_progress,
+            )
+            by_field = bool(self._domain_field)
+            return DocumentPortions(stream, domains=self._domains, by_field=by_field), None
+        requests = open_logs(
+            inputs,
+            self._logs,
+            domain_field=self._domain_field,
+            domains_by=self._domains if self._domains in ("file", "folder") else None,
+            strict=self._strict,
+            on_progress=on_progress,
+        )
+        collector = RequestCollector(with_usage=self._bill is not None)
+        return RequestPortions(requests, collector), collector
 
 
 def audit(
@@ -37,19 +176,24 @@ def audit(
     gpu: str | None = None,
     price_model: str | None = None,
     requests_per_day: float | None = None,
-    output_tokens_per_request: float = 0.0,
+    output_tokens_per_request: float | None = None,
     terms: Iterable[str] | os.PathLike[str] | None = None,
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     strict: bool = False,
-    num_threads: int | None = None,
-    sample_chars: int = SAMPLE_CHARS,
+    logs: LogOptions | bool = False,
     domains: Domains = "auto",
+    domain_field: str = "",
+    bill: BillSource | None = None,
     pipeline: Pipeline | None = None,
+    run_commands: bool = False,
+    limits: Limits | None = None,
+    sample_chars: int = SAMPLE_CHARS,
     deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
     seed: int = SEED,
-    on_progress: Callable[[Progress], None] | None = None,
+    num_threads: int | None = None,
     observers: Sequence[Observer] = (),
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> AuditReport:
     """Measure what tokenization costs a workload under each tokenizer, and say what to change.
 
@@ -59,64 +203,70 @@ def audit(
     Args:
         inputs: A path, or a list of paths (files, folders, globs, ``"-"``); or texts: a generator
             or other iterable of str or bytes, a `TextBatch`, an Arrow string array. A *list* of
-            str names files; hand texts over as ``iter(texts)``.
+            str names files; hand texts over as ``iter(texts)``. With ``logs``: logs, or records.
         tokenizers: Names, paths or `Tokenizer` objects, each once.
         current: The tokenizer in use, which findings are about; by default the first.
         model: A model of the catalog, for memory and compute.
         gpu: A GPU of the catalog, for what fits.
         price_model: ``MODEL``, ``PROVIDER:MODEL`` or ``usd:INPUT[/OUTPUT]`` (USD per million
-            tokens).
-        requests_per_day: Traffic; with a price it gives money.
-        output_tokens_per_request: Mean tokens generated per request.
+            tokens). By default that of the model that logs name in at least half of the requests.
+        requests_per_day: Traffic; with a price it gives money. By default that of the logs.
+        output_tokens_per_request: Mean tokens generated per request. By default that of the logs,
+            and 0 without logs.
         terms: Terms of the domain, or the path of a file with one a line.
         field: Field of the text in JSONL and Parquet.
         documents: Whether a plain text file is one document or one a line.
         strict: Bytes that are not UTF-8 are an error instead of being replaced and counted.
-        num_threads: Threads of the core; None: all. The report does not depend on it.
-        sample_chars: Length of the passages of the coloured view.
+        logs: The inputs are request logs: True, or how to read them.
         domains: What is reported apart: each input file, each folder, nothing; by default files or
             folders where there are 2 to 20 of them.
+        domain_field: Field that names the domain of a document or request.
+        bill: A provider's bill for the logs: a file, or its total in USD.
         pipeline: What the pipeline around the tokenizer does.
+        run_commands: Whether the pipeline's preprocessing command may be run, on the sample.
+        limits: The most memory, money, time and bits per byte that a candidate may take.
+        sample_chars: Length of the passages of the coloured view.
         deep_sample_bytes: Bytes of text on which the expensive analyses run; with less text than
             that, all of it.
         seed: Seed of the intervals.
+        num_threads: Threads of the core; None: all. The report does not depend on it.
+        observers: What else looks at the texts as they pass by.
         on_progress: Called now and then while files are read.
-        observers: Look at the texts as they pass by (`jeton.auditing.gate`).
 
     Raises:
         CatalogError: A tokenizer, model, GPU or price is not known.
-        UsageError: A number is out of range, or a tokenizer was given twice.
+        UsageError: A number is out of range, options contradict one another, or a tokenizer was
+            given twice.
         EmptyCorpusError: The inputs hold no text.
         CorpusError: A record cannot be read.
         OSError: A file cannot be read.
     """
-    _check_number("requests_per_day", requests_per_day, above_zero=True)
-    _check_number("output_tokens_per_request", output_tokens_per_request, above_zero=False)
-    if sample_chars < 1:
-        raise UsageError(f"sample_chars is {sample_chars}; expected at least 1")
-    facts = Facts(
-        model=find_model(model) if model is not None else None,
-        gpu=find_gpu(gpu) if gpu is not None else None,
-        price=find_price(price_model) if price_model is not None else None,
+    steps = Audit(
+        tokenizers=tokenizers,
+        current=current,
+        model=model,
+        gpu=gpu,
+        price_model=price_model,
         requests_per_day=requests_per_day,
         output_tokens_per_request=output_tokens_per_request,
-    )
-    chosen, current_index = choose_tokenizers(tokenizers, current=current)
-    for observer in observers:
-        observer.begin(chosen, current=current_index)
-    setup = Setup(
-        chosen=tuple(chosen),
-        current=current_index,
-        terms=tuple(_read_terms(terms)),
+        terms=terms,
+        field=field,
+        documents=documents,
+        strict=strict,
+        logs=logs,
+        domains=domains,
+        domain_field=domain_field,
+        bill=bill,
+        pipeline=pipeline,
+        run_commands=run_commands,
+        limits=limits,
         sample_chars=sample_chars,
         deep_sample_bytes=deep_sample_bytes,
+        seed=seed,
+        num_threads=num_threads,
+        observers=observers,
     )
-    stream = open_documents(
-        inputs, field=field, documents=documents, strict=strict, on_progress=on_progress
-    )
-    portions = DocumentPortions(stream, domains=domains)
-    counts = scan(portions, setup, num_threads=num_threads, observers=observers)
-    return report_of(counts, facts, pipeline=pipeline, seed=seed, num_threads=num_threads)
+    return steps.report(steps.count(inputs, on_progress=on_progress))
 
 
 def _check_number(name: str, value: float | None, *, above_zero: bool) -> None:

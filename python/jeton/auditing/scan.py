@@ -26,10 +26,10 @@ def scan(
     portions: Portions,
     setup: Setup,
     *,
-    num_threads: int | None,
     observers: Sequence[Observer] = (),
+    num_threads: int | None,
 ) -> Counts:
-    """Count everything in one pass.
+    """Count everything in one pass; observers look at every portion before it is measured.
 
     Raises:
         EmptyCorpusError: The inputs hold no text.
@@ -79,21 +79,29 @@ def _observed(
         names = portions.domain_names
         domain_of = _DomainOf(portion, names)
         counts.deep.add(
-            portion.source, texts, digests, responses=portion.responses, domain_of=domain_of
+            portion.source,
+            texts,
+            digests,
+            responses=portion.responses,
+            domain_of=domain_of,
         )
-        for observer in observers:
-            observer.add(
-                portion.source,
-                texts,
-                domains=list(map(domain_of, range(len(texts)))) if portions.has_domains else None,
-                overhead_tokens=portion.overhead_tokens,
-            )
         domains = None
         if portions.has_domains:
             domains = counts.domains.numbered(portion.domains, names, len(texts))
         overhead = portion.overhead_tokens
         if counts.setup.has_overhead:
             overhead = np.zeros(len(texts), dtype=np.int64) if overhead is None else overhead
+        for observer in observers:
+            observer.add(
+                portion.source,
+                texts,
+                domains=(
+                    None
+                    if portion.domains is None
+                    else [domain_of(document) for document in range(len(texts))]
+                ),
+                overhead_tokens=portion.overhead_tokens,
+            )
         yield Observed(texts, groups, domains, overhead)
 
 

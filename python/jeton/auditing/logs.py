@@ -1,0 +1,148 @@
+"""Request logs as an audit reads them, and what they say that the user did not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jeton._core import Tokenizer
+from jeton.auditing.deep_sample import DeepSample
+from jeton.auditing.measuring import Facts
+from jeton.catalog import price as find_price
+from jeton.corpus import ChatRenderer, Progress, RequestsSummary, RequestStream, open_requests
+from jeton.corpus.requests_parsing import Turns
+from jeton.corpus.requests_records import RecordFormat
+from jeton.corpus.requests_times import TimeUnit
+from jeton.errors import CatalogError
+
+__all__ = ["LogOptions", "completed", "open_logs", "template_renderer"]
+
+MIN_MODEL_SHARE = 0.5
+"""Share of the requests that one model must have for its price to stand for all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """How request logs are read; see `jeton.corpus.open_requests`.
+
+    Attributes:
+        format: How the files are written; ``auto`` goes by name and content.
+        template: A folder or file with the chat template with which chats are sent. Without one,
+            messages are joined and OpenAI's published formula adds what their format costs.
+        turns: Whether a chat is one request or one for each answer in it.
+        prompt_field: Where what was sent is; empty: by the usual names. So are the rest.
+        response_field: Where what came back is.
+        model_field: Where the model's name is.
+        time_field: Where the time is.
+        time_unit: Of times that are numbers.
+    """
+
+    format: RecordFormat = "auto"
+    template: str | os.PathLike[str] | None = None
+    turns: Turns = "last"
+    prompt_field: str = ""
+    response_field: str = ""
+    model_field: str = ""
+    time_field: str = ""
+    time_unit: TimeUnit = "auto"
+
+
+def open_logs(
+    inputs: Any,
+    options: LogOptions,
+    *,
+    domain_field: str,
+    domains_by: Any,
+    strict: bool,
+    on_progress: Callable[[Progress], None] | None,
+) -> RequestStream:
+    """Open logs with the options of an audit; errors as those of `jeton.corpus.open_requests`."""
+    template = options.template
+    return open_requests(
+        inputs,
+        format=options.format,
+        template=None if template is None else template_renderer(template),
+        turns=options.turns,
+        prompt_field=options.prompt_field,
+        response_field=options.response_field,
+        model_field=options.model_field,
+        time_field=options.time_field,
+        time_unit=options.time_unit,
+        domain_field=domain_field,
+        domains_by=domains_by,
+        strict=strict,
+        on_progress=on_progress,
+    )
+
+
+def template_renderer(path: str | os.PathLike[str]) -> ChatRenderer:
+    """A renderer of chats by the template of a model's folder, or of a file.
+
+    Raises:
+        TemplateError: There is no template, or it cannot be compiled.
+    """
+    from pathlib import Path
+
+    from jeton.chat import ChatTemplate
+
+    place = Path(path)
+    template = (
+        ChatTemplate.from_folder(place)
+        if place.is_dir()
+        else ChatTemplate.from_source(place.read_text(encoding="utf-8"))
+    )
+
+    def render(
+        messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None
+    ) -> str:
+        rendered = template.render(messages, tools=tools, add_generation_prompt=True)
+        return str(rendered.text)
+
+    return render
+
+
+def completed(
+    facts: Facts, summary: RequestsSummary, sample: DeepSample, tokenizer: Tokenizer
+) -> Facts:
+    """The facts with what the logs say where the user said nothing.
+
+    Args:
+        facts: What the user said.
+        summary: Of the logs.
+        sample: With the answers that were logged; they are counted where no usage was.
+        tokenizer: The tokenizer in use.
+    """
+    taken = []
+    if facts.requests_per_day is None and summary.requests_per_day:
+        facts = replace(facts, requests_per_day=summary.requests_per_day)
+        taken.append("requests_per_day")
+    if facts.output_tokens_per_request is None:
+        mean = summary.output_tokens_mean
+        if mean is None:
+            mean = _mean_answer(sample, tokenizer)
+        if mean is not None:
+            facts = replace(facts, output_tokens_per_request=mean)
+            taken.append("output_tokens_per_request")
+    if facts.price is None and summary.by_model:
+        most = summary.by_model[0]
+        if most.name and most.n_requests >= MIN_MODEL_SHARE * summary.n_requests:
+            try:
+                facts = replace(facts, price=find_price(most.name))
+                taken.append("price_model")
+            except CatalogError:
+                # The user asked for no money; an unknown model in a log is none of his mistakes.
+                pass
+    return replace(facts, taken_from_logs=tuple(taken))
+
+
+def _mean_answer(sample: DeepSample, tokenizer: Tokenizer) -> float | None:
+    """Tokens of a logged answer, mean over the sample."""
+    answers = [(d.response, d.n_copies) for d in sample.documents if d.response]
+    if not answers:
+        return None
+    counts = tokenizer.count_batch([answer for answer, _ in answers])
+    n_answers = sum(n_copies for _, n_copies in answers)
+    total = sum(int(count) * n_copies for count, (_, n_copies) in zip(counts, answers, strict=True))
+    return total / n_answers
