@@ -121,8 +121,10 @@ class _DomainOf:
 def _measure(counts: Counts, index: int, batch: Observed, *, num_threads: int | None) -> None:
     """Encode a batch with one tokenizer and add what came of it."""
     tokenizer = counts.setup.chosen[index].tokenizer
-    measured = tokenizer.measure(batch.texts, num_threads=num_threads, round_trip=True)
-    n_tokens = tokenizer.count_batch(batch.texts, num_threads=num_threads)
+    measured = tokenizer.measure(
+        batch.texts, num_threads=num_threads, round_trip=True, documents=True
+    )
+    n_tokens = measured.document_tokens.astype(np.int64)
     counts.token_stats[index] = counts.token_stats[index].merge(measured)
     counts.groups.add_tokens(index, batch.groups, n_tokens)
     overhead = batch.overhead_tokens
