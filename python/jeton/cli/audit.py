@@ -9,6 +9,7 @@ import click
 
 from jeton.cli import options, streams, tables
 from jeton.cli.audit_gate import AuditGate, gate_options
+from jeton.cli.audit_options import AuditSettings, settings_options
 from jeton.cli.progress import corpus_progress
 from jeton.errors import UsageError
 
@@ -45,15 +46,14 @@ __all__ = ["audit"]
     "--requests-per-day",
     type=click.FloatRange(min=0),
     metavar="N",
-    help="Documents like these in a day: what money per day, month and year is computed with.",
+    help="Documents like these in a day: what money per day, month and year is computed with. "
+    "By default as in the logs.",
 )
 @click.option(
     "--output-tokens-per-request",
     type=click.FloatRange(min=0),
     metavar="N",
-    default=0.0,
-    show_default=True,
-    help="Mean tokens that a model writes per request.",
+    help="Mean tokens that a model writes per request; by default as in the logs, else 0.",
 )
 @click.option(
     "--terms",
@@ -69,6 +69,7 @@ __all__ = ["audit"]
     "--json", "json_file", metavar="F", help="Write the report as JSON; - is standard output."
 )
 @click.option("--markdown", metavar="F", help="Write the report as Markdown; - is standard output.")
+@settings_options
 @gate_options
 @click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def audit(
@@ -80,7 +81,7 @@ def audit(
     gpu: str | None,
     price_model: str | None,
     requests_per_day: float | None,
-    output_tokens_per_request: float,
+    output_tokens_per_request: float | None,
     terms: str | None,
     field: str,
     documents: Literal["file", "line"],
@@ -90,18 +91,20 @@ def audit(
     json_file: str | None,
     markdown: str | None,
     quiet: bool,
+    settings: AuditSettings,
     gate: AuditGate,
 ) -> int:
     """Say what tokenization costs a workload, and what to change.
 
     INPUT is a file, a folder, a quoted glob or - for standard input: text, JSON Lines or Parquet,
-    compressed or not.
+    compressed or not; with --logs, logs of requests.
 
     \b
     Examples:
       jeton audit notes/ --tokenizer cl100k_base --tokenizer jeton-medical-32k
       jeton audit calls.jsonl --field prompt -t o200k_base --price-model gpt-4o \\
           --requests-per-day 50000 --html report.html
+      jeton audit gateway/*.jsonl.zst --logs -t o200k_base --bill invoice.csv --html report.html
       jeton audit corpus/ -t llama3 --model llama-3-8b --gpu h100-sxm --json - | jq .findings
     """
     from jeton.auditing import audit as run_audit
@@ -109,6 +112,7 @@ def audit(
     _check_outputs(html=html, json_file=json_file, markdown=markdown)
     if not tokenizers and current is None:
         raise click.UsageError("no tokenizer is given; name one with --tokenizer")
+    arguments = settings.arguments()
     gate.prepare(num_threads=num_threads, stdout_is_taken="-" in (json_file, markdown))
     with corpus_progress("reading", quiet=quiet) as on_progress:
         report = run_audit(
@@ -128,6 +132,7 @@ def audit(
             num_threads=num_threads,
             on_progress=on_progress,
             observers=gate.observers,
+            **arguments,
         )
     _write(report, html=html, json_file=json_file, markdown=markdown, quiet=quiet)
     return gate.finish(report, quiet=quiet)
