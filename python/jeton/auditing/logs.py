@@ -81,7 +81,8 @@ def template_renderer(path: str | os.PathLike[str]) -> ChatRenderer:
     """A renderer of chats by the template of a model's folder, or of a file.
 
     Raises:
-        TemplateError: There is no template, or it cannot be compiled.
+        UsageError: The folder has no template.
+        TemplateError: The template cannot be compiled, or refuses a message of a user.
     """
     from pathlib import Path
 
@@ -93,6 +94,9 @@ def template_renderer(path: str | os.PathLike[str]) -> ChatRenderer:
         if place.is_dir()
         else ChatTemplate.from_source(place.read_text(encoding="utf-8"))
     )
+
+    # What cannot be compiled is an error now, not an issue of every record.
+    template.render([{"role": "user", "content": "text"}], add_generation_prompt=True)
 
     def render(
         messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None

@@ -32,11 +32,15 @@ def whitespace_runs(evidence: Evidence) -> Iterator[Finding]:
         figure=Figure(
             value=n_tokens,
             unit="tokens on the audited text",
-            basis=Basis.EXACT,
+            basis=Basis.EXACT if evidence.sample.is_whole else Basis.ESTIMATED,
             formula=(
                 f"tokens of the text - tokens of the rewritten text under {current.name}; the "
-                f"rewrite takes away {evidence.n_removable_whitespace_bytes:,} bytes (batches with "
-                "less than 0.2% repeated white space were not rewritten)"
+                f"rewrite takes away {evidence.n_removable_whitespace_bytes:,} bytes"
+                + (
+                    ""
+                    if evidence.sample.is_whole
+                    else f"; measured on {evidence.sample.n_tokens:,} tokens and scaled up"
+                )
             ),
         ),
         cause=(
@@ -55,5 +59,6 @@ def whitespace_runs(evidence: Evidence) -> Iterator[Finding]:
             "n_removable_bytes": evidence.n_removable_whitespace_bytes,
             "n_repeated_whitespace_bytes": evidence.corpus.n_repeated_whitespace_bytes,
             "whitespace_token_share": current.use.whitespace_share,
+            "remedy": {"token_factor": 1 - share, "applies_to": "input"},
         },
     )
