@@ -7,6 +7,8 @@ should take little longer than encoding the text does (``make bench``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +22,9 @@ from jeton.auditing.reading import Portion, Portions
 from jeton.corpus import require_text
 
 __all__ = ["scan"]
+
+MIN_BYTES_AHEAD = 256 * 1024
+"""Smaller portions are not worth handing to another thread: a millisecond of work."""
 
 
 def scan(
@@ -36,7 +41,7 @@ def scan(
     """
     counts = Counts(setup)
     terms = TermCounter(setup.terms) if setup.terms else None
-    for batch in joined(_observed(portions, counts, observers)):
+    for batch in joined(_observed(portions, counts, observers, num_threads=num_threads)):
         stats = TextStats()
         stats.add(batch.texts, num_threads=num_threads)
         counts.text_stats = counts.text_stats.merge(stats)
@@ -61,48 +66,67 @@ def scan(
 
 
 def _observed(
-    portions: Portions, counts: Counts, observers: Sequence[Observer]
+    portions: Portions, counts: Counts, observers: Sequence[Observer], *, num_threads: int | None
 ) -> Iterator[Observed]:
-    """Look at the documents as they pass by, before small batches are joined."""
-    for portion in portions:
-        texts = portion.texts
-        digests = digests_of(texts)
-        lengths = np.diff(texts.offsets)
-        groups = groups_of(digests)
-        counts.sources.add(portion.source, len(texts), texts.n_bytes)
-        counts.n_replaced_documents += texts.n_replaced_documents
-        counts.n_replacements += texts.n_replacements
-        counts.duplicates.add(digests, lengths)
-        counts.lookalikes.add(texts)
-        counts.passages.add(portion.source, texts, digests)
-        counts.groups.add_documents(groups, lengths)
-        names = portions.domain_names
-        domain_of = _DomainOf(portion, names)
-        counts.deep.add(
-            portion.source,
-            texts,
-            digests,
-            responses=portion.responses,
-            domain_of=domain_of,
-        )
-        domains = None
-        if portions.has_domains:
-            domains = counts.domains.numbered(portion.domains, names, len(texts))
-        overhead = portion.overhead_tokens
-        if counts.setup.has_overhead:
-            overhead = np.zeros(len(texts), dtype=np.int64) if overhead is None else overhead
-        for observer in observers:
-            observer.add(
-                portion.source,
-                texts,
-                domains=(
-                    None
-                    if portion.domains is None
-                    else [domain_of(document) for document in range(len(texts))]
-                ),
-                overhead_tokens=portion.overhead_tokens,
-            )
-        yield Observed(texts, groups, domains, overhead)
+    """Look at the documents before small batches are joined: the next while one is measured.
+
+    Only counting goes to the other thread; inputs are read, and observers called, in this one.
+    """
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        waiting: Future[Observed] | None = None
+        for portion in portions:
+            names = portions.domain_names
+            for observer in observers:
+                _show(observer, portion, names)
+            look = partial(_look, counts, portion, names, has_domains=portions.has_domains)
+            is_ahead = num_threads != 1 and portion.texts.n_bytes >= MIN_BYTES_AHEAD
+            following = worker.submit(look) if is_ahead else None
+            if waiting is not None:
+                yield waiting.result()
+            waiting = following
+            if following is None:
+                yield look()
+        if waiting is not None:
+            yield waiting.result()
+
+
+def _show(observer: Observer, portion: Portion, names: Sequence[str]) -> None:
+    domain_of = _DomainOf(portion, names)
+    domains = None
+    if portion.domains is not None:
+        domains = [domain_of(document) for document in range(len(portion.texts))]
+    observer.add(
+        portion.source, portion.texts, domains=domains, overhead_tokens=portion.overhead_tokens
+    )
+
+
+def _look(counts: Counts, portion: Portion, names: Sequence[str], *, has_domains: bool) -> Observed:
+    """Count what needs no tokenizer. Touches nothing of ``counts`` that measuring touches."""
+    texts = portion.texts
+    digests = digests_of(texts)
+    lengths = np.diff(texts.offsets)
+    groups = groups_of(digests)
+    counts.sources.add(portion.source, len(texts), texts.n_bytes)
+    counts.n_replaced_documents += texts.n_replaced_documents
+    counts.n_replacements += texts.n_replacements
+    counts.duplicates.add(digests, lengths)
+    counts.lookalikes.add(texts)
+    counts.passages.add(portion.source, texts, digests)
+    counts.groups.add_documents(groups, lengths)
+    counts.deep.add(
+        portion.source,
+        texts,
+        digests,
+        responses=portion.responses,
+        domain_of=_DomainOf(portion, names),
+    )
+    domains = None
+    if has_domains:
+        domains = counts.domains.numbered(portion.domains, names, len(texts))
+    overhead = portion.overhead_tokens
+    if counts.setup.has_overhead and overhead is None:
+        overhead = np.zeros(len(texts), dtype=np.int64)
+    return Observed(texts, groups, domains, overhead)
 
 
 class _DomainOf:
