@@ -32,7 +32,7 @@ _KEPT_ATTRIBUTE = re.compile(
     r"\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)",
     re.IGNORECASE,
 )
-# Signs of source code that makes pages (JSX, Vue, Jinja, Go, PHP): there, attributes are the program.
+# Signs of source code that makes pages (JSX, Vue, Jinja, Go, PHP): attributes are the program.
 _TEMPLATE = re.compile(r"\bclassName=|=\{|\{\{|\{%|<\?php|\bv-(?:if|for|bind|on)\b|=> ?[({<]")
 _BLOCK_TAG = re.compile(
     r"</?(?:p|div|li|tr|h[1-6]|table|ul|ol|section|article|br|blockquote|dd|dt)\b[^<>]*>",

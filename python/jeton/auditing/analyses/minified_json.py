@@ -14,8 +14,9 @@ from typing import Any
 
 __all__ = ["find_json", "without_json_layout", "without_repeated_keys"]
 
-MIN_JSON_CHARS = 64
-"""Shorter values have hardly any layout, and brackets in prose are of this size."""
+MIN_JSON_CHARS = 16
+"""Shorter values have hardly any layout, and brackets at the beginning of a line of prose (notes,
+small lists) are of this size."""
 
 MIN_RECORDS = 3
 """Records of the same keys from which a table is shorter than the records."""
@@ -130,7 +131,7 @@ def _as_table(value: Any, depth: int) -> tuple[Any, int]:
         return value, 0
     if len(value) >= MIN_RECORDS and all(isinstance(item, dict) and item for item in value):
         keys = list(value[0])
-        if all(list(item) == keys for item in value):
+        if all(item.keys() == value[0].keys() for item in value):
             rows = [[_as_table(item[key], depth + 1)[0] for key in keys] for item in value]
             return {"keys": keys, "rows": rows}, len(keys) * (len(value) - 1)
     results = [_as_table(item, depth + 1) for item in value]

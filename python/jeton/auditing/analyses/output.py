@@ -17,7 +17,7 @@ or by habit: shorter ones are names, headings and quotations."""
 _OPENING = re.compile(
     r"\A\s*(?:sure|certainly|of course|absolutely|great question|great(?=[!,])|happy to help|"
     r"as an ai(?: language)? model|i(?:'|\u2019)d be happy to|here(?:'|\u2019)?s|here is|here are|"
-    r"thank you for|i understand)\b[^\n.!?:]{0,200}[.!?:]\s*",
+    r"thank you for|i understand (?:that )?you)\b[^\n.!?:]{0,200}[.!?:]\s*",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
@@ -27,6 +27,7 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 _MAX_FRAMES = 3
+_TAIL_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ def without_politeness(response: str) -> tuple[str, int]:
     """Drop openings and closings that say nothing (a `rewriting.Rewrite`); English only."""
     new = response
     for _ in range(_MAX_FRAMES):
-        shorter = _CLOSING.sub("", _OPENING.sub("", new, count=1), count=1)
+        shorter = _OPENING.sub("", new, count=1)
+        tail = max(0, len(shorter) - _TAIL_CHARS)
+        shorter = shorter[:tail] + _CLOSING.sub("", shorter[tail:], count=1)
         if shorter == new or not shorter.strip():
             break
         new = shorter

@@ -56,7 +56,9 @@ MAX_TRIES = 64
 """Ends of one document that are compared: text that repeats one sign fits everywhere."""
 
 _WORD = re.compile(r"\w+")
-_PRIME = np.uint64((1 << 61) - 1)
+# Products of two numbers below it fit in 64 bits, and wrap around it often: the order of the values
+# must be another one for every hash.
+_PRIME = np.uint64((1 << 31) - 1)
 
 
 def boilerplate_lines(texts: Sequence[str], *, min_documents: int) -> dict[str, int]:
@@ -155,8 +157,8 @@ def near_duplicates(texts: Sequence[str], *, min_resemblance: float) -> list[Nea
 
 def _hash_family() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     generator = np.random.Generator(np.random.PCG64(0))
-    a = generator.integers(1, 1 << 31, N_HASHES, dtype=np.uint64)
-    return a, generator.integers(0, 1 << 31, N_HASHES, dtype=np.uint64)
+    a = generator.integers(1, int(_PRIME), N_HASHES, dtype=np.uint64)
+    return a, generator.integers(0, int(_PRIME), N_HASHES, dtype=np.uint64)
 
 
 def _shingle_hashes(text: str) -> NDArray[np.uint64] | None:
@@ -168,8 +170,8 @@ def _shingle_hashes(text: str) -> NDArray[np.uint64] | None:
     mixed = np.zeros(n, dtype=np.uint64)
     for offset in range(SHINGLE_WORDS):
         mixed = mixed * np.uint64(1_000_003) + codes[offset : offset + n]
-    # The upper half of a product mixes all bits; 32 bits keep the products below exact.
-    return np.unique((mixed * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32))
+    # The upper bits of a product mix all bits.
+    return np.unique((mixed * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(33))
 
 
 def _signature(

@@ -59,6 +59,7 @@ def measure_rewrite(
     rewrite: Rewrite,
     tokenizer: Tokenizer,
     *,
+    copies: Sequence[int] | None = None,
     min_share: float = 0.0,
     num_threads: int | None = None,
 ) -> RewriteSaving:
@@ -69,6 +70,7 @@ def measure_rewrite(
         n_tokens: Tokens of each under ``tokenizer``, counted before.
         rewrite: What to do with a text.
         tokenizer: The tokenizer that counts.
+        copies: How many documents each text stands for; None: one each.
         min_share: Share of all tokens that must be at stake; below it nothing is encoded, and the
             result has no saving.
         num_threads: Threads of the encoder; None: all.
@@ -77,7 +79,8 @@ def measure_rewrite(
     changed: list[int] = []
     rewritten: list[str] = []
     examples: list[str] = []
-    n_touched = n_removed = 0
+    weights = copies if copies is not None else [1] * len(texts)
+    n_touched = n_removed = n_touched_of_all = 0
     for index, text in enumerate(texts):
         new, n_bytes = rewrite(text)
         if new == text:
@@ -85,9 +88,11 @@ def measure_rewrite(
         changed.append(index)
         rewritten.append(new)
         n_touched += n_bytes
+        n_touched_of_all += n_bytes * weights[index]
         if len(examples) < _N_EXAMPLES:
             examples.append(_first_difference(text, new))
-    if n_touched < min_share * sum(n_tokens):
+    n_of_all = sum(n * weight for n, weight in zip(n_tokens, weights, strict=True))
+    if n_touched_of_all < min_share * n_of_all:
         return RewriteSaving(len(changed), n_touched, 0, saved, ())
     if changed:
         before = np.asarray([n_tokens[index] for index in changed], dtype=np.int64)

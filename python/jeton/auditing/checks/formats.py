@@ -75,14 +75,14 @@ def json_repeated_keys(evidence: Evidence) -> Iterator[Finding]:
         evidence, chain(without_json_layout, without_repeated_keys), min_share=MIN_KEYS_SHARE
     )
     saved_tokens = both.saved_tokens - layout.saved_tokens
-    if saved_tokens.sum() < MIN_KEYS_SHARE * evidence.sample.n_tokens:
-        return
     result = saved(
         evidence,
         saved_tokens,
         "lists of records of the same keys (and such lines) written as one list of keys and rows "
         "of values, against compact JSON",
     )
+    if result.share < MIN_KEYS_SHARE:
+        return
     yield Finding(
         id="json-repeated-keys",
         severity=Severity.WARNING,
@@ -126,7 +126,9 @@ def markup(evidence: Evidence) -> Iterator[Finding]:
         "pages alone that are the subject as source code",
     ):
         plain = measure(evidence, without_markup, min_share=0.0)
-        finding.evidence["share_as_plain_text"] = plain.n_saved_tokens / evidence.sample.n_tokens
+        finding.evidence["share_as_plain_text"] = saved(
+            evidence, plain.saved_tokens, "the text that a reader of the page sees"
+        ).share
         yield finding
 
 

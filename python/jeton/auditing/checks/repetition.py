@@ -88,14 +88,15 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
     saved_tokens = np.zeros(len(documents), dtype=np.int64)
     for text, n_saved in zip(distinct, measured.saved_tokens.tolist(), strict=True):
         saved_tokens[first_of[text]] = n_saved
-    if saved_tokens.sum() < MIN_BOILERPLATE_SHARE * evidence.sample.n_tokens:
-        return
     result = saved(
         evidence,
         saved_tokens,
         f"{len(lines):,} lines of 40 and more characters that stand in at least {least} different "
         "documents, taken out where no prompt cache serves them",
+        once=True,
     )
+    if result.share < MIN_BOILERPLATE_SHARE:
+        return
     shown = sorted(lines.items(), key=lambda item: (-item[1] * len(item[0]), item[0]))[:_N_SHOWN]
     yield Finding(
         id="boilerplate",
@@ -157,14 +158,15 @@ def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
         document = documents[pair.document]
         share = len(own[pair.document]) / max(1, len(document.text))
         saved_tokens[pair.document] = round(share * document.n_tokens)
-    if saved_tokens.sum() < MIN_NEAR_DUPLICATE_SHARE * max(1, evidence.sample.n_tokens):
-        return
     result = saved(
         evidence,
         saved_tokens,
         f"documents whose five-word shingles resemble an earlier document's by {NEAR_RESEMBLANCE} "
         "and more (Jaccard index), exact copies and what a prompt cache serves not counted",
+        once=True,
     )
+    if result.share < MIN_NEAR_DUPLICATE_SHARE:
+        return
     bound = "" if evidence.sample.is_whole else "at least "
     yield Finding(
         id="near-duplicate-documents",
@@ -223,14 +225,14 @@ def overlapping_documents(evidence: Evidence) -> Iterator[Finding]:
         document = documents[overlap.following]
         share = overlap.n_bytes / max(1, len(document.text.encode()))
         saved_tokens[overlap.following] = round(share * document.n_tokens)
-    if saved_tokens.sum() < MIN_OVERLAP_SHARE * max(1, evidence.sample.n_tokens):
-        return
     result = saved(
         evidence,
         saved_tokens,
         f"beginnings of {len(found):,} documents that are the end of another one (32 bytes and "
         "more), by their share of the document's bytes",
     )
+    if result.share < MIN_OVERLAP_SHARE:
+        return
     bound = "" if evidence.sample.is_whole else "at least "
     yield Finding(
         id="overlapping-documents",

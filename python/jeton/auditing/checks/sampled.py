@@ -50,7 +50,9 @@ class Saved:
     formula: str
 
 
-def saved(evidence: Evidence, saved_tokens: NDArray[np.int64], what: str) -> Saved:
+def saved(
+    evidence: Evidence, saved_tokens: NDArray[np.int64], what: str, *, once: bool = False
+) -> Saved:
     """Carry what was saved on the sampled documents over to the workload.
 
     The interval is a bootstrap by document: a document is what was drawn.
@@ -59,12 +61,13 @@ def saved(evidence: Evidence, saved_tokens: NDArray[np.int64], what: str) -> Sav
         evidence: What the checks see.
         saved_tokens: int64 (n_documents,), by document of the sample.
         what: What was counted, for the formula.
+        once: Whether copies of a text save nothing more, because another finding has them.
     """
     sample = evidence.sample
     # One entry of a draw stands for all copies of its text.
     copies = np.array([document.n_copies for document in sample.documents], dtype=np.int64)
     n_tokens = copies * np.array([document.n_tokens for document in sample.documents])
-    weighted = copies * saved_tokens
+    weighted = saved_tokens if once else copies * saved_tokens
     n_saved, n_all = int(weighted.sum()), int(n_tokens.sum())
     share = n_saved / n_all if n_all else 0.0
     formula = (
@@ -103,6 +106,7 @@ def measure(evidence: Evidence, rewrite: Rewrite, *, min_share: float) -> Rewrit
         [document.n_tokens for document in documents],
         rewrite,
         evidence.current.tokenizer,
+        copies=[document.n_copies for document in documents],
         min_share=min_share,
     )
 
@@ -142,9 +146,9 @@ def rewrite_finding(
     if not evidence.sample.n_tokens:
         return
     measured = measure(evidence, rewrite, min_share=min_share)
-    if measured.n_saved_tokens < min_share * evidence.sample.n_tokens:
-        return
     result = saved(evidence, measured.saved_tokens, what)
+    if result.share < min_share or not result.n_tokens:
+        return
     about = "" if evidence.sample.is_whole else "about "
     yield Finding(
         id=id,
