@@ -19,6 +19,7 @@ MIN_URL_CHARS = 80
 """Addresses up to here are written for people."""
 
 _DECIMALS = re.compile(r"(?<![\w.])(-?\d{1,15}\.\d{6})\d{2,}(?![\w.])")
+_EIGHT_DECIMALS = re.compile(r"\.\d{8}")
 _UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 # MD5 (32), SHA-1 (40), SHA-256 (64) digits, and MongoDB's 24; all of one case, with both letters
 # and digits.
@@ -32,6 +33,8 @@ _URL = re.compile(r"\bhttps?://[^\s<>\"'`\])}]{72,}")
 
 def with_rounded_numbers(text: str) -> tuple[str, int]:
     """Numbers with eight or more decimals, cut to six."""
+    if not _EIGHT_DECIMALS.search(text):
+        return text, 0
     return substitute(_DECIMALS, lambda match: match.group(1), text)
 
 
