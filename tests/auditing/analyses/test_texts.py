@@ -210,6 +210,15 @@ def test_overlaps_are_found_at_their_length() -> None:
     assert len(expected) == 6
 
 
+def test_overlaps_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [f"word{i}" for i in range(200)]
+    texts = [" ".join(words[start : start + 40]) for start in range(0, 160, 25)]
+    expected = repetition.overlaps(texts)
+    for size in (33, 64, 100):
+        monkeypatch.setattr(repetition, "BLOCK_BYTES", size)
+        assert repetition.overlaps(texts) == expected
+
+
 @given(st.lists(st.text(alphabet="ab", min_size=30, max_size=70), max_size=6))
 def test_overlaps_of_repetitive_texts_are_real(texts: list[str]) -> None:
     expected = naive_overlaps(texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -24,6 +25,8 @@ def found(evidence: Evidence, check: str) -> list[Finding]:
         assert finding.remedy
         assert finding.figure.formula
         assert finding.figure.unit
+        # Plain values only: a report is JSON.
+        json.dumps(finding.evidence)
         if finding.saving_usd_per_year is not None:
             assert finding.saving_formula
         factor = finding.evidence.get("remedy", {}).get("token_factor")

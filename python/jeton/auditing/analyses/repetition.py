@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +55,9 @@ MAX_BUCKET = 64
 
 OVERLAP_BYTES = 32
 """Length of the beginnings that are looked for inside other documents."""
+
+BLOCK_BYTES = 1 << 20
+"""Bytes whose windows are hashed at a time: 8 bytes of memory for each, a few times over."""
 
 MAX_TRIES = 64
 """Ends of one document that are compared: text that repeats one sign fits everywhere."""
@@ -123,7 +126,7 @@ def near_duplicates(texts: Sequence[str], *, min_resemblance: float) -> list[Nea
     ignored. Candidates come from MinHash (Broder 1997) and are compared exactly.
     """
     seen_texts: set[str] = set()
-    shingles: dict[int, frozenset[int]] = {}
+    shingles: dict[int, NDArray[np.uint64]] = {}
     buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
     a, b = _hash_family()
     found = []
@@ -135,7 +138,6 @@ def near_duplicates(texts: Sequence[str], *, min_resemblance: float) -> list[Nea
         if hashes is None:
             continue
         signature = _signature(hashes, a, b)
-        own = frozenset(hashes.tolist())
         best: NearDuplicate | None = None
         compared: set[int] = set()
         for band in range(N_BANDS):
@@ -145,15 +147,15 @@ def near_duplicates(texts: Sequence[str], *, min_resemblance: float) -> list[Nea
                 if other in compared:
                     continue
                 compared.add(other)
-                common = len(own & shingles[other])
-                resemblance = common / (len(own) + len(shingles[other]) - common)
+                common = len(np.intersect1d(hashes, shingles[other], assume_unique=True))
+                resemblance = common / (len(hashes) + len(shingles[other]) - common)
                 if resemblance >= min_resemblance and (
                     best is None or resemblance > best.resemblance
                 ):
                     best = NearDuplicate(index, other, resemblance)
             if len(bucket) < MAX_BUCKET:
                 bucket.append(index)
-        shingles[index] = own
+        shingles[index] = hashes
         if best is not None:
             found.append(best)
     return found
@@ -212,15 +214,13 @@ def overlaps(texts: Sequence[str]) -> list[Overlap]:
     if len(unique) < 2:
         return []
     starts = np.cumsum([0, *map(len, encoded)])
-    all_bytes = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    hashes = _window_hashes(all_bytes)
+    joined = b"".join(encoded)
     heads = np.sort(
         _window_hashes_of_heads(np.frombuffer(b"".join(unique), dtype=np.uint8), len(unique))
     )
-    slots = np.minimum(np.searchsorted(heads, hashes), len(heads) - 1)
     best: dict[int, Overlap] = {}
     tries: Counter[int] = Counter()
-    for position in np.flatnonzero(heads[slots] == hashes).tolist():
+    for position in _places(joined, heads):
         document = int(np.searchsorted(starts, position, side="right")) - 1
         offset = position - int(starts[document])
         data = encoded[document]
@@ -237,6 +237,16 @@ def overlaps(texts: Sequence[str]) -> list[Overlap]:
         if known is None or len(tail) > known.n_bytes:
             best[following] = Overlap(document, following, len(tail))
     return [best[index] for index in sorted(best)]
+
+
+def _places(joined: bytes, heads: NDArray[np.uint64]) -> Iterator[int]:
+    """Where a window has the hash of a beginning; in blocks, which bounds the memory."""
+    for start in range(0, len(joined), BLOCK_BYTES):
+        block = joined[start : start + BLOCK_BYTES + OVERLAP_BYTES - 1]
+        hashes = _window_hashes(np.frombuffer(block, dtype=np.uint8))
+        slots = np.minimum(np.searchsorted(heads, hashes), len(heads) - 1)
+        for place in np.flatnonzero(heads[slots] == hashes).tolist():
+            yield start + place
 
 
 def _window_hashes(data: NDArray[np.uint8]) -> NDArray[np.uint64]:

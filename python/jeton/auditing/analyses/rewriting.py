@@ -1,8 +1,8 @@
 """What a text would cost without a waste: rewrite it, encode it again, and take the difference.
 
 A rewrite returns the new text and a bound on the bytes that it touched. A token has at least one
-byte, so rewriting ``b`` bytes cannot save more than ``b`` tokens: where that bound is below what a
-check asks for, nothing is encoded a second time.
+byte, so rewriting ``b`` bytes saves at most ``b`` tokens, and some beside them that now join: where
+four times ``b`` is below what a check asks for, nothing is encoded a second time.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ Rewrite = Callable[[str], tuple[str, int]]
 
 MAX_UTF8_BYTES = 4
 """Bytes of a character in UTF-8 at most (RFC 3629, 2003)."""
+
+NEIGHBOURS = 4
+"""Tokens that may go for each touched byte: it may have cut a word in two, whose parts were several
+tokens."""
 
 _N_EXAMPLES = 3
 _MAX_EXAMPLE_CHARS = 80
@@ -92,7 +96,7 @@ def measure_rewrite(
         if len(examples) < _N_EXAMPLES:
             examples.append(_first_difference(text, new))
     n_of_all = sum(n * weight for n, weight in zip(n_tokens, weights, strict=True))
-    if n_touched_of_all < min_share * n_of_all:
+    if NEIGHBOURS * n_touched_of_all < min_share * n_of_all:
         return RewriteSaving(len(changed), n_touched, 0, saved, ())
     if changed:
         before = np.asarray([n_tokens[index] for index in changed], dtype=np.int64)

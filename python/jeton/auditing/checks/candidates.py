@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 
-__all__ = ["MIN_CANDIDATE_SAVING", "compression_good", "tokenizer_foreign"]
+__all__ = ["MIN_CANDIDATE_SAVING", "better_candidate", "compression_good", "tokenizer_foreign"]
 
 MIN_CANDIDATE_SAVING = 0.05
 """Share of tokens that a candidate must save. Our choice: below 5%, retraining embeddings (or
@@ -25,10 +26,18 @@ def _saved_share(evidence: Evidence, candidate: Measured) -> float:
     return 1 - candidate.n_tokens / evidence.current.n_tokens if evidence.current.n_tokens else 0.0
 
 
+def better_candidate(evidence: Evidence) -> Measured | None:
+    """The candidate that saves enough tokens to be told; None where there is none."""
+    best = _best(evidence)
+    if best is None or _saved_share(evidence, best) < MIN_CANDIDATE_SAVING:
+        return None
+    return best
+
+
 def tokenizer_foreign(evidence: Evidence) -> Iterator[Finding]:
     """The current tokenizer needs more tokens than a candidate for the same text."""
-    current, best = evidence.current, _best(evidence)
-    if best is None or _saved_share(evidence, best) < MIN_CANDIDATE_SAVING:
+    current, best = evidence.current, better_candidate(evidence)
+    if best is None:
         return
     share, n_saved = _saved_share(evidence, best), current.n_tokens - best.n_tokens
     saving, formula = _saving(evidence, best)
@@ -71,6 +80,7 @@ def tokenizer_foreign(evidence: Evidence) -> Iterator[Finding]:
                 for m in evidence.tokenizers
             ],
             "best_of_no_larger_vocabulary": _best_of_no_larger_vocabulary(evidence),
+            "remedy": remedy(share, applies_to="all"),
         },
     )
 

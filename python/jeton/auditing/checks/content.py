@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 
@@ -115,5 +116,6 @@ def duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
             "n_duplicate_bytes": found.n_duplicate_bytes,
             "max_copies": found.max_copies,
             "is_complete": found.is_complete,
+            "remedy": remedy(float(tracked_share)),
         },
     )

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from jeton.auditing.analyses.lengths import batch_padding, chunk_overlap
-from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics import padding_waste as waste_of_padding
@@ -233,10 +232,8 @@ def chunk_overlap_waste(evidence: Evidence) -> Iterator[Finding]:
         saving_basis=Basis.ESTIMATED,
         evidence={
             "n_chunks": found.n_chunks,
+            # No remedy of the bill: it is that of the documents, not of their pieces.
             "share": share,
-            # The audited text is the documents, not their pieces: the bill of the pieces is
-            # larger by this part, and no part of the bill of the documents goes.
-            "remedy": remedy(share),
         },
     )
 

@@ -212,16 +212,24 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
             "share": missed,
             "reported_cached_share": reported,
             "remedy": {
-                "token_factor": 1 - _full_rate_share(saved_share, found.read_factor),
+                "token_factor": _left_at_full_rate(
+                    saved_share, found.read_factor, already=reported or 0.0
+                ),
                 "applies_to": "cached",
             },
         },
     )
 
 
-def _full_rate_share(saved_share: float, read_factor: float) -> float:
-    """Reads without any surcharge that save as much: what a chart of the bill can show."""
-    return min(1.0, saved_share / (1 - read_factor)) if read_factor < 1 else 0.0
+def _left_at_full_rate(saved_share: float, read_factor: float, *, already: float) -> float:
+    """What is left at the full rate of the tokens that are at it now.
+
+    Writes are set off against reads: so many reads without any surcharge save as much.
+    """
+    at_full_rate = 1 - already
+    if read_factor >= 1 or at_full_rate <= 0:
+        return 1.0
+    return max(0.0, 1 - saved_share / (1 - read_factor) / at_full_rate)
 
 
 def _arrivals(evidence: Evidence) -> str:
@@ -318,7 +326,11 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
             "example": example,
             "char": position,
             "remedy": {
-                "token_factor": 1 - _full_rate_share(saved_share, as_masked.read_factor),
+                "token_factor": _left_at_full_rate(
+                    saved_share,
+                    as_masked.read_factor,
+                    already=as_is.plan.n_read_tokens / n_sampled,
+                ),
                 "applies_to": "cached",
             },
         },

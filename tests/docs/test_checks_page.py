@@ -1,0 +1,40 @@
+"""The page of the checks: its example runs, and it has each check once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from jeton.auditing.analyses.cache_rules import RULES
+from jeton.auditing.checks import CHECKS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "checks.md").read_text(encoding="utf-8")
+CATALOGUE = PAGE.partition("## Catalogue")[2].partition("## Prompt caches")[0]
+
+
+def test_the_example_runs() -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    exec(compile(example, "docs/checks.md", "exec"), {})
+
+
+def test_every_check_stands_in_the_catalogue_once() -> None:
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \|", CATALOGUE, flags=re.MULTILINE)
+    assert sorted(rows) == sorted(CHECKS)
+    assert len(CHECKS) >= 25
+
+
+def test_the_table_of_cache_rules_is_that_of_the_code() -> None:
+    table = PAGE.partition("## Prompt caches")[2].partition("## False alarms")[0]
+    for rule in RULES.values():
+        assert f"{rule.min_tokens:,}" in table
+        assert f"{rule.ttl_seconds / 60:.0f} minutes" in table
+
+
+def test_the_table_of_false_alarms_has_every_check_that_text_alone_can_raise() -> None:
+    table = PAGE.partition("<!-- false alarms: begin")[2].partition("<!-- false alarms: end")[0]
+    rates = re.findall(r"^\| `([a-z0-9-]+)` \|.*\| (\d+) of (\d+) \(", table, flags=re.MULTILINE)
+    assert len(rates) >= 25
+    for check, n_false, n_halves in rates:
+        assert check in CHECKS
+        # More than one in twenty would make a finding worth little.
+        assert int(n_false) / int(n_halves) <= 0.05, check
