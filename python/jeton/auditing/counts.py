@@ -20,6 +20,7 @@ from jeton.auditing.digests import DuplicateTracker
 from jeton.auditing.domains import DomainCounts, LengthHistograms
 from jeton.auditing.groups import GroupSums
 from jeton.auditing.lookalikes import LookalikeScanner, markers_of
+from jeton.auditing.prefix_sketch import PrefixSketch
 from jeton.auditing.requests import RequestCollector
 from jeton.auditing.result import CorpusSummary, Source
 from jeton.auditing.sampling import SAMPLE_CHARS, PassageSampler
@@ -116,6 +117,7 @@ class Counts:
         self.lookalikes = LookalikeScanner(markers_of(item.tokenizer for item in setup.chosen))
         self.passages = PassageSampler(setup.terms, sample_chars=setup.sample_chars)
         self.deep = DeepSampler(max_bytes=setup.deep_sample_bytes)
+        self.prefixes = PrefixSketch()
         self.sources = SourceList()
         self.n_replaced_documents = 0
         self.n_replacements = 0
@@ -175,6 +177,7 @@ class Counts:
         merged.lookalikes = self.lookalikes.merge(other.lookalikes)
         merged.passages = self.passages.merge(other.passages)
         merged.deep = self.deep.merge(other.deep)
+        merged.prefixes = self.prefixes.merge(other.prefixes)
         merged.sources = self.sources.merge(other.sources)
         merged.n_overhead_tokens = [
             mine + theirs

@@ -12,6 +12,7 @@ from jeton._core import TextStats, Tokenizer, TokenStats
 from jeton.auditing.deep_sample import DeepSample, SampleDocument
 from jeton.auditing.digests import DuplicateSummary
 from jeton.auditing.pipeline import Pipeline
+from jeton.auditing.prefix_sketch import SharedBlocks
 from jeton.auditing.preprocessing import StepEffect
 from jeton.auditing.result import (
     CorpusSummary,
@@ -161,6 +162,7 @@ class Evidence:
         pipeline: What the user says of the pipeline.
         preprocessing: What each of its preprocessing steps does to the sample's tokens.
         domains: Domains of the workload, the largest first.
+        prefixes: Beginnings that documents of the whole workload share.
     """
 
     corpus: CorpusSummary
@@ -183,6 +185,7 @@ class Evidence:
     pipeline: Pipeline | None = None
     preprocessing: tuple[StepEffect, ...] = ()
     domains: tuple[DomainReport, ...] = ()
+    prefixes: SharedBlocks | None = None
 
     @property
     def tokenizers(self) -> tuple[Measured, ...]:

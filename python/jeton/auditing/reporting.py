@@ -92,6 +92,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         pipeline=asked.pipeline,
         preprocessing=preprocessing,
         domains=counts.domains.reports(),
+        prefixes=counts.prefixes.shared(),
     )
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from jeton.auditing.analyses.cache_rules import CacheRule
 from jeton.auditing.analyses.prefixes import SharedPrefix
 
-__all__ = ["BreakPoint", "CachePlan", "HitRate", "hit_rate", "plan_cache"]
+__all__ = ["BreakPoint", "CachePlan", "HitRate", "hit_rate", "plan_cache", "plan_of_blocks"]
 
 HitRate = Callable[[float, int], float]
 """From the share of requests with a prefix, and their number, to the share that finds it cached."""
@@ -193,3 +193,46 @@ def _best_break_points(
             last, left = index, left - 1
         pending += [(child, last, left) for child in children[index]]
     return chosen
+
+
+def plan_of_blocks(
+    depths: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    *,
+    weight: float,
+    n_documents: int,
+    tokens_per_block: float,
+    rule: CacheRule,
+    hits: HitRate,
+    read_factor: float,
+) -> CachePlan:
+    """What a cache does to a workload of which shared beginnings are known block by block.
+
+    The block with which a beginning is long enough to be cached brings all blocks before it, which
+    at least as many documents share. Blocks that cost more than they save are not cached.
+
+    Args:
+        depths: int64 (n,), blocks up to the end of each, from 1.
+        counts: int64 (n,), documents that share each.
+        weight: Blocks of the workload for each given one.
+        n_documents: Documents of the workload.
+        tokens_per_block: Mean tokens of a block.
+        rule: The provider's rules.
+        hits: Of `hit_rate`.
+        read_factor: Price of a cached input token over that of an uncached one.
+
+    Returns:
+        A plan without break points: which they are, the blocks do not say.
+    """
+    least = max(1, math.ceil(rule.min_tokens / tokens_per_block))
+    n_tokens = np.where(depths == least, least, np.where(depths > least, 1, 0)) * tokens_per_block
+    different, places = np.unique(counts, return_inverse=True)
+    rates = np.array([hits(n / max(1, n_documents), n) for n in different.tolist()])[places]
+    gain = rates * (1 - read_factor) - (1 - rates) * (rule.write_factor - 1)
+    shared = np.where(gain > 0, weight * counts * n_tokens, 0.0)
+    return CachePlan(
+        break_points=(),
+        n_read_tokens=float((shared * rates).sum()),
+        n_write_tokens=float((shared * (1 - rates)).sum()) if rule.write_factor > 1 else 0.0,
+        n_saved_tokens=float((shared * gain).sum()),
+    )

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from jeton.auditing.analyses.cache_plan import CachePlan, hit_rate, plan_cache
+from jeton.auditing.analyses.cache_plan import (
+    CachePlan,
+    HitRate,
+    hit_rate,
+    plan_cache,
+    plan_of_blocks,
+)
 from jeton.auditing.analyses.cache_rules import RULES, CacheRule, rule_for
 from jeton.auditing.analyses.prefixes import (
     SharedPrefix,
@@ -14,6 +20,7 @@ from jeton.auditing.analyses.prefixes import (
     shared_prefixes,
 )
 from jeton.auditing.evidence import Evidence, percent
+from jeton.auditing.prefix_sketch import BLOCK_BYTES
 from jeton.findings import Basis, Figure, Finding, Severity
 
 __all__ = [
@@ -76,6 +83,16 @@ def _read_factor(evidence: Evidence) -> tuple[float, bool]:
     return float(price.usd_per_mtok_cached_input / price.usd_per_mtok_input), True
 
 
+def _hits(evidence: Evidence, rule: CacheRule, *, scale: float) -> HitRate:
+    requests, per_day = evidence.requests, evidence.traffic.requests_per_day
+    return hit_rate(
+        rule.ttl_seconds,
+        time_s=requests.time_s if requests is not None else None,
+        requests_per_day=float(per_day) if per_day is not None else None,
+        scale=scale,
+    )
+
+
 def _find(
     evidence: Evidence,
     compared: Sequence[str],
@@ -92,13 +109,7 @@ def _find(
         originals=originals,
         copies=copies,
     )
-    requests, per_day = evidence.requests, evidence.traffic.requests_per_day
-    hits = hit_rate(
-        rule.ttl_seconds,
-        time_s=requests.time_s if requests is not None else None,
-        requests_per_day=float(per_day) if per_day is not None else None,
-        scale=evidence.sample.scale,
-    )
+    hits = _hits(evidence, rule, scale=evidence.sample.scale)
     read_factor, is_listed = _read_factor(evidence)
     plan = plan_cache(
         prefixes,
@@ -141,6 +152,23 @@ def _reported_cached_share(evidence: Evidence) -> float | None:
     return int(requests.cache_read_tokens[known].sum()) / total if total else None
 
 
+def _of_the_workload(evidence: Evidence, found: _Found) -> CachePlan | None:
+    """Reads and savings from the beginnings of all documents; None where the sample is all."""
+    blocks, n_bytes = evidence.prefixes, evidence.corpus.n_bytes
+    if evidence.sample.is_whole or blocks is None or not n_bytes:
+        return None
+    return plan_of_blocks(
+        blocks.depths,
+        blocks.counts,
+        weight=blocks.weight,
+        n_documents=blocks.n_documents,
+        tokens_per_block=BLOCK_BYTES * evidence.current.n_tokens / n_bytes,
+        rule=found.rule,
+        hits=_hits(evidence, found.rule, scale=1.0),
+        read_factor=found.read_factor,
+    )
+
+
 def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
     """Requests begin alike, and a prompt cache would serve it for less."""
     sample, pipeline = evidence.sample, evidence.pipeline
@@ -149,12 +177,25 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
         return
     texts, copies, n_sampled = _sampled(evidence)
     found = _find(evidence, texts, texts, copies)
-    share = found.plan.n_read_tokens / n_sampled
-    missed = share - (reported or 0.0)
+    read_share = found.plan.n_read_tokens / n_sampled
+    write_share = found.plan.n_write_tokens / n_sampled
+    saved_share = found.plan.n_saved_tokens / n_sampled
+    where = f"{found.plan.n_read_tokens:,.0f} of {n_sampled:,} sampled tokens"
+    # A sample of documents does not see what two documents share that it does not both hold.
+    whole = _of_the_workload(evidence, found)
+    n_all = max(1, evidence.current.n_tokens)
+    if whole is not None and whole.n_read_tokens / n_all > read_share:
+        read_share = min(1.0, whole.n_read_tokens / n_all)
+        write_share, saved_share = whole.n_write_tokens / n_all, whole.n_saved_tokens / n_all
+        where = (
+            f"about {whole.n_read_tokens:,.0f} of {n_all:,} tokens (beginnings of all documents in "
+            f"blocks of {BLOCK_BYTES:,} bytes)"
+        )
+    missed = read_share - (reported or 0.0)
     if missed < MIN_CACHED_SHARE:
         return
     # What the cache serves already is in the bill already.
-    saved_share = found.plan.n_saved_tokens / n_sampled * missed / share
+    saved_share *= missed / read_share
     n_read = round(missed * sample.n_tokens_of_all)
     n_saved = round(saved_share * sample.n_tokens_of_all)
     rule = found.rule
@@ -176,10 +217,10 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
             unit="tokens on the audited text",
             basis=Basis.ESTIMATED,
             formula=(
-                f"{found.plan.n_read_tokens:,.0f} of {n_sampled:,} sampled tokens are read "
-                f"from a cache of {rule.name}: shared beginnings from {rule.min_tokens:,} tokens "
-                f"on in steps of {rule.step_tokens:,}, times the share that finds them within "
-                f"{rule.ttl_seconds:,.0f} seconds; {_arrivals(evidence)}"
+                f"{where} are read from a cache of {rule.name}: shared beginnings from "
+                f"{rule.min_tokens:,} tokens on in steps of {rule.step_tokens:,}, times the share "
+                f"that finds them within {rule.ttl_seconds:,.0f} seconds; {_arrivals(evidence)}"
+                + (f"; less the {percent(reported)} read already" if reported else "")
             ),
             source=rule.source,
         ),
@@ -190,7 +231,7 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
         ),
         saving_formula=(
             f"{n_read:,} tokens read at {found.read_factor:.3g} of the input price, "
-            f"{found.plan.n_write_tokens / n_sampled * sample.n_tokens_of_all:,.0f} written "
+            f"{write_share * sample.n_tokens_of_all:,.0f} written "
             f"at {rule.write_factor:.3g} of it: as good as {n_saved:,} tokens less; "
             + evidence.traffic.formula(n_saved)
             if found.is_read_price_listed and evidence.traffic.is_priced
@@ -242,6 +283,11 @@ def _arrivals(evidence: Evidence) -> str:
 
 
 def _cause(found: _Found) -> str:
+    if not found.plan.break_points:
+        return (
+            "conversations are sent again with every turn: what two requests share is another text "
+            "for every conversation"
+        )
     first = max(
         found.plan.break_points,
         key=lambda point: (point.n_tokens * point.n_documents, -point.prefix),
@@ -259,6 +305,11 @@ def _how_to_cache(rule: CacheRule, n_points: int) -> str:
             f"{rule.name} finds shared beginnings by itself: keep them equal byte for byte, put "
             "everything that changes behind them, send like requests close together, and look at "
             "the cached tokens in the usage that is returned"
+        )
+    if not n_points:
+        return (
+            "mark the end of each request as a break point of the cache, so that the next turn of "
+            f"the conversation reads it (at most {rule.max_break_points} a request)"
         )
     return (
         f"mark the ends of the shared beginnings ({n_points} in the sample, at most "
