@@ -44,6 +44,7 @@ COMMANDS = {
         "doctor",
         "Diagnose known failures of a tokenizer, a model directory, a batch or two settings.",
     ),
+    "lock": ("lock", "lock", "Lock what a tokenizer is and does; say what changed, and its price."),
     "info": ("info", "info", "Say what a tokenizer is."),
     "vocab": ("vocab", "vocab", "List, add and fetch vocabularies."),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),

@@ -41,6 +41,12 @@ _LEVELS = {
 }
 """Severities as SARIF's levels (section 3.27.10)."""
 
+_HELP = (
+    "Run the same jeton audit without --quiet to see the figures, or add --html report.html for "
+    "all of them. A budget that should be another one is changed in --fail-on; a change that is "
+    "meant is accepted by saving the baseline anew."
+)
+
 _NO_SOURCES = ("-", "<texts>")
 """Inputs that are no files: standard input and texts in memory."""
 
@@ -162,6 +168,8 @@ def _rule(rule: str, short: str, full: str, level: str) -> dict[str, Any]:
         "id": rule,
         "shortDescription": {"text": short},
         "fullDescription": {"text": full},
+        # Services for code scanning want it beside the descriptions.
+        "help": {"text": _HELP},
         "defaultConfiguration": {"level": level},
     }
 

@@ -1,0 +1,127 @@
+"""What a tokenizer does to a list of texts: a digest of the ids of each, and where it cuts it.
+
+The cuts are kept and not the ids: a change can then be shown in the text itself, without either
+vocabulary, and they are a few kilobytes for the 500 texts of the probe.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from jeton._core import Tokenizer, compress_zstd, decompress
+from jeton.errors import EncodeError, FormatError
+
+__all__ = ["Behaviour", "TextBehaviour"]
+
+_DIGEST_BYTES = 8
+"""Of the ids of one text. Two different lists of ids agree by chance in one of 10^19 cases."""
+
+_CANNOT_ENCODE = b"\0" * _DIGEST_BYTES
+
+_MAX_CUTS_BYTES = 64 << 20
+"""Cuts that decompress to more are not of a list of short texts: guards against hostile files."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextBehaviour:
+    """What becomes of one text.
+
+    Attributes:
+        digest: Of its ids; all zero for a text that cannot be encoded.
+        lengths: Code points that each token covers, 0 for a token that ends inside the character
+            that the token before it ends in.
+    """
+
+    digest: bytes
+    lengths: tuple[int, ...]
+
+    @property
+    def n_tokens(self) -> int | None:
+        """Its tokens; None if it cannot be encoded."""
+        return None if self.digest == _CANNOT_ENCODE else len(self.lengths)
+
+    def pieces(self, text: str) -> tuple[str, ...]:
+        """The text as it is cut; what no token covers is with the token behind it."""
+        pieces, start = [], 0
+        for length in self.lengths:
+            pieces.append(text[start : start + length])
+            start += length
+        return tuple(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What a tokenizer does to each of a list of texts, in their order."""
+
+    texts: tuple[TextBehaviour, ...]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, texts: Sequence[str]) -> Behaviour:
+        """Encode the texts, without special tokens."""
+        return cls(tuple(_behaviour(tokenizer, text) for text in texts))
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of all texts that can be encoded."""
+        return sum(text.n_tokens or 0 for text in self.texts)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON values."""
+        lengths = json.dumps([list(text.lengths) for text in self.texts], separators=(",", ":"))
+        return {
+            "n_texts": len(self.texts),
+            "n_tokens": self.n_tokens,
+            "digests": _base64(b"".join(text.digest for text in self.texts)),
+            "cuts": _base64(compress_zstd(lengths.encode("ascii"))),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Behaviour:
+        """From JSON values.
+
+        Raises:
+            FormatError: They are none.
+        """
+        try:
+            digests = base64.b64decode(plain["digests"], validate=True)
+            packed = base64.b64decode(plain["cuts"], validate=True)
+            cuts = json.loads(decompress(packed, max_bytes=_MAX_CUTS_BYTES))
+            n = len(cuts)
+            if plain["n_texts"] != n or len(digests) != n * _DIGEST_BYTES:
+                raise FormatError(f"the lock has {len(digests)} bytes of digests for {n} texts")
+            texts = []
+            for i, lengths in enumerate(cuts):
+                if not all(type(length) is int and length >= 0 for length in lengths):
+                    raise FormatError(f"the cuts of text {i} of the lock are damaged")
+                digest = digests[i * _DIGEST_BYTES : (i + 1) * _DIGEST_BYTES]
+                texts.append(TextBehaviour(digest, tuple(lengths)))
+        except FormatError:
+            raise
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise FormatError(f"the behaviour in the lock is damaged: {error}") from None
+        return cls(tuple(texts))
+
+
+def _behaviour(tokenizer: Tokenizer, text: str) -> TextBehaviour:
+    try:
+        encoding = tokenizer.encode_with_offsets(text)
+    except EncodeError:
+        return TextBehaviour(_CANNOT_ENCODE, ())
+    ids = np.asarray(encoding.ids, dtype="<u4").tobytes()
+    # Ends may go back where a tokenizer reorders; a cut is then where it has been already.
+    ends = np.maximum.accumulate(encoding.ends) if len(encoding.ends) else encoding.ends
+    lengths = np.diff(ends, prepend=0)
+    return TextBehaviour(
+        blake2b(ids, digest_size=_DIGEST_BYTES).digest(), tuple(int(n) for n in lengths)
+    )
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
