@@ -175,6 +175,8 @@ def _npz(file: Path) -> dict[str, NDArray[Any]]:
         wanted = {name for names in _NAMES.values() for name in names}
         with np.load(file, allow_pickle=False) as loaded:
             return {name: loaded[name] for name in loaded.files if name in wanted}
+    except LimitError:
+        raise
     except (ValueError, zipfile.BadZipFile, EOFError, KeyError, NotImplementedError) as error:
         raise _damaged(file, error) from None
 

@@ -1,7 +1,9 @@
 """What one language costs beside English under a tokenizer, on the same sentences.
 
-The sentences are short, so a figure is good for "four times", not for "4.1 times";
-tests compare them with the Universal Declaration of Human Rights.
+The sentences are short and plain, so a figure is good for "four times", not for "4.1 times".
+Against the Universal Declaration of Human Rights in 20 languages, with the vocabularies of GPT-2,
+cl100k_base and Llama 2: the logarithms correlate by more than 0.97, the median is 15% to 25%
+lower, and no language is off by a factor of two (measured 2026-11-21, and by a test).
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def mojibake(text: str) -> str | None:
     found = _MOJIBAKE.search(text)
     if found is None:
         return None
-    for match in re.finditer("[^\\s\x00-\x7f]+", text):
+    for match in re.finditer("[^\x00-\x7f]+", text):
         for encoding in ("cp1252", "latin-1"):
             try:
                 meant = match.group().encode(encoding).decode("utf-8")
