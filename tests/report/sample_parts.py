@@ -30,9 +30,24 @@ def kind_of(owner: type, field: str) -> Any:
 
 
 def fill(type_: Any, /, **values: Any) -> Any:
-    """Make a value of the fields that the type has."""
-    names = {field.name for field in dataclasses.fields(type_)}
-    return type_(**{key: value for key, value in values.items() if key in names})
+    """Make a value of the fields that the type has; those not given are nothing."""
+    fields = {field.name: field for field in dataclasses.fields(type_)}
+    hints = typing.get_type_hints(type_)
+    required = {
+        name: nothing(hints[name])
+        for name, field in fields.items()
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    }
+    given = {key: value for key, value in values.items() if key in fields}
+    return type_(**(required | given))
+
+
+def nothing(hint: Any) -> Any:
+    """The emptiest value of a plain type."""
+    if type(None) in typing.get_args(hint):
+        return None
+    origin = typing.get_origin(hint) or hint
+    return origin() if origin in (int, float, str, bool, tuple, dict, Decimal) else None
 
 
 def waterfall(
@@ -207,26 +222,45 @@ def bill(hostile: str | None) -> Any:
 def requests(hostile: str | None) -> Any:
     kind = kind_of(AuditReport, "requests")
     issue = kind_of(kind, "issues")
+    of_model = kind_of(kind, "by_model")
     issues = (
-        fill(issue, kind="usage-missing", n=1_204, examples=("calls.jsonl:17", "calls.jsonl:90")),
-        fill(issue, kind="time-backwards", n=3, examples=(hostile or "calls.jsonl:4411",)),
+        fill(
+            issue,
+            kind="missing_usage",
+            n=1_204,
+            examples=("calls.jsonl, line 17", "calls.jsonl, line 90"),
+        ),
+        fill(issue, kind="time_backwards", n=3, examples=(hostile or "calls.jsonl, line 4411",)),
     )
-    hints = typing.get_type_hints(kind)
-    as_text = str in (hints["first_time"], *typing.get_args(hints["first_time"]))
     return fill(
         kind,
         n_requests=3_041_666,
         n_with_usage=3_040_462,
         n_with_response=2_998_101,
-        first_time="2026-10-01T00:00:03Z" if as_text else 1_790_812_803.0,
-        last_time="2026-10-31T23:59:58Z" if as_text else 1_793_491_198.0,
+        first_time="2026-10-01T00:00:03Z",
+        last_time="2026-10-31T23:59:58Z",
         requests_per_day=98_118.3,
         output_tokens_mean=300.0,
         cached_share=0.0496,
         models=("gpt-4o-2024-08-06", hostile or "text-embedding-3-small"),
-        issues={item.kind: item for item in issues}
-        if typing.get_origin(hints["issues"]) is dict
-        else issues,
+        n_with_text=3_041_666,
+        n_with_time=3_041_666,
+        peak_requests_per_hour=9_311,
+        by_model=tuple(
+            fill(
+                of_model,
+                name=name,
+                n_requests=n_requests,
+                n_with_usage=n_requests - 602,
+                input_tokens=n_requests * 569,
+                cache_read_tokens=n_requests * 28,
+                output_tokens=n_requests * 300,
+            )
+            for name, n_requests in (("gpt-4o-2024-08-06", 3_000_666), (hostile or "", 41_000))
+        ),
+        shapes={"openai": 3_041_000, "plain": 666},
+        chat_format="each message by the published overhead of its provider",
+        issues=issues,
     )
 
 

@@ -65,34 +65,27 @@ def test_many_domains_are_capped_and_the_page_says_so() -> None:
 
 
 def test_trouble_in_logs_is_shown_the_most_frequent_first() -> None:
-    numbers = numbers_of()
-    assert [(issue.kind, issue.n.text) for issue in evidence.log_issues(numbers) if issue.n] == [
-        ("usage-missing", "1,204"),
-        ("time-backwards", "3"),
+    report = make_report()
+    assert report.requests is not None
+    turned = dataclasses.replace(report.requests, issues=report.requests.issues[::-1])
+    issues = evidence.log_issues(numbers_of(requests=turned))
+    assert [(issue.path, issue.name, issue.n.text) for issue in issues if issue.n] == [
+        ("requests.issues[1]", "missing usage", "1,204"),
+        ("requests.issues[0]", "time backwards", "3"),
     ]
-    data = numbers.data["requests"]
-    data["issues"] = {issue["kind"]: issue for issue in reversed(list(_values(data["issues"])))}
-    issues = evidence.log_issues(numbers)
-    assert [issue.kind for issue in issues] == ["usage-missing", "time-backwards"]
-    assert issues[0].path == "requests.issues.usage-missing"
+    assert issues[0].meaning == "requests without the provider's token counts"
 
 
-def _values(issues: Any) -> Any:
-    return issues.values() if isinstance(issues, dict) else issues
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("2026-10-01T00:00:03Z", "2026-10-01T00:00:03Z"),
-        (0, "1970-01-01 00:00 UTC"),
-        (1_790_812_803.0, "2026-10-01 00:00 UTC"),
-        (1e300, "1e+300"),
-        (float("nan"), "nan"),
-    ],
-)
-def test_moments(value: Any, text: str) -> None:
-    assert evidence.moment(value) == text
+def test_models_of_the_logs_are_capped_and_may_have_no_name() -> None:
+    report = make_report()
+    assert report.requests is not None
+    rows = evidence.model_rows(numbers_of())
+    assert [row.has_name for row in rows] == [True, False]
+    assert [len(row.values) for row in rows] == [len(evidence.MODEL_COLUMNS)] * 2
+    many = dataclasses.replace(report.requests, by_model=report.requests.by_model * 30)
+    html = to_html(dataclasses.replace(report, requests=many))
+    assert "(the first 20 of 60; the JSON report has all)" in html
+    assert evidence.model_rows(numbers_of(requests=None)) == ()
 
 
 @pytest.mark.parametrize(

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from jeton.report.numbers import Kind, Numbers, Shown, below
 
 __all__ = [
+    "MODEL_COLUMNS",
     "N_DOMAINS",
+    "N_MODELS",
     "DomainRow",
     "IssueView",
     "Level",
+    "ModelRow",
     "PointRow",
     "Setting",
     "StabilityRow",
     "domain_rows",
     "log_issues",
     "maturity_levels",
-    "moment",
+    "model_rows",
     "objectives",
     "pipeline_settings",
     "point_rows",
@@ -28,6 +30,19 @@ __all__ = [
 
 N_DOMAINS = 50
 """Domains shown; the JSON report has all."""
+
+N_MODELS = 20
+"""Models of the logs shown; the JSON report has all."""
+
+MODEL_COLUMNS = (
+    ("n_requests", "Requests"),
+    ("input_tokens", "Input tokens"),
+    ("cache_read_tokens", "Read from a cache"),
+    ("cache_write_tokens", "Written to one"),
+    ("output_tokens", "Output tokens"),
+    ("reasoning_tokens", "Reasoning"),
+)
+"""What is shown of a model of the logs: field and heading."""
 
 _LEVELS = (
     ("static", "sizes are fixed, whatever the text"),
@@ -94,12 +109,25 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class IssueView:
-    """A kind of trouble in a log; ``path`` is where it stands in the report."""
+    """A kind of trouble in a log; ``path`` is where it stands in the report.
+
+    ``name`` is the kind in words; ``meaning`` says what becomes of such records.
+    """
 
     path: str
-    kind: str
+    name: str
+    meaning: str
     n: Shown | None
     examples: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """What the logs say of one model; the numbers are those of `MODEL_COLUMNS`."""
+
+    path: str
+    has_name: bool
+    values: tuple[Shown | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +213,27 @@ def maturity_levels(numbers: Numbers) -> tuple[Level, ...]:
     )
 
 
+def model_rows(numbers: Numbers) -> tuple[ModelRow, ...]:
+    """Return what the logs say of each model, in the order of the report."""
+    data = numbers.data.get("requests")
+    models = (data.get("by_model") if data else None) or []
+    return tuple(
+        ModelRow(
+            f"requests.by_model[{index}]",
+            bool(model["name"]),
+            tuple(
+                numbers.show(f"requests.by_model[{index}].{key}", "count")
+                for key, _ in MODEL_COLUMNS
+            ),
+        )
+        for index, model in enumerate(models[:N_MODELS])
+    )
+
+
 def log_issues(numbers: Numbers) -> tuple[IssueView, ...]:
     """Return what was wrong in the logs, the most frequent first."""
+    from jeton.corpus.requests_issues import ISSUE_KINDS
+
     data = numbers.data.get("requests")
     issues = data.get("issues") if data else None
     if not issues:
@@ -195,13 +242,14 @@ def log_issues(numbers: Numbers) -> tuple[IssueView, ...]:
     views = [
         IssueView(
             path := below("requests.issues", key),
-            issue["kind"],
+            str(issue["kind"]).replace("_", " ").replace("-", " "),
+            ISSUE_KINDS.get(issue["kind"], ""),
             numbers.show(f"{path}.n", "count"),
             len(issue["examples"]),
         )
         for key, issue in pairs
     ]
-    return tuple(sorted(views, key=lambda view: (-int(view.n.raw) if view.n else 0, view.kind)))
+    return tuple(sorted(views, key=lambda view: (-int(view.n.raw) if view.n else 0, view.name)))
 
 
 def objectives(numbers: Numbers) -> tuple[tuple[str, str, Kind], ...]:
@@ -281,16 +329,6 @@ def pipeline_settings(numbers: Numbers) -> tuple[Setting, ...]:
         for key, value in data.items()
         if value is not None and value != []
     )
-
-
-def moment(value: Any) -> str:
-    """Write a time of the logs: text as it is, seconds since 1970 as a date in UTC."""
-    if not isinstance(value, int | float):
-        return str(value)
-    try:
-        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except (OverflowError, OSError, ValueError):
-        return str(value)
 
 
 def _limit_words(limit: str) -> str:

@@ -147,10 +147,10 @@ def requests(numbers: Numbers) -> list[str]:
         f"{written(numbers.share('requests.n_with_response', whole))} with response",
     ]
     issues = evidence.log_issues(numbers)
-    body = [[text(issue.kind.replace("-", " ")), written(issue.n)] for issue in issues]
+    body = [[text(issue.name), escaped(issue.meaning), written(issue.n)] for issue in issues]
     return [
         escaped(", ".join(facts)) + ".",
-        rows(["Trouble", "Times"], body) if body else "",
+        rows(["Trouble", "What it means", "Times"], body, n_text=2) if body else "",
     ]
 
 

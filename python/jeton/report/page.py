@@ -120,6 +120,8 @@ def to_html(report: AuditReport) -> str:
         "bill": bill_view(numbers),
         "domains": evidence.domain_rows(numbers, current=current),
         "issues": evidence.log_issues(numbers),
+        "log_models": evidence.model_rows(numbers),
+        "model_columns": evidence.MODEL_COLUMNS,
         "levels": evidence.maturity_levels(numbers),
         "settings": evidence.pipeline_settings(numbers),
         "objectives": evidence.objectives(numbers),
@@ -271,7 +273,6 @@ def _environment() -> Environment:
         value=_value,
         below=below,
         lookup=lookup,
-        moment=evidence.moment,
     )
     return environment
 

@@ -83,8 +83,7 @@ def lines(numbers: Numbers) -> tuple[tuple[str, str], ...]:
         n_requests = signed(numbers.show("requests.n_requests", "count"))
         usage = signed(numbers.share("requests.n_with_usage", "requests.n_requests"))
         issues = ", ".join(
-            f"{visible(issue.kind.replace('-', ' '))} {signed(issue.n)}"
-            for issue in evidence.log_issues(numbers)
+            f"{visible(issue.name)} {signed(issue.n)}" for issue in evidence.log_issues(numbers)
         )
         trouble = f"; trouble: {issues}" if issues else ""
         found.append(("Logs", f"{n_requests} requests, {usage} with usage{trouble}"))
