@@ -105,8 +105,9 @@ $(BENCH_VENV)/.built: $(BENCH_VENV)/.installed $(VENV)/.built $(shell find pytho
 vocabularies: setup  ## train the bundled tokenizers again from ../shared
 	$(BIN)/python scripts/build_vocabularies.py
 
-docs: $(VENV)/.installed  ## rewrite the generated parts of ARCHITECTURE.md and BENCHMARKS.md
+docs: $(VENV)/.installed  ## rewrite what is generated: parts of ARCHITECTURE.md and BENCHMARKS.md, the report's schema
 	$(BIN)/python scripts/module_map.py
+	$(BIN)/python scripts/report_schema.py
 	$(BIN)/python -m benches.record
 
 lock:  ## compile requirements/*.in to *.lock (needs uv)

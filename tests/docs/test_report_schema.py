@@ -1,0 +1,46 @@
+"""docs/report-schema.md: its examples run; the fields, formulas and limits that it names are real."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from jeton.report import markdown, page, schema, to_html
+from tests.report.sample_report import make_report
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "report-schema.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def test_the_examples_run() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), {})
+
+
+def test_the_parts_are_fields_that_may_be_missing() -> None:
+    named = set(re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE))
+    properties = schema()["properties"]
+    optional = {
+        name
+        for name, value in properties.items()
+        if {"type": "null"} in value.get("anyOf", ()) or name == "domains"
+    }
+    assert named == optional
+
+
+def test_the_link_leads_to_the_schema() -> None:
+    (target,) = re.findall(r"\]\(([^)]+schema\.json)\)", TEXT)
+    assert (PAGE.parent / target).is_file()
+
+
+def test_the_page_has_the_order_that_is_promised() -> None:
+    ids = re.findall(r'<section id="([\w-]+)"', to_html(make_report()))
+    assert (ids[0], ids[1], ids[-2], ids[-1]) == ("findings", "waterfall", "what-if", "basis")
+
+
+def test_the_sliders_and_the_limit_are_those_of_the_code() -> None:
+    for _, name, _ in page._RESULTS:
+        assert f"*{name}*" in TEXT
+    assert f"{markdown._MAX_CHARS:,} characters" in TEXT
