@@ -194,6 +194,10 @@ def test_what_was_not_given_says_so(open_page: Any) -> None:
     assert page.locator("[data-control=price] .note").text_content() == (
         "no price was given: a start value"
     )
+    assert page.locator("[data-control=output] .note").text_content() == (
+        "no price of output is known: not in the bill"
+    )
+    assert "300" not in page.locator("[data-result=month] .numbers").text_content()
     assert page.locator("#what-if-gpu").count() == 0
     assert page.locator("[data-result]:visible").count() == 1
     tokens = json.loads(page.locator("#audit-data").text_content())["what_if"][

@@ -62,7 +62,7 @@
     remedies: new Set(),
   };
   base.hour = number(given.gpus[base.gpu]?.usd_per_hour);
-  /* No output price without output tokens; with them, and no price, output counts nothing. */
+  /* Output whose price is not known is left out of the bill, and the control says so. */
   const rates = {
     output: number(given.usd_per_mtok_output) ?? 0,
     cached: number(given.usd_per_mtok_cache_read),
@@ -117,7 +117,7 @@
     if (parts.cached) {
       terms.push(`${count(given.input_tokens_per_request)}${saved} × ${factor(parts.cached)} × ${usd(cachedRate)}`);
     }
-    if (output) terms.push(`${count(output)} × ${usd(outputRate)}`);
+    if (output && outputRate) terms.push(`${count(output)} × ${usd(outputRate)}`);
     const running = parts.running ? ` + ${usd(parts.running)}` : "";
     return {
       value,
@@ -236,6 +236,7 @@
         + `${rates.output && rates.cached ? ", " : ""}`
         + `${rates.cached ? `cached ${usd((rates.cached * state.price) / (priceGiven ?? 1))}` : ""}: in proportion`
       : priceGiven === null ? "no price was given: a start value" : "");
+    if (!rates.output) note("output", "no price of output is known: not in the bill");
     if (given.requests_per_month === null) note("requests", "not given: a start value");
   };
 
