@@ -1,0 +1,144 @@
+"""What a tokenizer does to source code: identifiers cut, indentation paid for, source kept.
+
+An identifier is cut well where its parts meet (``parse|Http|Response``, ``max|_size``); the share of cuts at
+such places is counted. And a tokenizer that loses white space or signs gives back a program
+that no longer parses, so every source is decoded from its ids and parsed again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from jeton._core import Tokenizer
+from jeton.errors import EmptyCorpusError
+from jeton.metrics.grammars import LANGUAGES, grammar
+
+__all__ = ["LANGUAGES", "MAX_SOURCE_CHARS", "CodeUse", "code_use", "identifier_parts"]
+
+MAX_SOURCE_CHARS = 1_000_000
+"""Longer sources are left out: a syntax tree takes about a hundred times the memory of its text."""
+
+_PARTS = re.compile(r"_+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+|[^\w]")
+
+
+@dataclass(frozen=True, slots=True)
+class CodeUse:
+    """Source code of one language under one tokenizer.
+
+    Attributes:
+        language: Its name.
+        n_sources: Sources that were read.
+        n_left_out: Sources that are too long, or in which no identifiers can be found.
+        n_tokens: Their tokens.
+        n_lines: Their lines.
+        n_identifiers: Identifiers, each time they occur; keywords are none.
+        identifier_kept_share: Of these, those that one token overlaps, 0 to 1.
+        tokens_per_identifier: Tokens that overlap an identifier, over the identifiers.
+        cuts_at_parts_share: Of the cuts inside identifiers, those where parts meet (camelCase,
+            snake_case, digits), 0 to 1; 1.0 without a cut.
+        whitespace_token_share: Of all tokens, those of white space alone, 0 to 1.
+        n_parsed: Sources that parse as they are.
+        n_parsed_decoded: Of these, sources that still parse when decoded from their ids.
+        n_decoded_alike: Sources that decode to themselves.
+    """
+
+    language: str
+    n_sources: int
+    n_left_out: int
+    n_tokens: int
+    n_lines: int
+    n_identifiers: int
+    identifier_kept_share: float
+    tokens_per_identifier: float
+    cuts_at_parts_share: float
+    whitespace_token_share: float
+    n_parsed: int
+    n_parsed_decoded: int
+    n_decoded_alike: int
+
+
+def identifier_parts(identifier: str) -> list[str]:
+    """The parts of an identifier: ``HTTPResponse_v2`` is ``HTTP``, ``Response``, ``_``, ``v``, ``2``."""
+    return _PARTS.findall(identifier)
+
+
+def code_use(tokenizer: Tokenizer, sources: Iterable[str], *, language: str) -> CodeUse:
+    """Encode, cut, decode and parse sources.
+
+    Raises:
+        EmptyCorpusError: No source could be read.
+        MissingExtraError: The grammar of the language is not installed.
+        UsageError: The language is not known.
+    """
+    parser = grammar(language)
+    n_sources = n_left_out = n_tokens = n_lines = n_blank = 0
+    n_identifiers = n_kept = n_pieces = n_cuts = n_good_cuts = 0
+    n_parsed = n_parsed_decoded = n_alike = 0
+    for source in sources:
+        ranges = parser.identifiers(source) if len(source) <= MAX_SOURCE_CHARS else None
+        if ranges is None:
+            n_left_out += 1
+            continue
+        n_sources += 1
+        n_lines += len(source.splitlines())
+        encoding = tokenizer.encode_with_offsets(source)
+        n_tokens += len(encoding.ids)
+        n_blank += _n_blank(source, encoding.starts, encoding.ends)
+        first = np.searchsorted(encoding.ends, [start for start, _ in ranges], side="right")
+        last = np.searchsorted(encoding.starts, [end for _, end in ranges], side="left")
+        for (start, end), low, high in zip(ranges, first.tolist(), last.tolist(), strict=True):
+            n_identifiers += 1
+            n_pieces += high - low
+            n_kept += high - low == 1
+            cuts = {int(at) for at in encoding.starts[low:high] if start < at < end}
+            n_cuts += len(cuts)
+            n_good_cuts += len(cuts & _part_edges(source[start:end], start)) if cuts else 0
+        decoded = tokenizer.decode(encoding.ids)
+        alike = decoded == source
+        n_alike += alike
+        if parser.parses(source):
+            n_parsed += 1
+            n_parsed_decoded += alike or parser.parses(decoded)
+    if not n_sources:
+        raise EmptyCorpusError(f"no {language} source could be read; {n_left_out} were left out")
+    return CodeUse(
+        language=language,
+        n_sources=n_sources,
+        n_left_out=n_left_out,
+        n_tokens=n_tokens,
+        n_lines=n_lines,
+        n_identifiers=n_identifiers,
+        identifier_kept_share=n_kept / n_identifiers if n_identifiers else 0.0,
+        tokens_per_identifier=n_pieces / n_identifiers if n_identifiers else 0.0,
+        cuts_at_parts_share=n_good_cuts / n_cuts if n_cuts else 1.0,
+        whitespace_token_share=n_blank / n_tokens if n_tokens else 0.0,
+        n_parsed=n_parsed,
+        n_parsed_decoded=n_parsed_decoded,
+        n_decoded_alike=n_alike,
+    )
+
+
+def _part_edges(identifier: str, start: int) -> set[int]:
+    edges = set()
+    position = start
+    for part in identifier_parts(identifier):
+        edges.add(position)
+        position += len(part)
+    return edges
+
+
+def _n_blank(
+    source: str,
+    starts: np.ndarray[tuple[int], np.dtype[np.int64]],
+    ends: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> int:
+    """Tokens of white space alone: no visible character begins in their range."""
+    visible = np.fromiter(
+        (not char.isspace() for char in source), dtype=np.int64, count=len(source)
+    )
+    before = np.concatenate([[0], np.cumsum(visible)])
+    return int(((before[ends] == before[starts]) & (ends > starts)).sum())

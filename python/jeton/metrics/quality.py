@@ -1,0 +1,152 @@
+"""What the audit shows of a tokenizer's quality, in one value.
+
+Counts of the whole workload give what is exact; a sample of its documents gives what needs the text
+again (bits per byte, stability).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from jeton._core import TextBatch, Tokenizer, TokenStats
+from jeton.errors import EmptyCorpusError
+from jeton.findings import Basis, Figure
+from jeton.metrics.bootstrap import SEED, Interval
+from jeton.metrics.gini import gini
+from jeton.metrics.ngram import NgramBits, ngram_bits_per_byte
+from jeton.metrics.renyi import RENYI_ALPHA, SCORER_POWER, renyi_efficiency
+from jeton.metrics.stability import stability
+from jeton.metrics.undertrained import undertrained_tokens
+
+__all__ = ["QualityMetrics", "quality"]
+
+_PIECE_CHARS = 2_000
+"""Longer documents are cut at line ends for the n-gram model, so that few long ones can be split into
+some to fit on and some to read: about a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class QualityMetrics:
+    """A tokenizer's quality on one workload; none of it is a model's score.
+
+    Attributes:
+        renyi_efficiency_2_5_full: Rényi efficiency of order 2.5 over the full vocabulary.
+        renyi_efficiency_3_0_observed: Of order 3.0 over the observed types, as
+            tokenization-scorer computes it by default.
+        gini: Gini coefficient of how often the ids that have a token are used.
+        words_kept_share: Of letter words, those that one token overlaps, 0 to 1.
+        continued_word_share: The others, 0 to 1.
+        bits_per_byte: Of an n-gram model over the tokens, on held-out documents of the sample; None
+            where there is too little text.
+        n_unreachable: Ids of whole characters that no text produces.
+        n_undertrained: Ids that are unreachable, or absent among neighbours that occur.
+        stability: By change (``"nfd"``, ``"doubled_spaces"`` ...), the share of ids that stay, 0 to 1.
+        bits_per_byte_interval: By document (a piece of a long one is a document of its own).
+        word_splitter: How words are found: ``"letters"``.
+        downstream_score: What the caller's own score says; None without one.
+    """
+
+    renyi_efficiency_2_5_full: float
+    renyi_efficiency_3_0_observed: float
+    gini: float
+    words_kept_share: float
+    continued_word_share: float
+    bits_per_byte: Figure | None
+    n_unreachable: int
+    n_undertrained: int
+    stability: dict[str, float]
+    bits_per_byte_interval: Interval | None = None
+    word_splitter: str = "letters"
+    downstream_score: float | None = None
+
+
+def quality(
+    tokenizer: Tokenizer,
+    stats: TokenStats,
+    sample: Any,
+    *,
+    score: Callable[[Tokenizer], float] | None = None,
+    seed: int = SEED,
+    num_threads: int | None = None,
+) -> QualityMetrics:
+    """Bundle the figures.
+
+    Args:
+        tokenizer: The tokenizer.
+        stats: Counts of the whole workload. Without ``words=True`` words are counted on the sample.
+        sample: Documents: str, or objects with a ``text``; or an object with such ``documents``
+            (the audit's sample).
+        score: The caller's own measure of the tokenizer, a downstream score say.
+        seed: Of the intervals.
+        num_threads: Threads of the core; None: all.
+    """
+    texts = _texts(sample)
+    words = stats
+    if not stats.n_laid_out_documents and texts:
+        batch = TextBatch.from_texts(texts)
+        words = tokenizer.measure(batch, words=True, round_trip=False, num_threads=num_threads)
+    kept, n_words = words.n_letter_words_kept, words.n_letter_words
+    under = undertrained_tokens(tokenizer, stats.id_counts, num_threads=num_threads)
+    has_token = tokenizer.token_lengths() > 0
+    bits = _bits(tokenizer, texts, seed=seed, num_threads=num_threads)
+    return QualityMetrics(
+        renyi_efficiency_2_5_full=renyi_efficiency(
+            stats.id_counts, alpha=RENYI_ALPHA, vocab_size=tokenizer.vocab_size
+        ).value,
+        renyi_efficiency_3_0_observed=renyi_efficiency(stats.id_counts, alpha=SCORER_POWER).value,
+        gini=gini(stats.id_counts[has_token]),
+        words_kept_share=kept / n_words if n_words else 0.0,
+        continued_word_share=1 - kept / n_words if n_words else 0.0,
+        bits_per_byte=None if bits is None else _figure(bits),
+        n_unreachable=under.n_unreachable,
+        n_undertrained=under.n_undertrained,
+        stability={
+            item.change: item.kept_share
+            for item in stability(tokenizer, texts, num_threads=num_threads)
+        },
+        bits_per_byte_interval=None if bits is None else bits.interval,
+        downstream_score=None if score is None else float(score(tokenizer)),
+    )
+
+
+def _texts(sample: Any) -> list[str]:
+    documents: Iterable[Any] = getattr(sample, "documents", sample)
+    return [item if isinstance(item, str) else item.text for item in documents]
+
+
+def _bits(
+    tokenizer: Tokenizer, texts: list[str], *, seed: int, num_threads: int | None
+) -> NgramBits | None:
+    pieces = [piece for text in texts for piece in _pieces(text)]
+    try:
+        return ngram_bits_per_byte(tokenizer, pieces, seed=seed, num_threads=num_threads)
+    except EmptyCorpusError:
+        return None
+
+
+def _pieces(text: str) -> Iterable[str]:
+    """A text in pieces of about a page, cut at line ends where there are any."""
+    start = 0
+    while len(text) - start > _PIECE_CHARS:
+        end = text.rfind("\n", start, start + _PIECE_CHARS) + 1
+        end = end if end > start else start + _PIECE_CHARS
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def _figure(bits: NgramBits) -> Figure:
+    n_bits = bits.bits_per_byte * bits.n_heldout_bytes
+    return Figure(
+        value=bits.bits_per_byte,
+        unit="bits per byte",
+        basis=Basis.ESTIMATED,
+        formula=(
+            f"{n_bits:,.0f} bits of {bits.n_heldout_documents:,} held-out documents under a "
+            f"Kneser-Ney model of {bits.order} tokens fitted on {bits.n_train_documents:,} others "
+            f"/ {bits.n_heldout_bytes:,} bytes"
+        ),
+        source="Kneser and Ney 1995, interpolated",
+    )

@@ -1,0 +1,182 @@
+"""Which ids of a vocabulary plain text can never produce.
+
+An id that the tokenizer itself never produces gets no training, whatever the corpus (S. Land and
+M. Bartolo, "Fishing for Magikarp", EMNLP 2024, arXiv:2405.05417). The check needs no model: the
+text of each token is encoded again, alone and after other text, and the id must come back. The
+categories are those of that paper's code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton._core import TextBatch, Tokenizer
+
+__all__ = ["Category", "Reachability", "reachability"]
+
+
+class Category(IntEnum):
+    """What became of an id whose text was encoded again."""
+
+    NO_TOKEN = 0
+    """The id has no token: a hole in the numbering."""
+    OK = 1
+    """It came back."""
+    SPECIAL = 2
+    """A special or added token, which text does not produce through the model."""
+    UNDECODABLE = 3
+    """Its bytes are not UTF-8: a part of a character, which no text alone is."""
+    UNREACHABLE_SINGLE = 4
+    """Its text always becomes another single id."""
+    UNREACHABLE_MULTI = 5
+    """Its text always becomes several other ids."""
+
+
+_CONTEXTS = ("", "«", " ", "\n", "a ", "1")
+"""Put before the text of a token, one after another: some tokens are never at the start of a text
+(SentencePiece adds a space there), some only after something other than a letter."""
+
+_LETTERS = "aeiostnx"
+"""Before tokens that continue a word (WordPiece): a letter before them must be a token of its own."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reachability:
+    """The category of every id.
+
+    Attributes:
+        categories: uint8 (vocab_size,), values of `Category`.
+        n_ok: Ids that plain text produces.
+        n_special: Special and added tokens.
+        n_undecodable: Parts of characters.
+        n_unreachable_single: Ids whose text becomes another id.
+        n_unreachable_multi: Ids whose text becomes several others.
+        n_holes: Ids without a token.
+    """
+
+    categories: NDArray[np.uint8]
+    n_ok: int
+    n_special: int
+    n_undecodable: int
+    n_unreachable_single: int
+    n_unreachable_multi: int
+    n_holes: int
+
+    @property
+    def n_unreachable(self) -> int:
+        """Ids of whole characters that no text produces."""
+        return self.n_unreachable_single + self.n_unreachable_multi
+
+    def ids(self, category: Category) -> NDArray[np.int64]:
+        """The ids of a category, ascending."""
+        return np.flatnonzero(self.categories == category)
+
+
+def reachability(tokenizer: Tokenizer, *, num_threads: int | None = None) -> Reachability:
+    """Encode the text of every token again.
+
+    Cost: the vocabulary is encoded once, and a few more times for the ids that do not come back.
+    """
+    categories = np.full(tokenizer.vocab_size, Category.NO_TOKEN, dtype=np.uint8)
+    special = {token.id for token in tokenizer.added_tokens}
+    texts: dict[int, str] = {}
+    for id_ in range(tokenizer.vocab_size):
+        if id_ in special:
+            categories[id_] = Category.SPECIAL
+            continue
+        text = _text(tokenizer, id_)
+        if text is None:
+            has_token = _has_token(tokenizer, id_)
+            categories[id_] = Category.UNDECODABLE if has_token else Category.NO_TOKEN
+        else:
+            texts[id_] = text
+    missing = texts
+    for context in _CONTEXTS:
+        missing = _still_missing(tokenizer, missing, context, categories, num_threads)
+    for id_, text in missing.items():
+        if any(_produces(tokenizer, letter, text, id_) for letter in _LETTERS):
+            categories[id_] = Category.OK
+    counts = np.bincount(categories, minlength=len(Category))
+    return Reachability(
+        categories=categories,
+        n_ok=int(counts[Category.OK]),
+        n_special=int(counts[Category.SPECIAL]),
+        n_undecodable=int(counts[Category.UNDECODABLE]),
+        n_unreachable_single=int(counts[Category.UNREACHABLE_SINGLE]),
+        n_unreachable_multi=int(counts[Category.UNREACHABLE_MULTI]),
+        n_holes=int(counts[Category.NO_TOKEN]),
+    )
+
+
+def _has_token(tokenizer: Tokenizer, id_: int) -> bool:
+    try:
+        tokenizer.id_to_bytes(id_)
+    except LookupError:
+        return False
+    return True
+
+
+def _text(tokenizer: Tokenizer, id_: int) -> str | None:
+    """The text that a token stands for inside a text; None where it is no whole text."""
+    try:
+        decoded = tokenizer.decode_bytes([id_])
+    except LookupError:
+        return None
+    try:
+        text = decoded.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    if text and "\N{REPLACEMENT CHARACTER}" not in text:
+        return text
+    # Decoding drops the space of a first token, and shows a part of a character as U+FFFD.
+    piece = tokenizer.id_to_bytes(id_).replace("\N{LOWER ONE EIGHTH BLOCK}".encode(), b" ")
+    try:
+        return piece.decode("utf-8") or None
+    except UnicodeDecodeError:
+        return None
+
+
+def _still_missing(
+    tokenizer: Tokenizer,
+    texts: dict[int, str],
+    context: str,
+    categories: NDArray[np.uint8],
+    num_threads: int | None,
+) -> dict[int, str]:
+    """The ids that do not come back after this context; the categories are written."""
+    if not texts:
+        return texts
+    batch = TextBatch.from_texts([context + text for text in texts.values()])
+    encoded = tokenizer.encode_batch(batch, num_threads=num_threads)
+    context_ids = set(tokenizer.encode(context)) if context else set()
+    missing: dict[int, str] = {}
+    edges = encoded.offsets.tolist()
+    for (id_, text), start, end in zip(texts.items(), edges, edges[1:], strict=False):
+        ids = encoded.ids[start:end]
+        if ((ids == id_).any() and id_ not in context_ids) or id_ in context_ids:
+            categories[id_] = Category.OK
+        else:
+            missing[id_] = text
+            if not context:
+                single = len(ids) <= 1
+                categories[id_] = (
+                    Category.UNREACHABLE_SINGLE if single else Category.UNREACHABLE_MULTI
+                )
+    return missing
+
+
+def _produces(tokenizer: Tokenizer, context: str, text: str, id_: int) -> bool:
+    return any(id_ in tokenizer.encode(variant) for variant in _variants(context, text))
+
+
+def _variants(context: str, text: str) -> Iterator[str]:
+    yield context + text
+    if text.startswith("##"):
+        yield context + text[2:]
+    if text.startswith(" "):
+        yield context + text[1:]

@@ -1,0 +1,149 @@
+"""Tokens that a model has probably seldom or never seen, from the vocabulary and a corpus alone.
+
+Three signs, none of which needs weights:
+
+- unreachable: no text produces the id (`reachability`).
+- absent among its equals: vocabularies are ordered by how early or how often a token was found
+  (ranks, merges, scores), so neighbours of one script occur about equally often. An id that never
+  occurs in a corpus where most of its neighbours occur `MIN_NEIGHBOUR_COUNT` times and more owes its
+  place to other text than that which the tokenizer meets (S. Land and M. Bartolo, arXiv:2405.05417,
+  find such tokens by their embeddings).
+- never seen or rare in the corpus: a fact about the corpus as much as about the token, so it is counted
+  but not called a fault.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton._core import Tokenizer
+from jeton.errors import UsageError
+from jeton.metrics.reachability import Category, Reachability, reachability
+
+__all__ = [
+    "MIN_NEIGHBOUR_COUNT",
+    "N_NEIGHBOURS",
+    "RARE_BELOW",
+    "UndertrainedTokens",
+    "undertrained_tokens",
+]
+
+RARE_BELOW = 100
+"""Occurrences below which a token is called rare: T. Gowda and J. May ("Finding the optimal vocabulary
+size for neural machine translation", Findings of EMNLP 2020) want about a hundred examples of a class."""
+
+N_NEIGHBOURS = 50
+"""On either side, among ids of the same kind: enough for a median that one odd token does not move."""
+
+MIN_NEIGHBOUR_COUNT = 20
+"""Median count of the neighbours from which absence is a sign. If counts were Poisson, 20 expected
+and none found would have a chance of 2e-9; text is burstier, hence the margin."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UndertrainedTokens:
+    """Suspicious ids, and how well the corpus covers the vocabulary.
+
+    Attributes:
+        reachability: Which ids text can produce.
+        absent_ids: int64, ascending: ids that never occur though their neighbours do.
+        n_unreachable: Ids of whole characters that no text produces.
+        n_absent: Ids absent among their equals (reachable ones).
+        n_never_seen: Reachable ids that the corpus does not have.
+        n_rare: Reachable ids that it has fewer than `RARE_BELOW` times, but has.
+        n_tokens: Tokens of the corpus.
+    """
+
+    reachability: Reachability
+    absent_ids: NDArray[np.int64]
+    n_unreachable: int
+    n_absent: int
+    n_never_seen: int
+    n_rare: int
+    n_tokens: int
+
+    @property
+    def n_undertrained(self) -> int:
+        """Ids with a sign of their own: unreachable, or absent among their equals."""
+        return self.n_unreachable + self.n_absent
+
+
+def undertrained_tokens(
+    tokenizer: Tokenizer,
+    id_counts: NDArray[np.uint64],
+    *,
+    known: Reachability | None = None,
+    num_threads: int | None = None,
+) -> UndertrainedTokens:
+    """Look for ids that a model cannot have learned.
+
+    Args:
+        tokenizer: The tokenizer.
+        id_counts: uint64 (vocab_size,), how often each id occurs in a corpus; all zero: none.
+        known: The reachability of the same tokenizer, where it was computed before.
+        num_threads: Threads of the core; None: all.
+
+    Raises:
+        UsageError: ``id_counts`` does not have one count for each id.
+    """
+    if len(id_counts) != tokenizer.vocab_size:
+        raise UsageError(
+            f"{len(id_counts)} counts for a vocabulary of {tokenizer.vocab_size} ids; expected one each"
+        )
+    reach = known if known is not None else reachability(tokenizer, num_threads=num_threads)
+    is_ok = reach.categories == Category.OK
+    counts = id_counts.astype(np.int64)
+    absent = _absent(tokenizer, counts, is_ok)
+    return UndertrainedTokens(
+        reachability=reach,
+        absent_ids=absent,
+        n_unreachable=reach.n_unreachable,
+        n_absent=len(absent),
+        n_never_seen=int((is_ok & (counts == 0)).sum()),
+        n_rare=int((is_ok & (counts > 0) & (counts < RARE_BELOW)).sum()),
+        n_tokens=int(counts.sum()),
+    )
+
+
+def _absent(
+    tokenizer: Tokenizer, counts: NDArray[np.int64], is_ok: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Ids of count 0 whose neighbours of the same kind have a high median count."""
+    # Nothing can be absent among neighbours that the corpus does not have either.
+    if int(counts.max(initial=0)) < MIN_NEIGHBOUR_COUNT:
+        return np.zeros(0, dtype=np.int64)
+    kinds: dict[str, list[int]] = {}
+    for id_ in np.flatnonzero(is_ok).tolist():
+        kinds.setdefault(_kind(tokenizer.id_to_bytes(id_)), []).append(id_)
+    found: list[NDArray[np.int64]] = []
+    for ids in kinds.values():
+        members = np.array(ids, dtype=np.int64)
+        if len(members) <= N_NEIGHBOURS:
+            continue
+        # At the ends of a kind the window repeats the nearest ids that there are.
+        padded = np.pad(
+            counts[members], N_NEIGHBOURS, mode="reflect" if len(members) > N_NEIGHBOURS else "edge"
+        )
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * N_NEIGHBOURS + 1)
+        is_zero = counts[members] == 0
+        medians = np.median(windows[is_zero], axis=1)
+        found.append(members[is_zero][medians >= MIN_NEIGHBOUR_COUNT])
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+def _kind(token_bytes: bytes) -> str:
+    """What tokens must have in common to be neighbours: script, word start, letters or not."""
+    text = token_bytes.decode("utf-8", errors="ignore").replace("\N{LOWER ONE EIGHTH BLOCK}", " ")
+    begins = " " if text.startswith(" ") else ""
+    for char in text:
+        if char.isascii():
+            if char.isalpha():
+                return begins + "LATIN"
+        elif char.isalpha():
+            # The first word of a character's name is its script, for all scripts in wide use.
+            return begins + unicodedata.name(char, "UNKNOWN").split(" ", 1)[0]
+    return begins + "OTHER"
