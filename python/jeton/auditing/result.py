@@ -127,6 +127,13 @@ class EconomicsSummary:
     usd_per_day: Figure | None = None
     usd_per_month: Figure | None = None
     usd_per_year: Figure | None = None
+    concurrent_requests_safe: Figure | None = None
+    own_gpu_seconds_per_request: Figure | None = None
+    own_gpu_usd_per_request: Figure | None = None
+    own_gpu_usd_per_mtok: Figure | None = None
+    own_gpu_usd_per_month: Figure | None = None
+    own_gpu_watt_hours_per_request: Figure | None = None
+    own_gpu_grams_co2_per_request: Figure | None = None
 
 
 @dataclass(frozen=True, slots=True)

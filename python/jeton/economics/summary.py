@@ -16,12 +16,14 @@ from jeton.economics.compute import attended_pairs, attention_flops, prefill_flo
 from jeton.economics.memory import DEFAULT_DTYPE_BYTES
 from jeton.economics.memory_figures import MemoryFigures
 from jeton.economics.money import api_cost
+from jeton.economics.own_gpu_figures import OWN_GPU_FIGURE_NAMES, own_gpu_figures
 from jeton.economics.parameters import table_rows
 from jeton.economics.serving import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
     prefill_seconds,
 )
+from jeton.economics.workload import Workload
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
@@ -46,6 +48,7 @@ FIGURE_NAMES = (
     "usd_per_day",
     "usd_per_month",
     "usd_per_year",
+    *OWN_GPU_FIGURE_NAMES,
 )
 """The figures, named as the fields of the audit's ``EconomicsSummary``."""
 
@@ -109,6 +112,18 @@ def summarize(
             figures.update(memory.gpu_figures(gpu, figures))
             figures["prefill_seconds_per_request"] = _prefill_seconds_figure(
                 memory, gpu, lengths, documents
+            )
+            figures.update(
+                own_gpu_figures(
+                    model,
+                    gpu,
+                    Workload.from_histogram(
+                        lengths, documents, output_tokens=output_tokens_per_request
+                    ),
+                    vocab_size=vocab_size,
+                    dtype_bytes=dtype_bytes,
+                    requests_per_day=requests_per_day,
+                )
             )
     if price is not None:
         figures.update(

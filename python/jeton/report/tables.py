@@ -146,6 +146,19 @@ _ECONOMICS = (
         "less",
     ),
     Column("prefill_seconds_per_request", "Prefill time", "on this GPU", "seconds", "less"),
+    Column(
+        "concurrent_requests_safe",
+        "Fit safely",
+        "requests of the measured lengths that fit in 99 of 100 draws",
+        "count",
+        "more",
+    ),
+    Column("own_gpu_seconds_per_request", "Latency", "prefill and output", "seconds", "less"),
+    Column("own_gpu_usd_per_request", "Own GPU, request", "at full load", "usd", "less"),
+    Column("own_gpu_usd_per_mtok", "Own GPU, 1M tokens", "at full load", "usd", "less"),
+    Column("own_gpu_usd_per_month", "Own GPU, month", "whole GPUs rented", "usd", "less"),
+    Column("own_gpu_watt_hours_per_request", "Wh", "energy of one request", "rate", "less"),
+    Column("own_gpu_grams_co2_per_request", "g CO2", "carbon of one request", "rate", "less"),
 )
 
 _QUALITY = (
@@ -194,7 +207,7 @@ EconomicsPart = Literal["money", "memory", "compute"]
 _PREFIXES: dict[EconomicsPart, tuple[str, ...]] = {
     "money": ("usd_",),
     "memory": ("kv_", "weights_", "embedding_", "concurrent_"),
-    "compute": ("prefill_",),
+    "compute": ("prefill_", "own_gpu_"),
 }
 
 
