@@ -11,6 +11,9 @@ import pytest
 from jeton.auditing.result import EconomicsSummary
 from jeton.catalog import ApiPrice, PriceTier, gpu, model, price
 from jeton.economics import FIGURE_NAMES, kv_bytes, prefill_flops, prefill_seconds, summarize
+from jeton.economics.own_gpu import own_gpu_cost
+from jeton.economics.own_gpu_figures import OWN_GPU_FIGURE_NAMES
+from jeton.economics.workload import Workload
 from jeton.errors import UnknownPriceError, UsageError
 from jeton.findings import Basis, Figure
 
@@ -86,7 +89,38 @@ def test_bases() -> None:
         "concurrent_requests_mean",
         "concurrent_requests_p95",
         "prefill_seconds_per_request",
+        *OWN_GPU_FIGURE_NAMES,
     }
+
+
+def test_own_gpus_are_those_of_their_functions() -> None:
+    figures = call(output_tokens_per_request=500)
+    workload = Workload(tuple(LENGTHS.tolist()), tuple(DOCUMENTS.tolist()), 500)
+    cost = own_gpu_cost(model("llama-3-8b"), gpu("h100"), workload, requests_per_day=1000)
+    assert value(figures, "concurrent_requests_safe") == cost.capacity.n_requests_safe
+    # Fewer than at the mean length: the longer ones come together now and then.
+    safe = value(figures, "concurrent_requests_safe")
+    assert value(figures, "concurrent_requests_p95") < safe
+    assert safe < value(figures, "concurrent_requests_mean")
+    assert value(figures, "own_gpu_seconds_per_request") == cost.seconds_per_request
+    assert value(figures, "own_gpu_usd_per_request") == cost.usd_per_request
+    assert value(figures, "own_gpu_usd_per_mtok") == cost.usd_per_mtok
+    assert value(figures, "own_gpu_usd_per_month") == cost.usd_per_month
+    wh = value(figures, "own_gpu_watt_hours_per_request")
+    assert float(wh) == pytest.approx(cost.gpu_seconds_per_request * 700 * 1.56 / 3600)
+    grams = value(figures, "own_gpu_grams_co2_per_request")
+    assert float(grams) == pytest.approx(float(wh) * 0.473)
+    assert call(requests_per_day=None)["own_gpu_usd_per_month"] is None
+
+
+def test_what_does_not_fit_has_no_cost() -> None:
+    figures = call(
+        model=model("llama-2-7b"),
+        gpu=gpu("t4"),
+        tokens_p95=40_000,
+        tokens_histogram=(np.array([400_000]), np.array([1])),
+    )
+    assert all(figures[name] is None for name in OWN_GPU_FIGURE_NAMES)
 
 
 def test_another_vocabulary_changes_the_weights_and_says_so() -> None:
