@@ -26,6 +26,7 @@ __all__ = [
     "DEFAULT_BATCH_BYTES",
     "DocumentStream",
     "Progress",
+    "files_of",
     "open_documents",
     "require_text",
 ]
@@ -132,7 +133,7 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
 
     def set_batch_domains(self, names: Sequence[str | None]) -> None:
         """Used by the readers: the domains of the documents of the batch that comes next."""
-        numbers = [-1 if name is None else self._domains.number(name)[0] for name in names]
+        numbers = [self._domains.number(name)[0] if name else -1 for name in names]
         self.n_documents_without_domain += numbers.count(-1)
         self.batch_domains = np.asarray(numbers, dtype=np.int32)
 
@@ -212,7 +213,7 @@ def open_documents(
         paths: Iterable[Any] = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
         if isinstance(paths, set | frozenset):
             paths = sorted(paths, key=str)  # a set has no order that would be the same next time
-        files = _files(paths, format=format)
+        files = files_of(paths, format=format)
     else:
         files = [InputFile(MEMORY, "memory")]
 
@@ -312,7 +313,13 @@ def _are_paths(inputs: Inputs) -> bool:
     return not inputs or any(isinstance(item, str | os.PathLike | InputFile) for item in inputs)
 
 
-def _files(paths: Iterable[Any], *, format: Format | None) -> list[InputFile]:  # noqa: A002
+def files_of(paths: Iterable[Any], *, format: Format | None) -> list[InputFile]:  # noqa: A002
+    """The files of paths, folders, globs and ``InputFile``, in order.
+
+    Raises:
+        FileNotFoundError: An input is missing.
+        UsageError: One of the inputs is no path, or Parquet is wanted from standard input.
+    """
     files: list[InputFile] = []
     plain: list[str | os.PathLike[str]] = []
 

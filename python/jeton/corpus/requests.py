@@ -12,9 +12,15 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from typing import Any, Final, TypeAlias
 
 from jeton import _core
-from jeton.corpus.documents import DEFAULT_BATCH_BYTES, MAX_TEXTS_PER_BATCH, MEMORY, Progress
+from jeton.corpus.documents import (
+    DEFAULT_BATCH_BYTES,
+    MAX_TEXTS_PER_BATCH,
+    MEMORY,
+    Progress,
+    files_of,
+)
 from jeton.corpus.domains import DomainsBy, domain_of_file
-from jeton.corpus.inputs import STANDARD_INPUT, InputFile, expand_inputs
+from jeton.corpus.inputs import STANDARD_INPUT, InputFile
 from jeton.corpus.requests_columns import UNKNOWN, ColumnsBuilder, RequestBatch
 from jeton.corpus.requests_fields import FieldNames, known_columns
 from jeton.corpus.requests_issues import IssueLog, LogIssue
@@ -340,11 +346,7 @@ def open_requests(
         time=time_field,
         domain=domain_field,
     )
-    memory: Iterable[Any] | None = None
-    if isinstance(inputs, str | os.PathLike):
-        files = expand_inputs([inputs])
-    else:
-        files, memory = _files_or_records(inputs)
+    files, memory = _files_or_records(inputs)
     if any(f.path == STANDARD_INPUT for f in files) and format == "parquet":
         raise UsageError(
             "Parquet cannot be read from standard input: its index is at the end of the file\n"
@@ -383,6 +385,8 @@ def open_requests(
 
 def _files_or_records(inputs: Any) -> tuple[list[InputFile], Iterable[Any] | None]:
     """Files of a collection of paths; or one input in memory, with the records."""
+    if isinstance(inputs, str | os.PathLike):
+        return files_of([inputs], format=None), None
     if isinstance(inputs, Mapping | bytes | bytearray) or not isinstance(inputs, Iterable):
         raise UsageError(
             f"inputs is of type {type(inputs).__name__}; expected paths or an iterable of records\n"
@@ -395,8 +399,5 @@ def _files_or_records(inputs: Any) -> tuple[list[InputFile], Iterable[Any] | Non
         if not all(kinds) and any(kinds):
             raise UsageError("the inputs mix paths and records; expected one or the other")
         if all(kinds):
-            files: list[InputFile] = []
-            for item in inputs:
-                files += [item] if isinstance(item, InputFile) else expand_inputs([item])
-            return list({(f.path, f.format): f for f in files}.values()), None
+            return files_of(inputs, format=None), None
     return [InputFile(MEMORY, "memory")], inputs

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ISSUE_KINDS", "IssueLog", "LogIssue"]
+__all__ = ["ISSUE_KINDS", "IssueLog", "LogIssue", "printable"]
 
 MAX_EXAMPLES = 5
 """Places kept of each kind: what one looks up before one knows the pattern."""
@@ -45,13 +45,18 @@ ISSUE_KINDS: dict[str, str] = {
     "time_backwards": "requests earlier than the one before them in the same file",
     "stray_time": "times far away from all others: not in the requests per day",
     "duplicate_id": "requests with the id of an earlier one: counted again",
-    "attachment": "images, audio and files, whose tokens no tokenizer of text counts",
+    "attachment": "images, audio, files and prompts of token ids, which are no text to count",
     "invalid_unicode": "texts with bytes or surrogates that are no Unicode: replaced by U+FFFD",
     "template_failed": "chats that the template refused: counted by the messages' text",
     "too_many_turns": "chats with more turns than the limit: the first ones are left out",
     "too_many_names": "names of models or domains beyond the limit: counted together as (other)",
 }
 """Every kind, with what it means and what becomes of the records."""
+
+
+def printable(text: str) -> str:
+    """Text of a log as it may be shown: a terminal's control characters and lone surrogates go."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ class IssueLog:
         self._counts[kind] = self._counts.get(kind, 0) + n
         examples = self._examples.setdefault(kind, [])
         if len(examples) < MAX_EXAMPLES:
-            text = f"{place}: {detail}" if detail else place
+            text = printable(f"{place}: {detail}" if detail else place)
             examples.append(
                 text if len(text) <= MAX_DETAIL_CHARS else text[:MAX_DETAIL_CHARS] + "…"
             )

@@ -84,7 +84,7 @@ class Chat:
     Attributes:
         messages: Each with ``role``, ``content`` as one string, and whatever else it had.
         tools: Definitions of tools, as they were sent.
-        n_attachments: Images, audio and files, whose tokens are not in the text.
+        n_attachments: Images, audio, files and token ids, whose tokens are not in the text.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -157,7 +157,7 @@ def published_overhead(chat: Chat) -> int:
 
 
 def text_of(content: Any) -> tuple[str, int]:
-    """The text of a content and the number of its attachments, parts joined by line breaks."""
+    """The text of a content, parts joined by line breaks, and how many parts are no text."""
     if isinstance(content, str):
         return content, 0
     texts: list[str] = []
@@ -186,9 +186,13 @@ def _collect(content: Any, texts: list[str], depth: int) -> int:
     if isinstance(content, str):
         texts.append(content)
         return 0
-    if depth > _MAX_DEPTH or content is None:
+    if content is None:
         return 0
+    if depth > _MAX_DEPTH:
+        return 1
     if isinstance(content, list):
+        if content and type(content[0]) is int:
+            return 1  # a prompt as token ids: there is no text to count
         return sum(_collect(part, texts, depth + 1) for part in content)
     if not isinstance(content, dict):
         is_bytes = isinstance(content, bytes)

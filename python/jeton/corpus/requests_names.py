@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from jeton.corpus.requests_issues import printable
+
 __all__ = ["OTHER", "Names"]
 
 OTHER: Final = "(other)"
@@ -30,7 +32,7 @@ class Names:
         number = self._numbers.get(name)
         if number is not None:
             return number, True
-        name = name[:MAX_NAME_CHARS]
+        name = printable(name[:MAX_NAME_CHARS])
         number = self._numbers.get(name)
         if number is not None:
             return number, True

@@ -41,7 +41,13 @@ USAGE_SLACK_TOKENS: Final = 64
 formats add that the overhead leaves out (a begin of sequence, a date, a hidden preamble)."""
 
 _WRAPPERS: Final = ("data", "records", "requests", "spans", "traces", "items", "logs", "results")
-_ASIDE: Final = frozenset((*_WRAPPERS, "resourceSpans", "resource_spans"))
+_EXPORTS: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
+_ASIDE: Final = frozenset((*_WRAPPERS, *_EXPORTS))
+_OWN: Final = frozenset(
+    {"usage", "messages", "prompt", "input", "request", "response", "choices", "model", "body"}
+)
+"""Fields of a record that is a request itself, whatever lists it has."""
+
 _MAX_UNWRAPPING: Final = 4
 # Chat formats for which the overhead of OpenAI's would be an invention.
 _UNPUBLISHED: Final = ("anthropic", "google", "gcp", "bedrock", "aws", "mistral", "cohere")
@@ -115,7 +121,7 @@ class RecordParser:
             )
         return "messages joined by line breaks; no overhead added"
 
-    def _rows_of_part(self, part: Any, place: str) -> list[Row]:
+    def _requests_of(self, part: Any, place: str) -> list[Row]:
         def report(kind: str, detail: str) -> None:
             self._issues.add(kind, place, detail)
 
@@ -130,6 +136,14 @@ class RecordParser:
         else:
             parsed = parse_record(part, self._names, report)
         return [] if parsed is None else self._rows_of_request(parsed, place)
+
+    def _rows_of_part(self, part: Any, place: str) -> list[Row]:
+        try:
+            return self._requests_of(part, place)
+        except RecursionError:
+            # It could be read, and is nested too deeply to be written again.
+            self._issues.add("not_a_request", place, "nested too deeply")
+            return []
 
     def _rows_of_request(self, parsed: ParsedRequest, place: str) -> list[Row]:
         add = self._issues.add
@@ -150,7 +164,7 @@ class RecordParser:
             add("missing_model", place)
         if parsed.id:
             self._check_id(parsed.id, place)
-        domain = text_or_none(parsed.domain) if self._names.domain else None
+        domain = (text_or_none(parsed.domain) or None) if self._names.domain else None
         if self._names.domain and domain is None:
             add("missing_domain", place)
         time_s = self._time(parsed.time, place)
@@ -248,11 +262,12 @@ def _parts(record: Any, depth: int) -> Iterator[Any]:
             yield from _parts(item, depth + 1) if depth < _MAX_UNWRAPPING else (item,)
         return
     if isinstance(record, dict):
-        if "resourceSpans" in record or "resource_spans" in record:
+        if any(name in record for name in _EXPORTS):
             yield from spans_of_export(record)
             return
         # A wrapper has its list and little else: totals, a cursor, the kind of object.
-        if depth < _MAX_UNWRAPPING and len(record) <= 8 and "messages" not in record:
+        is_small = depth < _MAX_UNWRAPPING and len(record) <= 8
+        if is_small and _OWN.isdisjoint(record):
             for key in _WRAPPERS:
                 inner = record.get(key)
                 if isinstance(inner, list) and inner and all(isinstance(i, dict) for i in inner):

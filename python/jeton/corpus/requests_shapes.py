@@ -26,6 +26,13 @@ from jeton.corpus.requests_usage import Usage, normalise_usage
 __all__ = ["parse_record"]
 
 _FIRST_FAILING_STATUS: Final = 400
+_REQUEST_MARKS: Final = frozenset({"messages", "prompt", "input", "contents", "model", "body"})
+_RESPONSE_MARKS: Final = frozenset(
+    {"choices", "candidates", "usage", "usageMetadata", "stop_reason", "stopReason"}
+)
+"""Fields that tell a provider's object from an answer that is JSON itself."""
+
+_FAILED_STATUS: Final = ("error", "failed", "failure")
 _FAILED_TYPES: Final = ("errored", "expired", "canceled", "error")
 _MAX_NESTING: Final = 8
 
@@ -82,7 +89,7 @@ def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any]
         return (body if isinstance(body, dict) else {}), answer
     request: Mapping[str, Any] = record
     for place in names.request_places:
-        inner = _parsed_json(record.get(place))
+        inner = _body(record.get(place), _REQUEST_MARKS)
         if isinstance(inner, dict):
             body = inner.get("body")
             request = body if isinstance(body, dict) else inner
@@ -93,7 +100,7 @@ def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any]
         ):
             request = bedrock_in
     for place in names.response_places:
-        inner = _parsed_json(record.get(place))
+        inner = _body(record.get(place), _RESPONSE_MARKS)
         if isinstance(inner, dict | list):
             return request, _unwrapped(inner)
     if isinstance(bedrock_out, dict):
@@ -116,7 +123,7 @@ def _unwrapped(response: Any) -> Any:
         if not names.has.isdisjoint(("choices", "candidates", "usage")):
             break
         for key in names.wrapping:
-            inner = _parsed_json(response.get(key))
+            inner = _body(response.get(key), _RESPONSE_MARKS)
             if isinstance(inner, dict):
                 response = inner
                 break
@@ -133,6 +140,25 @@ def _parsed_json(value: Any) -> Any:
         except (ValueError, RecursionError):
             return value
     return value
+
+
+def _body(value: Any, marks: frozenset[str]) -> Any:
+    """A body that is written as a string; a text that is JSON by chance stays a text."""
+    parsed = _parsed_json(value)
+    if parsed is value or (isinstance(parsed, dict) and not marks.isdisjoint(parsed)):
+        return parsed
+    return value
+
+
+def _is_messages(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(item, dict) and "role" in item and ("content" in item or "parts" in item)
+            for item in value
+        )
+    )
 
 
 def _is_chunk(response: Any, names: Fields) -> bool:
@@ -192,9 +218,11 @@ def _sent(
 
 def _from_prompt(value: Any, shape: str) -> ParsedRequest:
     """A prompt: a text, several texts, or messages after all."""
-    value = _parsed_json(value) if isinstance(value, str) and '"role"' in value[:4096] else value
     if isinstance(value, str):
-        return ParsedRequest(shape, prompt=value)
+        messages = _parsed_json(value) if '"role"' in value[:4096] else None
+        if not _is_messages(messages):
+            return ParsedRequest(shape, prompt=value)
+        value = messages
     if isinstance(value, dict) and isinstance(value.get("messages"), list):
         value = value["messages"]
     if isinstance(value, list) and any(isinstance(item, dict) for item in value):
@@ -369,6 +397,8 @@ def _failure(record: Mapping[str, Any], places: _Places) -> str:
             status = fields[name]
             if type(status) is int and status >= _FIRST_FAILING_STATUS:
                 return f"status {status}"
+            if isinstance(status, str) and status[:10].lower() in _FAILED_STATUS:
+                return f"status {status[:10]}"
         if "error" in known.has and fields["error"]:
             text, _ = text_of(fields["error"])
             return f"error {text[:80]}".strip()

@@ -62,6 +62,7 @@ _REASONING_FIELDS: Final = (
 )  # fmt: skip
 _MODEL_FIELDS: Final = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 _START_FIELDS: Final = (
+    "timeUnixNano",
     "startTimeUnixNano",
     "start_time_unix_nano",
     "start_time",
@@ -82,7 +83,7 @@ def is_span(record: Mapping[str, Any]) -> bool:
 
 
 def spans_of_export(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The spans of an OTLP export (``resourceSpans``), each with its resource's attributes."""
+    """The spans and events of an OTLP export, each with its resource."""
     for resource_spans in _dicts(record.get("resourceSpans") or record.get("resource_spans")):
         resource = resource_spans.get("resource")
         for scope in _dicts(
@@ -92,6 +93,12 @@ def spans_of_export(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         ):
             for span in _dicts(scope.get("spans")):
                 yield {**span, "resource": resource}
+    # Newer conventions log the content of a call as an event of its own.
+    for resource_logs in _dicts(record.get("resourceLogs") or record.get("resource_logs")):
+        resource = resource_logs.get("resource")
+        for scope in _dicts(resource_logs.get("scopeLogs") or resource_logs.get("scope_logs")):
+            for event in _dicts(scope.get("logRecords") or scope.get("log_records")):
+                yield {**event, "resource": resource, "name": event.get("eventName", "")}
 
 
 def parse_span(span: Mapping[str, Any], domain_field: str, report: Report) -> ParsedRequest | None:
