@@ -1,0 +1,60 @@
+"""docs/audit.md: its examples run, one after another; names, levels and limits are right."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from jeton.auditing import Pipeline, deep_sample, digests, groups, intervals, maturity, requests
+from jeton.auditing.pipeline import read_pipeline
+from jeton.auditing.preprocessing_steps import STEPS
+from jeton.corpus import requests_names
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def test_the_examples_run() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert len(blocks) == 3
+    scope: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), scope)
+
+
+def test_the_pipeline_of_the_page_names_every_setting(tmp_path: Path) -> None:
+    block = re.search(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+    assert block is not None
+    file = tmp_path / "pipeline.toml"
+    file.write_text(block.group(1), encoding="utf-8")
+    pipeline = read_pipeline(file)
+    for name in Pipeline.__dataclass_fields__:
+        assert getattr(pipeline, name) not in (None, ()), name
+
+
+def test_every_step_is_named() -> None:
+    for name in STEPS:
+        assert f"`{name}`" in TEXT
+
+
+def test_limits_are_those_of_the_code() -> None:
+    for figure in (
+        f"{groups.N_GROUPS:,} groups",
+        f"below {intervals.MIN_GROUPS} groups",
+        f"sample of {deep_sample.DEEP_SAMPLE_BYTES >> 20} MiB",
+        f"{digests.MAX_TRACKED_DOCUMENTS:,} documents",
+        f"{requests_names.MAX_NAMES:,} domains",
+        f"{requests.MAX_REQUEST_ROWS:,} requests",
+        f"over {maturity.MAX_RESERVED_RATIO_DYNAMIC:g} times",
+        f"within {maturity.MAX_RESERVED_RATIO_PREDICTIVE:g} times",
+    ):
+        assert figure in TEXT, figure
+
+
+def test_every_option_on_the_page_exists() -> None:
+    from jeton.cli.audit import audit
+
+    known = {option for parameter in audit.params for option in parameter.opts}
+    known |= {option for parameter in audit.params for option in parameter.secondary_opts}
+    named = set(re.findall(r"`(--[a-z][a-z-]+)", TEXT)) | set(re.findall(r" (--[a-z][a-z-]+)", TEXT))
+    assert named <= known, named - known
