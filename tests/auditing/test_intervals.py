@@ -9,7 +9,8 @@ import numpy as np
 from jeton._core import Tokenizer
 from jeton.auditing import audit
 from jeton.auditing.groups import N_GROUPS, GroupSums
-from jeton.auditing.intervals import CONFIDENCE, WorkloadIntervals
+from jeton.auditing.intervals import bytes_per_token_interval, tokens_per_document_interval
+from jeton.metrics.bootstrap import CONFIDENCE
 
 
 def _words(generator: random.Random, n: int) -> list[str]:
@@ -64,8 +65,7 @@ def test_sums_of_groups_are_the_bootstrap_of_equal_groups() -> None:
     groups.add_documents(np.arange(N_GROUPS), np.full(N_GROUPS, 10))
     groups.add_tokens(0, np.arange(N_GROUPS), np.full(N_GROUPS, 4))
     groups.add_overhead(0, np.arange(N_GROUPS), np.full(N_GROUPS, 3))
-    intervals = WorkloadIntervals(groups)
-    tokens, ratio = intervals.tokens_per_document(0), intervals.bytes_per_token(0)
+    tokens, ratio = tokens_per_document_interval(groups, 0), bytes_per_token_interval(groups, 0)
     assert tokens is not None
     assert ratio is not None
     assert (tokens.low, tokens.high) == (7, 7)

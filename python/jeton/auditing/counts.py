@@ -23,7 +23,9 @@ from jeton.auditing.lookalikes import LookalikeScanner, markers_of
 from jeton.auditing.prefix_sketch import PrefixSketch
 from jeton.auditing.requests import RequestCollector
 from jeton.auditing.result import CorpusSummary, Source
+from jeton.auditing.sampled import SampledWorkload
 from jeton.auditing.sampling import SAMPLE_CHARS, PassageSampler
+from jeton.errors import UsageError
 from jeton.metrics import LengthCounts
 from jeton.metrics.compression import WORD_SPLITTER
 
@@ -125,6 +127,7 @@ class Counts:
         self.n_null_documents = 0
         self.n_skipped_files = 0
         self.requests: RequestCollector | None = None
+        self.sampled: SampledWorkload | None = None
 
     def lengths(self, tokenizer: int) -> LengthCounts:
         """Tokens per document under one tokenizer, with what a chat format adds."""
@@ -154,8 +157,16 @@ class Counts:
         """The counts of both shards: those of one pass over all their documents, in any order.
 
         Sources are listed in the order of the shards. Nothing else depends on the order, but for
-        two limits: duplicates beyond `MAX_TRACKED_DOCUMENTS` and domains beyond `MAX_DOMAINS`.
+        two limits: duplicates beyond `MAX_TRACKED_DOCUMENTS` and domains beyond 1,000.
+
+        Raises:
+            UsageError: A shard was sampled, or has too many requests to be merged.
         """
+        if self.sampled is not None or other.sampled is not None:
+            raise UsageError(
+                "shards of which only a part was counted cannot be merged\n"
+                "hint: count the shards whole, or sample the whole workload at once"
+            )
         merged = Counts(self.setup)
         merged.text_stats = self.text_stats.merge(other.text_stats)
         merged.token_stats = [

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from jeton.auditing.counts import Counts
 from jeton.auditing.evidence import Measured, Traffic
-from jeton.auditing.intervals import WorkloadIntervals
+from jeton.auditing.intervals import bytes_per_token_interval, tokens_per_document_interval
 from jeton.auditing.result import (
     EconomicsSummary,
     TermCut,
@@ -55,13 +55,10 @@ class Facts:
 
 def measured(counts: Counts, facts: Facts, *, seed: int) -> tuple[Measured, ...]:
     """What was counted of each tokenizer, finished; in the order given."""
-    intervals = WorkloadIntervals(counts.groups, seed=seed)
-    return tuple(
-        _measured(counts, index, facts, intervals) for index in range(len(counts.token_stats))
-    )
+    return tuple(_measured(counts, index, facts, seed) for index in range(len(counts.token_stats)))
 
 
-def _measured(counts: Counts, index: int, facts: Facts, intervals: WorkloadIntervals) -> Measured:
+def _measured(counts: Counts, index: int, facts: Facts, seed: int) -> Measured:
     item = counts.setup.chosen[index]
     tokenizer, stats, text = item.tokenizer, counts.token_stats[index], counts.text_stats
     lengths = counts.lengths(index)
@@ -100,8 +97,8 @@ def _measured(counts: Counts, index: int, facts: Facts, intervals: WorkloadInter
         n_round_trip_failures=stats.n_round_trip_failures,
         n_normalized_documents=stats.n_normalized_documents,
         economics=EconomicsSummary(**economics),
-        tokens_per_document_interval=intervals.tokens_per_document(index),
-        bytes_per_token_interval=intervals.bytes_per_token(index),
+        tokens_per_document_interval=tokens_per_document_interval(counts.groups, index, seed=seed),
+        bytes_per_token_interval=bytes_per_token_interval(counts.groups, index, seed=seed),
         n_overhead_tokens=counts.n_overhead_tokens[index],
     )
     return Measured(item.name, tokenizer, lengths, use, report, stats)

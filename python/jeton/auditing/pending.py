@@ -6,19 +6,7 @@ from dataclasses import dataclass
 
 from jeton.findings import Figure
 
-__all__ = ["Interval", "QualityMetrics"]
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A bootstrap interval of a figure that speaks for more than was counted."""
-
-    low: float
-    high: float
-    confidence: float
-    method: str
-    n_resamples: int
-    seed: int
+__all__ = ["QualityMetrics"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from jeton._core import __version__
@@ -15,9 +16,11 @@ from jeton.auditing.measuring import Facts, measured, term_reports, workload_of
 from jeton.auditing.money import trade_off_of, waterfall_of, what_if_of
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.preprocessing import StepEffect, effects_of_preprocessing
-from jeton.auditing.result import SCHEMA_VERSION, AuditReport, Sampling
+from jeton.auditing.result import SCHEMA_VERSION, AuditReport, SampledTokens, Sampling
+from jeton.auditing.sampled import SampledWorkload
 from jeton.auditing.whitespace import needless_whitespace
 from jeton.economics import BillReport, Limits
+from jeton.findings import Basis, Figure
 
 __all__ = ["Asked", "evidence_of", "report_of"]
 
@@ -125,21 +128,42 @@ def report_of(
         bill=bill,
         pipeline=asked.pipeline,
         what_if=what_if_of(evidence, waterfall),
-        sampling=_sampling(evidence, asked.seed),
+        sampling=_sampling(evidence, counts, asked.seed),
     )
 
 
-def _sampling(evidence: Evidence, seed: int) -> Sampling:
-    corpus, sample = evidence.corpus, evidence.sample
+def _sampling(evidence: Evidence, counts: Counts, seed: int) -> Sampling:
+    corpus, sample, drawn = evidence.corpus, evidence.sample, counts.sampled
     return Sampling(
-        is_whole=True,
+        is_whole=drawn is None or all(estimate.is_exact for estimate in drawn.tokens),
         n_documents_counted=corpus.n_documents,
         n_bytes_counted=corpus.n_bytes,
-        n_documents_of_all=corpus.n_documents,
-        n_bytes_of_all=corpus.n_bytes,
+        n_documents_of_all=corpus.n_documents if drawn is None else drawn.n_documents,
+        n_bytes_of_all=corpus.n_bytes if drawn is None else drawn.n_bytes,
         deep_n_documents=len(sample.documents),
         deep_n_bytes=sample.n_bytes,
         deep_n_tokens=sample.n_tokens,
         deep_is_whole=sample.is_whole,
         seed=seed,
+        tokens_of_all=() if drawn is None else _tokens_of_all(counts, drawn),
+    )
+
+
+def _tokens_of_all(counts: Counts, drawn: SampledWorkload) -> tuple[SampledTokens, ...]:
+    return tuple(
+        SampledTokens(
+            tokenizer=item.name,
+            n_tokens=Figure(
+                estimate.value,
+                "tokens",
+                Basis.EXACT if estimate.is_exact else Basis.ESTIMATED,
+                estimate.method,
+            ),
+            low=estimate.low,
+            high=estimate.high,
+            confidence=estimate.confidence,
+        )
+        for item, estimate in zip(counts.setup.chosen, drawn.tokens, strict=True)
+        # Too few texts for an error: nothing is claimed of the whole.
+        if math.isfinite(estimate.high)
     )

@@ -11,11 +11,12 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
-from jeton.auditing.pending import Interval, QualityMetrics
+from jeton.auditing.pending import QualityMetrics
 from jeton.auditing.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
 from jeton.economics import BillReport, TradeOff, Waterfall
 from jeton.findings import Figure, Finding
+from jeton.metrics.bootstrap import Interval
 from jeton.metrics.lengths import Histogram, LengthSummary
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "MaturityLevel",
     "SampleCut",
     "SampleText",
+    "SampledTokens",
     "Sampling",
     "Source",
     "TermCut",
@@ -329,6 +331,25 @@ class WhatIf:
 
 
 @dataclass(frozen=True, slots=True)
+class SampledTokens:
+    """The tokens of the whole workload, carried over from the counted part.
+
+    Attributes:
+        tokenizer: Name of the tokenizer.
+        n_tokens: The estimate, with its method.
+        low: Lower end of its interval.
+        high: Upper end.
+        confidence: Of the interval.
+    """
+
+    tokenizer: str
+    n_tokens: Figure
+    low: float
+    high: float
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
 class Sampling:
     """On how much of the workload the figures rest.
 
@@ -336,13 +357,14 @@ class Sampling:
         is_whole: Whether every document was counted.
         n_documents_counted: Documents counted.
         n_bytes_counted: Their bytes.
-        n_documents_of_all: Documents of the workload; an estimate where not all were read.
-        n_bytes_of_all: Their bytes; likewise.
+        n_documents_of_all: Documents of the workload; all are read, also where a part is counted.
+        n_bytes_of_all: Their bytes.
         deep_n_documents: Documents on which the expensive analyses ran.
         deep_n_bytes: Their bytes.
         deep_n_tokens: Their tokens under the tokenizer in use.
         deep_is_whole: Whether these are all that were counted.
         seed: The seed of the intervals.
+        tokens_of_all: The tokens of the whole, where a part was counted.
     """
 
     is_whole: bool
@@ -355,6 +377,7 @@ class Sampling:
     deep_n_tokens: int
     deep_is_whole: bool
     seed: int
+    tokens_of_all: tuple[SampledTokens, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

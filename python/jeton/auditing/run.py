@@ -20,12 +20,14 @@ from jeton.auditing.reading import DocumentPortions, Domains, Portions, RequestP
 from jeton.auditing.reporting import Asked, report_of
 from jeton.auditing.requests import RequestCollector
 from jeton.auditing.result import AuditReport
+from jeton.auditing.sampled import draw
 from jeton.auditing.sampling import SAMPLE_CHARS
 from jeton.auditing.scan import scan
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.catalog import price as find_price
-from jeton.corpus import Progress, open_documents, read_terms
+from jeton.corpus import DocumentStream, Progress, open_documents, read_terms
+from jeton.corpus.sampling import Sampling
 from jeton.economics import Limits
 from jeton.errors import UsageError
 
@@ -65,6 +67,7 @@ class Audit:
         run_commands: bool = False,
         limits: Limits | None = None,
         sample_chars: int = SAMPLE_CHARS,
+        sampling: Sampling | None = None,
         deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
         seed: int = SEED,
         num_threads: int | None = None,
@@ -88,6 +91,12 @@ class Audit:
                 "a bill was given, but the inputs are not request logs\n"
                 "hint: say so with logs (--logs), so that their usage is read"
             )
+        if sampling is not None and (self._logs is not None or domain_field):
+            raise UsageError(
+                "only documents can be sampled, and their domains are not kept\n"
+                "hint: audit logs, or by domain, without sampling"
+            )
+        self._sampling = sampling
         self._bill = None if bill is None else load_bill(bill)
         self._facts = Facts(
             model=find_model(model) if model is not None else None,
@@ -127,11 +136,28 @@ class Audit:
         self, inputs: Any, *, on_progress: Callable[[Progress], None] | None = None
     ) -> Counts:
         """Read inputs once and count everything. Counts of shards are put together by ``merge``."""
-        portions, collector = self._open(inputs, on_progress)
+        portions: Portions
+        collector, drawn = None, None
+        if self._logs is not None:
+            portions, collector = self._open_logs(inputs, self._logs, on_progress)
+        elif self._sampling is not None:
+            portions, drawn = draw(
+                self._open_documents(inputs, on_progress),
+                self._sampling,
+                self._setup.chosen,
+                current=self._setup.current,
+                num_threads=self._num_threads,
+            )
+        else:
+            portions = DocumentPortions(
+                self._open_documents(inputs, on_progress),
+                domains=self._domains,
+                by_field=bool(self._domain_field),
+            )
         counts = scan(
             portions, self._setup, observers=self._observers, num_threads=self._num_threads
         )
-        counts.requests = collector
+        counts.requests, counts.sampled = collector, drawn
         return counts
 
     def report(self, counts: Counts) -> AuditReport:
@@ -141,23 +167,24 @@ class Audit:
             bill = reconciled(self._bill, counts.requests)
         return report_of(counts, self._facts, self._asked, bill=bill)
 
-    def _open(
+    def _open_documents(
         self, inputs: Any, on_progress: Callable[[Progress], None] | None
-    ) -> tuple[Portions, RequestCollector | None]:
-        if self._logs is None:
-            stream = open_documents(
-                inputs,
-                field=self._field,
-                documents=self._documents,
-                strict=self._strict,
-                domain_field=self._domain_field,
-                on_progress=on_progress,
-            )
-            by_field = bool(self._domain_field)
-            return DocumentPortions(stream, domains=self._domains, by_field=by_field), None
+    ) -> DocumentStream:
+        return open_documents(
+            inputs,
+            field=self._field,
+            documents=self._documents,
+            strict=self._strict,
+            domain_field=self._domain_field,
+            on_progress=on_progress,
+        )
+
+    def _open_logs(
+        self, inputs: Any, options: LogOptions, on_progress: Callable[[Progress], None] | None
+    ) -> tuple[RequestPortions, RequestCollector]:
         requests = open_logs(
             inputs,
-            self._logs,
+            options,
             domain_field=self._domain_field,
             domains_by=self._domains if self._domains in ("file", "folder") else None,
             strict=self._strict,
@@ -189,6 +216,7 @@ def audit(
     run_commands: bool = False,
     limits: Limits | None = None,
     sample_chars: int = SAMPLE_CHARS,
+    sampling: Sampling | None = None,
     deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
     seed: int = SEED,
     num_threads: int | None = None,
@@ -226,6 +254,8 @@ def audit(
         run_commands: Whether the pipeline's preprocessing command may be run, on the sample.
         limits: The most memory, money, time and bits per byte that a candidate may take.
         sample_chars: Length of the passages of the coloured view.
+        sampling: Count only a part of the documents, so many or as many as an error needs; all are
+            read. By default all are counted.
         deep_sample_bytes: Bytes of text on which the expensive analyses run; with less text than
             that, all of it.
         seed: Seed of the intervals.
@@ -261,6 +291,7 @@ def audit(
         run_commands=run_commands,
         limits=limits,
         sample_chars=sample_chars,
+        sampling=sampling,
         deep_sample_bytes=deep_sample_bytes,
         seed=seed,
         num_threads=num_threads,

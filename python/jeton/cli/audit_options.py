@@ -12,6 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from jeton.auditing import LogOptions, Pipeline
+    from jeton.corpus.sampling import Sampling
     from jeton.economics import Limits
 
 __all__ = ["AuditSettings", "settings_options"]
@@ -53,6 +54,9 @@ class AuditSettings:
     limit_usd_per_month: str | None = None
     limit_seconds: float | None = None
     limit_bits_per_byte: float | None = None
+    sample_documents: int | None = None
+    sample_mb: float | None = None
+    sample_error: float | None = None
     deep_sample_mb: float | None = None
     seed: int = 0
 
@@ -71,6 +75,7 @@ class AuditSettings:
             "pipeline": self._pipeline(),
             "run_commands": self.run_preprocessing,
             "limits": self._limits(),
+            "sampling": self._sampling(),
             "seed": self.seed,
         }
         if self.deep_sample_mb is not None:
@@ -117,6 +122,18 @@ class AuditSettings:
 
         base = Pipeline() if self.pipeline_file is None else read_pipeline(self.pipeline_file)
         return pipeline_of(given, base=base)
+
+    def _sampling(self) -> Sampling | None:
+        if self.sample_documents is None and self.sample_mb is None and self.sample_error is None:
+            return None
+        from jeton.corpus.sampling import Sampling
+
+        megabytes = self.sample_mb
+        return Sampling(
+            max_documents=self.sample_documents,
+            max_bytes=None if megabytes is None else max(1, round(megabytes * 1_000_000)),
+            error=None if self.sample_error is None else self.sample_error / 100,
+        )
 
     def _limits(self) -> Limits | None:
         values = (
@@ -313,6 +330,24 @@ _OPTIONS = (
         type=click.FloatRange(min=0),
         metavar="B",
         help="Most bits per byte of a candidate.",
+    ),
+    click.option(
+        "--sample-documents",
+        type=_TOKENS,
+        metavar="N",
+        help="Count at most so many different documents, drawn evenly; all are read.",
+    ),
+    click.option(
+        "--sample-mb",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="MB",
+        help="Count at most so much text, 10^6 bytes, drawn likewise.",
+    ),
+    click.option(
+        "--sample-error",
+        type=click.FloatRange(min=0, max=100, min_open=True, max_open=True),
+        metavar="PERCENT",
+        help="Count until the tokens of all are known within so many percent (at 95%).",
     ),
     click.option(
         "--deep-sample-mb",
