@@ -36,7 +36,7 @@ def file(path: Path, content: bytes) -> Path:
 def test_files_of_the_reference_are_read(tmp_path: Path) -> None:
     reference = pytest.importorskip("safetensors.numpy")
     rng = np.random.default_rng(0)
-    arrays = {
+    arrays: dict[str, np.ndarray[Any, Any]] = {
         "a": rng.normal(size=(7, 3)).astype(np.float32),
         "b.half": rng.normal(size=(5, 4)).astype(np.float16),
         "c": rng.integers(-5, 5, size=(2, 3, 4)),

@@ -89,9 +89,9 @@ def test_runs_at_the_ends_are_those_of_a_plain_loop(
         expected += [i < left or i >= len(row) - right for i in range(len(row))]
     assert batch.padding_by_id(pads).tolist() == expected
     flags = np.isin(batch.ids, sorted(pads))
-    left, right = batch.ends(flags)
-    assert left.tolist() == [run(row) for row in rows]
-    assert right.tolist() == [run(row[::-1]) for row in rows]
+    lefts, rights = batch.ends(flags)
+    assert lefts.tolist() == [run(row) for row in rows]
+    assert rights.tolist() == [run(row[::-1]) for row in rows]
 
 
 def test_pickles_are_never_opened(tmp_path: Path) -> None:

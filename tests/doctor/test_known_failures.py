@@ -433,6 +433,10 @@ CASES: dict[str, Case] = {
         against({"library.transformers": "5.23.0"}, {"library.transformers": "4.57.1"}),
         against({"library.transformers": "5.23.0"}, {"library.transformers": "5.0.0"}),
     ),
+    "needs-new-transformers": Case(
+        directory(tokenizer_config={"extra_special_tokens": ["<|im_start|>"]}),
+        directory(tokenizer_config={"extra_special_tokens": {"start_token": "<|im_start|>"}}),
+    ),
     "tokenizer-class-rebuilds": Case(
         directory(tokenizer_config={"tokenizer_class": "LlamaTokenizerFast"}),
         directory(tokenizer_config={"tokenizer_class": "GPT2TokenizerFast"}),

@@ -87,6 +87,8 @@ def diagnose(
         >>> found.findings[0].id
         'ids-out-of-range'
     """
+    if isinstance(texts, str) or isinstance(training_texts, str):
+        raise UsageError("texts is one str; expected a list of them\nhint: texts=[text]")
     patient = admit(
         subject,
         tokenizer=tokenizer,
@@ -141,6 +143,11 @@ def admit(
             folder, load_error = _folder(path)
             if tokenizer is None and not load_error:
                 found, load_error = _loaded(path, folder)
+            if _is_empty(model, folder) and not load_error:
+                raise UsageError(
+                    f"{path} holds neither a tokenizer nor a model\n"
+                    "hint: expected tokenizer.json, config.json or *.safetensors in it"
+                )
         else:
             if _is_gguf(path):
                 gguf = read_gguf(path)
@@ -201,6 +208,12 @@ def _loaded(path: Path, folder: PretrainedFolder | None) -> tuple[Tokenizer | No
         return None, str(error)
 
 
+def _is_empty(model: ModelDirectory, folder: PretrainedFolder | None) -> bool:
+    has_tokenizer = folder is not None and bool(folder.tokenizer_file or folder.files)
+    has_model = model.configuration is not None or bool(model.weights.files or model.problems)
+    return not has_tokenizer and not has_model
+
+
 def _beside(path: Path) -> PretrainedFolder | None:
     """The folder of a tokenizer.json that was named by itself."""
     if path.is_file() and (path.parent / "tokenizer_config.json").is_file():
@@ -248,6 +261,11 @@ def _embedder(given: str | Path | Tokenizer, max_tokens: int | None, prefix: str
         stated = read_object(folder.path / "sentence_bert_config.json") or {}
         length = stated.get("max_seq_length")
         max_tokens = length if isinstance(length, int) and length > 0 else folder.model_max_length
+    if max_tokens is None:
+        raise UsageError(
+            f"how many tokens {_name(given)} reads is not told\n"
+            "hint: --embedder-max TOKENS (embedder_max_tokens=), special tokens included"
+        )
     return Embedder(tokenizer, max_tokens, prefix)
 
 

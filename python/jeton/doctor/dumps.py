@@ -23,6 +23,9 @@ __all__ = ["MAX_DUMP_BYTES", "batch_of_arrays", "read_batches"]
 MAX_DUMP_BYTES = 1 << 30
 """Largest dump that is read, in bytes, uncompressed; a large batch of 8M tokens has 64 MB."""
 
+MAX_IDS = 1 << 26
+"""Ids of one dump that are looked at, the first ones: as int64 with their flags about 2 GB."""
+
 _NAMES = {
     "input_ids": ("input_ids", "ids", "inputs", "tokens", "decoder_input_ids", "arr_0"),
     "mask": ("attention_mask", "mask"),
@@ -62,8 +65,11 @@ def read_batches(path: str | Path) -> tuple[InputBatch, ...]:
     """
     file = Path(path)
     suffix = file.suffix.lower()
-    size = file.stat().st_size
-    if size > MAX_DUMP_BYTES:
+    if not file.is_file():
+        # A folder, or a pipe that would be waited for; the error of what is not there.
+        file.stat()
+        raise UsageError(f"{file} is no regular file")
+    if file.stat().st_size > MAX_DUMP_BYTES and suffix != ".npy":
         raise _too_large(file)
     if suffix == ".npz":
         return (batch_of_arrays(_npz(file), where=str(file)),)
@@ -110,6 +116,9 @@ def batch_of_arrays(arrays: Mapping[str, Any], *, where: str = "the batch") -> I
             "(n_rows, n_columns) of whole numbers",
             path=where,
         )
+    if ids.size > MAX_IDS:
+        found, where = _first_rows(found, where)
+        ids = found["input_ids"]
     dtype = str(ids.dtype)
     are_integers = bool(ids.dtype.kind != "f" or np.all(np.isfinite(ids) & (ids == np.round(ids))))
     rows = ids.reshape(1, -1) if ids.ndim == 1 else ids
@@ -140,6 +149,17 @@ def batch_of_arrays(arrays: Mapping[str, Any], *, where: str = "the batch") -> I
         odd_shapes=tuple(odd),
         are_integers=are_integers,
     )
+
+
+def _first_rows(found: dict[str, NDArray[Any]], where: str) -> tuple[dict[str, NDArray[Any]], str]:
+    """As many rows as are looked at, of every array that has as many as the ids."""
+    ids = found["input_ids"]
+    n = max(1, MAX_IDS // max(1, ids.size // len(ids)))
+    cut = {
+        kind: array[:n] if array.shape[:1] == ids.shape[:1] else array
+        for kind, array in found.items()
+    }
+    return cut, f"{where} (the first {n:,} of {len(ids):,} {'ids' if ids.ndim == 1 else 'rows'})"
 
 
 def _optional(array: NDArray[Any] | None) -> NDArray[np.int64] | None:
@@ -183,7 +203,8 @@ def _npz(file: Path) -> dict[str, NDArray[Any]]:
 
 def _npy(file: Path) -> NDArray[Any]:
     try:
-        loaded = np.load(file, allow_pickle=False)
+        # Mapped, so that of a whole tokenized corpus only the beginning is read.
+        loaded = np.load(file, allow_pickle=False, mmap_mode="r")
     except (ValueError, EOFError) as error:
         raise _damaged(file, error) from None
     return np.asarray(loaded)

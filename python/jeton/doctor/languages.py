@@ -31,12 +31,14 @@ class LanguagePremium:
         n_tokens: Tokens of the sentences in it.
         premium: Tokens of them for each token of the English ones.
         chars_per_token: Code points for each token.
+        unknown_share: Share of the tokens that stand for text without a token.
     """
 
     language: str
     n_tokens: int
     premium: float
     chars_per_token: float
+    unknown_share: float = 0.0
 
 
 @cache
@@ -52,19 +54,30 @@ def _languages_of_scripts() -> dict[str, str]:
     return scripts
 
 
-def language_premiums(tokenizer: Tokenizer) -> tuple[LanguagePremium, ...]:
-    """What each language costs beside English, the dearest first."""
+def language_premiums(
+    tokenizer: Tokenizer, *, unknown_id: int | None = None
+) -> tuple[LanguagePremium, ...]:
+    """What each language costs beside English, the dearest first.
+
+    Args:
+        tokenizer: The tokenizer.
+        unknown_id: The id that stands for text without a token; a language that falls to it looks
+            cheap, and is lost.
+    """
     texts = parallel_texts()
-    counts = dict(zip(texts, tokenizer.count_batch(list(texts.values())).tolist(), strict=True))
-    base = counts["English"]
+    encoded = dict(zip(texts, tokenizer.encode_batch(list(texts.values())), strict=True))
+    base = len(encoded["English"])
     found = [
         LanguagePremium(
             language=language,
-            n_tokens=counts[language],
-            premium=counts[language] / max(base, 1),
-            chars_per_token=len(text) / max(counts[language], 1),
+            n_tokens=len(ids),
+            premium=len(ids) / max(base, 1),
+            chars_per_token=len(texts[language]) / max(len(ids), 1),
+            unknown_share=0.0
+            if unknown_id is None
+            else int((ids == unknown_id).sum()) / max(len(ids), 1),
         )
-        for language, text in texts.items()
+        for language, ids in encoded.items()
     ]
     return tuple(sorted(found, key=lambda p: (-p.premium, p.language)))
 

@@ -10,7 +10,7 @@ from jeton.checkpoint import Tensor
 from jeton.checkpoint.rows import can_read_rows, read_rows
 from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
 from jeton.doctor.patient import Patient
-from jeton.findings import Severity
+from jeton.findings import Basis, Severity
 
 __all__ = ["CHECKS", "LARGEST_PADDING_ROWS"]
 
@@ -288,33 +288,33 @@ def _tied_differs(patient: Patient) -> Iterator[Seen]:
     embedding, head = _matrices(patient)
     if _ties(patient) is not True or embedding is None or head is None:
         return
-    n_different = _n_different_rows(embedding, head)
+    n_different, n_compared = _n_different_rows(embedding, head)
     if n_different:
         yield Seen(
-            what=f"tie_word_embeddings is true, and {n_different:,} of {head.shape[0]:,} rows of "
-            f"{head.name} are not those of {embedding.name}",
+            what=f"tie_word_embeddings is true, and {n_different:,} of {n_compared:,} rows of "
+            f"{head.name} that were compared are not those of {embedding.name}",
             where=head.name,
             value=n_different,
             unit="rows",
+            basis=Basis.EXACT if n_compared >= head.shape[0] else Basis.ESTIMATED,
         )
 
 
 _MAX_COMPARED_ROWS = 4096
 
 
-def _n_different_rows(a: Tensor, b: Tensor) -> int:
-    """Rows that differ, of evenly spaced ones where there are many."""
+def _n_different_rows(a: Tensor, b: Tensor) -> tuple[int, int]:
+    """Rows that differ, and rows that were compared: evenly spaced ones where there are many."""
     if a.shape != b.shape:
-        return max(a.shape[0], b.shape[0])
+        return max(a.shape[0], b.shape[0]), max(a.shape[0], b.shape[0])
     if not (can_read_rows(a) and can_read_rows(b)):
-        return 0
-    step = max(1, a.shape[0] // _MAX_COMPARED_ROWS)
+        return 0, 0
+    rows = range(0, a.shape[0], max(1, a.shape[0] // _MAX_COMPARED_ROWS))
     n = 0
-    for start in range(0, a.shape[0], step * 256):
-        rows = range(start, min(start + step * 256, a.shape[0]), step)
-        different = (read_rows(a, rows) != read_rows(b, rows)).any(axis=1)
-        n += int(different.sum())
-    return n * step if n else 0
+    for start in range(0, len(rows), 256):
+        some = rows[start : start + 256]
+        n += int((read_rows(a, some) != read_rows(b, some)).any(axis=1).sum())
+    return n, len(rows)
 
 
 CHECKS: tuple[Check, ...] = (

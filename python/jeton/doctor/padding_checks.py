@@ -52,6 +52,8 @@ def _without_mask(patient: Patient) -> Iterator[Seen]:
                 where=f"{batch.where}, row {int(padded[0])}",
                 value=int(padding.sum()),
                 unit="ids",
+                # A decoder that is trained with padding behind the text never looks at it.
+                severity=Severity.WARNING if batch.labels is not None else None,
             )
 
 
@@ -324,12 +326,15 @@ def _in_the_middle(patient: Patient) -> Iterator[Seen]:
             places = np.flatnonzero(inside)
             if len(places):
                 first = int(places[0])
+                # Some packed training data has BOS, and no end token, between documents.
+                separates = role == "bos" and not np.isin(batch.ids, list(ends)).any()
                 shown = patient.token_text(int(batch.ids[first]))
                 yield Seen(
                     what=f"{shown!r} stands {len(places):,} times in the middle of rows",
                     where=batch.place(first),
                     value=len(places),
                     unit="tokens",
+                    severity=Severity.INFO if separates else None,
                     evidence={"role": role},
                 )
 

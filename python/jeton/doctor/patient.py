@@ -35,7 +35,7 @@ class Embedder:
     """
 
     tokenizer: Tokenizer
-    max_tokens: int | None
+    max_tokens: int
     prefix: str = ""
 
 
@@ -220,7 +220,7 @@ class Patient:
     def retrieval(self) -> RetrievalFit | None:
         """The tokenizers of reader and embedding model on the texts; None without them."""
         embedder = self.embedder
-        if embedder is None or embedder.max_tokens is None or self.tokenizer is None:
+        if embedder is None or self.tokenizer is None:
             return None
         if not any(self.texts):
             return None

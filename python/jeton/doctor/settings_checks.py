@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from jeton.checkpoint import ModelKind
 from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.settings import differing
@@ -336,8 +337,46 @@ def _clean_up(patient: Patient) -> Iterator[Seen]:
             where="tokenizer_config.json",
             value=1,
             unit="settings",
+            # What an encoder reads is hardly ever decoded.
+            severity=Severity.INFO if patient.kind is ModelKind.ENCODER else None,
         )
 
+
+@known(
+    Failure(
+        id="needs-new-transformers",
+        area=Area.SETTINGS,
+        severity=Severity.INFO,
+        name="the folder was written by transformers 5, and 4 cannot load it",
+        symptom="`Tokenizer class TokenizersBackend does not exist`, or `'list' object has no "
+        "attribute 'keys'`, on machines with transformers 4",
+        cause="transformers 5 writes a class name that 4 does not know, and extra_special_tokens "
+        "as a list, where 4 expects names with tokens",
+        remedy='for both versions: tokenizer_class "PreTrainedTokenizerFast", and the list under '
+        "additional_special_tokens instead of extra_special_tokens",
+        needs=(Evidence.FOLDER,),
+        source="transformers 5.23.0, tokenization_utils_base.py",
+    )
+)
+def _needs_new(patient: Patient) -> Iterator[Seen]:
+    reasons = []
+    if patient.tokenizer_config.get("tokenizer_class") in _CLASSES_OF_5:
+        reasons.append(f"tokenizer_class is {patient.tokenizer_config['tokenizer_class']!r}")
+    if isinstance(patient.tokenizer_config.get("extra_special_tokens"), list):
+        reasons.append("extra_special_tokens is a list")
+    if reasons:
+        _, other = _value(patient, "library.transformers")
+        is_old = isinstance(other, str) and other.startswith("4.")
+        yield Seen(
+            what=" and ".join(reasons),
+            where="tokenizer_config.json",
+            value=len(reasons),
+            unit="settings",
+            severity=Severity.ERROR if is_old else None,
+        )
+
+
+_CLASSES_OF_5 = frozenset(("TokenizersBackend", "SentencePieceBackend", "PythonBackend"))
 
 CHECKS: tuple[Check, ...] = (
     _tokenizers,
@@ -346,4 +385,5 @@ CHECKS: tuple[Check, ...] = (
     _transformers,
     _rebuilds,
     _clean_up,
+    _needs_new,
 )

@@ -17,6 +17,8 @@ LARGE_PREMIUM = 3.0
 """A language counts as dear from this many tokens for one of English on. A choice of ours: current
 tokenizers with 128,000 tokens and more keep most large languages below 2."""
 _MIN_SHARE = 0.01
+"""Share of the letters from which on a script counts as one that users write."""
+_LOST_SHARE = 0.1
 _MAX_TEXTS = 20_000
 
 
@@ -41,14 +43,17 @@ _MAX_TEXTS = 20_000
 def _languages(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
     try:
-        premiums = language_premiums(patient.tokenizer)
+        premiums = language_premiums(patient.tokenizer, unknown_id=patient.role_token_id("unk"))
     except EncodeError:
         return
-    unknown = patient.role_token_id("unk")
     shares = script_shares(patient.texts) if patient.texts else {}
-    dear = [p for p in premiums if p.premium >= LARGE_PREMIUM]
     if patient.texts:
-        dear = [p for p in dear if shares.get(p.language, 0.0) >= _MIN_SHARE]
+        wanted = [p for p in premiums if shares.get(p.language, 0.0) >= _MIN_SHARE]
+    else:
+        wanted = list(premiums)
+    # What becomes unknown tokens looks cheap; unknown-tokens tells of it.
+    lost = [p.language for p in wanted if p.unknown_share > _LOST_SHARE]
+    dear = [p for p in wanted if p.premium >= LARGE_PREMIUM and p.language not in lost]
     if not dear:
         return
     shown = ", ".join(f"{p.language} {p.premium:.1f}x" for p in dear[:5])
@@ -56,7 +61,8 @@ def _languages(patient: Patient) -> Iterator[Seen]:
     worst = dear[0]
     english = next(p for p in premiums if p.language == "English")
     yield Seen(
-        what=f"{shown}{more} the tokens of English for the same sentences",
+        what=f"{shown}{more} the tokens of English for the same sentences"
+        + (f"; {', '.join(sorted(lost)[:4])} become unknown tokens" if lost else ""),
         where="your texts" if patient.texts else "the tokenizer",
         value=worst.premium,
         unit="tokens for one of English",
@@ -67,7 +73,7 @@ def _languages(patient: Patient) -> Iterator[Seen]:
         evidence={
             "premiums": {p.language: round(p.premium, 2) for p in premiums},
             "shares": {language: round(share, 4) for language, share in shares.items()},
-            "unknown_token": unknown,
+            "unknown_to_the_tokenizer": lost,
         },
     )
 

@@ -1,0 +1,44 @@
+"""docs/doctor.md: its list is what the doctor looks for, and its examples run."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from jeton.doctor import failures
+from jeton.doctor.languages import parallel_texts
+from scripts import doctor_page
+
+_NAMES = {"English"}
+TEXT = doctor_page.PAGE.read_text(encoding="utf-8")
+
+
+def test_the_list_is_up_to_date() -> None:
+    listed = TEXT.split(doctor_page.BEGIN)[1].split(doctor_page.END)[0].strip()
+    assert listed == doctor_page.render(), "python scripts/doctor_page.py rewrites it"
+    assert doctor_page.main(["--check"]) == 0
+
+
+def test_every_failure_is_written_for_a_reader() -> None:
+    known = failures()
+    assert len({failure.id for failure in known}) == len(known)
+    for failure in known:
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", failure.id)
+        for words in (failure.name, failure.symptom, failure.cause, failure.remedy):
+            assert 10 < len(words) < 500, failure.id
+            assert not words.endswith("."), failure.id
+            first = words.split()[0]
+            assert not first.istitle() or first in _NAMES, (failure.id, words)
+        assert failure.needs
+
+
+@pytest.mark.parametrize("number", range(TEXT.count("```python\n")))
+def test_the_examples_run(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    code = TEXT.split("```python\n")[number + 1].split("```")[0]
+    exec(compile(code, "docs/doctor.md", "exec"), {})
+    assert capsys.readouterr().out.strip()
+
+
+def test_the_number_of_languages() -> None:
+    assert f"in {len(parallel_texts())} languages" in TEXT
