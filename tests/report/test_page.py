@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,27 @@ def test_hostile_text_is_shown_in_full() -> None:
     assert "&lt;/script&gt;&lt;script&gt;window.hacked = 1&lt;/script&gt;" in html
     assert "⟨U+202E⟩right to left⟨U+202C⟩ nul:␀ escape:␛[31m" in html
     assert HOSTILE not in html
+
+
+def test_no_rule_of_the_style_sheet_stands_twice() -> None:
+    css = files("jeton.report").joinpath("assets/report.css").read_text(encoding="utf-8")
+    lines = [line for line in css.splitlines() if "{" in line and "}" in line]
+    assert [line for line, n in Counter(lines).items() if n > 1] == []
+    assert css.count("{") == css.count("}")
+
+
+def test_every_class_of_the_page_is_known_to_style_or_script() -> None:
+    assets = files("jeton.report").joinpath("assets")
+    rules = "".join(
+        assets.joinpath(name).read_text(encoding="utf-8")
+        for name in ("report.css", "report.js", "what_if.js")
+    )
+    page = Page(to_html(make_report(n_tokenizers=6)))
+    names = {name for _, key, value in page.attributes if key == "class" for name in value.split()}
+    assert {name for name in names if f".{name}" not in rules} <= UNSTYLED
+
+
+UNSTYLED = {
+    "headline", "pieces",
+}  # fmt: skip
+"""Classes that only name what they are on."""
