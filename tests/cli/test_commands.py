@@ -205,6 +205,38 @@ class TestCatalog:
         assert rows
         assert all(row["source"] for row in rows)
 
+    def test_words_narrow_the_models(self, run: Run) -> None:
+        rows = json.loads(good(run("catalog", "models", "qwen3", "next", "--json")))["models"]
+        assert [row["name"] for row in rows] == ["qwen3-next-80b-a3b"]
+        assert rows[0]["recurrent"]["kind"] == "gated-delta"
+        result = run("catalog", "models", "qwen4")
+        assert result.exit_code == 2
+        assert "unknown model 'qwen4'" in result.stderr
+
+    def test_tariffs(self, run: Run) -> None:
+        words = ["catalog", "prices", "openai:gpt-4o", "--tariff", "batch", "--json"]
+        rows = json.loads(good(run(*words)))["prices"]
+        assert rows
+        assert {row["tariff"] for row in rows} == {"batch"}
+        assert all(row["name"].endswith("@batch") for row in rows)
+        result = run("catalog", "prices", "babbage-002", "--tariff", "priority")
+        assert result.exit_code == 2
+        assert "no priority tariff" in result.stderr
+
+    def test_gpus_of_this_machine(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        program = tmp_path / "nvidia-smi"
+        program.write_text("#!/bin/sh\necho '0, NVIDIA L4, 23034, 512, 16.5, 3'\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        assert "NVIDIA L4" in good(run("catalog", "gpus", "--live"))
+        (row,) = json.loads(good(run("catalog", "gpus", "--live", "--json")))["gpus"]
+        assert row["memory_used_bytes"] == 512 * 2**20
+        assert row["facts"]["name"] == "L4"
+        monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+        assert good(run("catalog", "gpus", "--live")) == ""
+
     def test_prices_are_decimal_strings(self, run: Run) -> None:
         rows = json.loads(good(run("catalog", "prices", "openai:gpt-4o", "--json")))["prices"]
         assert all(isinstance(row["usd_per_mtok_input"], str) for row in rows)

@@ -92,16 +92,26 @@ def models(*, words: tuple[str, ...], as_json: bool) -> None:
 
 
 @catalog.command()
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Show this machine's own GPUs instead, with memory and power in use (nvidia-smi).",
+)
 @options.json_option
-def gpus(*, as_json: bool) -> None:
+def gpus(*, live: bool, as_json: bool) -> None:
     """List the GPUs: names for --gpu, memory, bandwidth, rate and hourly price.
 
     \b
     Examples:
       jeton catalog gpus
+      jeton catalog gpus --live
       jeton catalog gpus --json
     """
     from jeton.catalog import gpus as all_gpus
+
+    if live:
+        _show_live(as_json=as_json)
+        return
 
     found = all_gpus()
     if as_json:
@@ -121,6 +131,35 @@ def gpus(*, as_json: bool) -> None:
             for g in found
         ],
         right=["MEMORY GB", "GB/S", "BF16 TFLOP/S", "USD PER HOUR"],
+    )
+
+
+def _show_live(*, as_json: bool) -> None:
+    """Show the GPUs of this machine; none is no error."""
+    from jeton.economics import live_gpus
+
+    found = live_gpus()
+    if as_json:
+        _write_json("gpus", [asdict(g) for g in found])
+        return
+    if not found:
+        streams.say("no NVIDIA GPU on this machine, or its driver does not answer")
+        return
+    tables.print_table(
+        ["GPU", "NAME", "MEMORY GB", "USED GB", "WATTS", "BUSY", "NAME FOR --gpu"],
+        [
+            [
+                str(g.index),
+                g.name,
+                f"{g.memory_total_bytes / 1e9:,.1f}",
+                f"{g.memory_used_bytes / 1e9:,.1f}",
+                "" if g.power_watts is None else f"{g.power_watts:,.0f}",
+                "" if g.busy_share is None else f"{g.busy_share:.0%}",
+                "" if g.facts is None else g.facts.name,
+            ]
+            for g in found
+        ],
+        right=["GPU", "MEMORY GB", "USED GB", "WATTS", "BUSY"],
     )
 
 

@@ -34,6 +34,9 @@ HOURS_PER_MONTH = DAYS_PER_YEAR * 24 / MONTHS_PER_YEAR
 
 _SECONDS_PER_DAY = 86_400
 
+_USD = Decimal("1e-12")
+"""Estimated money is written to this many USD: time is a float and gives no more digits."""
+
 
 @dataclass(frozen=True, slots=True)
 class OwnGpuCost:
@@ -161,7 +164,7 @@ def own_gpu_cost(
     per_second = 1 / gpu_seconds
     price = gpu.price_low.usd_per_hour if usd_per_hour is None else usd_per_hour
     group_usd_per_second = price * fits.n_gpus / SECONDS_PER_HOUR
-    usd_per_request = group_usd_per_second * Decimal(str(gpu_seconds))
+    usd_per_request = (group_usd_per_second * Decimal(str(gpu_seconds))).quantize(_USD)
     n_groups = busy = month = None
     if requests_per_day is not None:
         load = requests_per_day / _SECONDS_PER_DAY * gpu_seconds
@@ -181,7 +184,7 @@ def own_gpu_cost(
         n_groups=n_groups,
         busy_share=busy,
         usd_per_request=usd_per_request,
-        usd_per_mtok=usd_per_request * TOKENS_PER_MTOK / Decimal(str(tokens)),
+        usd_per_mtok=(usd_per_request * TOKENS_PER_MTOK / Decimal(str(tokens))).quantize(_USD),
         usd_per_month=month,
         usd_per_hour=price,
         figures=_figures(
