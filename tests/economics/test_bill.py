@@ -216,6 +216,17 @@ def test_a_rate_that_all_models_share_is_a_tax_or_discount() -> None:
     assert "tax of 19.00%" in report.causes[0].title
 
 
+def test_a_tariff_that_fits_every_model_is_named_before_a_discount() -> None:
+    prices = {**PRICES, "n@batch": price_of("n", tariff="batch", factor=Decimal("0.5"))}
+    records = [RECORD, dataclasses.replace(RECORD, model="n")]
+    report = reconcile(records, bill=bill(("106.5", "m"), ("106.5", "n")), prices=prices)
+    check_sums(report)
+    assert [(c.id, c.model) for c in report.causes] == [
+        ("batch-tariff", "m"),
+        ("batch-tariff", "n"),
+    ]
+
+
 def test_rounding_of_rows_is_called_rounding() -> None:
     record = dataclasses.replace(RECORD, input_tokens=100_003_000)  # 0.006 more
     report = reconcile([record], bill=bill(("213.00", "m")), prices=PRICES)

@@ -152,6 +152,21 @@ def test_rows_that_add_up_the_others_are_left_out_and_said() -> None:
     assert bill.issues == ("1 row(s) that are totals left out",)
 
 
+@pytest.mark.parametrize(
+    ("unit", "tokens"),
+    [
+        ("Tokens", 3),
+        ("1K Tokens", 3000),
+        ("1000 tokens", 3000),
+        ("M tokens", 3_000_000),
+        ("Hours", None),
+    ],
+)
+def test_quantities_come_in_units(unit: str, tokens: int | None) -> None:
+    (item,) = parse_bill(f"model,usd,ConsumedQuantity,ConsumedUnit\na,1,3,{unit}\n").items
+    assert item.n_tokens == tokens
+
+
 def test_focus() -> None:
     usage, tax, credit = parse_bill(FOCUS).items
     assert usage.usd == Decimal("1.2345678901")

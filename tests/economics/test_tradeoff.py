@@ -110,6 +110,11 @@ def test_bad_input_is_named(given_candidates: list[Candidate], message: str) -> 
         trade_off(given_candidates)
 
 
+def test_an_unknown_preference_is_refused() -> None:
+    with pytest.raises(UsageError, match="prefer is 'speed'"):
+        trade_off([BIG], prefer="speed")  # type: ignore[arg-type]
+
+
 def test_nothing_known_gives_no_best() -> None:
     found = trade_off([Candidate("a"), Candidate("b", usd_per_month=1)])
     assert found.best is None

@@ -137,6 +137,8 @@ def test_the_weakest_figure_decides_the_basis() -> None:
         ({"cached_input_share": 0.5}, "rate is not known"),
         ({"cached_input_share": 1.5, "usd_per_mtok_cached_input": 1}, "expected at most 1"),
         ({"remedies": [Remedy("a", "a"), Remedy("a", "b")]}, "given twice"),
+        ({"remedies": [Remedy("a", "a", usd_once=Decimal("NaN"))]}, "usd_once of NaN"),
+        ({"remedies": [Remedy("a", "a", usd_per_month=Decimal(-1))]}, "usd_per_month of -1"),
         ({"remedies": [Remedy("a", "a", token_factor=-0.1)]}, "token_factor of -0.1"),
         ({"remedies": [Remedy("a", "a", applies_to="cached")]}, "rate is not known"),
         ({"remedies": [Remedy("a", "a", applies_to="x")]}, "applies to 'x'"),  # type: ignore[arg-type]

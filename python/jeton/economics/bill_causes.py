@@ -141,32 +141,43 @@ def _days(
 def _explain(
     ledger: Ledger, differences: dict[str, tuple[Decimal, Decimal, int]]
 ) -> list[BillCause]:
-    """Find what fits each model's difference; a common ratio of several models comes first."""
+    """Find what fits each model's difference; where not all fit, a common ratio comes first."""
+    found = {
+        model: _fit(ledger, ledger.records[model], billed - computed, n_rows=n_rows, model=model)
+        for model, (billed, computed, n_rows) in differences.items()
+        if abs(billed - computed) > max(CENT * n_rows, FIT_SHARE * computed)
+    }
+    if not all(found.values()):
+        common = _common_rate(differences)
+        if common is not None:
+            return [common]
+    causes = []
+    for model, cause in found.items():
+        if cause is None:
+            billed, computed, _ = differences[model]
+            times = f"{billed / computed:.3f} times" if computed else "more than"
+            title = f"{model}: no cause found; the bill is {times} what the records come to"
+            usd = (billed - computed).quantize(CENT)
+            cause = BillCause("unknown", title, usd, Basis.EXACT, model)
+        causes.append(cause)
+    return causes
+
+
+def _common_rate(differences: dict[str, tuple[Decimal, Decimal, int]]) -> BillCause | None:
+    """Return a discount or surcharge that several models share, if there is one."""
     ratios = {
         model: billed / computed
         for model, (billed, computed, _) in differences.items()
         if computed >= 1
     }
-    if len(ratios) >= 2 and max(ratios.values()) - min(ratios.values()) <= FIT_SHARE:
-        billed = sum((differences[model][0] for model in ratios), Decimal(0))
-        computed = sum((differences[model][1] for model in ratios), Decimal(0))
-        change = billed / computed - 1
-        if abs(change) > FIT_SHARE:
-            kind = "surcharge or tax" if change > 0 else "discount"
-            title = f"a {kind} of {abs(change) * 100:.2f}% on all {len(ratios)} models alike"
-            usd = (billed - computed).quantize(CENT)
-            return [BillCause("common-rate", title, usd, Basis.ESTIMATED)]
-    causes = []
-    for model, (billed, computed, n_rows) in differences.items():
-        found = _fit(ledger, ledger.records[model], billed - computed, n_rows=n_rows, model=model)
-        if found is not None:
-            causes.append(found)
-        elif abs(billed - computed) > max(CENT * n_rows, FIT_SHARE * computed):
-            times = f"{billed / computed:.3f} times" if computed else "not what"
-            title = f"{model}: no cause found; the bill is {times} what the records come to"
-            usd = (billed - computed).quantize(CENT)
-            causes.append(BillCause("unknown", title, usd, Basis.EXACT, model))
-    return causes
+    if len(ratios) < 2 or max(ratios.values()) - min(ratios.values()) > FIT_SHARE:
+        return None
+    billed = sum((differences[model][0] for model in ratios), Decimal(0))
+    computed = sum((differences[model][1] for model in ratios), Decimal(0))
+    change = billed / computed - 1
+    kind = "surcharge or tax" if change > 0 else "discount"
+    title = f"a {kind} of {abs(change) * 100:.2f}% on all {len(ratios)} models alike"
+    return BillCause("common-rate", title, (billed - computed).quantize(CENT), Basis.ESTIMATED)
 
 
 def _fit(

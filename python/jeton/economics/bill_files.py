@@ -375,14 +375,16 @@ def _tariff(value: Any) -> str | None:
     return "standard" if name in ("standard", "default", "auto") else None
 
 
-_UNIT = re.compile(r"^\s*(?P<number>\d+(?:\.\d+)?)?\s*(?P<scale>[kKmM])?\s*tokens?\s*$")
+_UNIT = re.compile(
+    r"\s*(?P<number>\d+(?:\.\d+)?)?\s*(?P<scale>[km])?\s*tokens?\s*", re.IGNORECASE | re.ASCII
+)
 
 
 def _tokens(value: Any, unit: Any, delimiter: str) -> int | None:
     """Return a quantity in tokens; None if it is none or in another unit."""
     if value is None:
         return None
-    match = _UNIT.match(str(unit)) if unit is not None else None
+    match = _UNIT.fullmatch(str(unit)) if unit is not None else None
     if unit is not None and match is None:
         return None
     try:

@@ -131,6 +131,8 @@ def trade_off(
             finite.
     """
     limits = limits or Limits()
+    if prefer not in OBJECTIVES:
+        raise UsageError(f"prefer is {prefer!r}; expected one of: {', '.join(OBJECTIVES)}")
     if not candidates:
         raise UsageError("there is no candidate to weigh; expected at least one")
     names = [candidate.name for candidate in candidates]

@@ -376,6 +376,11 @@ def _require_distinct(remedies: Sequence[Remedy]) -> None:
                 f"the remedy {remedy.id!r} applies to {remedy.applies_to!r}; "
                 "expected input, output, cached or all"
             )
+        for name, usd in (("usd_once", remedy.usd_once), ("usd_per_month", remedy.usd_per_month)):
+            if not usd.is_finite() or usd < 0:
+                raise UsageError(
+                    f"the remedy {remedy.id!r} has a {name} of {usd}; expected at least 0"
+                )
         if remedy.id in ids:
             raise UsageError(
                 f"the remedy {remedy.id!r} is given twice; it would be counted twice\n"
