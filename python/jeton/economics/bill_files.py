@@ -8,39 +8,30 @@ be read is an error with its line, and what was left out is counted.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from jeton.economics.bill_items import Bill, BillItem, What
+from jeton.economics.bill_rows import (
+    DELIMITER,
+    MAX_BILL_BYTES,
+    day_of,
+    decimal_of,
+    folded,
+    read_text,
+    rows_of,
+)
 from jeton.economics.usage import UsageRecord
-from jeton.errors import LimitError, RecordError
+from jeton.errors import RecordError
 
 __all__ = ["MAX_BILL_BYTES", "parse_bill", "parse_usage", "read_bill", "read_usage"]
 
-MAX_BILL_BYTES = 256 * 1024 * 1024
-"""A larger file is refused: a bill by model and day has kilobytes, and this is read at once."""
-
 _CENTS_PER_USD = 100
 
-_DATE_COLUMNS = (
-    "chargeperiodstart",
-    "date",
-    "day",
-    "usagedate",
-    "usagedateutc",
-    "starttimeiso",
-    "startingat",
-    "startdate",
-    "starttime",
-)
 _MODEL_COLUMNS = (
     "model",
     "modelname",
@@ -59,8 +50,6 @@ _CURRENCY_COLUMNS = ("billingcurrency", "amountcurrency", "currency")
 _TARIFF_COLUMNS = ("tariff", "servicetier")
 _TEXT_COLUMNS = ("chargedescription", "description", "lineitem", "costtype", "chargecategory")
 
-_DATED = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
-
 
 def read_bill(path: str | Path, *, model_names: Mapping[str, str] | None = None) -> Bill:
     """Read a provider's bill from a CSV, JSON or JSON Lines file.
@@ -75,7 +64,7 @@ def read_bill(path: str | Path, *, model_names: Mapping[str, str] | None = None)
         LimitError: If it has more than `MAX_BILL_BYTES`.
         OSError: If it cannot be read.
     """
-    bill = parse_bill(_read(Path(path)), source=str(path))
+    bill = parse_bill(read_text(Path(path)), source=str(path))
     if not model_names:
         return bill
     items = tuple(
@@ -89,7 +78,7 @@ def parse_bill(text: str, *, source: str = "given") -> Bill:
     """Return the bill that a text holds; as `read_bill`, without the file."""
     items: list[BillItem] = []
     n_free = n_totals = 0
-    for line, row in _rows(text, source):
+    for line, row in rows_of(text, source):
         if _is_total(row):
             n_totals += 1
             continue
@@ -123,13 +112,13 @@ def read_usage(path: str | Path) -> tuple[UsageRecord, ...]:
         LimitError: If it has more than `MAX_BILL_BYTES`.
         OSError: If it cannot be read.
     """
-    return parse_usage(_read(Path(path)), source=str(path))
+    return parse_usage(read_text(Path(path)), source=str(path))
 
 
 def parse_usage(text: str, *, source: str = "given") -> tuple[UsageRecord, ...]:
     """Return the records that a text holds; as `read_usage`, without the file."""
     records = []
-    for line, row in _rows(text, source):
+    for line, row in rows_of(text, source):
         model = row.get("model")
         if not isinstance(model, str) or not model:
             raise RecordError(
@@ -151,7 +140,7 @@ def _usage(row: dict[str, Any], model: str, *, line: int, source: str) -> UsageR
                 return value
         return 0
 
-    day = _day(row, line=line, source=source)
+    day = day_of(row, line=line, source=source)
     if "uncached_input_tokens" in row:
         created = row.get("cache_creation")
         parts = created if isinstance(created, dict) else {}
@@ -193,116 +182,9 @@ def _usage(row: dict[str, Any], model: str, *, line: int, source: str) -> UsageR
     )
 
 
-def _read(path: Path) -> str:
-    size = path.stat().st_size
-    if size > MAX_BILL_BYTES:
-        raise LimitError(
-            f"{path} has {size:,} bytes; expected a bill of at most {MAX_BILL_BYTES:,}",
-            what="bill bytes",
-            limit=MAX_BILL_BYTES,
-        )
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise RecordError(
-            f"{path} is not UTF-8 at byte {error.start}; expected CSV or JSON", path=str(path)
-        ) from None
-
-
-def _rows(text: str, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (number, row) of a CSV, JSON or JSON Lines text, containers opened."""
-    start = text.lstrip()[:1]
-    if start in ("{", "["):
-        yield from enumerate(_json_rows(text, source), start=1)
-    else:
-        yield from _csv_rows(text, source)
-
-
-def _csv_rows(text: str, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    header = text.lstrip("\r\n").partition("\n")[0]
-    delimiter = max(",;\t|", key=header.count)
-    reader = csv.DictReader(io.StringIO(text.lstrip("\r\n")), delimiter=delimiter)
-    try:
-        for row in reader:
-            if None in row:
-                raise RecordError(
-                    f"{source}: line {reader.line_num} has more fields than the header",
-                    path=source,
-                    line=reader.line_num,
-                )
-            cells = {name.strip(): (value or "").strip() for name, value in row.items()}
-            if any(cells.values()):
-                yield reader.line_num, {**cells, _DELIMITER: delimiter}
-    except csv.Error as error:
-        raise RecordError(
-            f"{source}: line {reader.line_num} is not CSV: {error}",
-            path=source,
-            line=reader.line_num,
-        ) from None
-
-
-_DELIMITER = "\0delimiter"
-"""Key of a CSV row that remembers the delimiter; no column has that name."""
-
-
-def _json_rows(text: str, source: str) -> Iterator[dict[str, Any]]:
-    documents: list[Any]
-    try:
-        documents = [_loads(text)]
-    except ValueError:
-        documents = []
-        for number, line in enumerate(text.splitlines(), start=1):
-            if not line.strip():
-                continue
-            try:
-                documents.append(_loads(line))
-            except ValueError:
-                raise RecordError(
-                    f"{source}: line {number} is not JSON", path=source, line=number
-                ) from None
-    except RecursionError:
-        raise RecordError(f"{source}: nested too deeply to be a bill", path=source) from None
-    for document in documents:
-        yield from _opened(document, source)
-
-
-def _loads(text: str) -> Any:
-    # Amounts as decimals: a float would lose the cent that is looked for.
-    return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is not a number")
-
-
-def _opened(document: Any, source: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a document: a row, a list, or a page of buckets of results."""
-    if isinstance(document, list):
-        for entry in document:
-            yield from _opened(entry, source)
-        return
-    if not isinstance(document, dict):
-        raise RecordError(
-            f"{source}: found {type(document).__name__} in JSON; expected an object for each row",
-            path=source,
-        )
-    for container in ("data", "items", "rows"):
-        if isinstance(document.get(container), list):
-            yield from _opened(document[container], source)
-            return
-    if isinstance(document.get("results"), list):
-        shared = {key: value for key, value in document.items() if key != "results"}
-        for entry in document["results"]:
-            if not isinstance(entry, dict):
-                raise RecordError(f"{source}: a result is not an object", path=source)
-            yield {**shared, **entry}
-        return
-    yield document
-
-
 def _item(row: dict[str, Any], *, line: int, source: str) -> BillItem:
-    columns = {_folded(name): value for name, value in row.items() if name != _DELIMITER}
-    delimiter = str(row.get(_DELIMITER, ","))
+    columns = {folded(name): value for name, value in row.items() if name != DELIMITER}
+    delimiter = str(row.get(DELIMITER, ","))
 
     def first(names: tuple[str, ...]) -> Any:
         return next((columns[n] for n in names if columns.get(n) not in (None, "")), None)
@@ -334,7 +216,7 @@ def _item(row: dict[str, Any], *, line: int, source: str) -> BillItem:
         model, what, text = None, "other", text or category
     return BillItem(
         usd=usd,
-        day=_day(row, line=line, source=source),
+        day=day_of(row, line=line, source=source),
         model=None if model is None else str(model),
         what=what,
         n_tokens=_tokens(first(_TOKEN_COLUMNS), first(_UNIT_COLUMNS), delimiter),
@@ -349,10 +231,6 @@ _TOTALS = frozenset({"total", "totals", "grand total", "subtotal", "sum"})
 def _is_total(row: Mapping[str, Any]) -> bool:
     """Whether a row only adds up the others; counting it too would double the bill."""
     return any(isinstance(v, str) and v.strip(" :").casefold() in _TOTALS for v in row.values())
-
-
-def _folded(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.casefold())
 
 
 def _what(text: str) -> What | None:
@@ -388,7 +266,7 @@ def _tokens(value: Any, unit: Any, delimiter: str) -> int | None:
     if unit is not None and match is None:
         return None
     try:
-        number = _decimal(str(value), delimiter)
+        number = decimal_of(str(value), delimiter)
     except InvalidOperation:
         return None
     scale = Decimal(1)
@@ -401,7 +279,7 @@ def _tokens(value: Any, unit: Any, delimiter: str) -> int | None:
 
 def _usd(value: Any, *, delimiter: str, line: int, source: str) -> Decimal:
     try:
-        usd = value if isinstance(value, Decimal) else _decimal(str(value), delimiter)
+        usd = value if isinstance(value, Decimal) else decimal_of(str(value), delimiter)
     except InvalidOperation:
         usd = Decimal("NaN")
     if isinstance(value, bool) or not usd.is_finite() or abs(usd) > Decimal(10) ** 15:
@@ -411,40 +289,3 @@ def _usd(value: Any, *, delimiter: str, line: int, source: str) -> Decimal:
             line=line,
         )
     return usd
-
-
-def _decimal(text: str, delimiter: str) -> Decimal:
-    """Read ``1,234.56``, ``$0.40``, ``(3.00)``; ``1.234,56`` in files separated by ``;``."""
-    text = text.strip()
-    negative = text.startswith("(") and text.endswith(")")
-    text = text.strip("()").replace("$", "").replace("\u00a0", "").replace(" ", "")
-    if delimiter == ";" and "," in text:
-        if "." not in text and re.fullmatch(r"-?\d{1,3}(,\d{3})+", text):
-            # 1,234 may be a thousand or a decimal fraction: a bill is no place to guess.
-            raise InvalidOperation
-        text = text.replace(".", "").replace(",", ".")
-    elif re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d*)?", text):
-        text = text.replace(",", "")
-    number = Decimal(text)
-    return -number if negative else number
-
-
-def _day(row: Mapping[str, Any], *, line: int, source: str) -> date | None:
-    columns = {_folded(name): value for name, value in row.items() if name != _DELIMITER}
-    value = next((columns[n] for n in _DATE_COLUMNS if columns.get(n) not in (None, "")), None)
-    if value is None:
-        return None
-    text = str(value).strip()
-    match = _DATED.match(text)
-    try:
-        if match is not None:
-            return date(int(match[1]), int(match[2]), int(match[3]))
-        if re.fullmatch(r"\d{9,11}", text):  # Unix seconds
-            return datetime.fromtimestamp(int(text), tz=UTC).date()
-    except (ValueError, OverflowError, OSError):
-        pass
-    raise RecordError(
-        f"{source}: row {line} has the date {text[:40]!r}; expected YYYY-MM-DD",
-        path=source,
-        line=line,
-    )
