@@ -121,7 +121,6 @@ def _look(counts: Counts, portion: Portion, names: Sequence[str], *, has_domains
         responses=portion.responses,
         domain_of=_DomainOf(portion, names),
     )
-    counts.prefixes.add(texts)
     domains = None
     if has_domains:
         domains = counts.domains.numbered(portion.domains, names, len(texts))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import jeton
 from jeton._core import Tokenizer
 from jeton.auditing.analyses import prefixes as module
 from jeton.auditing.analyses.cache_plan import hit_rate, plan_cache
@@ -71,9 +73,8 @@ def test_the_tree_holds_what_every_two_documents_share(
             assert prefix.n_tokens == parent.n_tokens + prefix.n_own_tokens
 
 
+@cache
 def _tokenizer() -> Tokenizer:
-    import jeton
-
     return jeton.load("jeton-general-32k")
 
 

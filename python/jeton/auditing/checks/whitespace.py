@@ -33,11 +33,15 @@ def whitespace_runs(evidence: Evidence) -> Iterator[Finding]:
         figure=Figure(
             value=n_tokens,
             unit="tokens on the audited text",
-            basis=Basis.EXACT,
+            basis=Basis.EXACT if evidence.sample.is_whole else Basis.ESTIMATED,
             formula=(
                 f"tokens of the text - tokens of the rewritten text under {current.name}; the "
-                f"rewrite takes away {evidence.n_removable_whitespace_bytes:,} bytes (batches with "
-                "less than 0.2% repeated white space were not rewritten)"
+                f"rewrite takes away {evidence.n_removable_whitespace_bytes:,} bytes"
+                + (
+                    ""
+                    if evidence.sample.is_whole
+                    else f"; measured on {evidence.sample.n_tokens:,} tokens and scaled up"
+                )
             ),
         ),
         cause=(
