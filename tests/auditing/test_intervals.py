@@ -26,7 +26,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(good: Tokenizer) ->
     truth = float(np.mean(good.count_batch(population)))
     n_covered = 0
     for _ in range(40):
-        report = audit(iter(generator.sample(population, 200)), tokenizers=[good]).tokenizers[0]
+        report = audit(
+            iter(generator.sample(population, 200)), tokenizers=[good], quality=False
+        ).tokenizers[0]
         interval = report.tokens_per_document_interval
         assert interval is not None
         assert interval.low < report.tokens_per_document.mean < interval.high
@@ -36,7 +38,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(good: Tokenizer) ->
 
 
 def test_a_ratio_is_known_better_than_a_mean_of_lengths(good: Tokenizer) -> None:
-    report = audit(iter(_words(random.Random(1), 300)), tokenizers=[good]).tokenizers[0]
+    report = audit(
+        iter(_words(random.Random(1), 300)), tokenizers=[good], quality=False
+    ).tokenizers[0]
     tokens, ratio = report.tokens_per_document_interval, report.bytes_per_token_interval
     assert tokens is not None
     assert ratio is not None
@@ -47,16 +51,21 @@ def test_a_ratio_is_known_better_than_a_mean_of_lengths(good: Tokenizer) -> None
 
 
 def test_few_documents_have_no_interval(good: Tokenizer) -> None:
-    report = audit(iter(["one", "two", "three"]), tokenizers=[good]).tokenizers[0]
+    report = audit(iter(["one", "two", "three"]), tokenizers=[good], quality=False).tokenizers[0]
     assert report.tokens_per_document_interval is None
     assert report.bytes_per_token_interval is None
 
 
 def test_the_seed_decides_and_nothing_else(good: Tokenizer) -> None:
     texts = _words(random.Random(3), 100)
-    first = audit(iter(texts), tokenizers=[good], seed=5).tokenizers
-    assert first == audit(iter(texts[::-1]), tokenizers=[good], seed=5, num_threads=1).tokenizers
-    other = audit(iter(texts), tokenizers=[good], seed=6).tokenizers
+    first = audit(iter(texts), tokenizers=[good], quality=False, seed=5).tokenizers
+    assert (
+        first
+        == audit(
+            iter(texts[::-1]), tokenizers=[good], quality=False, seed=5, num_threads=1
+        ).tokenizers
+    )
+    other = audit(iter(texts), tokenizers=[good], quality=False, seed=6).tokenizers
     assert first[0].tokens_per_document_interval != other[0].tokens_per_document_interval
 
 

@@ -87,9 +87,8 @@ def test_the_formula_of_chats_counts_for_lengths_and_money_alone(good: Tokenizer
     report = audit(chats, tokenizers=[good], logs=True).tokenizers[0]
     texts = ["\n".join(m["content"] for m in chat["messages"]) for chat in chats]
     lengths = [good.count(text) for text in texts]
-    # 3 tokens and the role for each message, 3 for the reply; the line breaks between messages are
-    # tokens of the text that are not sent.
-    overhead = [4 * n + 3 - (n - 1) for n in (len(chat["messages"]) for chat in chats)]
+    # 3 tokens and the role for each message, 3 for the reply.
+    overhead = [4 * len(chat["messages"]) + 3 for chat in chats]
     assert report.n_overhead_tokens == sum(overhead)
     assert report.n_tokens == sum(lengths) + sum(overhead)
     assert report.tokens_per_document.mean == report.n_tokens / len(chats)

@@ -20,7 +20,9 @@ def _texts(n: int) -> list[str]:
 
 def test_the_whole_is_within_the_interval_of_a_part(good: Tokenizer, poor: Tokenizer) -> None:
     texts = _texts(3_000)
-    report = audit(iter(texts), tokenizers=[good, poor], sampling=Sampling(max_documents=400))
+    report = audit(
+        iter(texts), tokenizers=[good, poor], quality=False, sampling=Sampling(max_documents=400)
+    )
     sampling = report.sampling
     assert sampling is not None
     assert not sampling.is_whole
@@ -43,7 +45,9 @@ def test_an_error_decides_how_much_is_counted(good: Tokenizer) -> None:
     texts = _texts(6_000)
 
     def n_counted(error: float) -> int:
-        sampling = audit(iter(texts), tokenizers=[good], sampling=Sampling(error=error)).sampling
+        sampling = audit(
+            iter(texts), tokenizers=[good], quality=False, sampling=Sampling(error=error)
+        ).sampling
         assert sampling is not None
         (estimate,) = sampling.tokens_of_all
         half = (estimate.high - estimate.low) / 2

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from jeton.auditing.counts import Counts
+from jeton.auditing.deep_sample import DeepSample
 from jeton.auditing.evidence import Measured, Traffic
 from jeton.auditing.intervals import bytes_per_token_interval, tokens_per_document_interval
 from jeton.auditing.result import (
@@ -18,6 +19,7 @@ from jeton.auditing.result import (
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.economics import summarize
 from jeton.metrics import compression, cut_term, vocabulary_use
+from jeton.metrics.quality import QualityMetrics, quality
 
 __all__ = ["Facts", "measured", "term_reports", "workload_of"]
 
@@ -53,12 +55,38 @@ class Facts:
         return Traffic(n_documents=n_documents, requests_per_day=daily, price=self.price)
 
 
-def measured(counts: Counts, facts: Facts, *, seed: int) -> tuple[Measured, ...]:
-    """What was counted of each tokenizer, finished; in the order given."""
-    return tuple(_measured(counts, index, facts, seed) for index in range(len(counts.token_stats)))
+def measured(
+    counts: Counts,
+    facts: Facts,
+    sample: DeepSample,
+    *,
+    with_quality: bool,
+    seed: int,
+    num_threads: int | None,
+) -> tuple[Measured, ...]:
+    """What was counted of each tokenizer, finished; in the order given.
+
+    Args:
+        counts: Of the pass.
+        facts: With what they are priced.
+        sample: Documents for what needs the text again.
+        with_quality: Whether the quality of the tokenizers is measured too.
+        seed: Of the intervals.
+        num_threads: Threads of the core; None: all.
+    """
+    found = []
+    for index, item in enumerate(counts.setup.chosen):
+        quality_of = None
+        if with_quality:
+            stats = counts.token_stats[index]
+            quality_of = quality(item.tokenizer, stats, sample, seed=seed, num_threads=num_threads)
+        found.append(_measured(counts, index, facts, quality_of, seed))
+    return tuple(found)
 
 
-def _measured(counts: Counts, index: int, facts: Facts, seed: int) -> Measured:
+def _measured(
+    counts: Counts, index: int, facts: Facts, quality_of: QualityMetrics | None, seed: int
+) -> Measured:
     item = counts.setup.chosen[index]
     tokenizer, stats, text = item.tokenizer, counts.token_stats[index], counts.text_stats
     lengths = counts.lengths(index)
@@ -97,6 +125,7 @@ def _measured(counts: Counts, index: int, facts: Facts, seed: int) -> Measured:
         n_round_trip_failures=stats.n_round_trip_failures,
         n_normalized_documents=stats.n_normalized_documents,
         economics=EconomicsSummary(**economics),
+        quality=quality_of,
         tokens_per_document_interval=tokens_per_document_interval(counts.groups, index, seed=seed),
         bytes_per_token_interval=bytes_per_token_interval(counts.groups, index, seed=seed),
         n_overhead_tokens=counts.n_overhead_tokens[index],

@@ -33,6 +33,7 @@ class Asked:
         pipeline: What he says of his pipeline.
         run_commands: Whether its command may be run.
         limits: What a candidate may take at most.
+        quality: Whether the quality of the tokenizers is measured.
         seed: Of the intervals.
         num_threads: Of the core.
     """
@@ -40,6 +41,7 @@ class Asked:
     pipeline: Pipeline | None = None
     run_commands: bool = False
     limits: Limits | None = None
+    quality: bool = True
     seed: int = SEED
     num_threads: int | None = None
 
@@ -72,7 +74,14 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
             run_commands=asked.run_commands,
             num_threads=asked.num_threads,
         )
-    tokenizers = measured(counts, facts, seed=asked.seed)
+    tokenizers = measured(
+        counts,
+        facts,
+        sample,
+        with_quality=asked.quality,
+        seed=asked.seed,
+        num_threads=asked.num_threads,
+    )
     traffic = facts.traffic(corpus.n_documents)
     return Evidence(
         corpus=corpus,

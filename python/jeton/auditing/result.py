@@ -11,13 +11,13 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
-from jeton.auditing.pending import QualityMetrics
 from jeton.auditing.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
 from jeton.economics import BillReport, TradeOff, Waterfall
 from jeton.findings import Figure, Finding
 from jeton.metrics.bootstrap import Interval
 from jeton.metrics.lengths import Histogram, LengthSummary
+from jeton.metrics.quality import QualityMetrics
 
 __all__ = [
     "SCHEMA_VERSION",

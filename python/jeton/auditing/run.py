@@ -66,6 +66,7 @@ class Audit:
         pipeline: Pipeline | None = None,
         run_commands: bool = False,
         limits: Limits | None = None,
+        quality: bool = True,
         sample_chars: int = SAMPLE_CHARS,
         sampling: Sampling | None = None,
         deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
@@ -128,6 +129,7 @@ class Audit:
             pipeline=pipeline,
             run_commands=run_commands,
             limits=limits,
+            quality=quality,
             seed=seed,
             num_threads=num_threads,
         )
@@ -215,6 +217,7 @@ def audit(
     pipeline: Pipeline | None = None,
     run_commands: bool = False,
     limits: Limits | None = None,
+    quality: bool = True,
     sample_chars: int = SAMPLE_CHARS,
     sampling: Sampling | None = None,
     deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
@@ -253,6 +256,8 @@ def audit(
         pipeline: What the pipeline around the tokenizer does.
         run_commands: Whether the pipeline's preprocessing command may be run, on the sample.
         limits: The most memory, money, time and bits per byte that a candidate may take.
+        quality: Whether the quality of the tokenizers is measured (bits per byte, stability,
+            unreachable tokens ...): seconds for each, on the sample.
         sample_chars: Length of the passages of the coloured view.
         sampling: Count only a part of the documents, so many or as many as an error needs; all are
             read. By default all are counted.
@@ -290,6 +295,7 @@ def audit(
         pipeline=pipeline,
         run_commands=run_commands,
         limits=limits,
+        quality=quality,
         sample_chars=sample_chars,
         sampling=sampling,
         deep_sample_bytes=deep_sample_bytes,

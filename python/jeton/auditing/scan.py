@@ -113,7 +113,6 @@ def _look(counts: Counts, portion: Portion, names: Sequence[str], *, has_domains
     counts.lookalikes.add(texts)
     counts.passages.add(portion.source, texts, digests)
     counts.groups.add_documents(groups, lengths)
-    counts.prefixes.add(texts)
     counts.deep.add(
         portion.source,
         texts,
@@ -147,7 +146,7 @@ def _measure(counts: Counts, index: int, batch: Observed, *, num_threads: int | 
     """Encode a batch with one tokenizer and add what came of it."""
     tokenizer = counts.setup.chosen[index].tokenizer
     measured = tokenizer.measure(
-        batch.texts, num_threads=num_threads, round_trip=True, documents=True
+        batch.texts, num_threads=num_threads, round_trip=True, documents=True, words=True
     )
     n_tokens = measured.document_tokens.astype(np.int64)
     counts.token_stats[index] = counts.token_stats[index].merge(measured)

@@ -58,6 +58,7 @@ class AuditSettings:
     sample_mb: float | None = None
     sample_error: float | None = None
     deep_sample_mb: float | None = None
+    quality: bool = True
     seed: int = 0
 
     def arguments(self) -> dict[str, Any]:
@@ -76,6 +77,7 @@ class AuditSettings:
             "run_commands": self.run_preprocessing,
             "limits": self._limits(),
             "sampling": self._sampling(),
+            "quality": self.quality,
             "seed": self.seed,
         }
         if self.deep_sample_mb is not None:
@@ -355,6 +357,12 @@ _OPTIONS = (
         metavar="MB",
         help="Text on which the expensive analyses run, 10^6 bytes; 4.2 by default. A smaller "
         "workload is analysed whole.",
+    ),
+    click.option(
+        "--quality/--no-quality",
+        default=True,
+        show_default=True,
+        help="Measure the tokenizers' quality too: some seconds for each.",
     ),
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the intervals."
