@@ -142,7 +142,7 @@ def test_usage_without_text_is_no_document_of_length_zero(good: Tokenizer) -> No
     assert report.corpus.n_documents == 20
     assert report.requests is not None
     assert (report.requests.n_requests, report.requests.n_with_text) == (21, 20)
-    with pytest.raises(EmptyCorpusError):
+    with pytest.raises(EmptyCorpusError, match="1 requests, and none says what was sent"):
         audit(records[-1:], tokenizers=[good], logs=True)
 
 

@@ -88,6 +88,7 @@ def test_limits_and_the_sample(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        ([], "request logs are read with --logs"),
         (["--bill", "3"], "--bill is for request logs; say --logs too"),
         (["--chat-turns", "each"], "--chat-turns is for request logs"),
         (["--time-unit", "ms"], "--time-unit is for request logs"),

@@ -15,6 +15,7 @@ from jeton.auditing.requests import RequestCollector
 from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestStream
 from jeton.corpus.domains import domain_of_file
 from jeton.corpus.requests_names import Names
+from jeton.errors import EmptyCorpusError
 
 __all__ = ["DocumentPortions", "Domains", "Portion", "Portions", "RequestPortions"]
 
@@ -162,6 +163,13 @@ class RequestPortions:
                 batch.file.path, texts, columns.domain, columns.overhead_tokens, responses
             )
         self._collector.finish(self._stream)
+        summary = self._collector.summary
+        if summary is not None and not summary.n_with_text:
+            raise EmptyCorpusError(
+                f"the logs have {summary.n_requests:,} requests, and none says what was sent; "
+                "an audit needs the text\n"
+                "hint: if they have it, name its field with prompt_field (--prompt-field)"
+            )
 
 
 def _taken(texts: TextBatch, kept: NDArray[np.intp]) -> TextBatch:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +13,7 @@ from jeton.cli import options, streams, tables
 from jeton.cli.audit_gate import AuditGate, gate_options
 from jeton.cli.audit_options import AuditSettings, settings_options
 from jeton.cli.progress import corpus_progress
-from jeton.errors import UsageError
+from jeton.errors import RecordError, UsageError
 
 if TYPE_CHECKING:
     from jeton.auditing import AuditReport
@@ -114,7 +116,7 @@ def audit(
         raise click.UsageError("no tokenizer is given; name one with --tokenizer")
     arguments = settings.arguments()
     gate.prepare(num_threads=num_threads, stdout_is_taken="-" in (json_file, markdown))
-    with corpus_progress("reading", quiet=quiet) as on_progress:
+    with _hint_of_logs(settings), corpus_progress("reading", quiet=quiet) as on_progress:
         report = run_audit(
             inputs,
             tokenizers=tokenizers,
@@ -136,6 +138,22 @@ def audit(
         )
     _write(report, html=html, json_file=json_file, markdown=markdown, quiet=quiet)
     return gate.finish(report, quiet=quiet)
+
+
+@contextmanager
+def _hint_of_logs(settings: AuditSettings) -> Iterator[None]:
+    """Say what is missing where the records are requests and nobody said so."""
+    try:
+        yield
+    except RecordError as error:
+        looks_like_logs = any(f'"{name}"' in str(error) for name in ("messages", "prompt", "usage"))
+        if settings.logs or not looks_like_logs or "hint:" in str(error):
+            raise
+        raise RecordError(
+            f"{error}\nhint: request logs are read with --logs; another field with --field",
+            path=error.path,
+            line=error.line,
+        ) from error
 
 
 def _check_outputs(*, html: str | None, json_file: str | None, markdown: str | None) -> None:
