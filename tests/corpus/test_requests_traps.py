@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import Any
 
@@ -176,3 +177,18 @@ def test_a_faster_parser_where_it_refuses(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(requests_json, "_orjson_loads", lambda _line: {"a": 1})
     assert requests_json.parse_line(b"{}") == {"a": 1}
     assert len(seen) == 1
+
+
+def test_the_collector_of_cycles_comes_back_after_a_long_line() -> None:
+    long = b'{"a": "' + b"x" * requests_json.LONG_BYTES + b'"}'
+    assert gc.isenabled()
+    assert len(requests_json.parse_line(long)["a"]) == requests_json.LONG_BYTES
+    with pytest.raises(ValueError, match="Extra data"):
+        requests_json.parse_line(long + b"}")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        requests_json.parse_line(long)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

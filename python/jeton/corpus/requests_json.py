@@ -7,15 +7,22 @@ it refuses (numbers beyond 64 bits, ``NaN``), the standard library decides.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 __all__ = ["json_lines", "json_values", "looks_like_values", "parse_line"]
 
 Report = Callable[[str, int, str], None]
 """Called with the kind of an issue, the line, and a detail."""
+
+LONG_BYTES = 1 << 20
+"""1 MiB: from there on the collector of cycles rests while JSON is parsed. It walks all containers
+made so far again and again, and JSON makes no cycles: 11 million empty lists (32 MiB) take 0.6 s
+instead of 5.8 s."""
 
 _SEPARATORS = " \t\r\n,"
 
@@ -38,12 +45,30 @@ def parse_line(line: bytes) -> Any:
         ValueError: Not JSON.
         RecursionError: Nested too deeply.
     """
+    if len(line) < LONG_BYTES:
+        return _parse(line)
+    with _without_collector():
+        return _parse(line)
+
+
+def _parse(line: bytes) -> Any:
     if _orjson_loads is not None:
         try:
             return _orjson_loads(line)
         except ValueError:
             pass
     return json.loads(str(line, "utf-8"))
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    is_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_enabled:
+            gc.enable()
 
 
 def json_lines(
@@ -143,7 +168,8 @@ def json_values(
         reason = ""
         if at < len(text):
             try:
-                value, end = decoder.raw_decode(text, at)
+                with _without_collector():
+                    value, end = decoder.raw_decode(text, at)
             except (ValueError, RecursionError) as error:
                 reason = _reason(error)
             else:

@@ -49,6 +49,9 @@ OVERHEAD_SOURCE: Final = (
 _MAX_DEPTH: Final = 32
 """Parts within parts: real ones are three deep (a message, a tool's result, its text)."""
 
+_MAX_PARTS: Final = 100_000
+"""Parts of a content: more of them is an array of numbers or an attack, not a message."""
+
 _ATTACHMENT_TYPES: Final = frozenset(
     {
         "image", "image_url", "input_image", "image_file", "audio", "input_audio", "audio_url",
@@ -191,7 +194,7 @@ def _collect(content: Any, texts: list[str], depth: int) -> int:
     if depth > _MAX_DEPTH:
         return 1
     if isinstance(content, list):
-        if content and type(content[0]) is int:
+        if len(content) > _MAX_PARTS or (content and type(content[0]) is int):
             return 1  # a prompt as token ids: there is no text to count
         return sum(_collect(part, texts, depth + 1) for part in content)
     if not isinstance(content, dict):
