@@ -164,21 +164,6 @@ def test_plain_messages_are_read_as_any_other(content: Any, role: str) -> None:
     assert fast.joined() == slow.joined()
 
 
-def test_a_faster_parser_where_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """orjson refuses what the standard library reads: that decides then."""
-    seen: list[bytes] = []
-
-    def refuse(line: bytes) -> Any:
-        seen.append(line)
-        raise ValueError("refused")
-
-    monkeypatch.setattr(requests_json, "_orjson_loads", refuse)
-    assert requests_json.parse_line(b'{"a": NaN, "b": "\\ud800"}')["b"] == "\ud800"
-    monkeypatch.setattr(requests_json, "_orjson_loads", lambda _line: {"a": 1})
-    assert requests_json.parse_line(b"{}") == {"a": 1}
-    assert len(seen) == 1
-
-
 def test_the_collector_of_cycles_comes_back_after_a_long_line() -> None:
     long = b'{"a": "' + b"x" * requests_json.LONG_BYTES + b'"}'
     assert gc.isenabled()
