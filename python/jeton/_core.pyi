@@ -903,6 +903,9 @@ class Tokenizer:
     def n_tokens(self) -> int:
         """Ids that have a token (vocab_size less the holes)."""
     @property
+    def unknown_id(self) -> int | None:
+        """The id that stands for text without a token; None where there is none."""
+    @property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical form, 64 hexadecimal digits."""
     @property

@@ -10,9 +10,9 @@ Methods, by the name that `Interval.method` has:
 - ``"bca"``: bias-corrected and accelerated (B. Efron, "Better bootstrap confidence intervals", JASA
   82, 1987; Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, section 14.3).
 - ``"percentile"``: the quantiles of the resamples (the same book, section 13.3).
-- ``"delta"``: normal, with the standard error of the linearized statistic (infinitesimal jackknife;
-  the same book, section 21). Taken above `MAX_DOCUMENTS` documents, where it agrees with the others
-  to far more digits than are read.
+- ``"delta"``: normal, with the jackknife's standard error (the same book, chapter 11). Taken
+  above `MAX_DOCUMENTS` documents, where it agrees with the others to far more digits than are
+  read.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ __all__ = [
 CONFIDENCE = 0.95
 
 N_RESAMPLES = 2_000
-"""Enough for the ends of a 95% interval (Efron and Tibshirani 1993, section 14.3: 1,000 to 2,000)."""
+"""Enough for the ends of a 95% interval (Efron and Tibshirani 1993, chapter 14: at least 1,000)."""
 
 MAX_DOCUMENTS = 20_000
-"""Documents up to which they are resampled; 2,000 draws of more take seconds and say nothing new."""
+"""Documents up to which they are resampled; 2,000 draws of more take seconds
+and say nothing new."""
 
 SEED = 0
 """The same documents give the same interval, on every machine (PCG64)."""

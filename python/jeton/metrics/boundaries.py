@@ -1,23 +1,25 @@
 r"""Do tokens begin where morphemes begin? Precision and recall against a gold segmentation.
 
-Words are cut as they stand inside a sentence. A boundary is a place inside the word, in code points;
-precision is the share of token boundaries that are morpheme boundaries, recall the share of
-morpheme boundaries that are token boundaries, over all words together (micro average).
+Words are cut as they stand inside a sentence. A boundary is a place inside the word, in code
+points; precision is the share of token boundaries that are morpheme boundaries, recall the share
+of morpheme boundaries that are token boundaries, over all words together (micro average).
 
 Two conventions are in use, and both are given: all words count, or words that stay one token are
-left out (the first MorphScore, arXiv:2410.23656, does the latter, so that a tokenizer is not
-blamed for a word it knows as a whole). Neither says much about a model: with rich morphology they
-do not go along with downstream scores (arXiv:2507.06378, arXiv:2508.08424).
+left out (the first MorphScore, of C. Arnett and B. Bergen, COLING 2025, does the latter, so that
+a tokenizer is not blamed for a word it knows as a whole). Neither says much about a model: with
+rich morphology they do not go along with downstream scores (arXiv:2507.06378, arXiv:2508.08424).
 
-Gold segmentations are often *canonical* (``argue @@s`` but also ``happy @@ness`` for "happiness"), so
-morphemes are laid along the word by the smallest number of edits; a word where several ways are
-equally good but cut at other places is left out, and counted.
+Gold segmentations are often *canonical* (``argue @@s`` but also ``happy @@ness`` for
+"happiness"), so morphemes are laid along the word by the smallest number of edits, and of
+equally many those that leave the later morphemes whole (``driv|er`` of ``drive @@er``: what is lost
+is lost from the stem). A word where that still leaves several places to cut is left out, and
+counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -97,9 +99,9 @@ class BoundaryReport:
 def read_gold(lines: Iterable[str]) -> Iterator[GoldWord]:
     """Read gold segmentations, one word a line.
 
-    Two formats are told apart line by line: SIGMORPHON 2022 (``word TAB seg @@seg [TAB ...]``) and
-    MorphyNet's inflections (``lemma TAB word TAB features TAB seg|seg``; ``-`` for none). Empty lines
-    are skipped.
+    Two formats are told apart line by line: SIGMORPHON 2022 (``word TAB seg @@seg [TAB ...]``)
+    and MorphyNet's inflections (``lemma TAB word TAB features TAB seg|seg``; ``-`` for none).
+    Empty lines are skipped.
 
     Raises:
         UsageError: A line has neither format.
@@ -118,7 +120,8 @@ def read_gold(lines: Iterable[str]) -> Iterator[GoldWord]:
         else:
             raise UsageError(
                 f"line {number} of the gold segmentation is {row[:80]!r}; expected a word, a tab "
-                "and its morphemes\nhint: word<TAB>un @@kind, or lemma<TAB>word<TAB>features<TAB>un|kind"
+                "and its morphemes\n"
+                "hint: word<TAB>un @@kind, or lemma<TAB>word<TAB>features<TAB>un|kind"
             )
 
 
@@ -127,7 +130,7 @@ def morpheme_boundaries(word: str, morphemes: Sequence[str]) -> tuple[int, ...] 
 
     Returns:
         None where no layout is the one best: fewer letters than morphemes, or several layouts with
-        equally few edits.
+        equally few edits in the same morphemes.
     """
     parts = [part.casefold() for part in morphemes]
     folded = word.casefold()
@@ -140,29 +143,39 @@ def morpheme_boundaries(word: str, morphemes: Sequence[str]) -> tuple[int, ...] 
     return _best_layout(folded, parts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Morphemes laid along the beginning of a word.
+
+    ``edits`` are those of each morpheme, the last first: what decides between equal sums.
+    """
+
+    edits: tuple[int, ...]
+    cuts: tuple[int, ...]
+    is_only: bool
+
+    @property
+    def rank(self) -> tuple[int, tuple[int, ...]]:
+        return sum(self.edits), self.edits
+
+
 def _best_layout(word: str, parts: list[str]) -> tuple[int, ...] | None:
-    # best[end]: (edits, number of best layouts up to 2, edges) of the parts so far over word[:end].
-    best: list[tuple[int, int, tuple[int, ...]] | None] = [None] * (len(word) + 1)
-    best[0] = (0, 1, ())
+    best: dict[int, _Layout] = {0: _Layout((), (), is_only=True)}
     for index, part in enumerate(parts):
-        following: list[tuple[int, int, tuple[int, ...]] | None] = [None] * (len(word) + 1)
-        for start, known in enumerate(best):
-            if known is None:
-                continue
-            edits, ways, edges = known
-            cut = (*edges, start) if index else edges
+        following: dict[int, _Layout] = {}
+        for start, known in best.items():
+            cuts = (*known.cuts, start) if index else ()
             # Every morpheme gets at least one letter.
             for length, distance in enumerate(_prefix_distances(part, word[start:]), start=1):
-                end = start + length
-                total = edits + distance
-                other = following[end]
-                if other is None or total < other[0]:
-                    following[end] = (total, ways, cut)
-                elif total == other[0]:
-                    following[end] = (total, 2, other[2])
+                found = _Layout((distance, *known.edits), cuts, known.is_only)
+                other = following.get(start + length)
+                if other is None or found.rank < other.rank:
+                    following[start + length] = found
+                elif found.rank == other.rank:
+                    following[start + length] = replace(other, is_only=False)
         best = following
-    last = best[-1]
-    return last[2] if last is not None and last[1] == 1 else None
+    last = best.get(len(word))
+    return last.cuts if last is not None and last.is_only else None
 
 
 def _prefix_distances(part: str, text: str) -> list[int]:

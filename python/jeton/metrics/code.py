@@ -1,8 +1,8 @@
 """What a tokenizer does to source code: identifiers cut, indentation paid for, source kept.
 
-An identifier is cut well where its parts meet (``parse|Http|Response``, ``max|_size``); the share of cuts at
-such places is counted. And a tokenizer that loses white space or signs gives back a program
-that no longer parses, so every source is decoded from its ids and parsed again.
+An identifier is cut well where its parts meet (``parse|Http|Response``, ``max|_size``); the share
+of cuts at such places is counted. And a tokenizer that loses white space or signs gives back a
+program that no longer parses, so every source is decoded from its ids and parsed again.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class CodeUse:
 
 
 def identifier_parts(identifier: str) -> list[str]:
-    """The parts of an identifier: ``HTTPResponse_v2`` is ``HTTP``, ``Response``, ``_``, ``v``, ``2``."""
+    """The parts of an identifier: of ``HTTPGet_v2`` ``HTTP``, ``Get``, ``_``, ``v`` and ``2``."""
     return _PARTS.findall(identifier)
 
 

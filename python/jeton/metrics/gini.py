@@ -1,9 +1,9 @@
 """The Gini coefficient: how unequally something is spread.
 
 0 where all have the same, towards 1 where one has everything: half the mean absolute difference
-between any two, over the mean (C. Gini, "Variabilità e mutabilità", 1912). Over the tokens that the same
-content costs in each language it measures fairness; over how often each id is used, how much of
-a vocabulary does the work.
+between any two, over the mean (C. Gini, "Variabilità e mutabilità", 1912). Over the tokens that
+the same content costs in each language it measures fairness; over how often each id is used, how
+much of a vocabulary does the work.
 """
 
 from __future__ import annotations

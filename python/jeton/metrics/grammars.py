@@ -117,7 +117,7 @@ class _TreeSitter:
 
 
 def _identifier_ranges(cursor: Any) -> Iterator[tuple[int, int]]:
-    """Byte ranges of leaves that grammars call identifiers, in order; no recursion, for deep trees."""
+    """Byte ranges of leaves that are identifiers, in order; no recursion, for deep trees."""
     while True:
         node = cursor.node
         if node.type.endswith("identifier") and node.child_count == 0 and not node.is_missing:

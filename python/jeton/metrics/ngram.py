@@ -1,14 +1,14 @@
 """Bits per byte of an n-gram model over tokens: a cheap stand-in for a language model's loss.
 
-Bits per token cannot be compared between tokenizers, bits per byte of the same text can. The model is
-interpolated Kneser-Ney (R. Kneser and H. Ney, ICASSP 1995; S. Chen and J. Goodman, "An empirical study of
-smoothing techniques for language modeling", 1998, section 2.7) with one discount for each order; the
-lowest order is interpolated with the uniform distribution over the vocabulary and the end of
-the document, so that every text has a probability.
+Bits per token cannot be compared between tokenizers, bits per byte of the same text can. The
+model is interpolated Kneser-Ney (R. Kneser and H. Ney, ICASSP 1995; S. Chen and J. Goodman, "An
+empirical study of smoothing techniques for language modeling", 1998, section 2.7) with one
+discount for each order; the lowest order is interpolated with the uniform distribution over the
+vocabulary and the end of the document, so that every text has a probability.
 
 It is fitted on some documents of a sample and read on others; which ones is decided by a hash of
-each document, so the split does not depend on their order. On little text it measures how a tokenizer suits a
-small model; a large vocabulary pays for its rare ids, as it does in a real one.
+each document, so the split does not depend on their order. On little text it measures how a
+tokenizer suits a small model; a large vocabulary pays for its rare ids, as it does in a real one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,8 @@ class KneserNey:
             grams, inverse = _unique_rows(windows)
             summed = np.bincount(inverse, weights=counts, minlength=len(grams)).astype(np.int64)
             levels.append((grams, summed))
-            # Below the highest order, what counts is after how many different words: one for each gram.
+            # Below the highest order, what counts is after how many different words: one for each
+            # gram.
             windows = grams[:, 1:]
             counts = np.ones(len(grams), dtype=np.int64)
             del k
@@ -201,7 +203,7 @@ def _look_up(known: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.in
 
 
 def _unique_rows(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Different rows, and which of them each row is; column by column, which is much faster than by row."""
+    """Different rows, and which of them each row is. By columns, which is faster than by rows."""
     numbers = np.zeros(len(rows), dtype=np.int64)
     for place in range(rows.shape[1]):
         column = rows[:, place]
@@ -226,8 +228,8 @@ def ngram_bits_per_byte(
 
     Args:
         tokenizer: The tokenizer.
-        texts: Documents; the same for all tokenizers that are compared. Equal documents fall on the same
-            side of the split, so that none is read that the model was fitted on.
+        texts: Documents; the same for all tokenizers that are compared. Equal documents fall on
+            the same side of the split, so that none is read that the model was fitted on.
         order: 1 to 5.
         heldout_share: Of the documents, above 0 and below 1.
         seed: Of the interval.
@@ -280,4 +282,4 @@ def _ids(
 ) -> list[NDArray[np.uint32]]:
     encoded = tokenizer.encode_batch(batch, num_threads=num_threads)
     edges = encoded.offsets.tolist()
-    return [encoded.ids[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [encoded.ids[start:end] for start, end in pairwise(edges)]

@@ -128,7 +128,8 @@ def _triple(item: AlignedText | tuple[str, str, str]) -> tuple[str, str, str]:
     )
     if len(triple) != 3 or not all(isinstance(part, str) for part in triple):
         raise UsageError(
-            f"an aligned text is {item!r}; expected (language, text, text in the reference language)"
+            f"an aligned text is {str(item)[:200]}; expected (language, text, text in the "
+            "reference language)"
         )
     return triple
 

@@ -23,8 +23,8 @@ from jeton.metrics.undertrained import undertrained_tokens
 __all__ = ["QualityMetrics", "quality"]
 
 _PIECE_CHARS = 2_000
-"""Longer documents are cut at line ends for the n-gram model, so that few long ones can be split into
-some to fit on and some to read: about a page."""
+"""Longer documents are cut at line ends for the n-gram model, so that few long ones can be split
+into some to fit on and some to read: about a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,8 @@ class QualityMetrics:
             where there is too little text.
         n_unreachable: Ids of whole characters that no text produces.
         n_undertrained: Ids that are unreachable, or absent among neighbours that occur.
-        stability: By change (``"nfd"``, ``"doubled_spaces"`` ...), the share of ids that stay, 0 to 1.
+        stability: By change (``"nfd"``, ``"doubled_spaces"`` ...), the share of ids that stay, 0
+            to 1.
         bits_per_byte_interval: By document (a piece of a long one is a document of its own).
         word_splitter: How words are found: ``"letters"``.
         downstream_score: What the caller's own score says; None without one.

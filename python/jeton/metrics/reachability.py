@@ -28,11 +28,12 @@ class Category(IntEnum):
     OK = 1
     """It came back."""
     SPECIAL = 2
-    """A special or added token, which text does not produce through the model."""
+    """A special, added or unknown token, which text does not produce through the model."""
     UNDECODABLE = 3
     """Its bytes are not UTF-8: a part of a character, which no text alone is."""
     UNREACHABLE_SINGLE = 4
-    """Its text always becomes another single id."""
+    """Its text always becomes another single id (a byte of last resort that is a token too,
+    say)."""
     UNREACHABLE_MULTI = 5
     """Its text always becomes several other ids."""
 
@@ -42,7 +43,8 @@ _CONTEXTS = ("", "«", " ", "\n", "a ", "1")
 (SentencePiece adds a space there), some only after something other than a letter."""
 
 _LETTERS = "aeiostnx"
-"""Before tokens that continue a word (WordPiece): a letter before them must be a token of its own."""
+"""Before tokens that continue a word (WordPiece): a letter before them must be a token of its
+own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +54,7 @@ class Reachability:
     Attributes:
         categories: uint8 (vocab_size,), values of `Category`.
         n_ok: Ids that plain text produces.
-        n_special: Special and added tokens.
+        n_special: Special, added and unknown tokens.
         n_undecodable: Parts of characters.
         n_unreachable_single: Ids whose text becomes another id.
         n_unreachable_multi: Ids whose text becomes several others.
@@ -84,6 +86,8 @@ def reachability(tokenizer: Tokenizer, *, num_threads: int | None = None) -> Rea
     """
     categories = np.full(tokenizer.vocab_size, Category.NO_TOKEN, dtype=np.uint8)
     special = {token.id for token in tokenizer.added_tokens}
+    if tokenizer.unknown_id is not None:
+        special.add(tokenizer.unknown_id)
     texts: dict[int, str] = {}
     for id_ in range(tokenizer.vocab_size):
         if id_ in special:
@@ -101,6 +105,9 @@ def reachability(tokenizer: Tokenizer, *, num_threads: int | None = None) -> Rea
     for id_, text in missing.items():
         if any(_produces(tokenizer, letter, text, id_) for letter in _LETTERS):
             categories[id_] = Category.OK
+        elif tokenizer.bytes_to_id(tokenizer.id_to_bytes(id_)) not in (None, id_):
+            # Text with a space before it takes two ids, one of which is the other of these bytes.
+            categories[id_] = Category.UNREACHABLE_SINGLE
     counts = np.bincount(categories, minlength=len(Category))
     return Reachability(
         categories=categories,
@@ -153,21 +160,16 @@ def _still_missing(
         return texts
     batch = TextBatch.from_texts([context + text for text in texts.values()])
     encoded = tokenizer.encode_batch(batch, num_threads=num_threads)
-    context_ids = set(tokenizer.encode(context)) if context else set()
-    missing: dict[int, str] = {}
-    edges = encoded.offsets.tolist()
-    for (id_, text), start, end in zip(texts.items(), edges, edges[1:], strict=False):
-        ids = encoded.ids[start:end]
-        if ((ids == id_).any() and id_ not in context_ids) or id_ in context_ids:
-            categories[id_] = Category.OK
-        else:
-            missing[id_] = text
-            if not context:
-                single = len(ids) <= 1
-                categories[id_] = (
-                    Category.UNREACHABLE_SINGLE if single else Category.UNREACHABLE_MULTI
-                )
-    return missing
+    wanted = np.fromiter(texts, dtype=np.int64, count=len(texts))
+    n_ids = np.diff(encoded.offsets)
+    rows = np.repeat(np.arange(len(wanted)), n_ids)
+    came_back = np.zeros(len(wanted), dtype=np.bool_)
+    came_back[rows[encoded.ids == wanted[rows]]] = True
+    categories[wanted[came_back]] = Category.OK
+    if not context:
+        categories[wanted[~came_back & (n_ids <= 1)]] = Category.UNREACHABLE_SINGLE
+        categories[wanted[~came_back & (n_ids > 1)]] = Category.UNREACHABLE_MULTI
+    return {id_: texts[id_] for id_ in wanted[~came_back].tolist()}
 
 
 def _produces(tokenizer: Tokenizer, context: str, text: str, id_: int) -> bool:

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -74,8 +75,8 @@ class Stability:
     Attributes:
         change: Its name in `CHANGES`.
         n_documents: Documents that it changes.
-        kept_share: Of the ids of these documents, before and after, the share that both have, 0 to 1;
-            1.0 where it changes no document.
+        kept_share: Of the ids of these documents, before and after, the share that both have, 0
+            to 1; 1.0 where it changes no document.
         token_ratio: Tokens after over tokens before, of these documents; 1.0 without any.
     """
 
@@ -149,4 +150,4 @@ def _ids(
 ) -> list[NDArray[np.uint32]]:
     encoded = tokenizer.encode_batch(TextBatch.from_texts(documents), num_threads=num_threads)
     edges = encoded.offsets.tolist()
-    return [encoded.ids[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [encoded.ids[start:end] for start, end in pairwise(edges)]

@@ -1,13 +1,14 @@
 """Words as tokens meet them: the share kept as one token, the share continued in a further one.
 
-A *letter word* is a maximal run of letters and the marks on them, of scripts that put spaces between
-words; Chinese, Japanese, Thai and their like are left out, because a run of their letters is no word.
-It was kept if exactly one token overlaps it. The share kept is the single-token retention rate of
-arXiv:2510.09947, the rest is the share of continued words of P. Rust et al. (ACL 2021,
-arXiv:2012.15613); both take running text here, where frequent words weigh more than in a word list.
+A *letter word* is a maximal run of letters and the marks on them, of scripts that put spaces
+between words; Chinese, Japanese, Thai and their like are left out, because a run of their letters
+is no word. It was kept if exactly one token overlaps it. The share kept is the single-token
+retention rate of arXiv:2510.09947, the rest is the share of continued words of P. Rust et al.
+(ACL 2021, arXiv:2012.15613); both take running text here, where frequent words weigh more than in
+a word list.
 
-Words by white space (`compression.WORD_SPLITTER`) keep their punctuation; letter words do not, so the
-two fertilities differ, and each names its splitter.
+Words by white space (`compression.WORD_SPLITTER`) keep their punctuation; letter words do not, so
+the two fertilities differ, and each names its splitter.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class ScriptUse:
         script: Its Unicode name, ``"Common"`` for signs, digits and spaces.
         n_chars: Its characters in all documents.
         char_share: Of all characters, 0 to 1.
-        n_tokens: Tokens whose first character with a script has this one (in the documents looked at).
+        n_tokens: Tokens whose first character with a script has this one (in the documents looked
+            at).
         bytes_per_token: Bytes that these tokens cover, over their number; None without a token.
     """
 

@@ -316,43 +316,36 @@ fn fit(text: &[u8], position: usize, token: &[u8]) -> Option<(usize, usize)> {
         })
 }
 
-/// The same where the token's spaces and marks of spaces stand for any white space or none, white space before it is
-/// left out, and ASCII letters may have lost their case.
+/// The same where a space or mark of the token stands for one space of the text or none, white space before visible
+/// characters is left out, and ASCII letters may have lost their case.
 fn fit_marked(text: &[u8], position: usize, mut token: &[u8]) -> Option<(usize, usize)> {
-    let blank = |at: usize| {
-        let rest = text.get(at..).unwrap_or_default();
-        rest.iter()
-            .take_while(|byte| byte.is_ascii_whitespace())
-            .count()
-    };
-    let begins_blank =
-        token.starts_with(SPACE_MARK) || token.first().is_some_and(u8::is_ascii_whitespace);
-    let start = position + if begins_blank { 0 } else { blank(position) };
-    let mut at = start;
+    let byte_at = |at: usize| text.get(at).copied();
+    let (mut start, mut at) = (position, position);
+    let mut after_space = true;
     while let Some(&byte) = token.first() {
-        if let Some(rest) = token.strip_prefix(SPACE_MARK) {
-            // A space of the text is one mark; what normalization left out goes with the last one.
-            if rest.starts_with(SPACE_MARK) {
-                at += blank(at).min(1);
-            } else {
-                at += blank(at);
-            }
-            token = rest;
+        let marked = token.strip_prefix(SPACE_MARK);
+        if byte == b' ' || marked.is_some() {
+            at += usize::from(byte_at(at) == Some(b' '));
+            after_space = true;
+            token = marked.unwrap_or(&token[1..]);
             continue;
         }
-        let rest = &token[1..];
-        if byte == b' ' {
-            at += if rest.first() == Some(&b' ') {
-                blank(at).min(1)
-            } else {
-                blank(at)
-            };
-        } else if text.get(at)?.eq_ignore_ascii_case(&byte) {
-            at += 1;
-        } else {
+        if after_space && !byte.is_ascii_whitespace() {
+            let is_first = at == position && start == position;
+            while byte_at(at).is_some_and(|blank| blank.is_ascii_whitespace()) {
+                at += 1;
+            }
+            // White space that no token stands for belongs to none.
+            if is_first {
+                start = at;
+            }
+        }
+        if !byte_at(at)?.eq_ignore_ascii_case(&byte) {
             return None;
         }
-        token = rest;
+        at += 1;
+        after_space = false;
+        token = &token[1..];
     }
     Some((start, at))
 }
@@ -424,7 +417,10 @@ mod tests {
         let found = |text: &str, at, token: &str| fit(text.as_bytes(), at, token.as_bytes());
         assert_eq!(found("Hello", 0, "\u{2581}Hello"), Some((0, 5)));
         assert_eq!(found("a  b", 1, "\u{2581}b"), Some((1, 4)));
-        assert_eq!(found("a  b", 1, "\u{2581}"), Some((1, 3)));
+        assert_eq!(found("a  b", 1, "\u{2581}"), Some((1, 2)));
+        assert_eq!(found("\n\na", 0, "\u{2581}"), Some((0, 0)));
+        assert_eq!(found("\n\na", 0, "\n"), Some((0, 1)));
+        assert_eq!(found("a\tb", 1, "\u{2581}b"), Some((2, 3)));
         assert_eq!(found("a  b", 1, "\u{2581}\u{2581}b"), Some((1, 4)));
         assert_eq!(found("Running", 3, "##ning"), Some((3, 7)));
         assert_eq!(found("a ## b", 1, "##"), Some((2, 4)));

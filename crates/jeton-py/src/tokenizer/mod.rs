@@ -181,6 +181,11 @@ impl Tokenizer {
     }
 
     #[getter]
+    fn unknown_id(&self) -> Option<u32> {
+        self.core.unknown()
+    }
+
+    #[getter]
     fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
         if let Some(known) = self.fingerprint.get() {
             return Ok(known.clone());
