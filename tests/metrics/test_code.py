@@ -94,7 +94,7 @@ def test_a_tokenizer_that_loses_white_space_breaks_python() -> None:
     tokenizer = Tokenizer.from_vocab_txt(
         "\n".join(["[UNK]", *"()=:+", "def", "f", "##f", "x", "return", "1"]).encode()
     )
-    use = code_use(tokenizer, ["def f(x):\n    return x\n", "x=1"], language="python")
+    use = code_use(tokenizer, ["x=1\nx=1\n", "x=1"], language="python")
     assert use.n_parsed == 2
     assert use.n_parsed_decoded == 1
 

@@ -24,7 +24,7 @@ class Naive:
 
     def __init__(self, documents: list[list[int]], order: int) -> None:
         self.order = order
-        grams = Counter(
+        grams: Counter[tuple[object, ...]] = Counter(
             tuple(padded[i : i + order])
             for ids in documents
             for padded in [["<s>"] * (order - 1) + list(ids) + ["</s>"]]
@@ -53,7 +53,7 @@ class Naive:
         return own + discount * len(followers) / total * lower
 
     def probabilities(self, ids: list[int]) -> list[float]:
-        padded: list[object] = ["<s>"] * (self.order - 1) + list(ids) + ["</s>"]
+        padded: list[object] = [*["<s>"] * (self.order - 1), *ids, "</s>"]
         return [
             self.probability(tuple(padded[i : i + self.order]))
             for i in range(len(padded) - self.order + 1)
