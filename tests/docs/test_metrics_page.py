@@ -1,4 +1,4 @@
-"""docs/metrics.md: its examples run, one after another, and every public function is on the page."""
+"""docs/metrics.md: its examples run, one after another; every public function is on the page."""
 
 from __future__ import annotations
 

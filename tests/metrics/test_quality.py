@@ -21,6 +21,7 @@ from jeton.metrics import (
     undertrained_tokens,
     word_use,
 )
+from jeton.metrics.quality import MAX_SAMPLE_BYTES
 from jeton.metrics.stability import CHANGES
 from tests.auditing.tiny import documentation, train_tiny
 
@@ -104,3 +105,15 @@ def test_quality_of_a_sample_without_words_or_much_text() -> None:
     nothing = quality(tokenizer, tokenizer.measure(TextBatch.from_texts([])), [])
     assert nothing.words_kept_share == nothing.continued_word_share == 0
     assert nothing.stability["nfd"] == 1
+
+
+def test_a_large_sample_is_drawn_by_digest() -> None:
+    tokenizer = train_tiny(vocab_size=600)
+    texts = [f"{number}: {text}" for number in range(4) for text in documentation()]
+    assert sum(len(text.encode()) for text in texts) > MAX_SAMPLE_BYTES
+    stats = tokenizer.measure(TextBatch.from_texts(texts[:10]), words=True)
+    one, other = quality(tokenizer, stats, texts), quality(tokenizer, stats, texts[::-1])
+    assert one.stability == other.stability
+    assert one.bits_per_byte is not None
+    assert other.bits_per_byte is not None
+    assert one.bits_per_byte.value == pytest.approx(other.bits_per_byte.value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 from jeton._core import TextBatch, Tokenizer, TokenStats
@@ -20,11 +21,15 @@ from jeton.metrics.renyi import RENYI_ALPHA, SCORER_POWER, renyi_efficiency
 from jeton.metrics.stability import stability
 from jeton.metrics.undertrained import undertrained_tokens
 
-__all__ = ["QualityMetrics", "quality"]
+__all__ = ["MAX_SAMPLE_BYTES", "QualityMetrics", "quality"]
+
+MAX_SAMPLE_BYTES = 1 << 20
+"""Of the sample, for bits per byte and stability: a quarter of a million tokens, a second of work.
+The texts are taken by their digests: the same ones for every tokenizer, in any order."""
 
 _PIECE_CHARS = 2_000
-"""Longer documents are cut at line ends for the n-gram model, so that few long ones can be split
-into some to fit on and some to read: about a page."""
+"""Longer documents are cut at line ends, so that few long ones can be split into some to fit on and
+some to read: about a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,8 @@ def quality(
     kept, n_words = words.n_letter_words_kept, words.n_letter_words
     under = undertrained_tokens(tokenizer, stats.id_counts, num_threads=num_threads)
     has_token = tokenizer.token_lengths() > 0
-    bits = _bits(tokenizer, texts, seed=seed, num_threads=num_threads)
+    pieces = _drawn([piece for text in texts for piece in _pieces(text)])
+    bits = _bits(tokenizer, pieces, seed=seed, num_threads=num_threads)
     return QualityMetrics(
         renyi_efficiency_2_5_full=renyi_efficiency(
             stats.id_counts, alpha=RENYI_ALPHA, vocab_size=tokenizer.vocab_size
@@ -105,7 +111,7 @@ def quality(
         n_undertrained=under.n_undertrained,
         stability={
             item.change: item.kept_share
-            for item in stability(tokenizer, texts, num_threads=num_threads)
+            for item in stability(tokenizer, pieces, num_threads=num_threads)
         },
         bits_per_byte_interval=None if bits is None else bits.interval,
         downstream_score=None if score is None else float(score(tokenizer)),
@@ -117,10 +123,26 @@ def _texts(sample: Any) -> list[str]:
     return [item if isinstance(item, str) else item.text for item in documents]
 
 
+def _drawn(pieces: list[str]) -> list[str]:
+    """Pieces by their digests until there is enough; all of them where that is not too much."""
+    sized = [
+        (len(data := piece.encode("utf-8", errors="replace")), data, piece) for piece in pieces
+    ]
+    if sum(size for size, _, _ in sized) <= MAX_SAMPLE_BYTES:
+        return pieces
+    drawn: list[str] = []
+    room = MAX_SAMPLE_BYTES
+    for size, _, piece in sorted(sized, key=lambda item: blake2b(item[1], digest_size=16).digest()):
+        if size > room:
+            break
+        drawn.append(piece)
+        room -= size
+    return drawn
+
+
 def _bits(
-    tokenizer: Tokenizer, texts: list[str], *, seed: int, num_threads: int | None
+    tokenizer: Tokenizer, pieces: list[str], *, seed: int, num_threads: int | None
 ) -> NgramBits | None:
-    pieces = [piece for text in texts for piece in _pieces(text)]
     try:
         return ngram_bits_per_byte(tokenizer, pieces, seed=seed, num_threads=num_threads)
     except EmptyCorpusError:
