@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import jsonschema
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from jeton._core import Tokenizer
@@ -20,6 +19,10 @@ from jeton.formats import save_file
 from jeton.report.sarif import SARIF_SCHEMA
 from tests.auditing.gate.changed_texts import FRENCH, decomposed, doubled_white_space
 from tests.auditing.tiny import documentation, train_tiny
+
+# Neither has types.
+jsonschema: Any = import_module("jsonschema")
+yaml: Any = import_module("yaml")
 
 ROOT = Path(__file__).resolve().parents[3]
 SARIF = json.loads(Path(__file__).with_name("sarif_2_1.json").read_text(encoding="utf-8"))

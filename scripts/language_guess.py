@@ -1,0 +1,97 @@
+"""How often the gate's guess of a document's language is right, on texts whose language is known.
+
+Writes the table in docs/gate.md:
+
+    python scripts/language_guess.py --shared ../shared
+
+Texts: the corpora ``multilingual`` and ``po_parallel``, whose rows have a field ``lang``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from jeton._core import decompress
+from jeton.auditing.gate.languages import language_class
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "gate.md"
+BEGIN = "<!-- languages: begin (written by `python scripts/language_guess.py`) -->"
+END = "<!-- languages: end -->"
+
+CORPORA = ("multilingual", "po_parallel")
+MAX_CORPUS_BYTES = 1 << 30
+
+EXPECTED = {
+    "ar": "arabic",
+    "bg": "bulgarian",
+    "bn": "bengali",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "hi": "devanagari",
+    "id": "indonesian",
+    "it": "italian",
+    "ja": "japanese",
+    "ko": "korean",
+    "nl": "dutch",
+    "pl": "polish",
+    "pt_BR": "portuguese",
+    "pt_PT": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "th": "thai",
+    "tr": "turkish",
+    "uk": "ukrainian",
+    "zh": "chinese",
+    "zh-cn": "chinese",
+    "zh_TW": "chinese",
+}
+"""What is right for each code of the corpora; a script, where it has no list of words."""
+
+
+def main() -> None:
+    """Count, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shared", type=Path, required=True)
+    shared: Path = parser.parse_args().shared
+    guesses: dict[str, Counter[str]] = defaultdict(Counter)
+    for name in CORPORA:
+        path = shared / "data" / "corpora" / f"{name}.jsonl.zst"
+        lines = decompress(path.read_bytes(), max_bytes=MAX_CORPUS_BYTES).decode().splitlines()
+        for row in map(json.loads, lines):
+            if row.get("lang") in EXPECTED:
+                guesses[row["lang"]][language_class(row["text"].lower())] += 1
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(BEGIN)
+    _, after = rest.split(END)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{table(guesses)}\n{END}{after}", encoding="utf-8")
+
+
+def table(guesses: dict[str, Counter[str]]) -> str:
+    """Rows by language: documents, how many of them right, and what the others were taken for."""
+    lines = ["| language | documents | right | taken for |", "| --- | ---: | ---: | --- |"]
+    for code, expected in EXPECTED.items():
+        counts = guesses.get(code)
+        if not counts:
+            continue
+        n = counts.total()
+        others = [f"{name} {k / n:.1%}" for name, k in counts.most_common(4) if name != expected]
+        right = counts[expected] / n
+        lines.append(f"| {code} | {n:,} | {right:.1%} | {', '.join(others[:2])} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

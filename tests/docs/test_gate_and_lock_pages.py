@@ -1,0 +1,60 @@
+"""docs/gate.md and docs/lock.md: examples run, and what they say of options and figures is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jeton.auditing.gate import CAUSES, Budget
+from jeton.auditing.gate.documents import MAX_DOCUMENTS
+from jeton.auditing.gate.languages import LANGUAGES
+from jeton.auditing.gate.rewriting import STEPS
+from jeton.cli.audit_gate import AuditGate
+from jeton.cli.lock import lock
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+GATE = (DOCS / "gate.md").read_text(encoding="utf-8")
+LOCK = (DOCS / "lock.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("page", "printed"),
+    [
+        (GATE, ["True white space 100%"]),
+        (
+            LOCK,
+            [
+                "True ('hyd', 'ro', 'xy', 'ch', 'lor', 'o', 'qu', 'ine', ' ', '200', ' mg')",
+                "['removed', 'added']",
+            ],
+        ),
+    ],
+)
+def test_the_examples_run(
+    page: str, printed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(block, "page", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == printed
+
+
+def test_the_budgets_of_the_table_are_budgets() -> None:
+    table = GATE.split("## Budgets")[1].split("A number with a sign")[0]
+    budgets = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
+    assert len(budgets) == 8
+    assert [Budget.parse(text).text for text in budgets] == budgets
+
+
+def test_what_the_pages_name_exists() -> None:
+    for option in ("save_baseline", "baseline", "fail_on", "junit", "sarif", "gate_json"):
+        assert hasattr(AuditGate(), option)
+        assert f"--{option.replace('_', '-')}" in GATE
+    for step in STEPS:
+        assert f"| {CAUSES[step]} |" in GATE
+    assert f"function words of {len(LANGUAGES)}" in " ".join(GATE.split())
+    assert f"{MAX_DOCUMENTS:,} documents" in " ".join(GATE.split())
+    options = {name for option in lock.params for name in option.opts if name.startswith("--")}
+    named = set(re.findall(r"(--[a-z][a-z-]*)", LOCK.replace("jeton audit", "")))
+    assert named <= options
