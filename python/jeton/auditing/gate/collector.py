@@ -41,6 +41,9 @@ _SLICE_DOCUMENTS = 20_000
 _SLICE_BYTES = 4 << 20
 """Rewritten texts are held for so many documents at once: some tens of megabytes at the most."""
 
+_MAX_SOURCES = 10_000
+"""Sources whose numbering is remembered. A source comes in one piece, or beside a few others."""
+
 # Of each byte, which of the classes of the wording it is in (`CLASSES`).
 _CLASS_OF = np.full(256, 4, dtype=np.int64)
 _CLASS_OF[:128] = 3
@@ -76,8 +79,7 @@ class Collector:
         self._other = other
         self._num_threads = num_threads
         self._collected: list[Collected] = []
-        self._source = ""
-        self._index = 0
+        self._next_index: dict[str, int] = {}
         self._domains: dict[str, str] = {}
         self.asked = ""
         """What the user wrote for the tokenizer in use."""
@@ -111,9 +113,10 @@ class Collector:
     ) -> None:
         """Count the documents of one batch; what a chat format adds is part of the wording."""
         source = _portable(source)
-        if source != self._source:
-            # Sources come one after another; a batch continues the one before or begins a source.
-            self._source, self._index = source, 0
+        # Put in again, so that the sources in it are those seen last.
+        self._next_index[source] = self._next_index.pop(source, 0)
+        if len(self._next_index) > _MAX_SOURCES:
+            del self._next_index[next(iter(self._next_index))]
         first = 0
         n_bytes = 0
         edges = batch.offsets.tolist()
@@ -142,6 +145,7 @@ class Collector:
         names = [ALL] * len(raw)
         if domains is not None:
             names = [self._domain(name) for name in domains[first : first + len(raw)]]
+        first_index = self._next_index[source]
         texts = _Texts(raw)
         counts = [texts.count(side.tokenizer, self._num_threads) for side in self._collected]
         if overhead_tokens is not None:
@@ -154,19 +158,19 @@ class Collector:
                 side.statistics.text_digest + sum(int.from_bytes(d, "big") for d in digests)
             ) % (1 << 128)
             for i, digest in enumerate(digests):
-                key = place_key(source, self._index + i)
+                key = place_key(source, first_index + i)
                 if side.documents.wants(key):
                     side.documents.add(
                         Document(
                             source=source,
-                            index=self._index + i,
+                            index=first_index + i,
                             domain=names[i],
                             text=text_key(digest),
                             n_bytes=len(raw[i]),
                             n_tokens=tuple(int(n) for n in n_tokens[:, i]),
                         )
                     )
-        self._index += len(raw)
+        self._next_index[source] = first_index + len(raw)
 
     def _domain(self, name: str) -> str:
         """The name under which a domain is kept; a path is one that other machines have too."""
