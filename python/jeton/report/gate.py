@@ -128,9 +128,10 @@ def _sentence(item: BudgetResult) -> str:
 def _cause_lines(item: BudgetResult) -> list[str]:
     shown = [c for c in item.causes if c.share is None or abs(c.share) >= _MIN_SHARE]
     lines = []
-    width = max((len(c.label) for c in shown), default=0)
-    for cause in shown:
-        words = f"{cause.label:<{width}}  {_signed(cause.part.value):>10}  {_share(cause):>6}"
+    names = [f"text: {c.label}" if c.kind == "text" else c.label for c in shown]
+    width = max(map(len, names), default=0)
+    for name, cause in zip(names, shown, strict=True):
+        words = f"{name:<{width}}  {_signed(cause.part.value):>10}  {_share(cause):>6}"
         lines.append(f"{words}  {visible(cause.detail)}{_basis(cause)}".rstrip())
     rest = item.causes[len(shown) :]
     if rest:

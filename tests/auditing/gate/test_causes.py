@@ -9,7 +9,7 @@ import pytest
 
 from jeton._core import Tokenizer
 from jeton.auditing.gate import Baseline, GateResult, Status
-from jeton.auditing.gate.causes import DOCUMENTS, OTHER_COST, PRICE, TRAFFIC
+from jeton.auditing.gate.causes import CAUSES, DOCUMENTS, KINDS, OTHER_COST, PRICE, TRAFFIC
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.findings import Basis
 from tests.auditing.gate.changed_texts import (
@@ -164,6 +164,10 @@ def test_a_changed_mix_of_languages_is_named(good: Tokenizer, before: Baseline) 
     assert "french" in result.results[0].main_cause.detail
     assert DOCUMENTS in {c.part.cause for c in result.results[1].causes}
     assert {d.status for d in result.results[1].documents} == {Status.NEW}
+
+
+def test_every_cause_has_a_name_and_a_kind() -> None:
+    assert CAUSES.keys() == KINDS.keys()
 
 
 def test_money_moves_by_price_traffic_and_output_too(good: Tokenizer, before: Baseline) -> None:

@@ -36,7 +36,7 @@ from jeton.metrics.decomposition import (
     decompose,
 )
 
-__all__ = ["CAUSES", "Comparison", "Part", "Sides", "explain"]
+__all__ = ["CAUSES", "KINDS", "Comparison", "Part", "Sides", "explain"]
 
 WORDING = "wording"
 TOKENIZER = "tokenizer"
@@ -63,6 +63,16 @@ CAUSES = {
 }
 """Every cause by its stable name, with its name in sentences."""
 CAUSES["unicode_form"] = "Unicode form"
+
+KINDS = {
+    **dict.fromkeys((*STEPS, LENGTH, WORDING, CONTENT), "text"),
+    **dict.fromkeys((DOMAIN_MIX, LANGUAGE_MIX), "mix"),
+    **dict.fromkeys((DOCUMENTS, TRAFFIC), "volume"),
+    **dict.fromkeys((PRICE, OTHER_COST), "price"),
+    TOKENIZER: "tokenizer",
+    UNRESOLVED: "unresolved",
+}
+"""What kind of change every cause is: of the text, the mix, the volume, the price, the tokenizer."""
 
 _ALIKE = Fraction(1, 10**9)
 """Two ratios closer than this are the same: figures of the report are floats of 16 digits."""

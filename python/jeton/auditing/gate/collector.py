@@ -226,8 +226,8 @@ class _Texts:
 
 def _class_bytes(wording: NDArray[np.uint8]) -> list[int]:
     """Bytes of each of `CLASSES`."""
-    by_byte = np.bincount(wording, minlength=256)
-    return [int(by_byte[np.equal(_CLASS_OF, index)].sum()) for index in range(len(CLASSES))]
+    counts: list[int] = np.bincount(_CLASS_OF[wording], minlength=len(CLASSES)).tolist()
+    return counts
 
 
 def _add_sums(

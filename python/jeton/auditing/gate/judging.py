@@ -13,7 +13,7 @@ from typing import Any
 from jeton._nearest import nearest
 from jeton.auditing.gate.baseline import Baseline
 from jeton.auditing.gate.budgets import EVERY_DOMAIN, Budget
-from jeton.auditing.gate.causes import CAUSES, Part, Sides, explain
+from jeton.auditing.gate.causes import CAUSES, KINDS, Part, Sides, explain
 from jeton.auditing.gate.changes import ChangedDocument, changed_documents
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.details import detail
@@ -49,6 +49,11 @@ class Cause:
     def label(self) -> str:
         """The cause's name in sentences."""
         return CAUSES[self.part.cause]
+
+    @property
+    def kind(self) -> str:
+        """``text``, ``mix``, ``tokenizer``, ``volume``, ``price`` or ``unresolved``."""
+        return KINDS[self.part.cause]
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +358,7 @@ def _result(result: BudgetResult) -> dict[str, Any]:
         "causes": [
             {
                 "cause": cause.part.cause,
+                "kind": cause.kind,
                 "value": float(cause.part.value),
                 "share": cause.share,
                 "basis": str(cause.part.basis),

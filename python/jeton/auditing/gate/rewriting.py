@@ -42,6 +42,8 @@ _INVISIBLE = re.compile(
     "\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
 
+_INVISIBLE_ASCII = re.compile("[\x00-\x08\x0e-\x1b\x7f]+")
+
 # Possessive: linear on a megabyte of spaces. A lone space and a lone line end stay untouched.
 _WHITE_SPACE = re.compile(r"\s{2,}+|[^\S \n]")
 _LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -68,7 +70,7 @@ def _compatible(text: str) -> str:
 
 
 def _visible(text: str) -> str:
-    return _INVISIBLE.sub("", text)
+    return (_INVISIBLE_ASCII if text.isascii() else _INVISIBLE).sub("", text)
 
 
 def _squeezed(text: str) -> str:
