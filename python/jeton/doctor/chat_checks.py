@@ -192,6 +192,9 @@ def _generation_prompt(patient: Patient) -> Iterator[Seen]:
     if isinstance(asked, JetonError) or isinstance(whole, JetonError) or _ANSWERED not in whole:
         return
     header = whole.split(_ANSWERED, 1)[0]
+    if asked.startswith(header.rstrip()):
+        # The prompt may go further: it opens the reasoning, for instance.
+        return
     missing = header.removeprefix(asked.rstrip()) if header.startswith(asked.rstrip()) else None
     if missing is None:
         what = "the prompt for an answer does not begin like an answer in the template"
