@@ -6,6 +6,7 @@ core does, so that the report layer can be tested without vocabularies.
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections.abc import Iterable
@@ -156,11 +157,32 @@ def economics(
                     Basis.ESTIMATED,
                     "free memory / KV, 90% usable",
                 ),
+                "concurrent_requests_safe": Figure(
+                    int(0.4 * (free // (kv * (mean + 300)))),
+                    "requests",
+                    Basis.ESTIMATED,
+                    "fits but for 1% of draws",
+                ),
+                "own_gpu_seconds_per_request": Figure(
+                    0.0193 + 300 * 0.021, "seconds", Basis.ESTIMATED, "prefill + 300 x 0.021 s"
+                ),
+                "own_gpu_usd_per_request": Figure(
+                    Decimal("0.0312") * Decimal("3.29") / 3600,
+                    "USD per request at full load",
+                    Basis.ESTIMATED,
+                    "0.0312 s x 1 GPU x $3.29 / 3600",
+                ),
+                "own_gpu_usd_per_month": Figure(
+                    Decimal("3.29") * 730 * math.ceil(100_000 / 86_400 * 0.0312),
+                    "USD per month",
+                    Basis.ESTIMATED,
+                    "1 group x 1 GPU x $3.29 x 730 hours",
+                ),
                 "prefill_seconds_per_request": Figure(
-                    15.0e9 * mean / (989e12 * 0.5),
+                    15.0e9 * mean / (989e12 * 0.5) + 0.002,
                     "seconds",
                     Basis.ESTIMATED,
-                    "FLOPs / (989e12 x 0.5)",
+                    "mean of max(FLOPs / (989e12 x 0.5), bytes / bandwidth)",
                 ),
             }
     if price:

@@ -22,6 +22,7 @@ __all__ = [
     "log_issues",
     "maturity_levels",
     "model_rows",
+    "names_the_best",
     "objectives",
     "pipeline_settings",
     "point_rows",
@@ -292,6 +293,12 @@ def point_rows(numbers: Numbers) -> tuple[PointRow, ...]:
             ),
         )
     )
+
+
+def names_the_best(tradeoff: dict[str, Any]) -> bool:
+    """Whether the reason says who is the best, or nobody is."""
+    best = tradeoff["best"]
+    return best is None or str(tradeoff["reason"]).startswith(str(best))
 
 
 def stability_rows(numbers: Numbers) -> tuple[StabilityRow, ...]:

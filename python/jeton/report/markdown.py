@@ -86,6 +86,7 @@ def _folded(numbers: Numbers, current: int) -> Iterable[str]:
     parts: tuple[tuple[str, EconomicsPart], ...] = (
         ("Money", "money"),
         ("Memory", "memory"),
+        ("GPUs of your own", "own"),
         ("Compute", "compute"),
     )
     for title, part in parts:
@@ -233,4 +234,5 @@ def _basis_of(data: dict[str, Any]) -> dict[str, str]:
         "money": f"Priced as {', '.join(price)}{date}." if price else "",
         "memory": f"Facts: {'; '.join(facts)}." if facts else "",
         "compute": "",
+        "own": "",
     }

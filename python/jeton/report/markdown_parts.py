@@ -24,7 +24,12 @@ def waterfall(numbers: Numbers) -> list[str]:
             f"{escaped(signed(factor.number))} {escaped(factor.words)}"
             for factor in product.factors
         )
-        + (f" = **{escaped(signed(product.total))}** a month" if product.total else "")
+        + (
+            f" {'=' if product.is_equal else '→ with the cache'} "
+            f"**{escaped(signed(product.total))}** a month"
+            if product.total
+            else ""
+        )
         for product in view.products
     ]
     body = [
@@ -116,7 +121,7 @@ def tradeoff(numbers: Numbers) -> list[str]:
     if not found:
         return []
     data = numbers.data["tradeoff"]
-    best = f"Best: **{text(data['best'])}**. " if data["best"] is not None else ""
+    best = "" if evidence.names_the_best(data) else f"Best: **{text(data['best'])}**. "
     body = [
         [
             text(row.data["name"]),

@@ -57,11 +57,15 @@ class FactorView:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A part of the bill as factors to multiply; ``total`` where the report has the part."""
+    """A part of the bill as factors to multiply; ``total`` where the report has the part.
+
+    ``is_equal`` is false where a cache serves some of the tokens at another rate.
+    """
 
     part: str
     factors: tuple[FactorView, ...]
     total: Shown | None
+    is_equal: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +155,16 @@ def waterfall_view(numbers: Numbers) -> WaterfallView | None:
             part,
             tuple(factors[position] for position in positions),
             _part_total(numbers, data, part, basis),
+            part != "input" or not _cached_share(data),
         )
         for part, names in _PRODUCTS
         if (positions := _positions(data["factors"], names)) is not None
     )
     used = {factor.path for product in products for factor in product.factors}
+    if not _cached_share(data):
+        used |= {
+            f.path for f, d in zip(factors, data["factors"], strict=True) if "cached" in d["name"]
+        }
     naive = "waterfall.naive_usd_per_month"
     engineered = "waterfall.engineered_usd_per_month"
     return WaterfallView(
@@ -224,6 +233,12 @@ def _positions(factors: list[dict[str, Any]], names: tuple[str, ...]) -> list[in
     if any(not Decimal(str(factors[places[name]]["value"]["value"])) for name in names):
         return None
     return [places[name] for name in names]
+
+
+def _cached_share(data: dict[str, Any]) -> Decimal:
+    """The share of the input that a cache serves already; its tokens cost another rate."""
+    values = (f["value"]["value"] for f in data["factors"] if f["name"] == "cached_input_share")
+    return Decimal(str(next(values, 0)))
 
 
 def _part_total(numbers: Numbers, data: dict[str, Any], part: str, basis: str) -> Shown | None:

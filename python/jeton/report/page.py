@@ -62,15 +62,15 @@ _RESULTS = (
     (
         "prefill",
         "Reading the prompt",
-        "input tokens \u00d7 work of a token \u00f7 (GPUs \u00d7 peak \u00d7 share reached); "
-        "attention left out",
+        "(linear work \u00d7 tokens left + attention \u00d7 tokens left squared) \u00f7 "
+        "(GPUs \u00d7 peak \u00d7 share reached)",
     ),
     (
         "own",
         "GPUs of your own",
         "busy = requests \u00d7 (prompt + output tokens \u00d7 step \u00f7 batch) \u00f7 "
-        "(730 hours \u00d7 3,600), where the batch is what fits; bill = busy, rounded up, "
-        "\u00d7 GPUs \u00d7 730 hours \u00d7 price",
+        "(730 hours \u00d7 3,600), where the batch is what fits safely; bill = busy, rounded "
+        "up, \u00d7 GPUs \u00d7 730 hours \u00d7 price",
     ),
 )
 """What the sliders compute: id, name, formula in words. ``assets/what_if.js`` computes them."""
@@ -108,6 +108,7 @@ def to_html(report: AuditReport) -> str:
     money = economics_table(numbers, part="money")
     memory = economics_table(numbers, part="memory")
     compute = economics_table(numbers, part="compute")
+    own = economics_table(numbers, part="own")
     context = {
         "data": data,
         "numbers": numbers,
@@ -134,9 +135,10 @@ def to_html(report: AuditReport) -> str:
         "money": money,
         "memory": memory,
         "compute": compute,
+        "own": own,
         "economics_columns": [
             column
-            for table in (money, memory, compute)
+            for table in (money, memory, compute, own)
             if table is not None
             for column in table.columns
         ],
@@ -273,6 +275,7 @@ def _environment() -> Environment:
         value=_value,
         below=below,
         lookup=lookup,
+        names_the_best=evidence.names_the_best,
     )
     return environment
 

@@ -154,11 +154,11 @@ _ECONOMICS = (
         "more",
     ),
     Column("own_gpu_seconds_per_request", "Latency", "prefill and output", "seconds", "less"),
-    Column("own_gpu_usd_per_request", "Own GPU, request", "at full load", "usd", "less"),
-    Column("own_gpu_usd_per_mtok", "Own GPU, 1M tokens", "at full load", "usd", "less"),
-    Column("own_gpu_usd_per_month", "Own GPU, month", "whole GPUs rented", "usd", "less"),
-    Column("own_gpu_watt_hours_per_request", "Wh", "energy of one request", "rate", "less"),
-    Column("own_gpu_grams_co2_per_request", "g CO2", "carbon of one request", "rate", "less"),
+    Column("own_gpu_usd_per_request", "A request", "at full load", "usd", "less"),
+    Column("own_gpu_usd_per_mtok", "A million tokens", "at full load", "usd", "less"),
+    Column("own_gpu_usd_per_month", "A month", "whole GPUs rented", "usd", "less"),
+    Column("own_gpu_watt_hours_per_request", "Wh a request", "energy", "rate", "less"),
+    Column("own_gpu_grams_co2_per_request", "g CO2 a request", "carbon", "rate", "less"),
 )
 
 _QUALITY = (
@@ -202,12 +202,13 @@ _INTERVALS = {
 }
 """The interval of a number, beside it in the report."""
 
-EconomicsPart = Literal["money", "memory", "compute"]
+EconomicsPart = Literal["money", "memory", "compute", "own"]
 
 _PREFIXES: dict[EconomicsPart, tuple[str, ...]] = {
     "money": ("usd_",),
     "memory": ("kv_", "weights_", "embedding_", "concurrent_"),
-    "compute": ("prefill_", "own_gpu_"),
+    "compute": ("prefill_",),
+    "own": ("own_gpu_",),
 }
 
 

@@ -40,6 +40,7 @@ _NARROW_TOKENS = (
     "tokens_per_document.p95",
 )
 _NARROW_MEMORY = ("kv_bytes_per_request_mean", "weights_bytes", "concurrent_requests_mean")
+_NARROW_OWN = ("own_gpu_seconds_per_request", "own_gpu_usd_per_mtok", "own_gpu_usd_per_month")
 _WIDE_MEMORY = (
     "kv_bytes_per_token",
     "kv_bytes_per_request_mean",
@@ -139,6 +140,9 @@ class _Printer:
             self._print_table(
                 self._memory_title(), memory.only(*(_WIDE_MEMORY if wide else _NARROW_MEMORY))
             )
+        own = economics_table(self._numbers, part="own")
+        if own is not None:
+            self._print_table("GPUs of your own", own if wide else own.only(*_NARROW_OWN))
         self._print_grid(parts_of.domains(self._numbers, current=self._current))
         self._print_grid(parts_of.waterfall(self._numbers))
         if len(self._data["tokenizers"]) > 1:

@@ -89,7 +89,7 @@ def lines(numbers: Numbers) -> tuple[tuple[str, str], ...]:
         found.append(("Logs", f"{n_requests} requests, {usage} with usage{trouble}"))
     tradeoff = numbers.data.get("tradeoff")
     if tradeoff:
-        best = f"{visible(tradeoff['best'])}: " if tradeoff["best"] is not None else ""
+        best = "" if evidence.names_the_best(tradeoff) else f"{visible(tradeoff['best'])}: "
         found.append(("Best", best + visible(tradeoff["reason"])))
     maturity = numbers.data.get("maturity")
     if maturity:

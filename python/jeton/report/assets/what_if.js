@@ -128,17 +128,34 @@
     };
   };
 
+  /* The report goes length by length; a slider knows only means. What the report's own figures are
+     above or below the plain formula is kept as a factor, so that sliders start where it stands. */
+  const figures = (report.tokenizers.find((one) => one.is_current) ?? report.tokenizers[0]).economics;
+  const figure = (name) => number(figures[name]?.value);
+  const isAsked = given.gpus[base.gpu]?.name === given.gpu;
+  const ratio = (value, plain) => (value && plain ? value / plain : 1);
+  const times = (value) => (Math.abs(value - 1) < 5e-4 ? "" : ` × ${factor(value)}`);
+  const tokensOf = (now) => {
+    const parts = mix(now);
+    return {
+      input: given.input_tokens_per_request * (1 - now.saved) * (parts.full + parts.cached),
+      output: now.output * parts.output,
+    };
+  };
+  const memoryFactor = ratio(
+    figure("kv_bytes_per_request_mean"),
+    given.kv_bytes_per_token * (given.input_tokens_per_request + base.output),
+  );
+
   /* Requests that fit beside the weights on the fewest GPUs that hold these. */
   const fit = (now) => {
     const gpu = given.gpus[now.gpu];
-    const parts = mix(now);
-    const input = given.input_tokens_per_request * (1 - now.saved) * (parts.full + parts.cached);
-    const output = now.output * parts.output;
+    const { input, output } = tokensOf(now);
     const usable = Math.floor(gpu.memory_bytes * (1 - given.reserved_memory_share));
     const gpus = Math.max(1, Math.ceil(given.weights_bytes / usable));
-    const request = given.kv_bytes_per_token * (input + output);
+    const request = given.kv_bytes_per_token * (input + output) * memoryFactor;
     const requests = request ? Math.floor((gpus * usable - given.weights_bytes) / request) : 0;
-    return { gpu, gpus, usable, input, output, request, requests };
+    return { gpu, gpus, input, output, requests };
   };
 
   const concurrency = (now) => {
@@ -149,46 +166,76 @@
       text: count(requests),
       period: `at once${gpus > 1 ? ` on ${gpus} GPUs` : ""}`,
       numbers: `(${gpus} × ${bytes(gpu.memory_bytes)} × (1 − ${percent(given.reserved_memory_share)}) − `
-        + `${bytes(given.weights_bytes)}) ÷ (${bytes(given.kv_bytes_per_token)} × ${count(input + output)}) `
-        + `= ${count(requests)}`,
+        + `${bytes(given.weights_bytes)}) ÷ (${bytes(given.kv_bytes_per_token)} × ${count(input + output)}`
+        + `${times(memoryFactor)}) = ${count(requests)}`,
     };
   };
 
+  /* Attention grows with the square of the tokens. */
+  const linear = figure("prefill_linear_flops_per_request")
+    ?? given.input_tokens_per_request * given.prefill_flops_per_token;
+  const attention = figure("prefill_attention_flops_per_request") ?? 0;
+  const rateOf = (gpu, gpus) => gpus * gpu.bf16_dense_flops_per_s * given.prefill_flops_share;
+  const plainPrefill = (now) => {
+    const { gpu, gpus, input } = fit(now);
+    const left = input / given.input_tokens_per_request;
+    return (linear * left + attention * left ** 2) / rateOf(gpu, gpus);
+  };
+  const prefillFactor = isAsked && given.weights_bytes !== null
+    ? ratio(figure("prefill_seconds_per_request"), plainPrefill(base)) : 1;
+  const tera = (flops) => `${factor(flops / 1e12)} TFLOP`;
   const prefill = (now) => {
     const { gpu, gpus, input } = fit(now);
-    const rate = gpus * gpu.bf16_dense_flops_per_s * given.prefill_flops_share;
-    const value = (input * given.prefill_flops_per_token) / rate;
+    const left = input / given.input_tokens_per_request;
+    const value = plainPrefill(now) * prefillFactor;
     return {
       value,
       text: seconds(value),
-      numbers: `${count(input)} × ${factor(given.prefill_flops_per_token / 1e9)} GFLOP ÷ (${gpus} × `
-        + `${factor(gpu.bf16_dense_flops_per_s / 1e12)} TFLOP/s × ${percent(given.prefill_flops_share)}) = ${seconds(value)}`,
+      numbers: `(${tera(linear)} × ${factor(left)} + ${tera(attention)} × ${factor(left)}²) ÷ (${gpus} × `
+        + `${factor(gpu.bf16_dense_flops_per_s / 1e12)} TFLOP/s × ${percent(given.prefill_flops_share)})`
+        + `${times(prefillFactor)} = ${seconds(value)}`,
     };
   };
 
-  /* One decoding step of a full batch: reading weights and caches, or computing, whichever is longer. */
-  const own = (now) => {
+  /* One decoding step of a full batch: reading weights and caches, or computing, whichever is longer.
+     A batch holds what fits safely, of the lengths as they are. */
+  const safeShare = isAsked
+    ? Math.min(1, ratio(figure("concurrent_requests_safe"), figure("concurrent_requests_mean"))) : 1;
+  const plainOwn = (now) => {
     const { gpu, gpus, output, input, requests } = fit(now);
-    if (!requests || now.hour === null) return null;
-    const first = prefill(now).value;
-    const cache = given.kv_bytes_per_token * (input + output / 2);
-    const reading = (given.weights_bytes + requests * cache)
+    const batch = Math.round(requests * safeShare);
+    if (!batch) return null;
+    const cache = given.kv_bytes_per_token * (input + output / 2) * memoryFactor;
+    const reading = (given.weights_bytes + batch * cache)
       / (gpus * gpu.memory_bandwidth_bytes_per_s * given.decode_bandwidth_share);
-    const computing = (requests * given.prefill_flops_per_token)
-      / (gpus * gpu.bf16_dense_flops_per_s * given.prefill_flops_share);
+    const computing = (batch * given.prefill_flops_per_token) / rateOf(gpu, gpus);
     const step = Math.max(reading, computing);
-    const busy = first + (output * step) / requests;
-    const groups = (now.requests * busy) / (HOURS_PER_MONTH * SECONDS_PER_HOUR);
-    const value = Math.max(1, Math.ceil(groups)) * gpus * HOURS_PER_MONTH * now.hour;
-    const n = Math.max(1, Math.ceil(groups)) * gpus;
+    const first = prefill(now).value;
+    return { gpus, output, batch, first, step, busy: first + (output * step) / batch };
+  };
+  const hourGiven = number(given.gpus[base.gpu]?.usd_per_hour);
+  const ownFactor = () => {
+    const perRequest = figure("own_gpu_usd_per_request");
+    const plain = isAsked && hourGiven && perRequest ? plainOwn(base) : null;
+    return plain ? (perRequest * SECONDS_PER_HOUR) / (hourGiven * plain.gpus) / plain.busy : 1;
+  };
+  const own = (now) => {
+    const plain = now.hour === null ? null : plainOwn(now);
+    if (!plain) return null;
+    const scale = ownFactor();
+    const groups = (now.requests * plain.busy * scale) / (HOURS_PER_MONTH * SECONDS_PER_HOUR);
+    const whole = Math.max(1, Math.ceil(groups));
+    const value = whole * plain.gpus * HOURS_PER_MONTH * now.hour;
+    const n = whole * plain.gpus;
     return {
       value,
       text: usd(value),
       period: "a month",
-      aside: `${count(n)} ${n === 1 ? "GPU" : "GPUs"}, ${percent(groups / Math.max(1, Math.ceil(groups)))} busy`,
-      numbers: `${count(now.requests)} × (${seconds(first)} + ${count(output)} × ${seconds(step)} ÷ `
-        + `${count(requests)}) ÷ (${HOURS_PER_MONTH} × 3,600 s) = ${significant(groups, 3)}; `
-        + `${count(Math.max(1, Math.ceil(groups)))} × ${gpus} × ${HOURS_PER_MONTH} × ${usd(now.hour)} = ${usd(value)}`,
+      aside: `${count(n)} ${n === 1 ? "GPU" : "GPUs"}, ${percent(groups / whole)} busy`,
+      numbers: `${count(now.requests)} × (${seconds(plain.first)} + ${count(plain.output)} × `
+        + `${seconds(plain.step)} ÷ ${count(plain.batch)})${times(scale)} ÷ (${HOURS_PER_MONTH} × 3,600 s) `
+        + `= ${significant(groups, 3)}; ${count(whole)} × ${plain.gpus} × ${HOURS_PER_MONTH} × `
+        + `${usd(now.hour)} = ${usd(value)}`,
     };
   };
 
