@@ -19,9 +19,9 @@ pub struct TextStats {
     pub n_whitespace_bytes: u64,
     /// Bytes of all white space.
     pub n_space_bytes: u64,
-    /// Decimal digits (General_Category Nd) of any script.
+    /// Decimal digits (`General_Category` Nd) of any script.
     pub n_digits: u64,
-    /// Combining marks (General_Category M).
+    /// Combining marks (`General_Category` M).
     pub n_marks: u64,
     /// Documents that are ASCII throughout.
     pub n_ascii_documents: u64,

@@ -21,6 +21,7 @@ pub mod rewriting;
 pub mod scripts;
 mod splitter;
 
+pub(crate) use automaton::Pieces as TextPieces;
 pub(crate) use backtracking::Backtracking;
 pub(crate) use emptiness::ParsedPattern;
 pub(crate) use open::GrowingPiece;
@@ -204,6 +205,20 @@ impl PreTokenizer {
         self.stages.iter().any(|stage| stage.rewrite.needs_origin())
     }
 
+    /// The pretokens of a text, if all of it is cut by one pattern and nothing is left out: the shape of every
+    /// published pattern.
+    #[inline]
+    pub(crate) fn pieces_of_text<'s, 't>(&'s self, text: &'t str) -> Option<TextPieces<'s, 't>> {
+        match (
+            self.text.as_slice(),
+            self.bytes.as_slice(),
+            self.stages.as_slice(),
+        ) {
+            ([Cut::Pattern(only)], [], []) => only.isolated_pieces(text),
+            _ => None,
+        }
+    }
+
     /// Calls `emit` with the byte range of each pretoken of `text`, left to right. For a pre-tokenizer
     /// that [rewrites](Self::rewrites), use [`Self::pieces`].
     pub fn split(
@@ -211,10 +226,8 @@ impl PreTokenizer {
         text: &str,
         mut emit: impl FnMut(usize, usize) -> Result<()>,
     ) -> Result<()> {
-        // The shape of every published pattern gets a loop of its own, without calls through pointers.
-        if let ([Cut::Pattern(only)], []) = (self.text.as_slice(), self.bytes.as_slice())
-            && let Some(pieces) = only.isolated_pieces(text)
-        {
+        // A loop without calls through pointers.
+        if let Some(pieces) = self.pieces_of_text(text) {
             for (start, end) in pieces {
                 emit(start, end)?;
             }

@@ -142,6 +142,28 @@ impl ClassMap {
         )
     }
 
+    /// For each class, whether there are characters of it: code points that are none (surrogates) have a class too,
+    /// often one of their own.
+    pub(super) fn occurring(&self) -> Vec<bool> {
+        let surrogates = 0xD800 >> 7..0xE000 >> 7;
+        let mut used = vec![false; self.table.len() / 128];
+        for (number, &block) in self.blocks.iter().enumerate() {
+            used[block as usize] |= !surrogates.contains(&number);
+        }
+        let mut occurring = vec![false; self.n_classes as usize];
+        for (block, _) in self
+            .table
+            .chunks_exact(128)
+            .zip(used)
+            .filter(|(_, used)| *used)
+        {
+            block
+                .iter()
+                .for_each(|&class| occurring[class as usize] = true);
+        }
+        occurring
+    }
+
     pub(super) fn members(&self, set: &ClassUnicode) -> &[u8] {
         self.sets
             .iter()

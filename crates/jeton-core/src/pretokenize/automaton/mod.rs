@@ -15,7 +15,9 @@
 //! proved hopeless at a position are remembered (T. Reps, "Maximal-munch tokenization in
 //! linear time", TOPLAS 20(2), 1998), which bounds the whole text by states x characters.
 
+mod boundaries;
 mod classes;
+mod masks;
 mod open;
 mod possessive;
 mod program;
@@ -24,9 +26,11 @@ use std::collections::{HashMap, HashSet};
 
 use regex_syntax::hir::ClassUnicode;
 
+use self::boundaries::{Boundaries, Progress};
 use self::classes::{ClassMap, WIDE};
 use self::possessive::{Follow, possessive_is_greedy};
 use self::program::{Node, Program};
+
 use super::pattern::{Ast, Greed};
 
 /// Most states an automaton may have; published patterns need fewer than 100.
@@ -66,6 +70,8 @@ pub(crate) struct Automaton {
     transitions: Vec<u16>,
     stride: usize,
     start: u16,
+    /// None where characters tell too little, and for bytes that are seen as characters.
+    boundaries: Option<Boundaries>,
 }
 
 impl Automaton {
@@ -92,7 +98,12 @@ impl Automaton {
             classes.see_bytes();
         }
         let program = Program::new(ast, &classes)?;
-        determinize(&program, classes)
+        let mut automaton = determinize(&program, classes)?;
+        if !in_byte_alphabet {
+            automaton.boundaries =
+                Boundaries::new(&automaton.classes, &automaton.transitions, automaton.stride);
+        }
+        Ok(automaton)
     }
 
     /// The end of the match that starts exactly at `start`, if there is a non-empty one.
@@ -178,6 +189,7 @@ impl Automaton {
             matches: self.matches(text),
             position: 0,
             pending: None,
+            progress: Progress::default(),
         }
     }
 
@@ -245,6 +257,51 @@ pub(crate) struct Pieces<'a, 't> {
     matches: Matches<'a, 't>,
     position: usize,
     pending: Option<(usize, usize)>,
+    progress: Progress,
+}
+
+impl Pieces<'_, '_> {
+    /// Puts the ends of the next pieces there, as many as fit; each begins where the one before ends. Returns how
+    /// many there are: none at the end of the text.
+    #[inline]
+    pub(crate) fn ends(&mut self, ends: &mut [usize]) -> usize {
+        let Matches {
+            automaton,
+            text,
+            hopeless,
+            ..
+        } = &mut self.matches;
+        let Some(boundaries) = &automaton.boundaries else {
+            let mut n = 0;
+            for (place, (_, end)) in ends.iter_mut().zip(self) {
+                *place = end;
+                n += 1;
+            }
+            return n;
+        };
+        let mut n = 0;
+        loop {
+            let (more, walk) = automaton.tell_ends(
+                boundaries,
+                &mut self.progress,
+                text,
+                self.position,
+                &mut ends[n..],
+            );
+            n += more;
+            if more > 0 {
+                self.position = ends[n - 1];
+            }
+            if !walk || n == ends.len() {
+                return n;
+            }
+            // Every character begins a match, or there were no boundaries to tell.
+            let end = automaton.match_at(text, self.position, hopeless);
+            self.position = end.unwrap_or(text.len());
+            ends[n] = self.position;
+            n += 1;
+        }
+    }
 }
 
 impl Iterator for Pieces<'_, '_> {
@@ -336,6 +393,7 @@ fn determinize(program: &Program, classes: ClassMap) -> Result<Automaton, BuildE
         transitions,
         stride,
         start: 1,
+        boundaries: None,
     })
 }
 
@@ -438,7 +496,110 @@ mod tests {
         assert!((places - 2..=places).contains(&matches.hopeless.set.len()));
     }
 
+    /// The ends of all pieces, a few at a time.
+    fn ends(automaton: &Automaton, text: &str, at_once: usize) -> Vec<usize> {
+        let mut pieces = automaton.pieces(text.as_bytes());
+        let mut some = vec![0; at_once];
+        let mut ends = Vec::new();
+        loop {
+            let n = pieces.ends(&mut some);
+            if n == 0 {
+                return ends;
+            }
+            ends.extend(&some[..n]);
+        }
+    }
+
+    /// The same, one after the other.
+    fn piece_ends(automaton: &Automaton, text: &str) -> Vec<usize> {
+        let pieces = automaton.pieces(text.as_bytes());
+        pieces.map(|(_, end)| end).collect()
+    }
+
+    #[test]
+    fn characters_tell_where_published_patterns_end() {
+        for (name, pattern, _) in PATTERNS {
+            assert!(automaton(pattern).boundaries.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_leaves_gaps_has_no_boundaries_to_tell() {
+        let automaton = automaton(r"\p{L}+|\p{N}");
+        assert!(automaton.boundaries.is_none());
+        assert_eq!(ends(&automaton, "ab, 12", 2), [2, 4, 5, 6]);
+    }
+
+    #[test]
+    fn ends_are_those_of_pieces_on_long_texts() {
+        // Words, spaces, apostrophes and characters of all lengths at all places of a block.
+        let parts = [
+            "a",
+            " b",
+            "'s",
+            "'",
+            "  ",
+            "\n",
+            "1",
+            "12",
+            "\u{e9}",
+            " \u{4e2d}\u{56fd}",
+            "\u{1f600}",
+            "!?",
+            "Ab",
+        ];
+        for (_, pattern, _) in PATTERNS {
+            let automaton = automaton(pattern);
+            for step in 1..parts.len() * 3 {
+                let text: String = (0..400)
+                    .map(|i| parts[(i * step + i / 7 * step) % parts.len()])
+                    .collect();
+                let expected = piece_ends(&automaton, &text);
+                for at_once in [1, 7, 64, 200] {
+                    assert_eq!(
+                        ends(&automaton, &text, at_once),
+                        expected,
+                        "{pattern} {step}"
+                    );
+                }
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn ends_are_those_of_pieces(
+            choices in prop::collection::vec(any::<usize>(), 0..200),
+            plain in prop::collection::vec("[a-zA-Z' \\n.0-9\u{e9}\u{4e2d}]{1,4}", 0..60),
+            index in 0..PATTERNS.len(),
+            at_once in 1usize..130,
+        ) {
+            let automaton = automaton(PATTERNS[index].1);
+            let text = jeton_testing::hostile_text(&choices);
+            for text in [&text, &plain.concat(), &format!("\u{1f600}{}", plain.concat()), &format!("{}{text}{}", plain.concat(), plain.concat())] {
+                let found = ends(&automaton, text, at_once);
+                prop_assert_eq!(found, piece_ends(&automaton, text), "{:?}", text);
+            }
+        }
+
+        #[test]
+        fn ends_are_those_of_pieces_for_any_pattern(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    r"\p{L}+", r" ?\p{L}+", r"\p{N}{1,3}", r"\p{N}", r"'s|'t|'ll", r"[^\s\p{L}\p{N}]+", r"\s+(?!\S)",
+                    r"\s+", r"\s*\n", r"[A-Z][a-z]*", r"[a-z]+", r" ?[.,!?]+", r"[a-z]+-?[a-z]+", r"\p{Lu}+(?=\p{Ll})",
+                ]),
+                0..6,
+            ),
+            text in "[a-zA-Z'\\- \\n.,0-9\u{e9}\u{4e2d}]{0,200}",
+            at_once in 1usize..130,
+        ) {
+            // Whatever else, every character is matched.
+            let pattern = [parts.as_slice(), &[r"\s", r"\S"]].concat().join("|");
+            let automaton = automaton(&pattern);
+            prop_assert_eq!(ends(&automaton, &text, at_once), piece_ends(&automaton, &text), "{}", pattern);
+        }
+
         #[test]
         fn equals_the_naive_twin(choices in prop::collection::vec(any::<usize>(), 0..24), index in 0..PATTERNS.len()) {
             let text = jeton_testing::hostile_text(&choices);
