@@ -7,10 +7,13 @@ use std::sync::Arc;
 
 use crate::alignment::Alignment;
 use crate::error::Result;
-use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
+use crate::pretokenize::{PreTokenizer, TextPieces};
 use crate::vocab::Vocab;
-use crate::word_cache::{CacheBudget, Key, WordCache};
+use crate::word_cache::{CacheBudget, Key, MAX_CACHED_IDS, WordCache};
+
+/// Pretokens that are cut, keyed and looked up together.
+const AT_ONCE: usize = 128;
 
 /// A tokenization model: turns one pretoken into ids, and knows nothing of other models.
 pub trait Model: Send + Sync {
@@ -139,9 +142,54 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
+        if let Some(mut pieces) = self.pretokenizer.pieces_of_text(text) {
+            let bytes = text.as_bytes();
+            return self.encode_pieces(bytes, &mut pieces, words, scratch, sink);
+        }
         self.each_pretoken(text, origin, |bytes, start, end| {
             self.word(bytes, start, end, words, scratch, sink)
         })
+    }
+
+    /// Encodes pieces that follow one another: first where many of them end, then all their keys, then what they
+    /// are. Each step is a short loop whose turns do not wait for one another, whereas a pretoken that is cut
+    /// and looked up before the next one is cut waits for memory each time.
+    fn encode_pieces<K: Sink>(
+        &self,
+        bytes: &[u8],
+        pieces: &mut TextPieces<'_, '_>,
+        words: &mut WordScratch,
+        scratch: &mut M::Scratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        let mut ends = [0; AT_ONCE];
+        let mut keys = [Key::default(); AT_ONCE];
+        let mut known = [0; AT_ONCE * MAX_CACHED_IDS + MAX_CACHED_IDS];
+        let mut start = 0;
+        loop {
+            let n = pieces.ends(&mut ends);
+            if n == 0 {
+                return Ok(());
+            }
+            let mut from = start;
+            for (key, &end) in keys.iter_mut().zip(&ends[..n]) {
+                *key = Key::or_none(bytes, from, end);
+                from = end;
+            }
+            let mut n_known = 0;
+            for (&key, &end) in keys.iter().zip(&ends[..n]) {
+                if let Some((ids, n_ids)) = words.cache.find(key) {
+                    known[n_known..n_known + MAX_CACHED_IDS].copy_from_slice(ids);
+                    n_known += n_ids;
+                } else {
+                    sink.take(&known[..n_known]);
+                    n_known = 0;
+                    self.word(bytes, start, end, words, scratch, sink)?;
+                }
+                start = end;
+            }
+            sink.take(&known[..n_known]);
+        }
     }
 
     /// Calls `each` with a text and the range of it that is a pretoken, for each of them.

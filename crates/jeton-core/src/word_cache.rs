@@ -79,7 +79,7 @@ impl CacheBudget {
 /// Longest pretoken, in bytes, that the cache keeps: the length fits the key's top byte.
 const MAX_CACHED_BYTES: usize = 15;
 /// Most ids that an entry holds; nearly all pretokens of ordinary text have one or two.
-const MAX_CACHED_IDS: usize = 3;
+pub(crate) const MAX_CACHED_IDS: usize = 3;
 /// Sets of two entries (one cache line each) at first: 64 KB, so that a short text does not pay for
 /// memory it will not use ...
 const MIN_SETS: usize = 1 << 10;
@@ -88,8 +88,19 @@ const MAX_SETS: usize = 1 << 17;
 /// Bytes of a set: a cache line.
 const SET_BYTES: usize = size_of::<[Entry; 2]>();
 
+/// Masks of the first so many bytes.
+const FIRST_BYTES: [u128; MAX_CACHED_BYTES + 1] = {
+    let mut masks = [0; MAX_CACHED_BYTES + 1];
+    let mut n = 0;
+    while n <= MAX_CACHED_BYTES {
+        masks[n] = (1u128 << (n * 8)) - 1;
+        n += 1;
+    }
+    masks
+};
+
 /// A short pretoken as a number: its bytes, zeros, its length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Key(u128);
 
 impl Key {
@@ -111,6 +122,21 @@ impl Key {
             u128::from_le_bytes(bytes)
         };
         Some(Self(word | (length as u128) << 120))
+    }
+
+    /// The same, and a key that no entry has for a pretoken that is too long.
+    #[inline]
+    pub(crate) fn or_none(text: &[u8], start: usize, end: usize) -> Self {
+        let length = end - start;
+        if length <= MAX_CACHED_BYTES
+            && let Some(bytes) = text
+                .get(start..start + 16)
+                .and_then(|bytes| <[u8; 16]>::try_from(bytes).ok())
+        {
+            let word = u128::from_le_bytes(bytes) & FIRST_BYTES[length];
+            return Self(word | (length as u128) << 120);
+        }
+        Self::new(text, start, end).unwrap_or(Self(u128::MAX))
     }
 
     /// A hash whose low bits are well mixed.
@@ -185,6 +211,16 @@ impl WordCache {
             return None;
         };
         entry.ids.get(..entry.n as usize)
+    }
+
+    /// As `get`, with the ids and what follows them in the entry: a copy of fixed size is one instruction.
+    #[inline]
+    pub(crate) fn find(&self, key: Key) -> Option<(&[u32; MAX_CACHED_IDS], usize)> {
+        let mask = self.sets.len().wrapping_sub(1);
+        let set = self.sets.get(key.hash() & mask)?;
+        // Without a branch: which of the two it is cannot be predicted.
+        let entry = &set[usize::from(set[1].key == key.0)];
+        (entry.key == key.0).then_some((&entry.ids, entry.n as usize))
     }
 
     pub(crate) fn put(&mut self, key: Key, ids: &[u32]) {
