@@ -8,7 +8,7 @@ Cost: O(bytes); memory of a batch and the longest record.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from jeton import _core
@@ -17,7 +17,6 @@ from jeton.corpus.documents import (
     MAX_TEXTS_PER_BATCH,
     MEMORY,
     Progress,
-    files_of,
 )
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, InputFile
@@ -27,7 +26,7 @@ from jeton.corpus.requests_issues import IssueLog, LogIssue
 from jeton.corpus.requests_messages import ChatRenderer
 from jeton.corpus.requests_names import Names
 from jeton.corpus.requests_parsing import RecordParser, Row, Turns
-from jeton.corpus.requests_records import RecordFormat, records_of_file
+from jeton.corpus.requests_records import RecordFormat, files_or_records, records_of_file
 from jeton.corpus.requests_summary import RequestsSummary, RequestsTally
 from jeton.corpus.requests_times import TimeUnit
 from jeton.errors import EmptyCorpusError, RecordError, UsageError
@@ -346,7 +345,7 @@ def open_requests(
         time=time_field,
         domain=domain_field,
     )
-    files, memory = _files_or_records(inputs)
+    files, memory = files_or_records(inputs)
     if any(f.path == STANDARD_INPUT for f in files) and format == "parquet":
         raise UsageError(
             "Parquet cannot be read from standard input: its index is at the end of the file\n"
@@ -381,23 +380,3 @@ def open_requests(
         strict=strict,
         on_progress=on_progress,
     )
-
-
-def _files_or_records(inputs: Any) -> tuple[list[InputFile], Iterable[Any] | None]:
-    """Files of a collection of paths; or one input in memory, with the records."""
-    if isinstance(inputs, str | os.PathLike):
-        return files_of([inputs], format=None), None
-    if isinstance(inputs, Mapping | bytes | bytearray) or not isinstance(inputs, Iterable):
-        raise UsageError(
-            f"inputs is of type {type(inputs).__name__}; expected paths or an iterable of records\n"
-            "hint: pass [record] to read one record"
-        )
-    if isinstance(inputs, set | frozenset):
-        inputs = sorted(inputs, key=str)  # a set has no order that would be the same next time
-    if isinstance(inputs, list | tuple):
-        kinds = [isinstance(item, str | os.PathLike | InputFile) for item in inputs]
-        if not all(kinds) and any(kinds):
-            raise UsageError("the inputs mix paths and records; expected one or the other")
-        if all(kinds):
-            return files_of(inputs, format=None), None
-    return [InputFile(MEMORY, "memory")], inputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,16 @@ from typing import Any
 from jeton.corpus.requests_messages import Chat
 from jeton.corpus.requests_usage import UNKNOWN_USAGE, Usage, find_usage, normalise_usage
 
-__all__ = ["ParsedRequest", "Report", "first", "lookup", "read_usage", "text_or_none"]
+__all__ = [
+    "ParsedRequest",
+    "Report",
+    "first",
+    "is_messages",
+    "lookup",
+    "parsed_json",
+    "read_usage",
+    "text_or_none",
+]
 
 Report = Callable[[str, str], None]
 """Called with the kind of an issue and its detail."""
@@ -102,3 +112,25 @@ def first(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
         if value is not None:
             return value
     return None
+
+
+def parsed_json(value: Any) -> Any:
+    """An object that is written as a string, as gateways log bodies."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def is_messages(value: Any) -> bool:
+    """Whether a value is a list of messages, each with a role and a content."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(item, dict) and "role" in item and ("content" in item or "parts" in item)
+            for item in value
+        )
+    )

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import csv
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from jeton import _core
+from jeton.corpus.documents import MEMORY, files_of
 from jeton.corpus.inputs import InputFile
 from jeton.corpus.requests_json import json_lines, json_values, looks_like_values
+from jeton.errors import UsageError
 
-__all__ = ["PIECE_BYTES", "RecordFormat", "record_format_of", "records_of_file"]
+__all__ = ["PIECE_BYTES", "RecordFormat", "files_or_records", "record_format_of", "records_of_file"]
 
 RecordFormat: TypeAlias = Literal["auto", "jsonl", "json", "csv", "parquet"]
 
@@ -25,6 +28,31 @@ longest record."""
 
 Report = Callable[[str, int, str], None]
 """Called with the kind of an issue, the line or row, and a detail."""
+
+
+def files_or_records(inputs: Any) -> tuple[list[InputFile], Iterable[Any] | None]:
+    """Files of a collection of paths; or one input in memory, with the records.
+
+    Raises:
+        FileNotFoundError: An input is missing.
+        UsageError: The inputs are neither.
+    """
+    if isinstance(inputs, str | os.PathLike):
+        return files_of([inputs], format=None), None
+    if isinstance(inputs, Mapping | bytes | bytearray) or not isinstance(inputs, Iterable):
+        raise UsageError(
+            f"inputs is of type {type(inputs).__name__}; expected paths or an iterable of records\n"
+            "hint: pass [record] to read one record"
+        )
+    if isinstance(inputs, set | frozenset):
+        inputs = sorted(inputs, key=str)  # a set has no order that would be the same next time
+    if isinstance(inputs, list | tuple):
+        kinds = [isinstance(item, str | os.PathLike | InputFile) for item in inputs]
+        if not all(kinds) and any(kinds):
+            raise UsageError("the inputs mix paths and records; expected one or the other")
+        if all(kinds):
+            return files_of(inputs, format=None), None
+    return [InputFile(MEMORY, "memory")], inputs
 
 
 def record_format_of(file: InputFile) -> RecordFormat:

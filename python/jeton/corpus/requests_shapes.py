@@ -7,7 +7,6 @@ response stand side by side, or one inside the other, or under ``request``, ``bo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
@@ -17,7 +16,9 @@ from jeton.corpus.requests_parsed import (
     ParsedRequest,
     Report,
     first,
+    is_messages,
     lookup,
+    parsed_json,
     read_usage,
     text_or_none,
 )
@@ -132,33 +133,12 @@ def _unwrapped(response: Any) -> Any:
     return response
 
 
-def _parsed_json(value: Any) -> Any:
-    """An object that is written as a string, as gateways log bodies."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
 def _body(value: Any, marks: frozenset[str]) -> Any:
     """A body that is written as a string; a text that is JSON by chance stays a text."""
-    parsed = _parsed_json(value)
+    parsed = parsed_json(value)
     if parsed is value or (isinstance(parsed, dict) and not marks.isdisjoint(parsed)):
         return parsed
     return value
-
-
-def _is_messages(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(
-            isinstance(item, dict) and "role" in item and ("content" in item or "parts" in item)
-            for item in value
-        )
-    )
 
 
 def _is_chunk(response: Any, names: Fields) -> bool:
@@ -189,7 +169,7 @@ def _sent(
         return ParsedRequest(
             "gemini", chat=chat, provider="google", n_attachments=chat.n_attachments
         )
-    messages = _parsed_json(request.get("messages"))
+    messages = parsed_json(request.get("messages"))
     if isinstance(messages, list):
         shape, provider = _chat_shape(request, response)
         chat = chat_of(messages, system=request.get("system"), tools=tools)
@@ -219,8 +199,8 @@ def _sent(
 def _from_prompt(value: Any, shape: str) -> ParsedRequest:
     """A prompt: a text, several texts, or messages after all."""
     if isinstance(value, str):
-        messages = _parsed_json(value) if '"role"' in value[:4096] else None
-        if not _is_messages(messages):
+        messages = parsed_json(value) if '"role"' in value[:4096] else None
+        if not is_messages(messages):
             return ParsedRequest(shape, prompt=value)
         value = messages
     if isinstance(value, dict) and isinstance(value.get("messages"), list):
