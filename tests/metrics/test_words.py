@@ -85,21 +85,22 @@ def test_the_pass_equals_offsets_in_any_order(
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "min_share"),
     [
-        "gpt2.json.zst",
-        "llama2.model",
-        "llama2.json.zst",
-        "t5-small.json.zst",
-        "albert_30k-clean.model.zst",
-        "bert_base_cased.json.zst",
-        "bert_base_uncased.json.zst",
-        "clip_base.json.zst",
-        "mistral03.json.zst",
-        "xlm_roberta_recon.model.zst",
+        ("gpt2.json.zst", 1),
+        ("llama2.model", 0.85),
+        ("llama2.json.zst", 0.85),
+        # T5 has no token for signs that code needs; CLIP writes marks at the ends of words.
+        ("t5-small.json.zst", 0.7),
+        ("clip_base.json.zst", 0.4),
+        ("albert_30k-clean.model.zst", 0.85),
+        ("bert_base_cased.json.zst", 0.85),
+        ("bert_base_uncased.json.zst", 0.85),
+        ("mistral03.json.zst", 0.85),
+        ("xlm_roberta_recon.model.zst", 0.85),
     ],
 )
-def test_published_tokenizers_of_every_kind(shared: Path, name: str) -> None:
+def test_published_tokenizers_of_every_kind(shared: Path, name: str, min_share: float) -> None:
     tokenizer = makers.load(shared / "data" / "vocab" / name)
     documents = [text[:3000] for text in makers.prose()]
     documents += ["Unbelievable words, in 1984.", "naïve café: Größe", "tabs\tand\n\nlines "]
@@ -109,8 +110,8 @@ def test_published_tokenizers_of_every_kind(shared: Path, name: str) -> None:
         for text in documents
         if tokenizer.measure(TextBatch.from_texts([text]), words=True).n_laid_out_documents
     ]
-    # Nearly all of what is plain text; never a document whose words would be wrong.
-    assert len(laid_out) == stats.n_laid_out_documents >= 0.85 * len(documents)
+    assert len(laid_out) == stats.n_laid_out_documents >= min_share * len(documents)
+    # Never a document whose words would be wrong.
     assert by_core(stats) == by_offsets(tokenizer, laid_out)
 
 

@@ -6,8 +6,8 @@ Three signs, none of which needs weights:
 - absent among its equals: vocabularies are ordered by how early or how often a token was found
   (ranks, merges, scores), so neighbours of one script occur about equally often. An id that never
   occurs in a corpus where nearly all of its neighbours occur `MIN_NEIGHBOUR_COUNT` times and more
-  owes its place to other text than that which the tokenizer meets (S. Land and M. Bartolo,
-  arXiv:2405.05417, find such tokens by their embeddings).
+  owes its place to other text than that which the tokenizer meets, or is a piece that longer tokens
+  always swallow (S. Land and M. Bartolo, arXiv:2405.05417, find such tokens by their embeddings).
 - never seen or rare in the corpus: a fact about the corpus as much as about the token, so it is
   counted but not called a fault.
 """
@@ -39,16 +39,17 @@ vocabulary size for neural machine translation", Findings of EMNLP 2020) want ab
 examples of a class."""
 
 N_NEIGHBOURS = 50
-"""On either side, among ids of the same kind: a hundred, of which five may be missing too."""
+"""On either side, among ids of the same kind."""
 
 MIN_NEIGHBOUR_COUNT = 20
 """Were counts Poisson, 20 expected and none found would have a chance of 2e-9. Text is burstier."""
 
-PRESENT_SHARE = 0.95
-"""Of the neighbours, how many must occur that often. Where a corpus lacks a whole subject, the
-words of it are missing together, and that is no fault of any of them: BERT's vocabulary on novels
-of the 19th century has 84 ids whose neighbours mostly occur (``league``, ``radio``), and none
-under this rule."""
+PRESENT_SHARE = 0.9
+"""Of the neighbours, how many must occur that often. Where a corpus lacks a whole subject, its
+words are missing together, and none of them is at fault. At nine tenths, GPT-2's vocabulary on
+5.6 million tokens of English has 8 such ids, all pieces that longer tokens swallow (`` includ``,
+`` Americ``); BERT's on the same text (novels, speeches, news up to 2006) has 11, younger words
+among them (``tv``). At a half they would be 600 and 665 (measured 2026-11-21)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
