@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -43,8 +44,11 @@ def by_offsets(tokenizer: Tokenizer, documents: list[str]) -> tuple[int, int, in
     n_words = n_kept = n_tokens = 0
     for text in documents:
         encoding = tokenizer.encode_with_offsets(text)
+        # Offsets as tokenizers has them give a lone mark of a space the letter after it, in T5.
+        pieces = [tokenizer.id_to_bytes(int(id_)).decode(errors="replace") for id_ in encoding.ids]
+        shows = np.array([piece != "\u2581" for piece in pieces], dtype=np.bool_)
         for start, end in letter_words(text):
-            overlap = int(((encoding.starts < end) & (encoding.ends > start)).sum())
+            overlap = int(((encoding.starts < end) & (encoding.ends > start) & shows).sum())
             n_words += 1
             n_kept += overlap == 1
             n_tokens += overlap
