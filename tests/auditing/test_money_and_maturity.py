@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +45,32 @@ def test_the_waterfall_begins_with_the_bill_and_its_steps_add_up(good: Tokenizer
     assert report.what_if is not None
     assert 0 < report.what_if.tokens_saved_share < 1
     assert report.what_if.requests_per_month == pytest.approx(1_000 * 365 / 12)
+
+
+def test_the_table_ends_with_the_bills_of_the_waterfall(good: Tokenizer) -> None:
+    report = _audit(SPACED, good, **PRICED)
+    assert report.waterfall is not None
+    assert report.comparison is not None
+    bill = report.comparison.rows[-1]
+    assert bill.naive.value == report.waterfall.naive_usd_per_month
+    assert bill.engineered.value == report.waterfall.engineered_usd_per_month
+    assert report.comparison.usd_saved_per_month > 0
+    assert _audit(SPACED, good).comparison is None
+
+
+def test_bills_of_domains_add_up_to_the_bill_of_all(tmp_path: Path, good: Tokenizer) -> None:
+    for name, text in (("de", "Der Wert der Anweisung"), ("en", "the value of the statement")):
+        (tmp_path / f"{name}.txt").write_text(f"{text}\n" * 30, encoding="utf-8")
+    report = audit(tmp_path, tokenizers=[good], documents="line", price_model="usd:2")
+    assert [bill.name for bill in report.domain_bills] == ["de", "en"]
+    total = sum((bill.usd for bill in report.domain_bills), Decimal(0))
+    usd = report.tokenizers[0].economics.usd_per_request
+    assert usd is not None
+    assert total == Decimal(usd.value) * 60
+    dear, cheap = report.domain_bills
+    assert dear.premium is not None
+    assert cheap.premium == 1.0 or dear.premium == 1.0
+    assert audit(tmp_path, tokenizers=[good]).domain_bills == ()
 
 
 def test_without_price_or_traffic_there_is_no_waterfall(good: Tokenizer) -> None:

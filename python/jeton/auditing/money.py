@@ -17,10 +17,13 @@ from jeton.economics import (
     PREFILL_FLOPS_SHARE,
     RESERVED_MEMORY_SHARE,
     Candidate,
+    GroupBill,
+    GroupUse,
     Limits,
     Remedy,
     TradeOff,
     Waterfall,
+    bill_by_group,
     forward_flops_per_token,
     trade_off,
     usd_per_month,
@@ -29,7 +32,7 @@ from jeton.economics import (
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics import LengthCounts
 
-__all__ = ["remedies_of", "trade_off_of", "waterfall_of", "what_if_of"]
+__all__ = ["domain_bills_of", "remedies_of", "trade_off_of", "waterfall_of", "what_if_of"]
 
 _MTOK = Decimal(1_000_000)
 
@@ -155,6 +158,26 @@ def _input_rate(price: ApiPrice, lengths: LengthCounts) -> Figure:
         f"{total:,.2f} USD for {n_tokens:,} tokens at the tiers of {price.name}",
         price.source,
     )
+
+
+def domain_bills_of(evidence: Evidence) -> tuple[GroupBill, ...]:
+    """What the audited prompts of each domain cost; none without a price or domains."""
+    price = evidence.traffic.price
+    if price is None or not evidence.domains:
+        return ()
+    uses = []
+    for domain in evidence.domains:
+        own = next(t for t in domain.tokenizers if t.tokenizer == evidence.current.name)
+        uses.append(
+            GroupUse(
+                name=domain.name,
+                n_requests=domain.n_documents,
+                n_bytes=domain.n_bytes,
+                n_chars=domain.n_chars,
+                n_tokens=own.n_tokens,
+            )
+        )
+    return bill_by_group(uses, price)
 
 
 def trade_off_of(tokenizers: Sequence[Measured], *, limits: Limits | None) -> TradeOff | None:

@@ -13,13 +13,13 @@ from jeton.auditing.intervals import SEED
 from jeton.auditing.logs import completed
 from jeton.auditing.maturity import maturity_of
 from jeton.auditing.measuring import Facts, measured, term_reports, workload_of
-from jeton.auditing.money import trade_off_of, waterfall_of, what_if_of
+from jeton.auditing.money import domain_bills_of, trade_off_of, waterfall_of, what_if_of
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.preprocessing import StepEffect, effects_of_preprocessing
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport, SampledTokens, Sampling
 from jeton.auditing.sampled import SampledWorkload
 from jeton.auditing.whitespace import needless_whitespace
-from jeton.economics import BillReport, Limits
+from jeton.economics import BillReport, Limits, naive_engineered
 from jeton.findings import Basis, Figure
 
 __all__ = ["Asked", "evidence_of", "report_of"]
@@ -138,6 +138,8 @@ def report_of(
         pipeline=asked.pipeline,
         what_if=what_if_of(evidence, waterfall),
         sampling=_sampling(evidence, counts, asked.seed),
+        comparison=None if waterfall is None else naive_engineered(waterfall),
+        domain_bills=domain_bills_of(evidence),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from jeton.auditing.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
-from jeton.economics import BillReport, TradeOff, Waterfall
+from jeton.economics import BillReport, GroupBill, NaiveEngineered, TradeOff, Waterfall
 from jeton.findings import Figure, Finding
 from jeton.metrics.bootstrap import Interval
 from jeton.metrics.lengths import Histogram, LengthSummary
@@ -405,6 +405,9 @@ class AuditReport:
         pipeline: What the user said of the pipeline.
         what_if: The inputs of the page's sliders.
         sampling: On how much of the workload the figures rest.
+        comparison: The naive pipeline against the one with all remedies, as a table.
+        domain_bills: What the prompts of each domain cost under the tokenizer in use, the dearest
+            first; where domains are languages, the bill by language.
     """
 
     schema_version: str
@@ -425,6 +428,8 @@ class AuditReport:
     pipeline: Pipeline | None = None
     what_if: WhatIf | None = None
     sampling: Sampling | None = None
+    comparison: NaiveEngineered | None = None
+    domain_bills: tuple[GroupBill, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""
