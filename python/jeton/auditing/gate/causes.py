@@ -72,7 +72,7 @@ KINDS = {
     TOKENIZER: "tokenizer",
     UNRESOLVED: "unresolved",
 }
-"""What kind of change every cause is: of the text, the mix, the volume, the price, the tokenizer."""
+"""What changed, by cause: the text, the mix, the volume, the price, the tokenizer."""
 
 _ALIKE = Fraction(1, 10**9)
 """Two ratios closer than this are the same: figures of the report are floats of 16 digits."""

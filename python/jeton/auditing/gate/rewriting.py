@@ -3,13 +3,13 @@ r"""Texts without one feature after another: what the feature costs is measured 
 Five steps, always in this order, each applied to what the last one left:
 
 1. ``unicode_form``: characters composed (NFC). Decomposed accents cost more here.
-2. ``compatibility_forms``: full-width letters, ligatures, styled letters and the like become plain
+2. ``white_space``: every run of white space becomes one line end (if it holds one) or one space, so
+   that indentation, alignment, blank lines and doubled spaces are all gone, ``\r\n`` is ``\n``,
+   and a no-break space is a space.
+3. ``compatibility_forms``: full-width letters, ligatures, styled letters and the like become plain
    ones (NFKC).
-3. ``invisible_characters``: format characters (zero-width ones, soft hyphens, direction marks, byte
+4. ``invisible_characters``: format characters (zero-width ones, soft hyphens, direction marks, byte
    order marks, variation selectors, tags) and controls that are no white space go.
-4. ``white_space``: every run of white space becomes one line end (if it holds one) or one space, so
-   that indentation, alignment, blank lines and doubled spaces are all gone, and ``\r\n`` is
-   ``\n``.
 5. ``letter_case``: everything in lower case.
 
 What is left after all of them is the wording. Two texts that differ in white space alone have the
@@ -27,9 +27,9 @@ __all__ = ["STEPS", "rewritten"]
 
 STEPS = (
     "unicode_form",
+    "white_space",
     "compatibility_forms",
     "invisible_characters",
-    "white_space",
     "letter_case",
 )
 """The features in the order in which they are taken away."""
@@ -51,7 +51,7 @@ _LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 def rewritten(text: str) -> Iterator[str | None]:
     """The text after each step, in the order of `STEPS`; None where a step changed nothing."""
-    for step in (_composed, _compatible, _visible, _squeezed, str.lower):
+    for step in (_composed, _squeezed, _compatible, _visible, str.lower):
         changed = step(text)
         if changed == text:
             yield None
