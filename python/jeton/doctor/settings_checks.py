@@ -360,8 +360,9 @@ def _clean_up(patient: Patient) -> Iterator[Seen]:
 )
 def _needs_new(patient: Patient) -> Iterator[Seen]:
     reasons = []
-    if patient.tokenizer_config.get("tokenizer_class") in _CLASSES_OF_5:
-        reasons.append(f"tokenizer_class is {patient.tokenizer_config['tokenizer_class']!r}")
+    name = patient.tokenizer_config.get("tokenizer_class")
+    if isinstance(name, str) and name in _CLASSES_OF_5:
+        reasons.append(f"tokenizer_class is {name!r}")
     if isinstance(patient.tokenizer_config.get("extra_special_tokens"), list):
         reasons.append("extra_special_tokens is a list")
     if reasons:
