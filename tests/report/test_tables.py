@@ -122,6 +122,10 @@ def test_quality_is_a_table_where_it_was_measured() -> None:
     table = quality_table(numbers_of(make_report()))
     assert table is not None
     assert best(table, "bits_per_byte") == [0]
+    position = [column.key for column in table.columns].index("bits_per_byte")
+    interval = table.rows[1][position].interval
+    assert interval is not None
+    assert [shown.text for shown in interval] == ["1.007", "1.050"]
     assert best(table, "words_kept_share") == [4]
     assert best(table, "gini") == []
     assert quality_table(numbers_of(make_report(more=False))) is None

@@ -199,6 +199,7 @@ _QUALITY = (
 _INTERVALS = {
     "bytes_per_token": "bytes_per_token_interval",
     "tokens_per_document.mean": "tokens_per_document_interval",
+    "bits_per_byte": "quality.bits_per_byte_interval",
 }
 """The interval of a number, beside it in the report."""
 
@@ -305,7 +306,10 @@ def _table(numbers: Numbers, columns: tuple[Column, ...], cell: Any) -> Table:
 
 def _interval(numbers: Numbers, index: int, column: Column) -> tuple[Shown, Shown] | None:
     key = _INTERVALS.get(column.key)
-    if key is None or not numbers.data["tokenizers"][index].get(key):
+    place: Any = numbers.data["tokenizers"][index]
+    for step in key.split(".") if key else ():
+        place = (place or {}).get(step)
+    if key is None or not place:
         return None
     path = f"tokenizers[{index}].{key}"
     low = numbers.show(f"{path}.low", column.kind)
