@@ -1,4 +1,4 @@
-"""docs/report-schema.md: its examples run; the fields, formulas and limits that it names are real."""
+"""docs/report-schema.md: its examples run; its fields, formulas and limits are real."""
 
 from __future__ import annotations
 
