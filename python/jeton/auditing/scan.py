@@ -113,6 +113,7 @@ def _look(counts: Counts, portion: Portion, names: Sequence[str], *, has_domains
     counts.lookalikes.add(texts)
     counts.passages.add(portion.source, texts, digests)
     counts.groups.add_documents(groups, lengths)
+    counts.prefixes.add(texts)
     counts.deep.add(
         portion.source,
         texts,
