@@ -56,5 +56,7 @@ def test_every_option_on_the_page_exists() -> None:
 
     known = {option for parameter in audit.params for option in parameter.opts}
     known |= {option for parameter in audit.params for option in parameter.secondary_opts}
-    named = set(re.findall(r"`(--[a-z][a-z-]+)", TEXT)) | set(re.findall(r" (--[a-z][a-z-]+)", TEXT))
+    named = set(re.findall(r"`(--[a-z][a-z-]+)", TEXT)) | set(
+        re.findall(r" (--[a-z][a-z-]+)", TEXT)
+    )
     assert named <= known, named - known

@@ -101,7 +101,6 @@ def test_a_tokenizer_that_loses_white_space_breaks_python() -> None:
 
 @pytest.mark.parametrize("language", sorted(EXAMPLES))
 def test_tree_sitter_grammars(language: str) -> None:
-    pytest.importorskip("tree_sitter", reason="needs the optional dependencies jeton[code]")
     source, expected = EXAMPLES[language]
     parser = grammar(language)
     found = parser.identifiers(source)
@@ -116,7 +115,6 @@ def test_tree_sitter_grammars(language: str) -> None:
 
 
 def test_deep_trees_do_not_recurse() -> None:
-    pytest.importorskip("tree_sitter", reason="needs the optional dependencies jeton[code]")
     deep = "x=" + "(" * 20_000 + "y" + ")" * 20_000
     found = grammar("javascript").identifiers(deep)
     assert found is not None
