@@ -1,0 +1,163 @@
+"""The same text in parts: by domain and script of all of it, by language of the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton._core import TextBatch
+from jeton.auditing.choice import Chosen
+from jeton.auditing.counts import Counts
+from jeton.auditing.deep_sample import DeepSample
+from jeton.auditing.gate.languages import language_class
+from jeton.auditing.intervals import MIN_GROUPS, N_RESAMPLES
+from jeton.comparing.result import Group, GroupCell, GroupRow
+from jeton.findings import Basis
+from jeton.metrics import script_use
+from jeton.metrics.bootstrap import Interval, bootstrap_ratio
+
+__all__ = ["groups_of_text"]
+
+MAX_ROWS = 50
+"""Parts of one table; the JSON has no more either: the smallest of 1,000 domains say nothing."""
+
+
+def groups_of_text(
+    counts: Counts, sample: DeepSample, *, seed: int, num_threads: int | None
+) -> tuple[Group, ...]:
+    """By domain, script and language, where there are two parts or more.
+
+    Args:
+        counts: Of the pass over all of the text.
+        sample: For languages, which take a look at each document.
+        seed: Of the intervals.
+        num_threads: Of the core.
+    """
+    found = (
+        _domains(counts),
+        _scripts(counts),
+        _languages(counts.setup.chosen, sample, seed=seed, num_threads=num_threads),
+    )
+    return tuple(group for group in found if len(group.rows) > 1)
+
+
+def _domains(counts: Counts) -> Group:
+    rows = tuple(
+        GroupRow(
+            name=domain.name,
+            n_documents=domain.n_documents,
+            n_bytes=domain.n_bytes,
+            n_chars=domain.n_chars,
+            cells=tuple(
+                GroupCell(cell.tokenizer, cell.n_tokens, cell.bytes_per_token or None)
+                for cell in domain.tokenizers
+            ),
+        )
+        for domain in counts.domains.reports()[:MAX_ROWS]
+    )
+    return Group(
+        "domain", Basis.EXACT, "the file, the folder, or what the field of the record says", rows
+    )
+
+
+def _scripts(counts: Counts) -> Group:
+    text = counts.text_stats
+    by_tokenizer = [
+        {row.script: row for row in script_use(text, stats)} for stats in counts.token_stats
+    ]
+    sizes = text.script_bytes
+    order = sorted(text.script_chars.items(), key=lambda item: (-item[1], item[0]))
+    rows = tuple(
+        GroupRow(
+            name=script,
+            n_documents=None,
+            n_bytes=sizes[script],
+            n_chars=n_chars,
+            cells=tuple(
+                GroupCell(item.name, rows[script].n_tokens, rows[script].bytes_per_token)
+                for item, rows in zip(counts.setup.chosen, by_tokenizer, strict=True)
+            ),
+        )
+        for script, n_chars in order[:MAX_ROWS]
+    )
+    return Group(
+        "script",
+        Basis.EXACT,
+        "Unicode's script of the character; a token counts for the first of its characters that "
+        "has one",
+        rows,
+    )
+
+
+@dataclass(slots=True)
+class _Sums:
+    """What the documents of the sample have, one entry each."""
+
+    n_bytes: NDArray[np.int64]
+    n_chars: NDArray[np.int64]
+    n_copies: NDArray[np.int64]
+    n_tokens: list[NDArray[np.int64]]
+
+
+def _languages(
+    chosen: Sequence[Chosen], sample: DeepSample, *, seed: int, num_threads: int | None
+) -> Group:
+    documents = sample.documents
+    texts = [document.text for document in documents]
+    names = np.array([language_class(text.lower()) for text in texts], dtype=np.object_)
+    batch = TextBatch.from_texts(texts)
+    sums = _Sums(
+        n_bytes=np.diff(batch.offsets).astype(np.int64),
+        n_chars=np.array([len(text) for text in texts], dtype=np.int64),
+        n_copies=np.array([document.n_copies for document in documents], dtype=np.int64),
+        n_tokens=[
+            item.tokenizer.count_batch(batch, num_threads=num_threads).astype(np.int64)
+            for item in chosen
+        ],
+    )
+    rows = [_language(name, names == name, chosen, sums, seed) for name in sorted(set(names))]
+    rows.sort(key=lambda row: (-row.n_bytes, row.name))
+    return Group(
+        "language",
+        Basis.EXACT if sample.is_whole else Basis.ESTIMATED,
+        "a guess from the function words at the beginning of a document, or else its script; "
+        "none: no letters",
+        tuple(rows[:MAX_ROWS]),
+    )
+
+
+def _language(
+    name: str, here: NDArray[np.bool_], chosen: Sequence[Chosen], sums: _Sums, seed: int
+) -> GroupRow:
+    copies = sums.n_copies[here]
+    n_bytes = sums.n_bytes[here] * copies
+    cells = []
+    for item, tokens in zip(chosen, sums.n_tokens, strict=True):
+        n_tokens = tokens[here] * copies
+        total = int(n_tokens.sum())
+        cells.append(
+            GroupCell(
+                item.name,
+                total,
+                int(n_bytes.sum()) / total if total else None,
+                _interval(n_bytes, n_tokens, seed),
+            )
+        )
+    return GroupRow(
+        name=name,
+        n_documents=int(copies.sum()),
+        n_bytes=int(n_bytes.sum()),
+        n_chars=int((sums.n_chars[here] * copies).sum()),
+        cells=tuple(cells),
+    )
+
+
+def _interval(
+    n_bytes: NDArray[np.int64], n_tokens: NDArray[np.int64], seed: int
+) -> Interval | None:
+    if len(n_bytes) < MIN_GROUPS:
+        return None
+    return bootstrap_ratio(n_bytes, n_tokens, n_resamples=N_RESAMPLES, seed=seed)
