@@ -27,6 +27,12 @@ COMMANDS = {
     "encode": ("encode", "encode", "Turn text into token ids, one document a line."),
     "decode": ("decode", "decode", "Turn token ids back into text."),
     "chat": ("chat", "chat", "Render a chat with its template and encode it safely."),
+    "compare": ("compare", "compare", "Compare tokenizers side by side on your own text."),
+    "bench": (
+        "bench",
+        "bench",
+        "Time the tokenization libraries that are installed, on your own text.",
+    ),
     "show": ("show", "show", "Show how a text is cut into tokens."),
     "train": ("train", "train", "Train a byte-level BPE tokenizer on your own text."),
     "explain": (

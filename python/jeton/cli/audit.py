@@ -12,8 +12,9 @@ import click
 from jeton.cli import options, streams, tables
 from jeton.cli.audit_gate import AuditGate, gate_options
 from jeton.cli.audit_options import AuditSettings, settings_options
+from jeton.cli.outputs import check_outputs
 from jeton.cli.progress import corpus_progress
-from jeton.errors import RecordError, UsageError
+from jeton.errors import RecordError
 
 if TYPE_CHECKING:
     from jeton.auditing import AuditReport
@@ -111,7 +112,7 @@ def audit(
     """
     from jeton.auditing import audit as run_audit
 
-    _check_outputs(html=html, json_file=json_file, markdown=markdown)
+    check_outputs(html=html, json_file=json_file, markdown=markdown)
     if not tokenizers and current is None:
         raise click.UsageError("no tokenizer is given; name one with --tokenizer")
     arguments = settings.arguments()
@@ -154,22 +155,6 @@ def _hint_of_logs(settings: AuditSettings) -> Iterator[None]:
             path=error.path,
             line=error.line,
         ) from error
-
-
-def _check_outputs(*, html: str | None, json_file: str | None, markdown: str | None) -> None:
-    """Find what cannot be written before the work, not after it."""
-    if json_file == "-" and markdown == "-":
-        raise UsageError("--json - and --markdown - both want standard output; give one a file")
-    if html == "-":
-        raise UsageError("--html wants a file; a page on standard output helps nobody")
-    for option, name in (("--html", html), ("--json", json_file), ("--markdown", markdown)):
-        if name in (None, "-"):
-            continue
-        path = Path(str(name))
-        if path.is_dir():
-            raise UsageError(f"{option} {name} is a folder; expected a file")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"{option} {name}: the folder {path.parent} does not exist")
 
 
 def _write(

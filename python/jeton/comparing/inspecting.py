@@ -44,8 +44,8 @@ on a telephone and passes through most mail systems."""
 MAX_DOCUMENTS = 300
 """More rows than that nobody scrolls through; search and the worst first find what matters."""
 
-MAX_CHARS = 4_000
-"""Of one document: two pages; of longer ones the worst stretch of that length is shown."""
+MAX_CHARS = 2_000
+"""Of one document: a page; of longer ones the worst stretch of that length is shown."""
 
 _BYTES_PER_TOKEN_OF_JSON = 11
 """An id of five or six digits, a length, two commas, and its share of the table of tokens."""

@@ -13,7 +13,7 @@ from jeton._files import write_whole
 if TYPE_CHECKING:
     from jeton.auditing.result import AuditReport
 
-__all__ = ["embed_json", "schema", "to_json", "write_json"]
+__all__ = ["embed_json", "safe_json", "schema", "to_json", "write_json"]
 
 # Characters that are legal inside JSON strings but that change how a file reads or breaks readers:
 # DEL and C1 controls, line and paragraph separators, direction controls, invisible characters (tag
@@ -33,7 +33,16 @@ def to_json(report: AuditReport) -> str:
     Raises:
         ValueError: A figure is not a finite number (JSON has none such).
     """
-    text = json.dumps(report.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
+    return safe_json(report.to_dict())
+
+
+def safe_json(data: dict[str, Any]) -> str:
+    """Return any of our results as JSON text with a line end, its hazards escaped.
+
+    Raises:
+        ValueError: A figure is not a finite number.
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2)
     return _HAZARDS.sub(_escape, text) + "\n"
 
 

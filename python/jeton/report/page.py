@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from jeton.auditing.result import AuditReport
 
-__all__ = ["to_html", "write_html"]
+__all__ = ["MARKERS", "N_LOOKS", "asset", "environment", "to_html", "write_html"]
 
-_N_LOOKS = 6
+N_LOOKS = 6
 """Colours, hatchings and markers there are; a seventh tokenizer looks like the first."""
-_MARKERS = ("\u25cf", "\u25a0", "\u25b2", "\u25c6", "\u25bc", "\u271a")
+MARKERS = ("\u25cf", "\u25a0", "\u25b2", "\u25c6", "\u25bc", "\u271a")
 _N_TERMS = 40
 _N_SAMPLES = 8
 _MAX_SAMPLE_CHARS = 1000
@@ -146,16 +146,16 @@ def to_html(report: AuditReport) -> str:
         "terms": worst_terms(numbers, limit=_N_TERMS),
         "samples": _samples(data),
         "charts": _charts(numbers),
-        "markers": [_MARKERS[i % _N_LOOKS] for i in range(len(data["tokenizers"]))],
-        "looks": [i % _N_LOOKS for i in range(len(data["tokenizers"]))],
+        "markers": [MARKERS[i % N_LOOKS] for i in range(len(data["tokenizers"]))],
+        "looks": [i % N_LOOKS for i in range(len(data["tokenizers"]))],
         "max_sample_chars": _MAX_SAMPLE_CHARS,
         "basis_words": _BASIS_WORDS,
-        "css": _asset("report.css"),
-        "js": _asset("report.js"),
-        "what_if_js": _asset("what_if.js") if data.get("what_if") else "",
+        "css": asset("report.css"),
+        "js": asset("report.js"),
+        "what_if_js": asset("what_if.js") if data.get("what_if") else "",
         "embedded": embed_json(data),
     }
-    return _environment().get_template("page.html.j2").render(context)
+    return environment().get_template("page.html.j2").render(context)
 
 
 def write_html(report: AuditReport, path: str | os.PathLike[str]) -> None:
@@ -250,15 +250,17 @@ def _samples(data: dict[str, Any]) -> list[_Sample]:
 
 
 @functools.cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A style sheet or script of the package."""
     return files("jeton.report").joinpath(f"assets/{name}").read_text(encoding="utf-8")
 
 
 @functools.cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates, with what they need to write numbers and other people's text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    made = Environment(
         loader=PackageLoader("jeton.report", "templates"),
         autoescape=True,  # for every template, whatever its name ends in
         undefined=StrictUndefined,
@@ -266,10 +268,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(visible=visible, glyphs=glyphs)
-    environment.tests["a_number"] = _is_number
-    environment.tests["phrase"] = _is_phrase
-    environment.globals.update(
+    made.filters.update(visible=visible, glyphs=glyphs)
+    made.tests["a_number"] = _is_number
+    made.tests["phrase"] = _is_phrase
+    made.globals.update(
         number=_number,
         string=_string,
         value=_value,
@@ -277,7 +279,7 @@ def _environment() -> Environment:
         lookup=lookup,
         names_the_best=evidence.names_the_best,
     )
-    return environment
+    return made
 
 
 def _number(shown: Shown | None) -> Markup:

@@ -5,9 +5,10 @@ Terminal, Markdown and HTML show these same tables; each writes them in its own 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 from jeton.report.numbers import Kind, Numbers, Shown
 
@@ -19,6 +20,7 @@ __all__ = [
     "economics_table",
     "fidelity_table",
     "quality_table",
+    "table_of",
     "tokens_table",
 ]
 
@@ -197,6 +199,7 @@ _QUALITY = (
 )
 
 _INTERVALS = {
+    "change": "tokens_change_interval",
     "bytes_per_token": "bytes_per_token_interval",
     "tokens_per_document.mean": "tokens_per_document_interval",
     "bits_per_byte": "quality.bits_per_byte_interval",
@@ -228,7 +231,7 @@ def tokens_table(numbers: Numbers, *, current: int) -> Table:
             )
         return numbers.show(f"tokenizers[{index}].{column.key}", column.kind)
 
-    return _table(numbers, columns, cell)
+    return table_of(numbers, columns, cell)
 
 
 def quality_table(numbers: Numbers) -> Table | None:
@@ -249,12 +252,12 @@ def quality_table(numbers: Numbers) -> Table | None:
             return numbers.figure(path, column.kind)
         return None if found is None else numbers.show(path, column.kind)
 
-    return _table(numbers, columns, cell)
+    return table_of(numbers, columns, cell)
 
 
 def fidelity_table(numbers: Numbers) -> Table:
     """Vocabulary use, and whether the text survives."""
-    return _table(
+    return table_of(
         numbers,
         _FIDELITY,
         lambda index, column: numbers.show(f"tokenizers[{index}].{column.key}", column.kind),
@@ -272,7 +275,7 @@ def economics_table(numbers: Numbers, *, part: EconomicsPart) -> Table | None:
     )
     if not columns:
         return None
-    return _table(
+    return table_of(
         numbers,
         columns,
         lambda index, column: numbers.figure(
@@ -285,7 +288,10 @@ def _n_tokenizers(numbers: Numbers) -> int:
     return len(numbers.data["tokenizers"])
 
 
-def _table(numbers: Numbers, columns: tuple[Column, ...], cell: Any) -> Table:
+def table_of(
+    numbers: Numbers, columns: tuple[Column, ...], cell: Callable[[int, Column], Shown | None]
+) -> Table:
+    """A table of any columns: one row for each tokenizer, the best of each column marked."""
     n_rows = _n_tokenizers(numbers)
     shown = [[cell(index, column) for column in columns] for index in range(n_rows)]
     best = [

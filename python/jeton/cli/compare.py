@@ -1,0 +1,169 @@
+"""``jeton compare``: any number of tokenizers side by side on one text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from jeton.cli import options, streams, tables
+from jeton.cli.outputs import check_outputs
+from jeton.cli.progress import corpus_progress
+
+if TYPE_CHECKING:
+    from jeton.comparing import Comparison
+
+__all__ = ["compare"]
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, metavar="[INPUT]...")
+@click.option(
+    "-t",
+    "--tokenizer",
+    "tokenizers",
+    metavar="T",
+    multiple=True,
+    required=True,
+    help="Tokenizer to compare: a name, file or folder. Repeatable.",
+)
+@click.option(
+    "--current", metavar="T", help="The one that the others are compared with; by default the first."
+)
+@options.text_option
+@options.field_option
+@options.documents_option
+@options.format_option
+@options.strict_option
+@options.threads_option
+@click.option(
+    "--domains",
+    type=click.Choice(["auto", "file", "folder", "none"]),
+    default="auto",
+    show_default=True,
+    help="What is a domain of its own; auto: files or folders where there are 2 to 20.",
+)
+@click.option("--domain-field", metavar="NAME", default="", help="Field that names the domain.")
+@click.option("--no-quality", is_flag=True, help="No bits per byte, Rényi efficiency, stability.")
+@click.option("--no-speed", is_flag=True, help="Do not time the encoding of the sample.")
+@click.option(
+    "--sample-mb",
+    type=click.FloatRange(min=0, min_open=True),
+    default=4.0,
+    show_default=True,
+    metavar="MB",
+    help="Text on which quality, languages and speed are measured, drawn evenly.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Seed of the intervals.",
+)
+@click.option("--html", metavar="F", help="Write a page with the tables and a token inspector.")
+@click.option("--json", "json_file", metavar="F", help="Write JSON; - is standard output.")
+@click.option("--markdown", metavar="F", help="Write Markdown; - is standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
+def compare(
+    *,
+    inputs: tuple[str, ...],
+    tokenizers: tuple[str, ...],
+    current: str | None,
+    text: str | None,
+    field: str,
+    documents: Literal["file", "line"],
+    file_format: Literal["auto", "text", "jsonl"],
+    strict: bool,
+    num_threads: int | None,
+    domains: Literal["auto", "file", "folder", "none"],
+    domain_field: str,
+    no_quality: bool,
+    no_speed: bool,
+    sample_mb: float,
+    seed: int,
+    html: str | None,
+    json_file: str | None,
+    markdown: str | None,
+    quiet: bool,
+) -> None:
+    """Compare tokenizers side by side on your own text.
+
+    INPUT is a file, a folder, a quoted glob or - (or nothing) for standard input: text, JSON Lines
+    or Parquet, compressed or not. Tokens, bytes per token, fertility, unknown text, round trip,
+    vocabulary use, Rényi efficiency, stability and speed, of all of it and by domain, script and
+    language.
+
+    \b
+    Examples:
+      jeton compare notes/ -t cl100k_base -t o200k_base -t jeton-medical-32k
+      jeton compare docs.jsonl -t jeton-general-32k -t jeton-code-32k --html compare.html
+      jeton compare *.txt -t o200k_base -t llama3 --markdown - --no-speed
+    """
+    from jeton.comparing import compare as run_compare
+
+    check_outputs(html=html, json_file=json_file, markdown=markdown)
+    if text is not None and inputs:
+        raise click.UsageError("give inputs or --text, not both")
+    source: Any = list(inputs) or ["-"]
+    if text is not None:
+        source = iter(list(streams.text_batch(text)))
+    with corpus_progress("reading", quiet=quiet) as on_progress:
+        comparison = run_compare(
+            source,
+            tokenizers=tokenizers,
+            current=current,
+            field=field,
+            documents=documents,
+            format=None if file_format == "auto" else file_format,
+            strict=strict,
+            domains=domains,
+            domain_field=domain_field,
+            measure_quality=not no_quality,
+            time_encoding=not no_speed,
+            inspection=html is not None,
+            sample_bytes=max(1, round(sample_mb * 1_000_000)),
+            seed=seed,
+            num_threads=num_threads,
+            on_progress=on_progress,
+        )
+    _write(comparison, html=html, json_file=json_file, markdown=markdown, quiet=quiet)
+    summary = comparison.text
+    if summary.n_replaced_documents:
+        streams.say(
+            f"jeton: warning: bytes that are not UTF-8 in {summary.n_replaced_documents:,} "
+            "documents were replaced by U+FFFD; --strict makes this an error"
+        )
+    if summary.n_skipped_files:
+        streams.say(f"jeton: warning: {summary.n_skipped_files:,} files were skipped: binary")
+
+
+def _write(
+    comparison: Comparison,
+    *,
+    html: str | None,
+    json_file: str | None,
+    markdown: str | None,
+    quiet: bool,
+) -> None:
+    from jeton._files import write_whole
+    from jeton.report import compare as looks
+
+    if html is not None:
+        write_whole(html, looks.comparison_html(comparison))
+    made = (
+        (json_file, looks.comparison_json),
+        (markdown, looks.comparison_markdown),
+    )
+    for name, make in made:
+        if name == "-":
+            streams.write_bytes(make(comparison).encode())
+        elif name is not None:
+            write_whole(Path(name), make(comparison))
+    if not quiet and "-" not in (json_file, markdown):
+        looks.print_comparison(comparison, tables.console())
+    for name in (html, json_file, markdown):
+        if name not in (None, "-") and not quiet:
+            streams.say(f"wrote {name}")
