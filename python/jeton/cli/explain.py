@@ -223,7 +223,7 @@ def _rows(side: Cut) -> Iterator[str]:
         for token_id, token, special in zip(side.ids, side.tokens, side.special, strict=True)
     ]
     yield from token_lines(
-        tokens, ids=True, colour=streams.colour_wanted(), width=terminal_width() - 2
+        tokens, below=("id",), colour=streams.colour_wanted(), width=terminal_width() - 2
     )
 
 

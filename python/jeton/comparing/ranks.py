@@ -63,8 +63,8 @@ def _model(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _by_score(pieces: list[list[Any]]) -> dict[int, int]:
-    # SentencePiece's control and unknown pieces have a third entry and no score that counts.
-    scored = [(-float(piece[1]), id_) for id_, piece in enumerate(pieces) if len(piece) < 3]
+    # The third entry of a SentencePiece piece is its kind; only normal pieces compete by score.
+    scored = [(-float(piece[1]), id_) for id_, piece in enumerate(pieces) if _competes(piece)]
     return {id_: rank for rank, (_, id_) in enumerate(sorted(scored))}
 
 
@@ -90,3 +90,7 @@ def _by_merge(model: dict[str, Any]) -> dict[int, int]:
         if made is not None:
             ranks.setdefault(made, rank)
     return ranks
+
+
+def _competes(piece: list[Any]) -> bool:
+    return len(piece) < 3 or piece[2] == "normal"

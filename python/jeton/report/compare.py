@@ -150,7 +150,7 @@ def _group_row(
     values = [cell["bytes_per_token"] for cell in row["cells"]]
     # As in all tables: what loses text needs few tokens because it encodes less.
     known = [v for v, is_lossy in zip(values, lossy, strict=True) if v is not None and not is_lossy]
-    best = max(known) if len(set(values)) > 1 and known else None
+    best = max(known) if len(set(known)) > 1 else None
     return GroupTableRow(
         index=place,
         name=row["name"],
@@ -284,6 +284,8 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
 
 _LABEL_COLUMNS, _VALUE_COLUMNS = 24, 20
+_MAX_ROWS = 20
+"""Parts of the text that a terminal shows: one screen."""
 
 
 class _Printer:
@@ -357,11 +359,14 @@ class _Printer:
 
     def _group(self, group: GroupTable, places: range) -> None:
         table = self._grid(f"{group.title}: bytes per token", group.kind.capitalize(), places)
-        for row in group.rows:
+        for row in group.rows[:_MAX_ROWS]:
             name = f"{visible(row.name)}  {signed(row.size)}"
             table.add_row(self._text(name), *(self._cell(row.cells[place]) for place in places))
         self._console.print()
         self._console.print(table)
+        n_more = len(group.rows) - _MAX_ROWS
+        if n_more > 0:
+            self._line(f"{n_more} more; the other forms have them", "dim")
 
     def _cell(self, cell: Cell) -> Any:
         words = signed(cell.shown) + (self._best if cell.is_best else "  ")
