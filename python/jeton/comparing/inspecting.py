@@ -76,6 +76,7 @@ class InspectedDocument:
         script: The script of most of its characters that have one; empty without any.
         text: What is shown.
         first_char: The code point of the document at which that begins.
+        first_byte: The byte at which it begins.
         n_chars: Code points of the whole document.
         n_bytes: Bytes of the whole document as UTF-8.
         n_tokens: Of the whole document, by tokenizer.
@@ -89,6 +90,7 @@ class InspectedDocument:
     script: str
     text: str
     first_char: int
+    first_byte: int
     n_chars: int
     n_bytes: int
     n_tokens: tuple[int, ...]
@@ -203,7 +205,9 @@ def inspect_sample(sample: DeepSample, tokenizers: Sequence[Chosen]) -> Inspecti
     chosen: list[tuple[int, InspectedDocument]] = []
     room = MAX_JSON_BYTES
     for place in _order(sizes, counts, kinds):
-        shown = _document(documents[place], kinds[place], counts[place], int(sizes[place]), tokenizers)
+        shown = _document(
+            documents[place], kinds[place], counts[place], int(sizes[place]), tokenizers
+        )
         room -= _json_bytes(shown)
         if room < 0 and chosen:
             break
@@ -236,9 +240,7 @@ def _kind(document: SampleDocument) -> tuple[str, str]:
     """Script and language."""
     stats = TextStats()
     stats.add(TextBatch.from_texts([document.text]), num_threads=1)
-    scripts = {
-        name: n for name, n in stats.script_chars.items() if name not in _SCRIPTS_OF_NOTHING
-    }
+    scripts = {name: n for name, n in stats.script_chars.items() if name not in _SCRIPTS_OF_NOTHING}
     script = min(scripts, key=lambda name: (-scripts[name], name)) if scripts else ""
     return script, language_class(document.text.lower())
 
@@ -293,6 +295,7 @@ def _document(
         script=kind[0],
         text=text,
         first_char=first,
+        first_byte=len(document.text[:first].encode()),
         n_chars=len(document.text),
         n_bytes=n_bytes,
         n_tokens=tuple(counts.tolist()),
@@ -353,9 +356,7 @@ def _scripts(batch: TextBatch, tokenizers: Sequence[Chosen]) -> tuple[InspectedS
     found = [
         {
             row.script: row
-            for row in script_use(
-                text, item.tokenizer.measure(batch, words=True, round_trip=False)
-            )
+            for row in script_use(text, item.tokenizer.measure(batch, words=True, round_trip=False))
         }
         for item in tokenizers
     ]

@@ -7,6 +7,7 @@ that form once, tenths of a second for large vocabularies.
 from __future__ import annotations
 
 import json
+import struct
 import tempfile
 from base64 import b64decode
 from collections.abc import Mapping
@@ -47,7 +48,7 @@ def ranks_of(tokenizer: Tokenizer) -> Ranks:
     """
     model = _model(tokenizer)
     if "pieces" in model:
-        return Ranks("score", MappingProxyType(_by_score(model["pieces"])))
+        return Ranks("score", MappingProxyType(_by_score(tokenizer, model["pieces"])))
     if model.get("type") in ("bpe", "character_bpe"):
         found = _by_id(tokenizer, model) if model["merges"] is None else _by_merge(model)
         return Ranks("merge", MappingProxyType(found))
@@ -62,9 +63,15 @@ def _model(tokenizer: Tokenizer) -> dict[str, Any]:
     return model
 
 
-def _by_score(pieces: list[list[Any]]) -> dict[int, int]:
+def _by_score(tokenizer: Tokenizer, pieces: list[list[Any]]) -> dict[int, int]:
+    # Tokens that are one wherever they stand do not compete; files give them a score of 0.
+    fixed = {token.id for token in tokenizer.fixed_tokens()}
     # The third entry of a SentencePiece piece is its kind; only normal pieces compete by score.
-    scored = [(-float(piece[1]), id_) for id_, piece in enumerate(pieces) if _competes(piece)]
+    scored = [
+        (-_score(piece), id_)
+        for id_, piece in enumerate(pieces)
+        if id_ not in fixed and _competes(piece)
+    ]
     return {id_: rank for rank, (_, id_) in enumerate(sorted(scored))}
 
 
@@ -94,3 +101,12 @@ def _by_merge(model: dict[str, Any]) -> dict[int, int]:
 
 def _competes(piece: list[Any]) -> bool:
     return len(piece) < 3 or piece[2] == "normal"
+
+
+def _score(piece: list[Any]) -> float:
+    """Scores are written as the bits of their floats: of four bytes in SentencePiece, else eight."""
+    bits, wide = int(piece[1]), len(piece) < 3
+    score: float = struct.unpack("<d" if wide else "<f", bits.to_bytes(8 if wide else 4, "little"))[
+        0
+    ]
+    return score

@@ -206,6 +206,7 @@ def _document(item: InspectedDocument) -> dict[str, Any]:
         "script": item.script,
         "text": item.text,
         "first_char": item.first_char,
+        "first_byte": item.first_byte,
         "n_chars": item.n_chars,
         "n_bytes": item.n_bytes,
         "n_tokens": list(item.n_tokens),

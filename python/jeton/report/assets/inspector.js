@@ -168,7 +168,7 @@
       button.type = "button";
       button.dataset.index = index;
       if (index === current) button.setAttribute("aria-current", "true");
-      const start = make("bdi", "start", plain(entry.text.trim().slice(0, 80)) || "(white space)");
+      const start = make("bdi", "start", plain(Array.from(entry.text.trim()).slice(0, 80).join("")) || "(white space)");
       const numbers = data.tokenizers.map((_, i) => perToken(entry, i).toFixed(2)).join(" \u00b7 ");
       const of = make("span", "of");
       of.append(`${numbers} bytes per token \u00b7 `, make("bdi", "", plain(entry.source)));
@@ -179,7 +179,7 @@
     }));
     const n = indices.length;
     status.textContent = n === data.documents.length
-      ? `${count.format(n)} documents` : `${count.format(n)} of ${count.format(data.documents.length)} documents`;
+      ? `${count.format(n)} document${n === 1 ? "" : "s"}` : `${count.format(n)} of ${count.format(data.documents.length)} documents`;
     return indices;
   };
 
@@ -188,7 +188,8 @@
     const range = `code points ${entry.first_char + stretch.start} to ${entry.first_char + stretch.end}`;
     const before = encoder.encode(points.slice(0, stretch.start).join("")).length;
     const size = encoder.encode(points.slice(stretch.start, stretch.end).join("")).length;
-    const bytes = entry.first_char ? "" : ` \u00b7 bytes ${before} to ${before + size}`;
+    const first = entry.first_byte + before;
+    const bytes = ` \u00b7 bytes ${first} to ${first + size}`;
     const each = places.slice(stretch.first, stretch.last).map((place, offset) => {
       const [hex, rank, n, special] = facts.tokens[place.id];
       const ranked = rank === null ? "no rank" : `${facts.rank_kind} rank ${count.format(rank)}`;

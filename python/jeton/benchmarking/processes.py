@@ -1,0 +1,130 @@
+"""The processes that libraries live in: commands to them, answers within a time, an end for sure."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+__all__ = ["LibraryProcess", "LibraryProcessError"]
+
+_WORKER = Path(__file__).with_name("worker.py")
+_MAX_COMPLAINT_CHARS = 300
+
+
+class LibraryProcessError(Exception):
+    """The process crashed, hung or was told that it cannot; ``can_retry`` never: it is over."""
+
+    def __init__(self, message: str, *, cannot: bool = False) -> None:
+        super().__init__(message)
+        self.cannot = cannot
+
+
+class LibraryProcess:
+    """One library in a process of its own. Closed by `close` or as a context manager."""
+
+    def __init__(self, *, num_threads: int, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        environment = {
+            **os.environ,
+            # Libraries on rayon take their number of threads from here.
+            "RAYON_NUM_THREADS": str(num_threads),
+            "TOKENIZERS_PARALLELISM": "true",
+            "TRANSFORMERS_VERBOSITY": "error",
+            # A benchmark reads what is at hand; nothing is fetched.
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        }
+        self._complaints: IO[bytes] = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            # -P: the folder of the worker is no place to import from.
+            [sys.executable, "-P", str(_WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
+            env=environment,
+        )
+        self._answers: queue.Queue[bytes] = queue.Queue()
+        # A thread that reads, since a pipe has no timeout on every system.
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        if self._process.stdout is not None:
+            for line in self._process.stdout:
+                self._answers.put(line)
+        self._answers.put(b"")
+
+    def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
+        """Send a command and wait for its answer.
+
+        Raises:
+            LibraryProcessError: The library cannot, raised, crashed, or took too long.
+        """
+        line = json.dumps({"do": do, **arguments}) + "\n"
+        try:
+            if self._process.stdin is None:
+                raise BrokenPipeError
+            self._process.stdin.write(line.encode())
+            self._process.stdin.flush()
+            answer = self._answers.get(timeout=self._timeout_s)
+        except queue.Empty:
+            self.close()
+            raise LibraryProcessError(f"no answer after {self._timeout_s:g} s") from None
+        except OSError:
+            answer = b""
+        if not answer:
+            raise LibraryProcessError(self._how_it_ended())
+        value: dict[str, Any] = json.loads(answer)
+        if "cannot" in value:
+            raise LibraryProcessError(value["cannot"], cannot=True)
+        if "failed" in value:
+            raise LibraryProcessError(value["failed"])
+        return value
+
+    def _how_it_ended(self) -> str:
+        try:
+            code = self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            code = None
+        self._complaints.seek(0)
+        said = self._complaints.read().decode(errors="replace").strip().splitlines()
+        last = said[-1][:_MAX_COMPLAINT_CHARS] if said else "it said nothing"
+        if code is not None and code < 0:
+            return f"ended by signal {-code}: {last}"
+        return f"ended with code {code}: {last}"
+
+    def close(self) -> None:
+        """End the process, politely and then for sure."""
+        if self._process.stdin is not None:
+            try:
+                self._process.stdin.close()
+            except OSError:
+                pass
+        try:
+            self._process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(timeout=1)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._complaints.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
