@@ -1,4 +1,4 @@
-"""The processes that libraries live in: commands to them, answers within a time, an end for sure."""
+"""The processes that libraries live in: commands to them, answers in time, an end for sure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -20,7 +21,7 @@ _MAX_COMPLAINT_CHARS = 300
 
 
 class LibraryProcessError(Exception):
-    """The process crashed, hung or was told that it cannot; ``can_retry`` never: it is over."""
+    """The library cannot read the tokenizer (``cannot``), raised, crashed or took too long."""
 
     def __init__(self, message: str, *, cannot: bool = False) -> None:
         super().__init__(message)
@@ -32,6 +33,7 @@ class LibraryProcess:
 
     def __init__(self, *, num_threads: int, timeout_s: float) -> None:
         self._timeout_s = timeout_s
+        self._is_closed = False
         environment = {
             **os.environ,
             # Libraries on rayon take their number of threads from here.
@@ -42,7 +44,7 @@ class LibraryProcess:
             "HF_HUB_OFFLINE": "1",
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }
-        self._complaints: IO[bytes] = tempfile.TemporaryFile()
+        self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._process = subprocess.Popen(
             # -P: the folder of the worker is no place to import from.
             [sys.executable, "-P", str(_WORKER)],
@@ -69,6 +71,8 @@ class LibraryProcess:
             LibraryProcessError: The library cannot, raised, crashed, or took too long.
         """
         line = json.dumps({"do": do, **arguments}) + "\n"
+        if self._is_closed:
+            raise LibraryProcessError("its process has ended")
         try:
             if self._process.stdin is None:
                 raise BrokenPipeError
@@ -102,12 +106,13 @@ class LibraryProcess:
         return f"ended with code {code}: {last}"
 
     def close(self) -> None:
-        """End the process, politely and then for sure."""
+        """End the process, politely and then for sure; once is enough."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         if self._process.stdin is not None:
-            try:
+            with suppress(OSError):
                 self._process.stdin.close()
-            except OSError:
-                pass
         try:
             self._process.wait(timeout=1)
         except subprocess.TimeoutExpired:

@@ -57,6 +57,8 @@ class LibraryResult:
         import_s: Seconds to import it in a fresh process.
         load_s: Seconds to load the tokenizer from its file.
         first_call_s: Seconds that the first encoding of a short text takes after that.
+        first_pass_s: Seconds of the first pass over the whole text, one text after another: caches
+            are as empty as they are for text that was never seen.
         one_by_one: One text after another, one thread.
         batch: All texts at once, all threads; None where the library has no batch.
         load_bytes: Resident memory that import and loading added; None where it is not known.
@@ -72,6 +74,7 @@ class LibraryResult:
     import_s: float | None = None
     load_s: float | None = None
     first_call_s: float | None = None
+    first_pass_s: float | None = None
     one_by_one: Timing | None = None
     batch: Timing | None = None
     load_bytes: int | None = None

@@ -186,7 +186,9 @@ def _prepare(
             first_call_s=ask("first", text=first[:_FIRST_CALL_CHARS])["seconds"],
         )
         ask("read", path=str(path))
-        contestant.digests = ask("check")
+        checked = ask("check")
+        contestant.digests = {way: checked[way] for way in WAYS}
+        contestant.result = replace(contestant.result, first_pass_s=checked["first_pass_s"])
         ask("forget")
     except LibraryProcessError as error:
         _fall_out(contestant, error)
@@ -211,9 +213,7 @@ def _judge(running: list[_Contestant], tokenizer: Tokenizer) -> str:
         different = {
             index
             for way in WAYS
-            for index, (mine, its) in enumerate(
-                zip(contestant.digests[way], right, strict=True)
-            )
+            for index, (mine, its) in enumerate(zip(contestant.digests[way], right, strict=True))
             if mine != its
         }
         result = replace(

@@ -29,7 +29,9 @@ __all__ = ["compare"]
     help="Tokenizer to compare: a name, file or folder. Repeatable.",
 )
 @click.option(
-    "--current", metavar="T", help="The one that the others are compared with; by default the first."
+    "--current",
+    metavar="T",
+    help="The one the others are compared with; by default the first.",
 )
 @options.text_option
 @options.field_option

@@ -99,11 +99,12 @@ def show(
         _write_page(html, batches, chosen, source="--text" if text is not None else file or "-")
         return
     ranks = _ranks(chosen) if with_ranks else [None] * len(chosen)
-    below: list[Below] = [
-        name
-        for name, wanted in (("id", ids), ("bytes", with_bytes), ("rank", with_ranks))
-        if wanted
-    ]
+    wanted: tuple[tuple[Below, bool], ...] = (
+        ("id", ids),
+        ("bytes", with_bytes),
+        ("rank", with_ranks),
+    )
+    below = [name for name, is_wanted in wanted if is_wanted]
     for batch in batches:
         for document in batch:
             allowed = streams.allowed(allow_special)

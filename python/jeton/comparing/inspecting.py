@@ -308,7 +308,8 @@ def _worst_stretch(text: str, tokenizer: Tokenizer) -> int:
     """Where the stretch of `MAX_CHARS` with the most tokens begins."""
     if len(text) <= MAX_CHARS:
         return 0
-    starts = list(range(0, len(text) - MAX_CHARS // 2, MAX_CHARS))
+    # Stretches overlap by half, so that none is cut in two by where stretches happen to begin.
+    starts = list(range(0, len(text) - MAX_CHARS // 2, MAX_CHARS // 2))
     counts = tokenizer.count_batch(
         TextBatch.from_texts([text[start : start + MAX_CHARS] for start in starts])
     )

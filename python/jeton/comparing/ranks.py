@@ -104,9 +104,8 @@ def _competes(piece: list[Any]) -> bool:
 
 
 def _score(piece: list[Any]) -> float:
-    """Scores are written as the bits of their floats: of four bytes in SentencePiece, else eight."""
+    """Scores are the bits of floats: of four bytes in SentencePiece models, of eight elsewhere."""
     bits, wide = int(piece[1]), len(piece) < 3
-    score: float = struct.unpack("<d" if wide else "<f", bits.to_bytes(8 if wide else 4, "little"))[
-        0
-    ]
+    data = bits.to_bytes(8 if wide else 4, "little")
+    score: float = struct.unpack("<d" if wide else "<f", data)[0]
     return score

@@ -20,6 +20,7 @@ HEADINGS = (
     "Library",
     "Version",
     "Ids",
+    "First pass",
     "One by one",
     "Ratio",
     "Batch",
@@ -31,6 +32,8 @@ HEADINGS = (
     "Memory encoding",
 )
 N_TEXT_COLUMNS = 3
+_MAX_REASON_CHARS = 200
+"""Of why a library fell out: two lines; the JSON has all."""
 
 _IDS = {"ok": "equal", "differs": "DIFFER", "cannot": "-", "failed": "-", "absent": "-"}
 
@@ -42,7 +45,7 @@ def bench_json(report: BenchReport) -> str:
 
 def bench_rows(report: BenchReport) -> list[list[str]]:
     """A row for each library that encoded the text; cells as people read them."""
-    return [_row(item) for item in report.libraries if item.one_by_one is not None]
+    return [_row(report, item) for item in report.libraries if item.one_by_one is not None]
 
 
 def bench_lines(report: BenchReport) -> list[str]:
@@ -57,10 +60,11 @@ def bench_lines(report: BenchReport) -> list[str]:
         f"{report.date}",
         f"Medians of {report.n_rounds} rounds in which libraries take turns, each in a process of "
         f"its own; one thread one by one, {report.num_threads} in batches; ratios: speed over "
-        f"that of {report.compared_with or 'none'}, above 1 is faster",
+        f"that of {report.compared_with or 'none'}, above 1 is faster; the first pass meets the "
+        "text for the first time, later rounds find caches full",
     ]
     lines += [
-        f"{item.name} {item.version}: {visible(item.why)}".replace(" :", ":")
+        f"{item.name} {item.version}: {_shortened(visible(item.why))}".replace(" :", ":")
         for item in report.libraries
         if item.why
     ]
@@ -76,11 +80,12 @@ def bench_markdown(report: BenchReport) -> str:
     return f"# Tokenization libraries on one text\n\n{table}\n\n{notes}\n"
 
 
-def _row(item: LibraryResult) -> list[str]:
+def _row(report: BenchReport, item: LibraryResult) -> list[str]:
     return [
         item.name,
         item.version,
         _IDS[item.status] + (" (reference)" if item.is_reference else ""),
+        _rate(report.n_bytes, item.first_pass_s),
         *_speed(item.one_by_one),
         *_speed(item.batch),
         _written(item.first_call_s, "seconds"),
@@ -98,5 +103,13 @@ def _speed(timing: Timing | None) -> Sequence[str]:
     return f"{_written(round(timing.bytes_per_second), 'bytes')}/s", ratio
 
 
+def _rate(n_bytes: int, seconds: float | None) -> str:
+    return f"{_written(round(n_bytes / seconds), 'bytes')}/s" if seconds else ""
+
+
 def _written(value: Any, kind: Kind) -> str:
     return "" if value is None else write_number(Decimal(str(value)), kind)
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= _MAX_REASON_CHARS else words[: _MAX_REASON_CHARS - 1] + "\u2026"

@@ -13,7 +13,15 @@ from jeton.report.inspector import inspector_context
 from jeton.report.json_report import embed_json, safe_json
 from jeton.report.markdown_text import escaped, rows, signed, text, written
 from jeton.report.numbers import Numbers, Shown
-from jeton.report.tables import Cell, Column, Table, fidelity_table, quality_table, table_of, tokens_table
+from jeton.report.tables import (
+    Cell,
+    Column,
+    Table,
+    fidelity_table,
+    quality_table,
+    table_of,
+    tokens_table,
+)
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:
@@ -179,8 +187,9 @@ def comparison_markdown(comparison: Comparison) -> str:
     """As GitHub-flavoured Markdown."""
     data = comparison.to_dict()
     numbers = Numbers(data)
+    is_alone = len(data["tokenizers"]) == 1
     names = [
-        text(item["name"]) + (" (current)" if item["is_current"] and len(data["tokenizers"]) > 1 else "")
+        text(item["name"]) + (" (current)" if item["is_current"] and not is_alone else "")
         for item in data["tokenizers"]
     ]
     summary = data["text"]
