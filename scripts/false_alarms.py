@@ -49,6 +49,7 @@ NEEDS_SETTINGS = (
     "answers-cut",
     "train-serve-mismatch",
     "preprocessing-growth",
+    "quota-exceeded",
 )
 NEEDS_LOGS = (
     "cache-writes-unread",

@@ -21,7 +21,8 @@ from jeton.auditing.domains import DomainCounts, LengthHistograms
 from jeton.auditing.groups import GroupSums
 from jeton.auditing.lookalikes import LookalikeScanner, markers_of
 from jeton.auditing.prefix_sketch import PrefixSketch
-from jeton.auditing.requests import RequestCollector
+from jeton.auditing.request_tokens import RequestTokens
+from jeton.auditing.requests import MAX_REQUEST_ROWS, RequestCollector
 from jeton.auditing.result import CorpusSummary, Source
 from jeton.auditing.sampled import SampledWorkload
 from jeton.auditing.sampling import SAMPLE_CHARS, PassageSampler
@@ -112,6 +113,7 @@ class Counts:
         self.token_stats = [TokenStats(item.tokenizer.vocab_size) for item in setup.chosen]
         self.lengths_with_overhead = [LengthHistograms() for _ in setup.chosen]
         self.n_overhead_tokens = [0] * len(names)
+        self.request_tokens = RequestTokens(max_rows=MAX_REQUEST_ROWS)
         self.term_counts: NDArray[np.uint64] = np.zeros(len(setup.terms), dtype=np.uint64)
         self.groups = GroupSums(len(names))
         self.domains = DomainCounts(names)
@@ -194,6 +196,7 @@ class Counts:
             mine + theirs
             for mine, theirs in zip(self.n_overhead_tokens, other.n_overhead_tokens, strict=True)
         ]
+        merged.request_tokens = self.request_tokens.merge(other.request_tokens)
         if self.requests is not None and other.requests is not None:
             merged.requests = self.requests.merge(other.requests)
         for name in _NUMBERS:

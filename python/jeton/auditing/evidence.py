@@ -23,6 +23,7 @@ from jeton.auditing.result import (
 )
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.corpus import RequestsSummary
+from jeton.economics import QuotaReport
 from jeton.metrics import LengthCounts, VocabularyUse
 
 __all__ = [
@@ -117,6 +118,8 @@ class RequestEvidence:
         cache_write_tokens: int64 (n,), of the input.
         output_tokens: int64 (n,), reasoning included.
         reasoning_tokens: int64 (n,), of the output.
+        counted_tokens: int64 (n,), input tokens as the tokenizer in use counts what was sent; -1:
+            the log does not show it. Empty: not counted.
         domains: Names of the domains.
         models: Names of the models.
         is_complete: Whether every request of the workload has its row.
@@ -134,6 +137,7 @@ class RequestEvidence:
     domains: tuple[str, ...]
     models: tuple[str, ...]
     is_complete: bool
+    counted_tokens: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,7 @@ class Evidence:
         preprocessing: What each of its preprocessing steps does to the sample's tokens.
         domains: Domains of the workload, the largest first.
         prefixes: Beginnings that documents of the whole workload share.
+        quota: The traffic against the limits of an API; None: no limits were given.
     """
 
     corpus: CorpusSummary
@@ -186,6 +191,7 @@ class Evidence:
     preprocessing: tuple[StepEffect, ...] = ()
     domains: tuple[DomainReport, ...] = ()
     prefixes: SharedBlocks | None = None
+    quota: QuotaReport | None = None
 
     @property
     def tokenizers(self) -> tuple[Measured, ...]:

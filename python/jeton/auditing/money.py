@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from jeton.auditing.evidence import Evidence, Measured
+from jeton.auditing.remedy_names import remedy_name
 from jeton.auditing.result import WhatIf, WhatIfGpu
 from jeton.catalog import ApiPrice, gpus
 from jeton.economics import (
@@ -20,6 +21,7 @@ from jeton.economics import (
     GroupBill,
     GroupUse,
     Limits,
+    ProviderCount,
     Remedy,
     TradeOff,
     Waterfall,
@@ -63,7 +65,7 @@ def remedies_of(findings: Sequence[Finding], *, with_cache: bool) -> tuple[Remed
             continue
         remedy = Remedy(
             id=finding.id,
-            name=str(said.get("name") or finding.id.replace("-", " ")),
+            name=str(said.get("name") or remedy_name(finding.id)),
             token_factor=_factor(said.get("token_factor", 1)),
             cost_factor=_factor(said.get("cost_factor", 1)),
             applies_to=part,
@@ -82,15 +84,17 @@ def _factor(value: Any) -> Decimal:
     return min(max(Decimal(str(value)), Decimal(0)), Decimal(1))
 
 
-def waterfall_of(evidence: Evidence, findings: Sequence[Finding]) -> Waterfall | None:
+def waterfall_of(
+    evidence: Evidence, findings: Sequence[Finding], provider: ProviderCount | None = None
+) -> Waterfall | None:
     """How the monthly bill comes about and what the remedies change; None without price or traffic.
 
     The input rate is the one that the audited lengths pay on average, where prices step with the
-    length of a prompt.
+    length of a prompt. Where the provider of a closed model counts other tokens than the tokenizer
+    in use, the waterfall begins with the provider's.
     """
     price, daily = evidence.traffic.price, evidence.traffic.requests_per_day
-    n_tokens, n_bytes = evidence.current.n_tokens, evidence.corpus.n_bytes
-    if price is None or daily is None or not n_tokens:
+    if price is None or daily is None or not evidence.current.n_tokens:
         return None
     n_documents = evidence.corpus.n_documents
     cached = evidence.requests.summary.cached_share if evidence.requests else None
@@ -105,17 +109,12 @@ def waterfall_of(evidence: Evidence, findings: Sequence[Finding]) -> Waterfall |
             "traffic in the logs" if "requests_per_day" in _from_logs(evidence) else "given",
         ),
         bytes_per_request=Figure(
-            Decimal(n_bytes) / n_documents,
+            Decimal(evidence.corpus.n_bytes) / n_documents,
             "bytes per request",
             Basis.EXACT,
-            f"{n_bytes:,} bytes / {n_documents:,} documents",
+            f"{evidence.corpus.n_bytes:,} bytes / {n_documents:,} documents",
         ),
-        tokens_per_byte=Figure(
-            Decimal(n_tokens) / n_bytes,
-            "tokens per byte",
-            Basis.EXACT,
-            f"{n_tokens:,} tokens ({evidence.current.name}) / {n_bytes:,} bytes",
-        ),
+        tokens_per_byte=_tokens_per_byte(evidence, provider),
         usd_per_mtok_input=_input_rate(price, evidence.current.lengths),
         output_tokens_per_request=Figure(
             Decimal(str(output_tokens)),
@@ -134,6 +133,27 @@ def waterfall_of(evidence: Evidence, findings: Sequence[Finding]) -> Waterfall |
         remedies=remedies_of(findings, with_cache=read_rate is not None),
         cached_input_share=cached if cached and read_rate is not None else 0,
         usd_per_mtok_cached_input=read_rate,
+    )
+
+
+def _tokens_per_byte(evidence: Evidence, provider: ProviderCount | None) -> Figure:
+    n_bytes, unit = evidence.corpus.n_bytes, "tokens per byte"
+    if provider is not None and provider.n_tokens is not None:
+        counted = provider.n_tokens
+        return Figure(
+            Decimal(str(counted.value)) / n_bytes,
+            unit,
+            counted.basis,
+            f"{counted.formula} = {counted.value:,.0f} tokens of {provider.model} / "
+            f"{n_bytes:,} bytes",
+            counted.source,
+        )
+    n_tokens = evidence.current.n_tokens
+    return Figure(
+        Decimal(n_tokens) / n_bytes,
+        unit,
+        Basis.EXACT,
+        f"{n_tokens:,} tokens ({evidence.current.name}) / {n_bytes:,} bytes",
     )
 
 

@@ -16,10 +16,12 @@ from jeton.auditing.measuring import Facts, measured, term_reports, workload_of
 from jeton.auditing.money import domain_bills_of, trade_off_of, waterfall_of, what_if_of
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.preprocessing import StepEffect, effects_of_preprocessing
+from jeton.auditing.provider_counts import provider_count_of
+from jeton.auditing.quotas import quota_of
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport, SampledTokens, Sampling
 from jeton.auditing.sampled import SampledWorkload
 from jeton.auditing.whitespace import needless_whitespace
-from jeton.economics import BillReport, Limits, naive_engineered
+from jeton.economics import BillReport, Limits, Quota, naive_engineered
 from jeton.findings import Basis, Figure
 
 __all__ = ["Asked", "evidence_of", "report_of"]
@@ -34,6 +36,9 @@ class Asked:
         run_commands: Whether its command may be run.
         limits: What a candidate may take at most.
         quality: Whether the quality of the tokenizers is measured.
+        closed_model: The model whose provider counts the tokens; None: that of the price.
+        quota: Limits of the API.
+        growth_per_month: Growth of the traffic, as a share.
         seed: Of the intervals.
         num_threads: Of the core.
     """
@@ -42,6 +47,9 @@ class Asked:
     run_commands: bool = False
     limits: Limits | None = None
     quality: bool = True
+    closed_model: str | None = None
+    quota: Quota | None = None
+    growth_per_month: float | None = None
     seed: int = SEED
     num_threads: int | None = None
 
@@ -56,7 +64,9 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         n_tokens_of_all=counts.token_stats[current].n_tokens,
         num_threads=asked.num_threads,
     )
-    requests = counts.requests.evidence() if counts.requests is not None else None
+    requests = None
+    if counts.requests is not None:
+        requests = counts.requests.evidence(counts.request_tokens)
     if requests is not None:
         facts = completed(facts, requests.summary, sample, tokenizer)
     whitespace = needless_whitespace(
@@ -83,6 +93,16 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         num_threads=asked.num_threads,
     )
     traffic = facts.traffic(corpus.n_documents)
+    quota = None
+    if asked.quota is not None:
+        quota = quota_of(
+            asked.quota,
+            requests,
+            tokenizers[current].lengths,
+            requests_per_day=facts.requests_per_day,
+            output_tokens_per_request=facts.output_tokens,
+            growth_per_month=asked.growth_per_month,
+        )
     return Evidence(
         corpus=corpus,
         workload=workload_of(facts),
@@ -105,6 +125,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         preprocessing=preprocessing,
         domains=counts.domains.reports(),
         prefixes=counts.prefixes.shared(),
+        quota=quota,
     )
 
 
@@ -116,7 +137,8 @@ def report_of(
     findings = run_checks(evidence)
     by_name = {m.name: m for m in evidence.tokenizers}
     tokenizers = [by_name[item.name] for item in counts.setup.chosen]
-    waterfall = waterfall_of(evidence, findings)
+    provider = provider_count_of(evidence, closed_model=asked.closed_model, seed=asked.seed)
+    waterfall = waterfall_of(evidence, findings, provider)
     return AuditReport(
         schema_version=SCHEMA_VERSION,
         jeton_version=__version__,
@@ -140,6 +162,8 @@ def report_of(
         sampling=_sampling(evidence, counts, asked.seed),
         comparison=None if waterfall is None else naive_engineered(waterfall),
         domain_bills=domain_bills_of(evidence),
+        provider_count=provider,
+        quota=evidence.quota,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.auditing.evidence import RequestEvidence
+from jeton.auditing.request_tokens import RequestTokens
 from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
 from jeton.corpus.requests_names import Names
 from jeton.corpus.requests_summary import RequestsTally
@@ -76,8 +77,8 @@ class RequestCollector:
         self._domains, self._models = tuple(stream.domains), tuple(stream.models)
         self.summary = stream.summary()
 
-    def evidence(self) -> RequestEvidence | None:
-        """What the checks may look at; None before `finish`."""
+    def evidence(self, counted: RequestTokens) -> RequestEvidence | None:
+        """What the checks may look at, our counts beside it; None before `finish`."""
         if self.summary is None:
             return None
         columns = RequestColumns.concatenate(self._parts)
@@ -94,6 +95,7 @@ class RequestCollector:
             domains=self._domains,
             models=self._models,
             is_complete=self._is_complete,
+            counted_tokens=counted.by_row(columns.has_text),
         )
 
     def merge(self, other: Self) -> RequestCollector:

@@ -13,7 +13,15 @@ from typing import Any, Literal, TypeAlias
 
 from jeton.auditing.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
-from jeton.economics import BillReport, GroupBill, NaiveEngineered, TradeOff, Waterfall
+from jeton.economics import (
+    BillReport,
+    GroupBill,
+    NaiveEngineered,
+    ProviderCount,
+    QuotaReport,
+    TradeOff,
+    Waterfall,
+)
 from jeton.findings import Figure, Finding
 from jeton.metrics.bootstrap import Interval
 from jeton.metrics.lengths import Histogram, LengthSummary
@@ -408,6 +416,9 @@ class AuditReport:
         comparison: The naive pipeline against the one with all remedies, as a table.
         domain_bills: What the prompts of each domain cost under the tokenizer in use, the dearest
             first; where domains are languages, the bill by language.
+        provider_count: What the provider of a closed model counts: calibrated from the usage in the
+            logs, or estimated by its public stand-in. The waterfall begins with this count.
+        quota: The traffic against the limits of an API.
     """
 
     schema_version: str
@@ -430,6 +441,8 @@ class AuditReport:
     sampling: Sampling | None = None
     comparison: NaiveEngineered | None = None
     domain_bills: tuple[GroupBill, ...] = ()
+    provider_count: ProviderCount | None = None
+    quota: QuotaReport | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""

@@ -16,6 +16,7 @@ from jeton.auditing.logs import LogOptions, open_logs
 from jeton.auditing.measuring import Facts
 from jeton.auditing.observing import Observer
 from jeton.auditing.pipeline import Pipeline
+from jeton.auditing.quotas import has_limit
 from jeton.auditing.reading import DocumentPortions, Domains, Portions, RequestPortions
 from jeton.auditing.reporting import Asked, report_of
 from jeton.auditing.requests import RequestCollector
@@ -28,8 +29,9 @@ from jeton.catalog import model as find_model
 from jeton.catalog import price as find_price
 from jeton.corpus import DocumentStream, Progress, open_documents, read_terms
 from jeton.corpus.sampling import Sampling
-from jeton.economics import Limits
+from jeton.economics import Limits, Quota, quota_from_rate, stand_in
 from jeton.errors import UsageError
+from jeton.registry import load
 
 __all__ = ["Audit", "audit"]
 
@@ -67,6 +69,9 @@ class Audit:
         run_commands: bool = False,
         limits: Limits | None = None,
         quality: bool = True,
+        closed_model: str | None = None,
+        quota: Quota | None = None,
+        growth_per_month: float | None = None,
         sample_chars: int = SAMPLE_CHARS,
         sampling: Sampling | None = None,
         deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
@@ -97,6 +102,12 @@ class Audit:
                 "only documents can be sampled, and their domains are not kept\n"
                 "hint: audit logs, or by domain, without sampling"
             )
+        if closed_model is not None:
+            stand_in(closed_model)
+        _check_quota(quota, growth_per_month, is_timed=self._logs is not None or bool(requests_per_day))
+        for name in _tokenizers_of(pipeline):
+            # The check loads them again: what matters here is that a typo fails before the inputs.
+            load(name)
         self._sampling = sampling
         self._bill = None if bill is None else load_bill(bill)
         self._facts = Facts(
@@ -130,6 +141,9 @@ class Audit:
             run_commands=run_commands,
             limits=limits,
             quality=quality,
+            closed_model=closed_model,
+            quota=quota,
+            growth_per_month=growth_per_month,
             seed=seed,
             num_threads=num_threads,
         )
@@ -218,6 +232,9 @@ def audit(
     run_commands: bool = False,
     limits: Limits | None = None,
     quality: bool = True,
+    closed_model: str | None = None,
+    quota: Quota | None = None,
+    growth_per_month: float | None = None,
     sample_chars: int = SAMPLE_CHARS,
     sampling: Sampling | None = None,
     deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
@@ -258,6 +275,10 @@ def audit(
         limits: The most memory, money, time and bits per byte that a candidate may take.
         quality: Whether the quality of the tokenizers is measured (bits per byte, stability,
             unreachable tokens ...): seconds for each, on the sample.
+        closed_model: The closed model whose provider counts the tokens; by default that of the
+            price. Its count is calibrated from the usage in logs, else estimated.
+        quota: Limits of the API, which the traffic is held against.
+        growth_per_month: Growth of the traffic, as a share (0.1: 10% a month).
         sample_chars: Length of the passages of the coloured view.
         sampling: Count only a part of the documents, so many or as many as an error needs; all are
             read. By default all are counted.
@@ -296,6 +317,9 @@ def audit(
         run_commands=run_commands,
         limits=limits,
         quality=quality,
+        closed_model=closed_model,
+        quota=quota,
+        growth_per_month=growth_per_month,
         sample_chars=sample_chars,
         sampling=sampling,
         deep_sample_bytes=deep_sample_bytes,
@@ -312,6 +336,33 @@ def _check_number(name: str, value: float | None, *, above_zero: bool) -> None:
     if not math.isfinite(value) or value < 0 or (above_zero and value == 0):
         expected = "a number above 0" if above_zero else "0 or more"
         raise UsageError(f"{name} is {value}; expected {expected}")
+
+
+def _check_quota(
+    quota: Quota | None, growth_per_month: float | None, *, is_timed: bool
+) -> None:
+    """Refuse limits that cannot be judged, before anything is read."""
+    if quota is None:
+        if growth_per_month is not None:
+            raise UsageError(
+                "growth_per_month was given without a quota that it could use up\n"
+                "hint: say the limits too (--quota-tokens-per-minute)"
+            )
+        return
+    if not has_limit(quota):
+        raise UsageError("the quota has no limit; expected at least one")
+    if not is_timed:
+        raise UsageError(
+            "a quota was given, but nothing says how many requests come in a time\n"
+            "hint: say requests_per_day (--requests-per-day), or audit logs with times"
+        )
+    # Judges the numbers by themselves; the traffic is not known yet.
+    quota_from_rate(quota, requests_per_day=0, tokens_mean=0, growth_per_month=growth_per_month)
+
+
+def _tokenizers_of(pipeline: Pipeline | None) -> tuple[str, ...]:
+    names = () if pipeline is None else (pipeline.train_tokenizer, pipeline.serve_tokenizer)
+    return tuple(name for name in names if name)
 
 
 def _read_terms(terms: Iterable[str] | os.PathLike[str] | None) -> list[str]:

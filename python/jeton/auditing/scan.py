@@ -162,5 +162,7 @@ def _measure(counts: Counts, index: int, batch: Observed, *, num_threads: int | 
         counts.lengths_with_overhead[index].add(np.zeros_like(lengths), lengths)
         counts.n_overhead_tokens[index] += int(overhead.sum())
         counts.groups.add_overhead(index, batch.groups, overhead)
+    if counts.setup.has_overhead and index == counts.setup.current:
+        counts.request_tokens.add(n_tokens if overhead is None else n_tokens + overhead)
     if batch.domains is not None:
         counts.domains.add_tokens(index, batch.domains, n_tokens, overhead)

@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from jeton.auditing import LogOptions, Pipeline
     from jeton.corpus.sampling import Sampling
-    from jeton.economics import Limits
+    from jeton.economics import Limits, Quota
 
 __all__ = ["AuditSettings", "settings_options"]
 
@@ -59,6 +59,11 @@ class AuditSettings:
     sample_error: float | None = None
     deep_sample_mb: float | None = None
     quality: bool = True
+    closed_model: str | None = None
+    quota_tokens_per_minute: int | None = None
+    quota_requests_per_minute: int | None = None
+    quota_requests_per_day: int | None = None
+    growth_per_month: float | None = None
     seed: int = 0
 
     def arguments(self) -> dict[str, Any]:
@@ -78,6 +83,11 @@ class AuditSettings:
             "limits": self._limits(),
             "sampling": self._sampling(),
             "quality": self.quality,
+            "closed_model": self.closed_model,
+            "quota": self._quota(),
+            "growth_per_month": (
+                None if self.growth_per_month is None else self.growth_per_month / 100
+            ),
             "seed": self.seed,
         }
         if self.deep_sample_mb is not None:
@@ -136,6 +146,18 @@ class AuditSettings:
             max_bytes=None if megabytes is None else max(1, round(megabytes * 1_000_000)),
             error=None if self.sample_error is None else self.sample_error / 100,
         )
+
+    def _quota(self) -> Quota | None:
+        limits = (
+            self.quota_tokens_per_minute,
+            self.quota_requests_per_minute,
+            self.quota_requests_per_day,
+        )
+        if all(limit is None for limit in limits):
+            return None
+        from jeton.economics import Quota
+
+        return Quota(*limits)
 
     def _limits(self) -> Limits | None:
         values = (
@@ -363,6 +385,36 @@ _OPTIONS = (
         default=True,
         show_default=True,
         help="Measure the tokenizers' quality too: some seconds for each.",
+    ),
+    click.option(
+        "--closed-model",
+        metavar="M",
+        help="Closed model whose provider counts the tokens (claude-..., gemini-...); by default "
+        "that of the price. Calibrated from the usage in logs, else estimated with a range.",
+    ),
+    click.option(
+        "--quota-tokens-per-minute",
+        type=_TOKENS,
+        metavar="N",
+        help="Tokens (input and output) that the API allows in any minute.",
+    ),
+    click.option(
+        "--quota-requests-per-minute",
+        type=_TOKENS,
+        metavar="N",
+        help="Requests that the API allows in any minute.",
+    ),
+    click.option(
+        "--quota-requests-per-day",
+        type=_TOKENS,
+        metavar="N",
+        help="Requests that the API allows in any day.",
+    ),
+    click.option(
+        "--growth-per-month",
+        type=click.FloatRange(min=-100, min_open=True),
+        metavar="PERCENT",
+        help="Growth of the traffic: when it uses up the quotas.",
     ),
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the intervals."

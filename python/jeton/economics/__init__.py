@@ -49,6 +49,7 @@ from jeton.economics.money import (
 from jeton.economics.naive_engineered import NaiveEngineered, naive_engineered
 from jeton.economics.own_gpu import OwnGpuCost, own_gpu_cost
 from jeton.economics.parameters import ParameterCount, count_parameters
+from jeton.economics.provider_count import ProviderCount, Workload, provider_count
 from jeton.economics.quotas import Quota, QuotaReport, quota_from_log, quota_from_rate
 from jeton.economics.serving import (
     DECODE_BANDWIDTH_SHARE,

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from jeton._nearest import nearest
+from jeton.catalog import price_names
 from jeton.economics.calibration import Calibration, TokenEstimate
 from jeton.errors import UnknownModelError, UsageError
 from jeton.findings import Basis
@@ -153,16 +155,34 @@ def stand_in(model: str) -> StandIn:
     Raises:
         UnknownModelError: If no family matches: nothing is guessed.
     """
-    name = re.split(r"[:/](?!.*[:/])", model.strip().casefold())[-1]
-    for entry in STAND_INS:
-        if re.fullmatch(entry.pattern, name) or re.fullmatch(entry.pattern, model.casefold()):
-            return entry
+    found = _found(model)
+    if found is not None:
+        return found
     raise UnknownModelError(
         model,
-        nearest=[entry.family for entry in STAND_INS],
+        nearest=_nearest_models(model),
         hint="no public tokenizer is known for it; calibrate from the usage that its provider "
         "returns (Calibration.fit)",
     )
+
+
+def _found(model: str) -> StandIn | None:
+    name = _without_provider(model)
+    for entry in STAND_INS:
+        if re.fullmatch(entry.pattern, name) or re.fullmatch(entry.pattern, model.casefold()):
+            return entry
+    return None
+
+
+def _without_provider(model: str) -> str:
+    return re.split(r"[:/](?!.*[:/])", model.strip().casefold())[-1]
+
+
+def _nearest_models(model: str) -> tuple[str, ...]:
+    """Models of the price list that have a stand-in; the families where none is near."""
+    listed = {name.partition(":")[2] for name in price_names()}
+    known = nearest(_without_provider(model), [name for name in listed if _found(name)])
+    return known or tuple(entry.family for entry in STAND_INS)
 
 
 def estimate_tokens(

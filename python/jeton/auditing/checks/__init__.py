@@ -54,6 +54,7 @@ from jeton.auditing.checks.prompt_cache import (
     prompt_prefix_cacheable,
     prompt_prefix_volatile,
 )
+from jeton.auditing.checks.quota import quota_exceeded
 from jeton.auditing.checks.repetition import (
     boilerplate,
     near_duplicate_documents,
@@ -124,6 +125,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "chunk-overlap": chunk_overlap_waste,
         "context-unused": context_unused,
         "price-step": price_step,
+        "quota-exceeded": quota_exceeded,
         "tail-length": tail_length,
         "gpu-does-not-fit": gpu_does_not_fit,
         "quadratic-attention": quadratic_attention,
