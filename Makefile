@@ -7,6 +7,8 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH_VENV := .venv-bench
+# Processes that run Python tests; a file's tests stay together.
+TEST_WORKERS ?= 2
 SHARED := ../shared
 
 # PyO3 builds for the environment's interpreter, in checks as in builds: nothing is built twice.
@@ -48,7 +50,7 @@ test-rust: toolchain $(VENV)/.installed  ## test the crates
 test-python: setup  ## test the package, through a browser too
 	@sh scripts/ensure_chromium.sh
 	@mkdir -p build
-	@$(BIN)/python -m pytest --junit-xml=build/junit.xml -o junit_family=xunit2
+	@$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --junit-xml=build/junit.xml -o junit_family=xunit2
 	@$(BIN)/python scripts/check_skips.py build/junit.xml --shared $(SHARED)
 
 lint: setup static  ## check style, types, layers and structure
@@ -108,6 +110,7 @@ vocabularies: setup  ## train the bundled tokenizers again from ../shared
 docs: $(VENV)/.installed  ## rewrite what is generated: parts of ARCHITECTURE.md and BENCHMARKS.md, the report's schema
 	$(BIN)/python scripts/module_map.py
 	$(BIN)/python scripts/report_schema.py
+	$(BIN)/python scripts/doctor_page.py
 	$(BIN)/python -m benches.record
 
 lock:  ## compile requirements/*.in to *.lock (needs uv)

@@ -29,7 +29,7 @@ ODD: list[Any] = [
     [], [0], [-1], [2**32], [1.5], ["a"], [b"a"], ["a", 1], [None], [[1], ["a"]], [[]], (),
     (1, 2),
     {}, {1}, {"a"}, {1: 2}, {"a": 1}, frozenset({"<x>"}), range(3), iter([1]), int, str,
-    object(),
+    Ellipsis,
     np.array([1, 2]), np.array([1.5]), np.array([[1]]), np.array(["a"]), np.int64(3), np.float32(1),
     np.array([], dtype=np.uint32), np.array(5), Ellipsis, lambda: 1, "proto", "offset_mapping",
 ]  # fmt: skip

@@ -248,7 +248,7 @@ def test_bad_texts_raise_alike(text: Any) -> None:
 
 BAD_IDS: list[Any] = [
     -1, 10**6, [10**6], [[0], [10**6]], 1.5, [1.5], [1, "a"], ["a", 1], {1: 2}, {1}, [[1, 2], 3],
-    np.array([1.5]), np.zeros((2, 2, 2), dtype=np.int32), [2**40], np.array([2**40]), object(),
+    np.array([1.5]), np.zeros((2, 2, 2), dtype=np.int32), [2**40], np.array([2**40]), Ellipsis,
     np.array([[1, 2], [3, 4]]), np.array([3], dtype=np.uint8), True, [True],
 ]  # fmt: skip
 

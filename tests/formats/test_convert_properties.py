@@ -7,7 +7,7 @@ import json
 import struct
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jeton import Tokenizer
@@ -157,6 +157,8 @@ PIECES = st.lists(st.text("ab\u2581", min_size=2, max_size=5), max_size=8, uniqu
     st.sampled_from(["bpe", "unigram", "char"]),
     st.lists(st.text("ab \u2581x\u00e9", max_size=16), min_size=1),
 )
+# Found by chance: of a first piece of several spaces, SentencePiece takes one away.
+@example(["\u2581\u2581"], True, True, True, "bpe", ["\u2581a"])
 def test_sentencepiece_models_come_back_and_become_others(
     longer: list[str],
     dummy: bool,

@@ -49,7 +49,9 @@ PRESENT_SHARE = 0.9
 words are missing together, and none of them is at fault. At nine tenths, GPT-2's vocabulary on
 5.6 million tokens of English has 8 such ids, all pieces that longer tokens swallow (`` includ``,
 `` Americ``); BERT's on the same text (novels, speeches, news up to 2006) has 11, younger words
-among them (``tv``). At a half they would be 600 and 665 (measured 2026-11-21)."""
+among them (``tv``); on text of many languages Llama 2's has 19. At a half the first two would be
+600 and 665 (measured 2026-11-21). The value was chosen by comparing 0.5, 0.8, 0.9 and 0.95 on
+these very corpora, without labelled truth: what it finds is a hint."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

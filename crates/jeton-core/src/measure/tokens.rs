@@ -81,6 +81,7 @@ impl TokenStats {
     ) -> Result<()> {
         let Room {
             unknown,
+            returns_text,
             ids,
             bytes,
             spans,
@@ -107,12 +108,18 @@ impl TokenStats {
             }
         }
         let joins_bytes = tokenizer.joins_bytes();
-        if counted.round_trip || counted.words && joins_bytes {
+        if !*returns_text && (counted.round_trip || counted.words && joins_bytes) {
             bytes.clear();
             tokenizer.decode_into(ids, false, bytes)?;
         }
-        let is_text =
-            joins_bytes && (counted.round_trip || counted.words) && *bytes == text.as_bytes();
+        #[cfg(debug_assertions)]
+        if *returns_text {
+            bytes.clear();
+            tokenizer.decode_into(ids, false, bytes)?;
+            debug_assert_eq!(*bytes, text.as_bytes());
+        }
+        let is_text = *returns_text
+            || joins_bytes && (counted.round_trip || counted.words) && *bytes == text.as_bytes();
         if counted.words {
             if is_text {
                 self.words.add_joined(text, ids, tokenizer.outlines());
@@ -134,6 +141,8 @@ impl TokenStats {
 struct Room {
     /// The id that stands for text without a token.
     unknown: Option<u32>,
+    /// Whether ids are known to decode to their text.
+    returns_text: bool,
     ids: Vec<u32>,
     bytes: Vec<u8>,
     spans: Vec<(u32, u32)>,
@@ -152,6 +161,7 @@ pub fn measure(
         let mut part = TokenStats::new(vocab_size);
         let mut room = Room {
             unknown: tokenizer.unknown(),
+            returns_text: tokenizer.returns_every_text(),
             ..Room::default()
         };
         for text in batch.slice(range.start, range.end).iter() {

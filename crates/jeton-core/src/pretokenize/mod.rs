@@ -195,6 +195,17 @@ impl PreTokenizer {
         patterns.chain(&self.bytes).all(Splitter::is_linear)
     }
 
+    /// Whether the pretokens of a text are all of it, unchanged.
+    pub(crate) fn keeps_all(&self) -> bool {
+        let keeps = |splitter: &Splitter| splitter.arrangement().0 != Behavior::Removed;
+        !self.rewrites()
+            && self.bytes.iter().all(keeps)
+            && self.text.iter().all(|cut| match cut {
+                Cut::Pattern(splitter) => keeps(splitter),
+                Cut::Scripts(_) | Cut::FixedLength(_) => true,
+            })
+    }
+
     /// Whether pieces are rewritten, so that pretokens are not ranges of the text.
     pub fn rewrites(&self) -> bool {
         !self.stages.is_empty()

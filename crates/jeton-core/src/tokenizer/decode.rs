@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::error::{ErrorKind, Result};
 use crate::measure::Outline;
 use crate::normalize::NormalizerConfig;
+use crate::special::Allow;
 
 impl Tokenizer {
     /// Appends the bytes of ids.
@@ -65,6 +66,20 @@ impl Tokenizer {
         self.joins_bytes()
             && self.normalizer.is_identity()
             && !pretokenizer.any(crate::pretokenize::PreTokenizer::rewrites)
+    }
+
+    /// Whether every text comes back from its ids, byte by byte, by the way it is encoded: nothing is rewritten or
+    /// left out, no added token takes white space with it, every byte is a token, and a merge joins the bytes of
+    /// its two. What need not be decoded to be known.
+    pub(crate) fn returns_every_text(&self) -> bool {
+        let Engine::Bpe(pipeline) = &self.engine else {
+            return false;
+        };
+        self.keeps_text()
+            && pipeline.pretokenizer().keeps_all()
+            && self.respelled.is_empty()
+            && self.added.nothing_to_find(&Allow::None)
+            && (0..=255u8).all(|byte| self.vocab().bytes_to_id(&[byte]).is_some())
     }
 
     /// What is in each token's bytes, found out when it is first asked for.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from decimal import Decimal
 
 import numpy as np
 
 from jeton.auditing.analyses.lengths import batch_padding, chunk_overlap
-from jeton.auditing.evidence import Evidence, percent
+from jeton.auditing.evidence import DAYS_PER_YEAR, Evidence, percent
+from jeton.economics.compute import prefill_flops
+from jeton.economics.serving import PREFILL_FLOPS_SHARE
 from jeton.findings import Basis, Figure, Finding, Severity
 from jeton.metrics import padding_waste as waste_of_padding
 
@@ -59,6 +62,7 @@ def padding_static(evidence: Evidence) -> Iterator[Finding]:
     if waste.padding_share < MIN_PADDING_SHARE:
         return
     n_positions = lengths.n_documents * pipeline.max_length
+    usd_per_year, formula = _money_of_positions(evidence, waste.n_padding_tokens)
     yield Finding(
         id="padding-static",
         severity=Severity.WARNING,
@@ -81,8 +85,8 @@ def padding_static(evidence: Evidence) -> Iterator[Finding]:
             "pad to the longest of a batch sorted by length, use a few fixed lengths (buckets), or "
             "pack several sequences into one; an engine with variable lengths needs none"
         ),
-        saving_usd_per_year=evidence.traffic.usd_per_year(waste.n_padding_tokens),
-        saving_formula=_as_tokens(evidence, waste.n_padding_tokens),
+        saving_usd_per_year=usd_per_year,
+        saving_formula=formula,
         saving_basis=Basis.ESTIMATED,
         evidence={
             "padding_share": waste.padding_share,
@@ -92,13 +96,27 @@ def padding_static(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-def _as_tokens(evidence: Evidence, n_positions: int) -> str:
-    if not evidence.traffic.is_priced:
-        return ""
-    return (
-        evidence.traffic.formula(n_positions)
-        + "; a padded position takes the time of a token, so it is priced as one (an API bills "
-        "none)"
+def _money_of_positions(evidence: Evidence, n_positions: int) -> tuple[Decimal | None, str]:
+    """USD a year of padded positions, and how: the time they take on a GPU of one's own.
+
+    An API bills the tokens of a text and no padding; without a model and a GPU there is no money.
+    """
+    model, gpu, per_day = evidence.model, evidence.gpu, evidence.traffic.requests_per_day
+    if model is None or gpu is None or per_day is None:
+        return None, ""
+    flops = prefill_flops(model, 2).linear - prefill_flops(model, 1).linear
+    seconds = Decimal(flops) / (
+        Decimal(gpu.bf16_dense_flops_per_s) * Decimal(str(PREFILL_FLOPS_SHARE))
+    )
+    per_hour = gpu.price_low.usd_per_hour
+    n_documents = evidence.traffic.n_documents
+    usd = n_positions * seconds * per_hour / 3600 * per_day * DAYS_PER_YEAR / n_documents
+    usd = usd.quantize(Decimal("0.01"))
+    return usd, (
+        f"{n_positions:,} positions / {n_documents:,} documents x {per_day:,} requests a day x "
+        f"{DAYS_PER_YEAR} days x {flops:,} FLOP / ({gpu.bf16_dense_flops_per_s:.4g} FLOP/s x "
+        f"{PREFILL_FLOPS_SHARE:g}) x {per_hour} USD / 3,600 s = {usd:,} USD a year on {gpu.name}; "
+        "an API bills no padding"
     )
 
 
@@ -111,6 +129,7 @@ def padding_longest(evidence: Evidence) -> Iterator[Finding]:
     if padding.padding_share < MIN_PADDING_SHARE:
         return
     n_saved = max(0, round(padding.n_positions) - padding.n_positions_sorted)
+    usd_per_year, formula = _money_of_positions(evidence, n_saved)
     yield Finding(
         id="padding-longest",
         severity=Severity.WARNING,
@@ -136,8 +155,8 @@ def padding_longest(evidence: Evidence) -> Iterator[Finding]:
             f"p99 {lengths.quantile(0.99):,}"
         ),
         remedy="sort by length (within a window, if order matters) before batching, or pack",
-        saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
-        saving_formula=_as_tokens(evidence, n_saved),
+        saving_usd_per_year=usd_per_year,
+        saving_formula=formula,
         saving_basis=Basis.ESTIMATED,
         evidence={
             "padding_share": padding.padding_share,

@@ -225,6 +225,19 @@ fn decoder(model: &SpmModel, unknown: &str, ledger: &mut Ledger) -> Vec<DecoderC
             "decoded texts that begin with unknown characters begin without a space",
         );
     }
+    // Of each piece at the beginning one space goes; the library takes all of them.
+    let many = SPACE.repeat(2);
+    let begins_with_many = |piece: &Piece| {
+        matches!(piece.kind, PieceKind::Normal | PieceKind::UserDefined)
+            && piece.bytes.starts_with(many.as_bytes())
+    };
+    if spec.remove_extra_whitespaces && model.pieces.iter().any(begins_with_many) {
+        ledger.lose(
+            "decoder",
+            "that a first piece of several spaces loses only one",
+            "decoded texts that begin with such a piece begin without spaces",
+        );
+    }
     let mut steps = vec![
         DecoderConfig::Replace {
             pattern: ReplacePattern::Regex(format!(r"\A{}\z", regex_syntax::escape(unknown))),

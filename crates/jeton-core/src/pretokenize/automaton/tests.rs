@@ -1,0 +1,218 @@
+//! The automaton against a backtracking engine, and its boundaries against its matches.
+
+use super::*;
+use crate::pretokenize::pattern::{Dialect, parse};
+use crate::pretokenize::published::PATTERNS;
+use crate::unicode::UnicodeVersion;
+use proptest::prelude::*;
+
+fn automaton(pattern: &str) -> Automaton {
+    let ast = parse(pattern, Dialect::FancyRegex, UnicodeVersion(99, 0)).unwrap();
+    Automaton::new(&ast, false).unwrap()
+}
+
+fn naive(pattern: &str, text: &str) -> Vec<(usize, usize)> {
+    let regex = fancy_regex::Regex::new(pattern).unwrap();
+    regex
+        .find_iter(text)
+        .map(|m| m.unwrap())
+        .filter(|m| m.end() > m.start())
+        .map(|m| (m.start(), m.end()))
+        .collect()
+}
+
+#[test]
+fn published_patterns_are_small() {
+    for (name, pattern, _) in PATTERNS {
+        let automaton = automaton(pattern);
+        assert!(
+            automaton.n_states() < 200,
+            "{name}: {} states",
+            automaton.n_states()
+        );
+    }
+}
+
+#[test]
+fn preference_is_that_of_a_backtracking_engine() {
+    for (pattern, text) in [
+        ("a|ab", "abab"),
+        ("ab|a", "abab"),
+        ("a+?b?", "aaab"),
+        ("a{2,3}", "aaaaaaa"),
+        ("(?:ab|a)(?:bc|c)?", "abcabc"),
+        (r"\s+(?!\S)|\s", "  a   b "),
+        (r"a+(?=b)|a", "aaabaaa"),
+        (r"\s++$|\s", "  a  "),
+        ("a*b|a", "aaaab aaa"),
+    ] {
+        let found: Vec<_> = automaton(pattern).matches(text.as_bytes()).collect();
+        assert_eq!(found, naive(pattern, text), "{pattern} on {text:?}");
+    }
+}
+
+#[test]
+fn possessive_repetition_that_matters_is_refused() {
+    let ast = parse("a++ab", Dialect::FancyRegex, UnicodeVersion(99, 0)).unwrap();
+    assert_eq!(
+        Automaton::new(&ast, false).unwrap_err(),
+        BuildError::Possessive
+    );
+    let ast = parse("a++(?!b)", Dialect::FancyRegex, UnicodeVersion(99, 0)).unwrap();
+    assert_eq!(
+        Automaton::new(&ast, false).unwrap_err(),
+        BuildError::Possessive
+    );
+}
+
+#[test]
+fn explosive_patterns_are_refused() {
+    let ast = parse(
+        "(?:a|b)*a(?:a|b){20}",
+        Dialect::FancyRegex,
+        UnicodeVersion(99, 0),
+    )
+    .unwrap();
+    assert_eq!(
+        Automaton::new(&ast, false).unwrap_err(),
+        BuildError::TooLarge
+    );
+}
+
+#[test]
+fn running_ahead_is_remembered() {
+    // Without the memory this is 10^10 steps.
+    let text = "a".repeat(100_000);
+    assert_eq!(automaton("a*b|a").matches(text.as_bytes()).count(), 100_000);
+}
+
+#[test]
+fn what_is_remembered_lasts_for_long_texts() {
+    // One entry for each byte would be used up after a few megabytes, and the rest quadratic.
+    let text = "\u{e9}a".repeat(50_000);
+    let automaton = automaton("[\u{e9}a]*b|.");
+    let mut matches = automaton.matches(text.as_bytes());
+    assert_eq!(matches.by_ref().count(), 100_000);
+    let places = text.len() / STRIDE;
+    assert!((places - 2..=places).contains(&matches.hopeless.set.len()));
+}
+
+/// The ends of all pieces, a few at a time.
+fn ends(automaton: &Automaton, text: &str, at_once: usize) -> Vec<usize> {
+    let mut pieces = automaton.pieces(text.as_bytes());
+    let mut some = vec![0; at_once];
+    let mut ends = Vec::new();
+    loop {
+        let n = pieces.ends(&mut some);
+        if n == 0 {
+            return ends;
+        }
+        ends.extend(&some[..n]);
+    }
+}
+
+/// The same, one after the other.
+fn piece_ends(automaton: &Automaton, text: &str) -> Vec<usize> {
+    let pieces = automaton.pieces(text.as_bytes());
+    pieces.map(|(_, end)| end).collect()
+}
+
+#[test]
+fn characters_tell_where_published_patterns_end() {
+    for (name, pattern, _) in PATTERNS {
+        assert!(automaton(pattern).boundaries.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn what_leaves_gaps_has_no_boundaries_to_tell() {
+    let automaton = automaton(r"\p{L}+|\p{N}");
+    assert!(automaton.boundaries.is_none());
+    assert_eq!(ends(&automaton, "ab, 12", 2), [2, 4, 5, 6]);
+}
+
+#[test]
+fn ends_are_those_of_pieces_on_long_texts() {
+    // Words, spaces, apostrophes and characters of all lengths at all places of a block.
+    let parts = [
+        "a",
+        " b",
+        "'s",
+        "'",
+        "  ",
+        "\n",
+        "1",
+        "12",
+        "\u{e9}",
+        " \u{4e2d}\u{56fd}",
+        "\u{1f600}",
+        "!?",
+        "Ab",
+    ];
+    for (_, pattern, _) in PATTERNS {
+        let automaton = automaton(pattern);
+        for step in 1..parts.len() * 3 {
+            let text: String = (0..400)
+                .map(|i| parts[(i * step + i / 7 * step) % parts.len()])
+                .collect();
+            let expected = piece_ends(&automaton, &text);
+            for at_once in [1, 7, 64, 200] {
+                assert_eq!(
+                    ends(&automaton, &text, at_once),
+                    expected,
+                    "{pattern} {step}"
+                );
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn ends_are_those_of_pieces(
+        choices in prop::collection::vec(any::<usize>(), 0..200),
+        plain in prop::collection::vec("[a-zA-Z' \\n.0-9\u{e9}\u{4e2d}]{1,4}", 0..60),
+        index in 0..PATTERNS.len(),
+        at_once in 1usize..130,
+    ) {
+        let automaton = automaton(PATTERNS[index].1);
+        let text = jeton_testing::hostile_text(&choices);
+        for text in [&text, &plain.concat(), &format!("\u{1f600}{}", plain.concat()), &format!("{}{text}{}", plain.concat(), plain.concat())] {
+            let found = ends(&automaton, text, at_once);
+            prop_assert_eq!(found, piece_ends(&automaton, text), "{:?}", text);
+        }
+    }
+
+    #[test]
+    fn ends_are_those_of_pieces_for_any_pattern(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                r"\p{L}+", r" ?\p{L}+", r"\p{N}{1,3}", r"\p{N}", r"'s|'t|'ll", r"[^\s\p{L}\p{N}]+", r"\s+(?!\S)",
+                r"\s+", r"\s*\n", r"[A-Z][a-z]*", r"[a-z]+", r" ?[.,!?]+", r"[a-z]+-?[a-z]+", r"\p{Lu}+(?=\p{Ll})",
+            ]),
+            0..6,
+        ),
+        text in "[a-zA-Z'\\- \\n.,0-9\u{e9}\u{4e2d}]{0,200}",
+        at_once in 1usize..130,
+    ) {
+        // Whatever else, every character is matched.
+        let pattern = [parts.as_slice(), &[r"\s", r"\S"]].concat().join("|");
+        let automaton = automaton(&pattern);
+        prop_assert_eq!(ends(&automaton, &text, at_once), piece_ends(&automaton, &text), "{}", pattern);
+    }
+
+    #[test]
+    fn equals_the_naive_twin(choices in prop::collection::vec(any::<usize>(), 0..24), index in 0..PATTERNS.len()) {
+        let text = jeton_testing::hostile_text(&choices);
+        let pattern = PATTERNS[index].1;
+        let found: Vec<_> = automaton(pattern).matches(text.as_bytes()).collect();
+        prop_assert_eq!(found, naive(pattern, &text));
+    }
+
+    #[test]
+    fn equals_the_naive_twin_on_any_text(text in "\\PC{0,40}", index in 0..PATTERNS.len()) {
+        let pattern = PATTERNS[index].1;
+        let found: Vec<_> = automaton(pattern).matches(text.as_bytes()).collect();
+        prop_assert_eq!(found, naive(pattern, &text));
+    }
+}
