@@ -85,10 +85,11 @@ def test_it_is_silent_small_and_asks_for_nothing(
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_never_scrolls_sideways(open_tool: Any, name: str, width: int) -> None:
-    page = open_tool(name, width=width).page
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+def test_the_page_never_scrolls_sideways(open_tool: Any, name: str) -> None:
+    page = open_tool(name).page
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -186,11 +187,13 @@ def test_a_token_says_what_it_is_by_keyboard_and_pointer(open_tool: Any) -> None
 
 
 def test_search_finds_text_ids_and_bytes(open_tool: Any) -> None:
+    from playwright.sync_api import expect
+
     page = open_tool("inspector").page
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "find"
     page.keyboard.type("committee")
-    page.wait_for_function("document.querySelectorAll('.documents button').length === 12")
+    expect(page.locator(".documents button")).to_have_count(12)
     page.wait_for_selector(".viewer .hit")
     marked = page.evaluate(
         """() => [...document.querySelectorAll(".viewer [data-tokenizer='0'] .hit")]
@@ -203,12 +206,18 @@ def test_search_finds_text_ids_and_bytes(open_tool: Any) -> None:
     tokenizer = jeton.load(NAMES[0])
     id_ = tokenizer.encode(TEXTS[0])[0]
     page.locator("#find").fill(f"id:{id_}")
-    page.wait_for_function("document.querySelectorAll('.documents button').length < 12")
+    expect(page.locator(".documents button")).to_have_count(
+        sum(id_ in tokenizer.encode(text) for text in TEXTS)
+        + sum(
+            id_ in jeton.load(NAMES[1]).encode(text) and id_ not in tokenizer.encode(text)
+            for text in TEXTS
+        )
+    )
     assert page.locator(".viewer .hit").count() >= 1
     page.locator("#find").fill("bytes: 63 6f 6d")  # "com"
-    page.wait_for_function("document.querySelectorAll('.documents button').length === 12")
+    expect(page.locator(".documents button")).to_have_count(12)
     page.locator("#find").fill("nothing has this")
-    page.wait_for_function("document.querySelectorAll('.documents button').length === 0")
+    expect(page.locator(".documents button")).to_have_count(0)
     assert page.locator(".viewer").text_content() == ""
 
 
@@ -242,7 +251,12 @@ def test_hostile_text_is_inert(open_tool: Any) -> None:
     opened = open_tool("inspector")
     page = opened.page
     dialogs: list[str] = []
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+
+    def close(dialog: Any) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", close)
     find_document(page, "</script>")
     assert page.locator("img").count() == 0
     shown = shown_text(page, 0)
