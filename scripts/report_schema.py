@@ -41,6 +41,8 @@ _MONEY = {
 _ENTRY = re.compile(r"^(\w+): +(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
 _SIGNED = re.compile(r"delta|difference|change|saving")
 """Integers that may be below 0; every other integer of a report is a count."""
+_MAY_EXCEED_ONE = frozenset({"used_share", "request_error_share"})
+"""Shares of something that is not a whole: of a limit, of a prediction."""
 _NEVER_NEGATIVE = re.compile(r"^(n|bytes|chars|tokens)_|_(bytes|tokens|seconds)$|^(mean|requests)")
 _CONSTRAINTS: dict[tuple[str, str], dict[str, Any]] = {
     ("AuditReport", "schema_version"): {"const": SCHEMA_VERSION},
@@ -186,6 +188,8 @@ def _snake(kind: type) -> str:
 
 
 def _range(name: str) -> dict[str, Any]:
+    if name in _MAY_EXCEED_ONE:
+        return {"minimum": 0}
     if name.endswith("_share"):
         return {"minimum": 0, "maximum": 1}
     return {"minimum": 0} if _NEVER_NEGATIVE.search(name) and not _SIGNED.search(name) else {}

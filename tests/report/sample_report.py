@@ -28,6 +28,7 @@ from jeton.auditing.result import (
     TokenizerReport,
     Workload,
 )
+from jeton.economics import naive_engineered
 from jeton.findings import Basis, Figure, Finding, Severity, rank
 from tests.report import sample_parts as parts_of
 
@@ -300,10 +301,8 @@ def make_report(
         )
     mean = Decimal(totals[0]) / n_documents
     other = HOSTILE if hostile else None
-    extra = {
-        "domains": parts_of.domains(reports, n_documents, n_bytes, other),
-        "requests": parts_of.requests(other),
-        "waterfall": parts_of.waterfall(
+    waterfall = (
+        parts_of.waterfall(
             requests_per_month=Decimal(100_000) * 365 / 12,
             bytes_per_request=Decimal(n_bytes) / n_documents,
             tokens_per_byte=Decimal(totals[0]) / n_bytes,
@@ -312,7 +311,21 @@ def make_report(
             else (("hostile", HOSTILE, "input", "0.9"), *parts_of.REMEDIES),
         )
         if priced
-        else None,
+        else None
+    )
+    domains = parts_of.domains(reports, n_documents, n_bytes, other)
+    extra = {
+        "domains": domains,
+        "domain_bills": parts_of.domain_bills(domains) if price else (),
+        "comparison": naive_engineered(waterfall) if waterfall else None,
+        "provider_count": parts_of.provider_count(
+            totals[0], n_documents, month=traffic, hostile=other
+        )
+        if price
+        else parts_of.uncounted_provider(other),
+        "quota": parts_of.quota(),
+        "requests": parts_of.requests(other),
+        "waterfall": waterfall,
         "tradeoff": parts_of.tradeoff(names) if model and priced and len(names) > 1 else None,
         "maturity": parts_of.maturity(),
         "bill": parts_of.bill(other) if priced else None,

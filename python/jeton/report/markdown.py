@@ -56,6 +56,7 @@ def to_markdown(report: AuditReport, *, max_chars: int = _MAX_CHARS) -> str:
         _first_sentences(numbers),
         "## Findings",
         *_findings(numbers),
+        *parts_of.provider(numbers),
         *parts_of.waterfall(numbers),
         "## Tokenizers side by side",
         _table(numbers, tokens_table(numbers, current=current)),
@@ -95,9 +96,13 @@ def _folded(numbers: Numbers, current: int) -> Iterable[str]:
             yield details(title, _table(numbers, table), _basis_of(data)[part])
     quality = quality_table(numbers)
     for title, blocks in (
+        ("Naive against engineered", parts_of.comparison(numbers)),
         ("Trade-off", parts_of.tradeoff(numbers)),
         ("Bill", parts_of.bill(numbers)),
+        ("Limits of the API", parts_of.quota(numbers)),
         ("Domains", parts_of.domains(numbers, current=current)),
+        ("Bills of the domains", parts_of.domain_bills(numbers)),
+        ("Tokens of the whole workload", parts_of.sampled(numbers)),
         ("Maturity of the pipeline", parts_of.maturity(numbers)),
         ("Request logs", parts_of.requests(numbers)),
         (

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from jeton.report import evidence_views as evidence
+from jeton.report import traffic_views as traffic
 from jeton.report.markdown_text import escaped, rows, signed, text, written
-from jeton.report.money_views import bill_view, waterfall_view
+from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, lookup
 
-__all__ = ["bill", "domains", "maturity", "requests", "stability", "tradeoff", "waterfall"]
+__all__ = [
+    "bill",
+    "comparison",
+    "domain_bills",
+    "domains",
+    "maturity",
+    "provider",
+    "quota",
+    "requests",
+    "sampled",
+    "stability",
+    "tradeoff",
+    "waterfall",
+]
 
 _MAX_DOMAINS = 20
 _MAX_POINTS = 20
@@ -44,7 +58,120 @@ def waterfall(numbers: Numbers) -> list[str]:
         "## Where the money goes",
         "  \n".join(products),
         rows(["Step", "Change a month", "Bill a month"], body),
+        _once(numbers),
     ]
+
+
+def _once(numbers: Numbers) -> str:
+    once, payback = once_shown(numbers), payback_shown(numbers)
+    if once is None:
+        return ""
+    paid = f", paid back in {escaped(signed(payback))} months" if payback else ""
+    return f"Carrying the remedies out costs {escaped(signed(once))} once{paid}."
+
+
+def comparison(numbers: Numbers) -> list[str]:
+    """Each figure as it is, and with all remedies."""
+    found = traffic.comparison_rows(numbers)
+    if not found:
+        return []
+    body = [
+        [
+            text(str(lookup(numbers.data, row.path))),
+            *(escaped(signed(shown)) for shown in (row.naive, row.engineered, row.change)),
+        ]
+        for row in found
+    ]
+    return [rows(["Figure", "As it is", "With all remedies", "Change"], body)]
+
+
+def provider(numbers: Numbers) -> list[str]:
+    """What the provider of a closed model counts."""
+    view, data = traffic.provider_view(numbers), numbers.data.get("provider_count")
+    if view is None or data is None:
+        return []
+    if data["missing"]:
+        return [f"{text(data['missing'])}."]
+    confidence = f" ({view.confidence.text})" if view.confidence else ""
+    money = ""
+    if view.usd is not None:
+        ends = f"{escaped(signed(view.usd_low))} to {escaped(signed(view.usd_high))}"
+        money = f": **{escaped(signed(view.usd))} a month**, {ends}"
+    return [
+        f"The provider of {text(data['model'])} counts {escaped(signed(view.tokens))} input tokens "
+        f"({view.basis}), {escaped(signed(view.low))} to {escaped(signed(view.high))}"
+        f"{escaped(confidence)}{money}.",
+        f"{text(data['n_tokens']['formula'])}. Source: {text(data['n_tokens']['source'])}",
+    ]
+
+
+def quota(numbers: Numbers) -> list[str]:
+    """The traffic against the limits of the API."""
+    view = traffic.quota_view(numbers)
+    if view is None:
+        return []
+    body = [
+        [
+            row.label,
+            "**above**" if row.is_exceeded else "kept",
+            *(escaped(signed(shown)) for shown in (row.peak, row.limit, row.share)),
+        ]
+        for row in view.rows
+    ]
+    said = "The traffic keeps the limits."
+    if view.is_exceeded:
+        first = f", first at {view.first_exceeded}" if view.first_exceeded else ""
+        refused = f" {signed(view.refused)} requests would be refused." if view.refused else ""
+        said = f"The traffic is above a limit{first}.{refused}"
+    elif view.months is not None:
+        said += f" Growth uses them up in {signed(view.months)} months."
+    return [
+        escaped(said),
+        rows(["Limit", "Verdict", "Peak", "Allowed", "Used"], body, n_text=2),
+        text(numbers.data["quota"]["formula"]),
+    ]
+
+
+def domain_bills(numbers: Numbers) -> list[str]:
+    """What the prompts of each domain cost."""
+    found = traffic.domain_bill_rows(numbers)
+    if not found:
+        return []
+    body = [
+        [
+            text(str(lookup(numbers.data, row.path))),
+            *(
+                escaped(written(shown))
+                for shown in (
+                    row.tokens,
+                    row.usd,
+                    row.share_of_bill,
+                    row.share_of_chars,
+                    row.usd_per_mchar,
+                    row.premium,
+                )
+            ),
+        ]
+        for row in found[:_MAX_DOMAINS]
+    ]
+    header = ["Domain", "Tokens", "Prompts", "Share of the bill", "Share of the text"]
+    return [rows([*header, "A million characters", "Premium"], body)]
+
+
+def sampled(numbers: Numbers) -> list[str]:
+    """Tokens of the whole workload where a part was counted."""
+    found = traffic.sampled_rows(numbers)
+    if not found:
+        return []
+    body = [
+        [
+            text(str(lookup(numbers.data, row.path))),
+            *(escaped(signed(shown)) for shown in (row.tokens, row.low, row.high)),
+            escaped(written(row.confidence)),
+        ]
+        for row in found
+    ]
+    return [rows(["Tokenizer", "Tokens of all", "From", "To", "Confidence"], body)]
 
 
 def bill(numbers: Numbers) -> list[str]:

@@ -18,6 +18,8 @@ __all__ = [
     "WaterfallRow",
     "WaterfallView",
     "bill_view",
+    "once_shown",
+    "payback_shown",
     "waterfall_view",
     "weakest_basis",
 ]
@@ -175,6 +177,22 @@ def waterfall_view(numbers: Numbers) -> WaterfallView | None:
         saving=numbers.scaled(naive, "usd", minus=engineered, basis=last),
         n_remedies=sum(Decimal(step["delta_usd_per_month"]) < 0 for step in data["steps"]),
     )
+
+
+def once_shown(numbers: Numbers) -> Shown | None:
+    """Return what carrying out the remedies costs once; None where it costs nothing."""
+    data = numbers.data.get("waterfall")
+    if data is None or not Decimal(data.get("usd_once") or 0):
+        return None
+    return numbers.show("waterfall.usd_once", "usd", basis="estimated")
+
+
+def payback_shown(numbers: Numbers) -> Shown | None:
+    """Return the months in which the saving pays for that; None where it does not, or need not."""
+    data = numbers.data.get("comparison")
+    if data is None or once_shown(numbers) is None:
+        return None
+    return numbers.show("comparison.payback_months", "ratio", basis="estimated")
 
 
 def bill_view(numbers: Numbers) -> BillView | None:

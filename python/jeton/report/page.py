@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from jeton._files import write_whole
 from jeton.report import evidence_views as evidence
+from jeton.report import traffic_views as traffic
 from jeton.report.json_report import embed_json
-from jeton.report.money_views import bill_view, waterfall_view
+from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, Shown, below, lookup
 from jeton.report.segments import Segment, glyphs, segments
 from jeton.report.summary import (
@@ -118,8 +119,15 @@ def to_html(report: AuditReport) -> str:
         "findings": findings(numbers),
         "n_findings": N_FINDINGS,
         "waterfall": waterfall_view(numbers),
+        "provider": traffic.provider_view(numbers),
+        "quota": traffic.quota_view(numbers),
+        "comparison": traffic.comparison_rows(numbers),
+        "usd_once": once_shown(numbers),
+        "payback": payback_shown(numbers),
         "bill": bill_view(numbers),
         "domains": evidence.domain_rows(numbers, current=current),
+        "domain_bills": traffic.domain_bill_rows(numbers),
+        "sampled": traffic.sampled_rows(numbers),
         "issues": evidence.log_issues(numbers),
         "log_models": evidence.model_rows(numbers),
         "model_columns": evidence.MODEL_COLUMNS,

@@ -144,7 +144,9 @@ class _Printer:
         if own is not None:
             self._print_table("GPUs of your own", own if wide else own.only(*_NARROW_OWN))
         self._print_grid(parts_of.domains(self._numbers, current=self._current))
+        self._print_grid(parts_of.domain_bills(self._numbers))
         self._print_grid(parts_of.waterfall(self._numbers))
+        self._print_grid(parts_of.comparison(self._numbers))
         if len(self._data["tokenizers"]) > 1:
             signs = f"{self._best} best of its column   > in use"
             if money is not None or memory is not None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jeton.report import evidence_views as evidence
-from jeton.report.money_views import bill_view, waterfall_view
+from jeton.report import traffic_views as traffic
+from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, Shown, lookup
 from jeton.report.visible import visible
 
-__all__ = ["Grid", "domains", "lines", "signed", "waterfall"]
+__all__ = ["Grid", "comparison", "domain_bills", "domains", "lines", "signed", "waterfall"]
 
 _BASIS_SIGNS = {"exact": "", "calibrated": "\u2248", "estimated": "~"}
 _MAX_DOMAINS = 10
@@ -35,7 +36,7 @@ def waterfall(numbers: Numbers) -> Grid | None:
     if view is None or len(view.rows) < 2:
         return None
     return Grid(
-        "Naive against engineered",
+        "The bill, remedy by remedy",
         ("Step", "Change", "Bill a month"),
         tuple(
             (
@@ -70,9 +71,89 @@ def domains(numbers: Numbers, *, current: int) -> Grid | None:
     )
 
 
+def comparison(numbers: Numbers) -> Grid | None:
+    """Each figure as it is, and with all remedies; None where there is no remedy."""
+    found = traffic.comparison_rows(numbers)
+    if not found:
+        return None
+    return Grid(
+        "Naive against engineered",
+        ("Figure", "As it is", "Engineered", "Change"),
+        tuple(
+            (
+                visible(str(lookup(numbers.data, row.path))),
+                *map(signed, (row.naive, row.engineered, row.change)),
+            )
+            for row in found
+        ),
+    )
+
+
+def domain_bills(numbers: Numbers) -> Grid | None:
+    """What the prompts of each domain cost; None without a price or domains."""
+    found = traffic.domain_bill_rows(numbers)
+    if not found:
+        return None
+    return Grid(
+        "Bills of the domains, the audited prompts",
+        ("Domain", "Prompts", "Of the bill", "Of the text", "Premium"),
+        tuple(
+            (
+                visible(str(lookup(numbers.data, row.path))),
+                *map(signed, (row.usd, row.share_of_bill, row.share_of_chars, row.premium)),
+            )
+            for row in found[:_MAX_DOMAINS]
+        ),
+    )
+
+
+def _provider(numbers: Numbers) -> list[tuple[str, str]]:
+    view, data = traffic.provider_view(numbers), numbers.data.get("provider_count")
+    if view is None or data is None:
+        return []
+    if data["missing"]:
+        return [("Counts", visible(data["missing"]))]
+    confidence = f", {view.confidence.text}" if view.confidence else ""
+    money = ""
+    if view.usd is not None:
+        ends = f"{signed(view.usd_low)} to {signed(view.usd_high)}"
+        money = f"; {signed(view.usd)} a month ({ends})"
+    return [
+        (
+            "Counts",
+            f"{signed(view.tokens)} input tokens as {visible(data['model'])} counts, {view.basis} "
+            f"({signed(view.low)} to {signed(view.high)}{confidence}){money}",
+        )
+    ]
+
+
+def _quota(numbers: Numbers) -> list[tuple[str, str]]:
+    view = traffic.quota_view(numbers)
+    if view is None:
+        return []
+    parts = [
+        f"{row.label.lower()} {signed(row.peak)} of {signed(row.limit)} ({signed(row.share)})"
+        + (" ABOVE" if row.is_exceeded else "")
+        for row in view.rows
+    ]
+    if view.refused and view.is_exceeded:
+        parts.append(f"{signed(view.refused)} requests refused")
+    if view.months:
+        parts.append(f"used up in {signed(view.months)} months")
+    return [("Limits", "; ".join(parts))]
+
+
 def lines(numbers: Numbers) -> tuple[tuple[str, str], ...]:
     """One line each (label, text) for the bill, the logs, the trade-off and the maturity."""
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, str]] = [*_provider(numbers), *_quota(numbers)]
+    once, payback = once_shown(numbers), payback_shown(numbers)
+    if once is not None:
+        paid = f", paid back in {signed(payback)} months" if payback else ""
+        found.append(("Once", f"{signed(once)} to carry the remedies out{paid}"))
+    for row in traffic.sampled_rows(numbers):
+        name = visible(str(lookup(numbers.data, row.path)))
+        ends = f"{signed(row.low)} to {signed(row.high)}"
+        found.append(("Whole", f"{signed(row.tokens)} tokens with {name}, {ends}"))
     bill = bill_view(numbers)
     if bill is not None:
         share = f" ({bill.unexplained_share.text})" if bill.unexplained_share else ""
