@@ -30,6 +30,9 @@ TIMEOUT_S = 3_600.0
 
 _MB = 1_000_000
 
+NOTHING = "-"
+"""What a cell without a figure holds."""
+
 
 def audit_once(path: str, tokenizers: Sequence[str]) -> dict[str, Any]:
     """Audit one file in this process: what the row of the table holds."""
@@ -103,7 +106,7 @@ def table(rows: Mapping[str, Mapping[str, Any]], tokenizers: Sequence[str]) -> l
     lines = [_line(header), _line(["---", *["---:"] * (len(header) - 2), "---"])]
     for name, row in rows.items():
         if "failed" in row:
-            lines.append(_line([name, *["–"] * (len(header) - 2), f"failed: {row['failed']}"]))
+            lines.append(_line([name, *[NOTHING] * (len(header) - 2), f"failed: {row['failed']}"]))
             continue
         peak = row["peak_bytes"]
         found = Counter(row["findings"])
@@ -116,7 +119,7 @@ def table(rows: Mapping[str, Mapping[str, Any]], tokenizers: Sequence[str]) -> l
                     f"{row['n_tokens']:,}",
                     *(f"{value:.2f}" for value in row["bytes_per_token"]),
                     f"{row['seconds']:.1f}",
-                    "–" if peak is None else f"{peak / _MB:,.0f}",
+                    NOTHING if peak is None else f"{peak / _MB:,.0f}",
                     # A check may speak of several places: each candidate, each term.
                     ", ".join(f"`{id_}`" + f" x {n}" * (n > 1) for id_, n in found.items()),
                 ]

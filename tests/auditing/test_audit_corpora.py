@@ -14,7 +14,9 @@ TOKENIZER = "jeton-general-32k"
 
 def _corpora(folder: Path) -> Path:
     folder.mkdir()
-    lines = [json.dumps({"text": f"the   value   of   {i}   is   {i * i}   " * 4}) for i in range(40)]
+    lines = [
+        json.dumps({"text": f"the   value   of   {i}   is   {i * i}   " * 4}) for i in range(40)
+    ]
     (folder / "spaced.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (folder / "broken.jsonl").write_text('{"text": ', encoding="utf-8")
     return folder
@@ -64,7 +66,7 @@ def test_several_findings_of_a_check_are_one_entry() -> None:
         "peak_bytes": None,
     }
     assert script.table({"english": row}, ["a", "b"])[-1] == (
-        "| english | 1,200 | 3.5 | 1,000,000 | 3.46 | 4.00 | 1.3 | – | "
+        "| english | 1,200 | 3.5 | 1,000,000 | 3.46 | 4.00 | 1.3 | - | "
         "`tokenizer-foreign` x 2, `line-ends` |"
     )
 

@@ -16,7 +16,7 @@ from jeton.auditing.evidence import Evidence, Measured, RequestEvidence
 from jeton.catalog import price as find_price
 from jeton.catalog.api_price import USER_PROVIDER
 from jeton.economics import Calibration, ProviderCount, estimate_tokens, stand_in
-from jeton.economics.provider_count import Workload, provider_count
+from jeton.economics.provider_count import CountedRequests, provider_count
 from jeton.errors import CatalogError, UsageError
 from jeton.findings import Basis
 from jeton.registry import load
@@ -106,9 +106,7 @@ def _estimated(evidence: Evidence, name: str, *, is_asked: bool) -> ProviderCoun
     at_hand = next((m for m in evidence.tokenizers if m.name == entry.tokenizer), None)
     if at_hand is not None:
         workload = _workload(evidence, at_hand, n_tokens=at_hand.n_tokens)
-        return provider_count(
-            workload, estimate_tokens(workload.n_tokens, model=name), model=name
-        )
+        return provider_count(workload, estimate_tokens(workload.n_tokens, model=name), model=name)
     try:
         ratio, said = _ratio(evidence, entry.tokenizer)
     except (CatalogError, OSError):
@@ -150,8 +148,8 @@ def _ratio(evidence: Evidence, name: str) -> tuple[float, str]:
     )
 
 
-def _workload(evidence: Evidence, measured: Measured, *, n_tokens: int) -> Workload:
-    return Workload(
+def _workload(evidence: Evidence, measured: Measured, *, n_tokens: int) -> CountedRequests:
+    return CountedRequests(
         tokenizer=measured.name,
         n_tokens=n_tokens,
         lengths=measured.lengths.lengths.tolist(),

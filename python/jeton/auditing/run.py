@@ -104,7 +104,9 @@ class Audit:
             )
         if closed_model is not None:
             stand_in(closed_model)
-        _check_quota(quota, growth_per_month, is_timed=self._logs is not None or bool(requests_per_day))
+        _check_quota(
+            quota, growth_per_month, is_timed=self._logs is not None or bool(requests_per_day)
+        )
         for name in _tokenizers_of(pipeline):
             # The check loads them again: what matters here is that a typo fails before the inputs.
             load(name)
@@ -338,9 +340,7 @@ def _check_number(name: str, value: float | None, *, above_zero: bool) -> None:
         raise UsageError(f"{name} is {value}; expected {expected}")
 
 
-def _check_quota(
-    quota: Quota | None, growth_per_month: float | None, *, is_timed: bool
-) -> None:
+def _check_quota(quota: Quota | None, growth_per_month: float | None, *, is_timed: bool) -> None:
     """Refuse limits that cannot be judged, before anything is read."""
     if quota is None:
         if growth_per_month is not None:

@@ -49,7 +49,7 @@ from jeton.economics.money import (
 from jeton.economics.naive_engineered import NaiveEngineered, naive_engineered
 from jeton.economics.own_gpu import OwnGpuCost, own_gpu_cost
 from jeton.economics.parameters import ParameterCount, count_parameters
-from jeton.economics.provider_count import ProviderCount, Workload, provider_count
+from jeton.economics.provider_count import CountedRequests, ProviderCount, provider_count
 from jeton.economics.quotas import Quota, QuotaReport, quota_from_log, quota_from_rate
 from jeton.economics.serving import (
     DECODE_BANDWIDTH_SHARE,
@@ -92,6 +92,7 @@ __all__ = [
     "Candidate",
     "Capacity",
     "ContextRoom",
+    "CountedRequests",
     "Energy",
     "Factor",
     "GpuFit",
@@ -103,6 +104,7 @@ __all__ = [
     "OwnGpuCost",
     "ParameterCount",
     "PrefillFlops",
+    "ProviderCount",
     "Quota",
     "QuotaReport",
     "Remedy",
@@ -144,6 +146,7 @@ __all__ = [
     "prefill_activation_bytes",
     "prefill_flops",
     "prefill_seconds",
+    "provider_count",
     "prune_vocabulary",
     "quantized_table_bytes",
     "quota_from_log",

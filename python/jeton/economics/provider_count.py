@@ -15,7 +15,7 @@ from jeton.economics.calibration import Calibration, TokenEstimate
 from jeton.economics.money import TOKENS_PER_MTOK, usd_per_month
 from jeton.findings import Figure
 
-__all__ = ["ProviderCount", "Workload", "provider_count"]
+__all__ = ["CountedRequests", "ProviderCount", "provider_count"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class ProviderCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class CountedRequests:
     """Requests as a public tokenizer counts them.
 
     Attributes:
@@ -91,7 +91,7 @@ class Workload:
 
 
 def provider_count(
-    workload: Workload,
+    workload: CountedRequests,
     estimate: TokenEstimate,
     *,
     model: str,
@@ -154,7 +154,10 @@ def provider_count(
 
 
 def _usd_per_request(
-    workload: Workload, estimate: TokenEstimate, n_tokens: float, calibration: Calibration | None
+    workload: CountedRequests,
+    estimate: TokenEstimate,
+    n_tokens: float,
+    calibration: Calibration | None,
 ) -> Figure | None:
     price = workload.price
     if price is None:
@@ -176,7 +179,7 @@ def _usd_per_request(
 
 
 def _rate_at(
-    workload: Workload, price: ApiPrice, n_tokens: float, calibration: Calibration | None
+    workload: CountedRequests, price: ApiPrice, n_tokens: float, calibration: Calibration | None
 ) -> Decimal:
     """USD per million input tokens that the lengths pay on average, each changed as their sum is."""
     slope, intercept = 1.0, 0.0

@@ -1,4 +1,4 @@
-"""What a provider counts, what its limits allow, and tables of money: before and after, by domain."""
+"""What a provider counts, what its limits allow, and money before and after and by domain."""
 
 from __future__ import annotations
 
