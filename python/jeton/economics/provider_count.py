@@ -181,7 +181,7 @@ def _usd_per_request(
 def _rate_at(
     workload: CountedRequests, price: ApiPrice, n_tokens: float, calibration: Calibration | None
 ) -> Decimal:
-    """USD per million input tokens that the lengths pay on average, each changed as their sum is."""
+    """USD per million input tokens that the lengths pay on average, changed as their sum is."""
     slope, intercept = 1.0, 0.0
     if calibration is not None:
         slope, intercept = calibration.slope, calibration.intercept_tokens
