@@ -16,7 +16,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 
 def test_the_examples_run() -> None:
     blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 5
     scope: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), scope)
