@@ -10,10 +10,13 @@ use crate::error::Result;
 use crate::pretokenize::rewriting::Origin;
 use crate::pretokenize::{PreTokenizer, TextPieces};
 use crate::vocab::Vocab;
-use crate::word_cache::{CacheBudget, Key, MAX_CACHED_IDS, WordCache};
+use crate::word_cache::{CacheBudget, Key, LongWords, ShortWords};
 
 /// Pretokens that are cut, keyed and looked up together.
 const AT_ONCE: usize = 128;
+
+/// Ids of an entry for a short word.
+const SHORT_IDS: usize = 3;
 
 /// A tokenization model: turns one pretoken into ids, and knows nothing of other models.
 pub trait Model: Send + Sync {
@@ -85,32 +88,36 @@ pub struct Pipeline<M> {
     model: M,
 }
 
-/// What a thread needs to encode, whatever the model: its word cache and room for ids.
+/// What a thread needs to encode, whatever the model: its word caches and room for ids.
 #[derive(Debug, Default)]
 pub struct WordScratch {
-    cache: WordCache,
+    short: ShortWords,
+    long: LongWords,
     ids: Vec<u32>,
 }
 
 impl WordScratch {
     /// The budget that the cache shares with those of other threads.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
-        self.cache.set_budget(budget);
+        self.short.set_budget(budget);
+        self.long.set_budget(budget);
     }
 
-    /// Gives back all but the cache, whose size does not depend on any text's.
+    /// Gives back all but the caches, whose size does not depend on any text's.
     pub(crate) fn give_back(&mut self) {
         self.ids = Vec::new();
     }
 
     /// Keeps to a budget that was made less meanwhile.
     pub(crate) fn fit(&mut self) {
-        self.cache.fit();
+        self.short.fit();
+        self.long.fit();
     }
 
     /// Forgets all words.
     pub(crate) fn clear(&mut self) {
-        self.cache.clear();
+        self.short.clear();
+        self.long.clear();
     }
 }
 
@@ -163,8 +170,8 @@ impl<M: Model> Pipeline<M> {
         sink: &mut K,
     ) -> Result<()> {
         let mut ends = [0; AT_ONCE];
-        let mut keys = [Key::default(); AT_ONCE];
-        let mut known = [0; AT_ONCE * MAX_CACHED_IDS + MAX_CACHED_IDS];
+        let mut keys = [Key::NONE; AT_ONCE];
+        let mut known = [0; AT_ONCE * SHORT_IDS + SHORT_IDS];
         let mut start = 0;
         loop {
             let n = pieces.ends(&mut ends);
@@ -173,13 +180,13 @@ impl<M: Model> Pipeline<M> {
             }
             let mut from = start;
             for (key, &end) in keys.iter_mut().zip(&ends[..n]) {
-                *key = Key::or_none(bytes, from, end);
+                *key = Key::new(bytes, from, end).unwrap_or(Key::NONE);
                 from = end;
             }
             let mut n_known = 0;
             for (&key, &end) in keys.iter().zip(&ends[..n]) {
-                if let Some((ids, n_ids)) = words.cache.find(key) {
-                    known[n_known..n_known + MAX_CACHED_IDS].copy_from_slice(ids);
+                if let Some((ids, n_ids)) = words.short.find(key) {
+                    known[n_known..n_known + SHORT_IDS].copy_from_slice(ids);
                     n_known += n_ids;
                 } else {
                     sink.take(&known[..n_known]);
@@ -222,22 +229,41 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let WordScratch { cache, ids } = words;
-        let Some(key) = Key::new(bytes, start, end) else {
-            ids.clear();
-            self.model
-                .encode_pretoken(&bytes[start..end], scratch, ids)?;
-            sink.take(ids);
-            return Ok(());
-        };
-        if let Some(known) = cache.get(key) {
+        let short = Key::new(bytes, start, end);
+        if let Some(known) = short.and_then(|key| words.short.get(key)) {
             sink.take(known);
             return Ok(());
         }
+        self.rare_word(bytes, start, end, short, words, scratch, sink)
+    }
+
+    /// One that the cache of short words has not.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)] // those of `word`, and the key that it has made
+    fn rare_word<K: Sink>(
+        &self,
+        bytes: &[u8],
+        start: usize,
+        end: usize,
+        short: Option<Key<1>>,
+        words: &mut WordScratch,
+        scratch: &mut M::Scratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        let long = Key::new(bytes, start, end);
+        if let Some(known) = long.and_then(|key| words.long.get(key)) {
+            sink.take(known);
+            return Ok(());
+        }
+        let ids = &mut words.ids;
         ids.clear();
         self.model
             .encode_pretoken(&bytes[start..end], scratch, ids)?;
-        cache.put(key, ids);
+        match (short, long) {
+            (Some(short), _) if ids.len() <= SHORT_IDS => words.short.put(short, ids),
+            (_, Some(long)) => words.long.put(long, ids),
+            (_, None) => {}
+        }
         sink.take(ids);
         Ok(())
     }

@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// Bytes that the word caches of one tokenizer may take together unless it is told otherwise: 256 MiB, that is 32
-/// threads with a full cache each.
-pub const DEFAULT_CACHE_LIMIT: usize = 32 * MAX_SETS * SET_BYTES;
+/// Bytes that the word caches of one tokenizer may take together unless it is told otherwise: 256 MiB, that is 16
+/// threads with full caches.
+pub const DEFAULT_CACHE_LIMIT: usize = 32 * MAX_BYTES;
 
 /// What the caches of one tokenizer may take, and what they do take.
 #[derive(Debug)]
@@ -76,95 +76,103 @@ impl CacheBudget {
     }
 }
 
-/// Longest pretoken, in bytes, that the cache keeps: the length fits the key's top byte.
-const MAX_CACHED_BYTES: usize = 15;
-/// Most ids that an entry holds; nearly all pretokens of ordinary text have one or two.
-pub(crate) const MAX_CACHED_IDS: usize = 3;
-/// Sets of two entries (one cache line each) at first: 64 KB, so that a short text does not pay for
-/// memory it will not use ...
-const MIN_SETS: usize = 1 << 10;
-/// ... and at most: 8 MB for each thread, however many words a text has.
-const MAX_SETS: usize = 1 << 17;
-/// Bytes of a set: a cache line.
-const SET_BYTES: usize = size_of::<[Entry; 2]>();
+/// Words up to 15 bytes with up to three ids, nearly all of most texts: two of them to a cache line.
+pub(crate) type ShortWords = WordCache<1, 3>;
+/// Words up to 31 bytes with up to seven ids: scripts that write a letter in two or three bytes, rare long words.
+pub(crate) type LongWords = WordCache<2, 7>;
+
+/// What a cache takes at first, so that a short text does not pay for memory it will not use ...
+const MIN_BYTES: usize = 64 << 10;
+/// ... and at most: for each thread, however many words a text has.
+const MAX_BYTES: usize = 8 << 20;
 
 /// Masks of the first so many bytes.
-const FIRST_BYTES: [u128; MAX_CACHED_BYTES + 1] = {
-    let mut masks = [0; MAX_CACHED_BYTES + 1];
+const FIRST_BYTES: [u128; 17] = {
+    let mut masks = [u128::MAX; 17];
     let mut n = 0;
-    while n <= MAX_CACHED_BYTES {
+    while n < 16 {
         masks[n] = (1u128 << (n * 8)) - 1;
         n += 1;
     }
     masks
 };
 
-/// A short pretoken as a number: its bytes, zeros, its length.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Key(u128);
+/// A short pretoken as a number of `W` times 16 bytes: its bytes, zeros, in the last byte its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key<const W: usize>([u128; W]);
 
-impl Key {
+impl<const W: usize> Key<W> {
+    /// The length must fit behind the bytes.
+    const MAX_WORD_BYTES: usize = W * 16 - 1;
+    /// What no word has for a key, nor an empty entry.
+    pub(crate) const NONE: Self = Self([u128::MAX; W]);
+
     #[inline]
     pub(crate) fn new(text: &[u8], start: usize, end: usize) -> Option<Self> {
         let length = end - start;
-        if length > MAX_CACHED_BYTES {
+        if length > Self::MAX_WORD_BYTES {
             return None;
         }
-        // One 16-byte load and a mask where the text goes on for 16 bytes; a copy at its end.
-        let word = if let Some(bytes) = text
-            .get(start..start + 16)
-            .and_then(|b| <[u8; 16]>::try_from(b).ok())
-        {
-            u128::from_le_bytes(bytes) & ((1u128 << (length * 8)) - 1)
+        let mut key = [0; W];
+        // Loads of 16 bytes and a mask where the text goes on for so long; a copy at its end.
+        if let Some(bytes) = text.get(start..start + W * 16) {
+            for (index, (word, bytes)) in key.iter_mut().zip(bytes.as_chunks().0).enumerate() {
+                let left = length.saturating_sub(index * 16).min(16);
+                *word = u128::from_le_bytes(*bytes) & FIRST_BYTES[left];
+            }
         } else {
-            let mut bytes = [0; 16];
-            bytes[..length].copy_from_slice(&text[start..end]);
-            u128::from_le_bytes(bytes)
-        };
-        Some(Self(word | (length as u128) << 120))
-    }
-
-    /// The same, and a key that no entry has for a pretoken that is too long.
-    #[inline]
-    pub(crate) fn or_none(text: &[u8], start: usize, end: usize) -> Self {
-        let length = end - start;
-        if length <= MAX_CACHED_BYTES
-            && let Some(bytes) = text
-                .get(start..start + 16)
-                .and_then(|bytes| <[u8; 16]>::try_from(bytes).ok())
-        {
-            let word = u128::from_le_bytes(bytes) & FIRST_BYTES[length];
-            return Self(word | (length as u128) << 120);
+            let word = &text[start..end];
+            for (key, bytes) in key.iter_mut().zip(word.chunks(16)) {
+                let mut padded = [0; 16];
+                padded[..bytes.len()].copy_from_slice(bytes);
+                *key = u128::from_le_bytes(padded);
+            }
         }
-        Self::new(text, start, end).unwrap_or(Self(u128::MAX))
+        key[W - 1] |= (length as u128) << 120;
+        Some(Self(key))
     }
 
     /// A hash whose low bits are well mixed.
     #[inline]
     fn hash(self) -> usize {
-        let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
-        let product =
-            u128::from(low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(high ^ 0xD6E8_FEB8_6659_FD93);
-        let folded = (product >> 64) as u64 ^ product as u64;
-        (folded ^ (folded >> 32)) as usize
+        let mut hash = 0;
+        for word in self.0 {
+            let (low, high) = (word as u64 ^ hash, (word >> 64) as u64);
+            let product =
+                u128::from(low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(high ^ 0xD6E8_FEB8_6659_FD93);
+            hash = (product >> 64) as u64 ^ product as u64;
+        }
+        (hash ^ (hash >> 32)) as usize
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Entry {
-    key: u128,
-    ids: [u32; MAX_CACHED_IDS],
+struct Entry<const W: usize, const I: usize> {
+    key: Key<W>,
+    ids: [u32; I],
     n: u32,
+}
+
+impl<const W: usize, const I: usize> Entry<W, I> {
+    const EMPTY: Self = Self {
+        key: Key([0; W]),
+        ids: [0; I],
+        n: 0,
+    };
+
+    fn is_empty(&self) -> bool {
+        self.key == Key([0; W])
+    }
 }
 
 /// A two-way set-associative cache of words. An entry with key 0 is empty: no word has that key, since
 /// the length of a word is at least 1.
 #[derive(Debug, Default)]
-pub(crate) struct WordCache {
+pub(crate) struct WordCache<const W: usize, const I: usize> {
     /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
     /// loaded costs nothing.
-    sets: Vec<[Entry; 2]>,
+    sets: Vec<[Entry<W, I>; 2]>,
     /// Entries lost, or words not kept, since the cache last grew or was not allowed to.
     displaced: usize,
     /// Nobody's: only the most that one cache may have counts.
@@ -173,7 +181,11 @@ pub(crate) struct WordCache {
     process: u32,
 }
 
-impl WordCache {
+impl<const W: usize, const I: usize> WordCache<W, I> {
+    const SET_BYTES: usize = size_of::<[Entry<W, I>; 2]>();
+    const MIN_SETS: usize = MIN_BYTES / Self::SET_BYTES;
+    const MAX_SETS: usize = MAX_BYTES / Self::SET_BYTES;
+
     /// Must be said before the first word is kept.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.budget = Some(Arc::clone(budget));
@@ -189,7 +201,7 @@ impl WordCache {
 
     /// Forgets all and gives the memory back.
     pub(crate) fn clear(&mut self) {
-        let bytes = self.sets.len() * SET_BYTES;
+        let bytes = self.sets.len() * Self::SET_BYTES;
         self.sets = Vec::new();
         self.displaced = 0;
         if let Some(budget) = &self.budget
@@ -199,46 +211,37 @@ impl WordCache {
         }
     }
 
+    /// The ids of a word, and how many of them count: a copy of fixed size is one instruction.
     #[inline]
-    pub(crate) fn get(&self, key: Key) -> Option<&[u32]> {
-        let mask = self.sets.len().wrapping_sub(1);
-        let set = self.sets.get(key.hash() & mask)?;
-        let entry = if set[0].key == key.0 {
-            &set[0]
-        } else if set[1].key == key.0 {
-            &set[1]
-        } else {
-            return None;
-        };
-        entry.ids.get(..entry.n as usize)
-    }
-
-    /// As `get`, with the ids and what follows them in the entry: a copy of fixed size is one instruction.
-    #[inline]
-    pub(crate) fn find(&self, key: Key) -> Option<(&[u32; MAX_CACHED_IDS], usize)> {
+    pub(crate) fn find(&self, key: Key<W>) -> Option<(&[u32; I], usize)> {
         let mask = self.sets.len().wrapping_sub(1);
         let set = self.sets.get(key.hash() & mask)?;
         // Without a branch: which of the two it is cannot be predicted.
-        let entry = &set[usize::from(set[1].key == key.0)];
-        (entry.key == key.0).then_some((&entry.ids, entry.n as usize))
+        let entry = &set[usize::from(set[1].key == key)];
+        (entry.key == key).then_some((&entry.ids, entry.n as usize))
     }
 
-    pub(crate) fn put(&mut self, key: Key, ids: &[u32]) {
-        if ids.len() > MAX_CACHED_IDS {
+    #[inline]
+    pub(crate) fn get(&self, key: Key<W>) -> Option<&[u32]> {
+        self.find(key).and_then(|(ids, n)| ids.get(..n))
+    }
+
+    pub(crate) fn put(&mut self, key: Key<W>, ids: &[u32]) {
+        if ids.len() > I {
             return;
         }
-        if self.displaced >= self.sets.len() && self.sets.len() < MAX_SETS {
+        if self.displaced >= self.sets.len() && self.sets.len() < Self::MAX_SETS {
             self.grow();
         }
         let Some(mask) = self.sets.len().checked_sub(1) else {
             // As often as a small cache would ask for more, this one asks whether it may begin.
-            self.displaced = (self.displaced + 1) % MIN_SETS;
+            self.displaced = (self.displaced + 1) % Self::MIN_SETS;
             return;
         };
         let mut entry = Entry {
-            key: key.0,
+            key,
             n: ids.len() as u32,
-            ..Entry::default()
+            ..Entry::EMPTY
         };
         entry.ids[..ids.len()].copy_from_slice(ids);
         self.displaced += insert(&mut self.sets[key.hash() & mask], entry);
@@ -251,39 +254,39 @@ impl WordCache {
             return;
         }
         self.displaced = 0;
-        let n_sets = (self.sets.len() * 4).clamp(MIN_SETS, MAX_SETS);
+        let n_sets = (self.sets.len() * 4).clamp(Self::MIN_SETS, Self::MAX_SETS);
         if let Some(budget) = &self.budget {
             let process = std::process::id();
             // The old sets are there until their words have moved.
-            if !budget.reserve(n_sets * SET_BYTES, process) {
+            if !budget.reserve(n_sets * Self::SET_BYTES, process) {
                 return;
             }
             if self.process == process {
-                budget.release(self.sets.len() * SET_BYTES);
+                budget.release(self.sets.len() * Self::SET_BYTES);
             }
             self.process = process;
         }
-        let known = std::mem::replace(&mut self.sets, vec![[Entry::default(); 2]; n_sets]);
+        let known = std::mem::replace(&mut self.sets, vec![[Entry::EMPTY; 2]; n_sets]);
         // The older entry first, so that the younger one ends up in front again.
         for entry in known
             .iter()
             .flat_map(|set| [set[1], set[0]])
-            .filter(|entry| entry.key != 0)
+            .filter(|entry| !entry.is_empty())
         {
-            insert(&mut self.sets[Key(entry.key).hash() & (n_sets - 1)], entry);
+            insert(&mut self.sets[entry.key.hash() & (n_sets - 1)], entry);
         }
     }
 }
 
-impl Drop for WordCache {
+impl<const W: usize, const I: usize> Drop for WordCache<W, I> {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
 /// Puts an entry in front of a set; says how many (0 or 1) fell out at its end. Least recently added goes.
-fn insert(set: &mut [Entry; 2], entry: Entry) -> usize {
-    let displaced = usize::from(set[1].key != 0);
+fn insert<const W: usize, const I: usize>(set: &mut [Entry<W, I>; 2], entry: Entry<W, I>) -> usize {
+    let displaced = usize::from(!set[1].is_empty());
     set[1] = set[0];
     set[0] = entry;
     displaced
@@ -297,19 +300,27 @@ mod tests {
     proptest! {
         #[test]
         fn keys_are_one_to_one(text in "\\PC{0,12}", other in "\\PC{0,12}") {
-            let key = |text: &str| Key::new(text.as_bytes(), 0, text.len());
+            let key = |text: &str| Key::<1>::new(text.as_bytes(), 0, text.len());
             // The same word inside a longer text has the same key.
             let inside = format!("{text}{other}");
-            prop_assert_eq!(key(&text), Key::new(inside.as_bytes(), 0, text.len()));
+            prop_assert_eq!(key(&text), Key::<1>::new(inside.as_bytes(), 0, text.len()));
             prop_assert_eq!(key(&text) == key(&other) && key(&text).is_some(), text == other && text.len() <= 15);
         }
 
         #[test]
+        fn long_keys_are_one_to_one(text in "\\PC{0,24}", other in "\\PC{0,24}") {
+            let key = |text: &str| Key::<2>::new(text.as_bytes(), 0, text.len());
+            let inside = format!("{text}{other}");
+            prop_assert_eq!(key(&text), Key::<2>::new(inside.as_bytes(), 0, text.len()));
+            prop_assert_eq!(key(&text) == key(&other) && key(&text).is_some(), text == other && text.len() <= 31);
+        }
+
+        #[test]
         fn the_cache_forgets_but_never_lies(words in prop::collection::vec(any::<u16>(), 0..2000)) {
-            let mut cache = WordCache::default();
+            let mut cache = ShortWords::default();
             for word in words {
                 let bytes = word.to_le_bytes();
-                let key = Key::new(&bytes, 0, 2).unwrap();
+                let key = Key::<1>::new(&bytes, 0, 2).unwrap();
                 if let Some(ids) = cache.get(key) {
                     prop_assert_eq!(ids, &[u32::from(word)]);
                 }
@@ -324,20 +335,20 @@ mod tests {
             words in prop::collection::vec((0usize..4, any::<u16>()), 0..3000),
         ) {
             let budget = Arc::new(CacheBudget::default());
-            let limit = limit * (MIN_SETS * SET_BYTES / 4);
+            let limit = limit * (ShortWords::MIN_SETS * ShortWords::SET_BYTES / 4);
             budget.set_limit(limit);
-            let mut caches: Vec<WordCache> = (0..4).map(|_| WordCache::default()).collect();
+            let mut caches: Vec<ShortWords> = (0..4).map(|_| ShortWords::default()).collect();
             for cache in &mut caches {
                 cache.set_budget(&budget);
             }
             for (index, word) in words {
                 let bytes = word.to_le_bytes();
-                let key = Key::new(&bytes, 0, 2).unwrap();
+                let key = Key::<1>::new(&bytes, 0, 2).unwrap();
                 if let Some(ids) = caches[index].get(key) {
                     prop_assert_eq!(ids, &[u32::from(word)]);
                 }
                 caches[index].put(key, &[u32::from(word)]);
-                let there: usize = caches.iter().map(|cache| cache.sets.len() * SET_BYTES).sum();
+                let there: usize = caches.iter().map(|cache| cache.sets.len() * ShortWords::SET_BYTES).sum();
                 prop_assert_eq!(budget.used(), there);
                 prop_assert!(there <= limit);
             }
@@ -347,15 +358,15 @@ mod tests {
     }
 
     /// Puts this many words that are all different.
-    fn fill(cache: &mut WordCache, n_words: u32) {
+    fn fill(cache: &mut ShortWords, n_words: u32) {
         for word in 0..n_words {
             let bytes = word.to_le_bytes();
-            cache.put(Key::new(&bytes, 0, 4).unwrap(), &[word]);
+            cache.put(Key::<1>::new(&bytes, 0, 4).unwrap(), &[word]);
         }
     }
 
-    fn with_budget(budget: &Arc<CacheBudget>) -> WordCache {
-        let mut cache = WordCache::default();
+    fn with_budget(budget: &Arc<CacheBudget>) -> ShortWords {
+        let mut cache = ShortWords::default();
         cache.set_budget(budget);
         cache
     }
@@ -363,7 +374,8 @@ mod tests {
     #[test]
     fn the_default_is_what_is_documented() {
         assert_eq!(DEFAULT_CACHE_LIMIT, 256 << 20);
-        assert_eq!(SET_BYTES, 64);
+        assert_eq!(ShortWords::SET_BYTES, 64);
+        assert_eq!(LongWords::SET_BYTES, 128);
     }
 
     #[test]
@@ -375,7 +387,7 @@ mod tests {
         assert_eq!(cache.sets.len(), 0);
         budget.set_limit(1 << 30);
         fill(&mut cache, 5_000);
-        assert!(cache.sets.len() > MIN_SETS);
+        assert!(cache.sets.len() > ShortWords::MIN_SETS);
     }
 
     #[test]
@@ -398,13 +410,13 @@ mod tests {
         assert!(budget.reserve(DEFAULT_CACHE_LIMIT, std::process::id().wrapping_add(1)));
         let mut inherited = with_budget(&budget);
         inherited.process = std::process::id().wrapping_add(1);
-        inherited.sets = vec![[Entry::default(); 2]; MIN_SETS];
+        inherited.sets = vec![[Entry::EMPTY; 2]; ShortWords::MIN_SETS];
         let mut cache = with_budget(&budget);
         fill(&mut cache, 10);
-        assert_eq!(budget.used(), MIN_SETS * SET_BYTES);
+        assert_eq!(budget.used(), ShortWords::MIN_SETS * ShortWords::SET_BYTES);
         // What is not in the count is not taken from it.
         inherited.clear();
-        assert_eq!(budget.used(), MIN_SETS * SET_BYTES);
+        assert_eq!(budget.used(), ShortWords::MIN_SETS * ShortWords::SET_BYTES);
         drop(cache);
         assert_eq!(budget.used(), 0);
     }
