@@ -59,6 +59,7 @@ from jeton.errors import (
 
 if TYPE_CHECKING:
     from jeton.auditing import audit
+    from jeton.comparing import compare
     from jeton.converting import convert
     from jeton.explaining import explain
     from jeton.probe import probe_digest
@@ -104,6 +105,7 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "audit",
+    "compare",
     "convert",
     "explain",
     "load",
@@ -114,6 +116,7 @@ __all__ = [
 # Public functions that live in packages which take long to import.
 _LAZY = {
     "audit": "jeton.auditing",
+    "compare": "jeton.comparing",
     "convert": "jeton.converting",
     "explain": "jeton.explaining",
     "load": "jeton.registry",

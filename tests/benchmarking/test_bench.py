@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -121,12 +120,22 @@ def test_a_library_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tokie", None)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "tokie" else True)
+    monkeypatch.setattr(
+        "jeton.benchmarking.run._is_installed", lambda name: name != "tokie" and name in LIBRARIES
+    )
     report = run(small.tokenizer(), "tokie")
     by_name = {item.name: item for item in report.libraries}
     assert by_name["tokie"].status == "absent"
     assert "not installed" in "\n".join(bench_lines(report))
+
+
+def test_a_folder_of_the_name_is_no_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fastokens").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    report = run(small.tokenizer(), "fastokens")
+    assert {item.name: item.status for item in report.libraries}["fastokens"] == "absent"
 
 
 def test_a_library_that_cannot_read_the_tokenizer_says_why() -> None:

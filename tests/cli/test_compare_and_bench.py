@@ -83,7 +83,7 @@ class TestCompare:
 
 class TestBench:
     def test_alone_it_gives_a_hint(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "jeton" or None)
+        monkeypatch.setattr("jeton.benchmarking.run._is_installed", lambda name: name == "jeton")
         result = run("bench", "-t", "small", "--text", "hello world", "--rounds", "1")
         said = good(result)
         assert said.splitlines()[1].split()[:3] == ["jeton", "0.1.0", "equal"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +36,8 @@ def write_formats(tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
     for format_name, file_name in FORMATS.items():
         path = folder / file_name
         try:
-            with warnings.catch_warnings():
-                # A rank file does not hold the pattern and special tokens; libraries get them.
-                warnings.simplefilter("ignore")
-                tokenizer.save(path, format=format_name, lossy=format_name == "tiktoken")
+            # The pattern and the special tokens of a rank file stand beside it: no loss.
+            tokenizer.save(path, format=format_name)
         except (JetonError, OSError) as error:
             path.unlink(missing_ok=True)
             files[f"{format_name}_why"] = (

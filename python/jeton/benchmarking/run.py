@@ -101,7 +101,7 @@ def bench(
         results: list[LibraryResult] = []
         running: list[_Contestant] = []
         for name in names:
-            if importlib.util.find_spec(name) is None:
+            if not _is_installed(name):
                 results.append(LibraryResult(name, "", "absent", "it is not installed"))
                 continue
             say(f"loading {name}")
@@ -141,7 +141,7 @@ def bench(
 
 def _names(libraries: Sequence[str] | None) -> list[str]:
     if libraries is None:
-        return [name for name in LIBRARIES if importlib.util.find_spec(name) is not None]
+        return [name for name in LIBRARIES if _is_installed(name)]
     for name in libraries:
         if name not in LIBRARIES:
             raise UsageError(
@@ -149,6 +149,12 @@ def _names(libraries: Sequence[str] | None) -> list[str]:
             )
     # Jeton takes part in any case: it is what the others are compared with.
     return list(dict.fromkeys(["jeton", *libraries]))
+
+
+def _is_installed(name: str) -> bool:
+    spec = importlib.util.find_spec(name)
+    # A folder that only happens to have the name has no origin: it is no library.
+    return spec is not None and spec.origin is not None
 
 
 def _draw(

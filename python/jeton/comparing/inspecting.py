@@ -47,6 +47,9 @@ MAX_DOCUMENTS = 300
 MAX_CHARS = 2_000
 """Of one document: a page; of longer ones the worst stretch of that length is shown."""
 
+_MAX_MOVED_CHARS = 200
+"""A stretch begins at most this much later than where it was found."""
+
 _BYTES_PER_TOKEN_OF_JSON = 11
 """An id of five or six digits, a length, two commas, and its share of the table of tokens."""
 
@@ -314,7 +317,13 @@ def _worst_stretch(text: str, tokenizer: Tokenizer) -> int:
         TextBatch.from_texts([text[start : start + MAX_CHARS] for start in starts])
     )
     # argmax takes the first of equal ones.
-    return starts[int(np.argmax(counts))]
+    start = starts[int(np.argmax(counts))]
+    if start == 0:
+        return 0
+    # From a line or a word on, so that the first tokens are those of the whole document.
+    line = text.find("\n", start, start + _MAX_MOVED_CHARS)
+    space = text.find(" ", start, start + _MAX_MOVED_CHARS)
+    return line + 1 if line >= 0 else space if space >= 0 else start
 
 
 def _cut(tokenizer: Tokenizer, text: str) -> DocumentCut:
