@@ -57,7 +57,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     page = " ".join(PAGES["show"].split())
     assert f"at most {MAX_DOCUMENTS} documents" in page
     assert f"longer than {MAX_CHARS:,} characters" in page
-    assert f"take {MAX_JSON_BYTES / 1e6:.0f} MB" in page
+    assert f"take {MAX_JSON_BYTES / 1e6:.1f} MB" in page
 
 
 def test_all_libraries_are_named() -> None:

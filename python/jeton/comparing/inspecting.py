@@ -37,7 +37,7 @@ __all__ = [
     "inspect_texts",
 ]
 
-MAX_JSON_BYTES = 2_000_000
+MAX_JSON_BYTES = 1_800_000
 """Of the documents with their tokens: the page around them stays below 3 MB, which opens at once
 on a telephone and passes through most mail systems."""
 

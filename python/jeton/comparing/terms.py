@@ -12,10 +12,14 @@ import numpy as np
 from jeton._core import TextBatch, Tokenizer
 from jeton.metrics import TermPieces, cut_term
 
-__all__ = ["MAX_TERMS", "TermCuts", "worst_terms"]
+__all__ = ["MAX_CUTS", "MAX_TERMS", "TermCuts", "worst_terms"]
 
 MAX_TERMS = 60
 """Terms listed, the worst first."""
+
+MAX_CUTS = 300
+"""Terms times tokenizers: with more than five tokenizers there are fewer terms, so that the table
+stays a small part of the page."""
 
 _MAX_DIFFERENT_WORDS = 30_000
 """Of these the most frequent ones are cut; a rarer word costs little, however it is cut."""
@@ -70,12 +74,13 @@ def worst_terms(
         pieces = tokenizer.count_batch(batch).astype(np.int64)
         extra = np.maximum(extra, (pieces - 1) * counts)
     # The counts above choose; what is shown is cut inside a sentence.
+    n_terms = min(MAX_TERMS, max(1, MAX_CUTS // len(tokenizers)))
     rows = []
-    for place in np.argsort(-extra, kind="stable")[: 2 * MAX_TERMS].tolist():
+    for place in np.argsort(-extra, kind="stable")[: 2 * n_terms].tolist():
         key, n = common[place]
         cuts = tuple(cut_term(tokenizer, best[key]) for tokenizer in tokenizers)
         n_extra = n * (max(cut.n_tokens for cut in cuts) - 1)
         if n_extra > 0:
             rows.append(TermCuts(best[key], n, cuts, n_extra))
     rows.sort(key=lambda row: (-row.n_extra, row.term))
-    return tuple(rows[:MAX_TERMS])
+    return tuple(rows[:n_terms])

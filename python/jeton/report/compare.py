@@ -311,7 +311,8 @@ class _Printer:
     def print(self) -> None:
         data, show = self._numbers.data, self._numbers.show
         self._line(
-            f"Text  {written(show('text.n_documents', 'count'))} documents, "
+            f"Text  {written(show('text.n_documents', 'count'))} "
+            f"{'document' if data['text']['n_documents'] == 1 else 'documents'}, "
             f"{written(show('text.n_bytes', 'bytes'))}, "
             f"{written(show('text.n_words', 'count'))} words ({data['text']['word_splitter']})"
         )
@@ -331,7 +332,7 @@ class _Printer:
         # Never markup: names may contain brackets and escape sequences.
         from rich.text import Text
 
-        shown = words if self._unicode else words.encode("ascii", "backslashreplace").decode()
+        shown = words if self._unicode else _ascii(words)
         return Text(shown, style=style)
 
     def _grid(self, title: str, first: str, places: range) -> Any:
@@ -386,3 +387,8 @@ class _Printer:
             return self._text("")
         low, high = cell.interval
         return self._text(f"{low.text} to {high.text}  ", "dim")
+
+
+def _ascii(words: str) -> str:
+    plain = words.replace("\u00a0", " ").replace("\u2212", "-")
+    return plain.encode("ascii", "backslashreplace").decode()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_EMBEDDED_BYTES", "InspectorContext", "inspector_context", "inspector_html"]
 
-MAX_EMBEDDED_BYTES = 2_400_000
+MAX_EMBEDDED_BYTES = 2_000_000
 """Of the embedded JSON; with the tables, styles and charts the page stays below 3 MB."""
 
 _KEPT_SHARE = 0.85
