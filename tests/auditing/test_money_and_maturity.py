@@ -11,8 +11,10 @@ import pytest
 
 from jeton._core import Tokenizer
 from jeton.auditing import AuditReport, Pipeline, audit
+from jeton.auditing.checks import CHECKS
 from jeton.auditing.maturity import maturity_of
 from jeton.auditing.money import remedies_of
+from jeton.auditing.remedy_names import REMEDY_NAMES, remedy_name
 from jeton.economics import Limits
 from jeton.findings import Basis, Figure, Finding, Severity
 from tests.auditing.conftest import EvidenceOf
@@ -110,6 +112,21 @@ def test_remedies_act_in_order_and_only_where_they_can() -> None:
         ("answers", Decimal("0.5"), 1),
     ]
     assert [r.id for r in remedies_of(findings, with_cache=False)] == ["blanks", "step", "answers"]
+
+
+def test_steps_of_the_waterfall_have_names_in_words(good: Tokenizer) -> None:
+    report = _audit(SPACED, good, **PRICED)
+    assert report.waterfall is not None
+    names = {step.id: step.name for step in report.waterfall.steps}
+    assert names["whitespace-runs"] == "Collapse white space"
+    assert not any("-" in name for name in names.values())
+    assert set(REMEDY_NAMES) <= set(CHECKS)
+    assert len(set(REMEDY_NAMES.values())) == len(REMEDY_NAMES)
+    assert remedy_name("no-such-check") == "No such check"
+    (own,) = remedies_of(
+        [_finding("blanks", {"token_factor": 0.5, "name": "Own"})], with_cache=True
+    )
+    assert own.name == "Own"
 
 
 def test_tiered_prices_pay_what_the_lengths_pay(good: Tokenizer) -> None:

@@ -108,3 +108,37 @@ def test_what_cannot_be_meant_is_one_line_and_exit_2(run: Run, words: list[str],
     assert result.exit_code == 2
     assert says in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.usefixtures("log")
+def test_quotas_and_a_closed_model(run: Run) -> None:
+    words = ["log.jsonl", "--logs", "--quota-requests-per-day", "40", "--growth-per-month", "10"]
+    report = _report(run, *words, "--quota-tokens-per-minute", "9", "--closed-model", "gpt-4o-mini")
+    assert report["quota"]["quota"] == {
+        "tokens_per_minute": 9,
+        "requests_per_minute": None,
+        "requests_per_day": 40,
+    }
+    assert report["quota"]["peak_tokens_per_minute"] == 15
+    assert report["quota"]["months_until_exhausted"] == 0
+    assert "quota-exceeded" in {finding["id"] for finding in report["findings"]}
+    assert report["provider_count"]["n_tokens"]["basis"] == "calibrated"
+    assert report["provider_count"]["n_calibration_requests"] == 30
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--closed-model", "claud-sonet-4-5"], "the nearest are claude-sonnet-4-5"),
+        (["--quota-tokens-per-minute", "5"], "hint: say requests_per_day (--requests-per-day)"),
+        (["--growth-per-month", "5"], "without a quota"),
+        (["--quota-requests-per-day", "0"], "0 is not in the range"),
+        (["--train-tokenizer", "jeton-genral-32k"], "the nearest are jeton-general-32k"),
+        (["--serve-tokenizer", "jeton-genral-32k"], "the nearest are jeton-general-32k"),
+    ],
+)
+def test_typos_fail_before_anything_is_read(run: Run, words: list[str], said: str) -> None:
+    result = run("audit", "no-such-file", "-t", "small", *words)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert "no-such-file" not in result.output

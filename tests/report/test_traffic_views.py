@@ -1,0 +1,217 @@
+"""Provider's counts, limits, before and after, bills of domains, tokens of all: in every form."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import io
+import re
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from jeton.report import print_audit, to_html, to_markdown
+from jeton.report import traffic_views as traffic
+from jeton.report.money_views import once_shown, payback_shown
+from jeton.report.numbers import Numbers
+from tests.report import sample_parts as parts_of
+from tests.report.sample_report import make_report
+
+
+def numbers_of(report: Any) -> Numbers:
+    return Numbers(report.to_dict())
+
+
+def printed(report: Any, width: int = 120) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    print_audit(report, console)
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+@functools.cache
+def forms() -> tuple[str, str, str]:
+    """The sample as the words of the page, Markdown, and a terminal shows it."""
+    report = make_report()
+    return words(to_html(report)), to_markdown(report).replace("\\", ""), printed(report)
+
+
+def words(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", "", html).split())
+
+
+def test_what_the_provider_counts_is_in_every_form() -> None:
+    report = make_report()
+    view = traffic.provider_view(numbers_of(report))
+    assert view is not None
+    assert view.tokens is not None
+    assert view.tokens.basis == "calibrated"
+    # 7,310,522 tokens x 1.21 + 12,843 requests x 8
+    assert view.tokens.text == "8,948,476"
+    assert view.change is not None
+    assert view.change.text == "+22.4%"
+    page, markdown, terminal = to_html(report), to_markdown(report), printed(report)
+    section = page.partition('<section id="provider"')[2].partition("</section>")[0]
+    said = words(section)
+    for part in (
+        "learnt from the usage that 12,800 logged requests report",
+        "≈8,948,476 +22.4%",
+        "± 7.3%",
+        "≈$51,235",
+        "7,310,522 x 1.21 + 12,843 requests x 8",
+        "arXiv:1604.04173",
+    ):
+        assert part in said
+    assert "(calibrated)" in markdown
+    assert "**\u2248$51,235 a month**" in markdown.replace("\\", "")
+    assert "7,310,522 x 1.21" in markdown
+    line = next(line for line in terminal.splitlines() if line.startswith("Counts"))
+    assert "\u22488,948,476 input tokens as anthropic:claude-sonnet-4-5 counts, calibrated" in line
+
+
+def test_an_estimate_says_so() -> None:
+    made = make_report()
+    count = made.provider_count
+    assert count is not None
+    assert count.n_tokens is not None
+    figure = dataclasses.replace(count.n_tokens, basis=type(count.n_tokens.basis)("estimated"))
+    count = dataclasses.replace(
+        count, n_tokens=figure, n_calibration_requests=0, request_error_share=None, confidence=None
+    )
+    report = dataclasses.replace(made, provider_count=count)
+    section = to_html(report).partition('<section id="provider"')[2].partition("</section>")[0]
+    assert "a public stand-in, times a factor" in words(section)
+    assert "±" not in section
+    assert "(estimated)" in to_markdown(report)
+    assert "~8,948,476" in printed(report)
+
+
+def test_a_count_that_is_missing_says_why() -> None:
+    report = dataclasses.replace(make_report(), provider_count=parts_of.uncounted_provider(None))
+    view = traffic.provider_view(numbers_of(report))
+    assert view is not None
+    assert view.tokens is None
+    for text in (words(to_html(report)), to_markdown(report), printed(report)):
+        assert "is counted with gemma3, which is not at hand" in text
+
+
+def test_limits_say_which_is_exceeded() -> None:
+    report = make_report()
+    view = traffic.quota_view(numbers_of(report))
+    assert view is not None
+    assert [(row.label, row.is_exceeded, row.is_binding) for row in view.rows] == [
+        ("Tokens a minute", True, True),
+        ("Requests a minute", False, False),
+    ]
+    section = to_html(report).partition('<section id="quota"')[2].partition("</section>")[0]
+    said = words(section)
+    assert "The traffic is above a limit, first at 2025-10-09 08:54:08 UTC." in said
+    assert f"{report.quota.n_refused} requests of the log would be refused" in said  # type: ignore[union-attr]
+    assert "✕ above" in said
+    assert "✓ kept" in said
+    assert "| Tokens a minute | **above** | 2,400 | 2,000 | 120% |" in to_markdown(report)
+    assert "tokens a minute 2,400 of 2,000 (120%) ABOVE" in printed(report)
+
+
+def test_limits_that_are_kept_say_when_growth_uses_them_up() -> None:
+    made = make_report()
+    assert made.quota is not None
+    kept = dataclasses.replace(
+        made.quota,
+        quota=dataclasses.replace(made.quota.quota, tokens_per_minute=3_000),
+        used_share=0.8,
+        first_exceeded_s=None,
+        n_refused=0,
+        months_until_exhausted=2.34,
+    )
+    report = dataclasses.replace(made, quota=kept)
+    for text in (words(to_html(report)), to_markdown(report).replace("\\", "")):
+        assert "The traffic keeps the limits. Growth uses them up in ~2.34 months." in text
+        assert "above a limit" not in text
+    assert "used up in ~2.34 months" in printed(report)
+
+
+@pytest.mark.parametrize("seconds", [1e300, float(-(2**62))])
+def test_times_beyond_the_calendar_are_left_out(seconds: float) -> None:
+    made = make_report()
+    assert made.quota is not None
+    quota = dataclasses.replace(made.quota, first_exceeded_s=seconds)
+    assert "above a limit." in words(to_html(dataclasses.replace(made, quota=quota)))
+
+
+def test_naive_against_engineered_ends_with_the_bills_of_the_waterfall() -> None:
+    report = make_report()
+    assert report.waterfall is not None
+    rows = traffic.comparison_rows(numbers_of(report))
+    assert len(rows) == 9
+    bill = rows[-1]
+    assert bill.naive is not None
+    assert bill.engineered is not None
+    assert bill.change is not None
+    assert bill.naive.raw == str(report.waterfall.naive_usd_per_month)
+    assert bill.engineered.raw == str(report.waterfall.engineered_usd_per_month)
+    assert bill.change.text.startswith("\u2212")
+    for text in forms():
+        assert "Naive against engineered" in text
+        assert bill.engineered.text in text
+    without = dataclasses.replace(report.waterfall, steps=())
+    bare = dataclasses.replace(report, waterfall=without)
+    assert traffic.comparison_rows(numbers_of(bare)) == ()
+
+
+def test_what_remedies_cost_once_is_said_with_its_return() -> None:
+    report = make_report()
+    numbers = numbers_of(report)
+    once, payback = once_shown(numbers), payback_shown(numbers)
+    assert once is not None
+    assert payback is not None
+    assert once.text == "$4,000"
+    for text in forms():
+        assert "~$4,000" in text
+        assert f"~{payback.text} months" in text
+    assert report.waterfall is not None
+    free = dataclasses.replace(
+        report,
+        waterfall=dataclasses.replace(report.waterfall, usd_once=0 * report.waterfall.usd_once),
+    )
+    assert once_shown(numbers_of(free)) is None
+    assert "Carrying the remedies out" not in to_html(free)
+
+
+def test_bills_of_domains_are_shown_the_dearest_first() -> None:
+    report = make_report()
+    rows = traffic.domain_bill_rows(numbers_of(report))
+    assert [row.usd.raw for row in rows if row.usd] == [str(b.usd) for b in report.domain_bills]
+    assert [b.name for b in report.domain_bills] == ["clinical notes", "guidelines", "lab reports"]
+    for text in forms():
+        assert rows[0].usd is not None
+        assert rows[0].usd.text in text
+        assert "Bills of the domains" in text
+    assert traffic.domain_bill_rows(numbers_of(make_report(price=False))) == ()
+
+
+def test_tokens_of_the_whole_have_their_interval() -> None:
+    report = make_report()
+    (row,) = traffic.sampled_rows(numbers_of(report))
+    assert row.tokens is not None
+    assert row.tokens.basis == "estimated"
+    for text in forms():
+        assert f"~{row.tokens.text}" in text
+        assert row.high is not None
+        assert row.high.text in text
+
+
+def test_without_these_parts_nothing_is_said_of_them() -> None:
+    plain = make_report(more=False)
+    text = to_html(plain) + to_markdown(plain) + printed(plain)
+    for part in (
+        "What the provider counts",
+        "Limits of the API",
+        "Naive against engineered",
+        "Bills of the domains",
+        "Tokens of the whole workload",
+        "Carrying the remedies out",
+    ):
+        assert part not in text
