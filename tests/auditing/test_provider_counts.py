@@ -155,7 +155,8 @@ def test_without_usage_the_stand_in_estimates_with_a_range() -> None:
     # Claude 3 and 4 in mixed text: x 1.2, from 1.0 to 1.5 (economics/closed.py).
     n_tokens = report.tokenizers[0].n_tokens
     assert count.n_tokens.value == pytest.approx(1.2 * n_tokens)
-    assert (count.n_tokens_low, count.n_tokens_high) == (n_tokens, pytest.approx(1.5 * n_tokens))
+    assert count.n_tokens_low == n_tokens
+    assert count.n_tokens_high == pytest.approx(1.5 * n_tokens)
     assert count.confidence is None
     assert count.request_error_share is None
     assert "x 1.2" in count.n_tokens.formula
@@ -184,7 +185,7 @@ def test_a_stand_in_at_hand_is_tried_on_the_documents(
     assert count.n_counted_tokens == sum(poor.count(text) for text in texts)
     assert count.n_tokens is not None
     assert count.n_tokens.value == pytest.approx(1.2 * count.n_counted_tokens)
-    assert good.name in count.n_tokens.formula
+    assert str(good.name) in count.n_tokens.formula
 
 
 def test_without_the_stand_in_nothing_is_guessed(good: Tokenizer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from jeton._core import Tokenizer
 from jeton.auditing import audit
 from jeton.auditing.checks.quota import MONTHS_AHEAD
+from jeton.auditing.quotas import quota_of
 from jeton.economics import Quota
 from jeton.errors import UsageError
 from jeton.findings import Basis, Finding, Severity
+from tests.auditing.conftest import EvidenceOf
 
 START = 1_760_000_000.0
 
@@ -115,3 +118,21 @@ def test_quotas_that_cannot_be_judged_are_errors(good: Tokenizer) -> None:
     timeless = [{**record, "timestamp": None} for record in _log()]
     with pytest.raises(UsageError, match="how many requests come in a time"):
         _audit(timeless, good, quota, logs=True)
+
+
+def test_a_log_that_is_not_kept_whole_gives_an_estimate(
+    evidence_of: EvidenceOf, good: Tokenizer
+) -> None:
+    evidence = evidence_of(_log(), tokenizers=[good], logs=True)
+    assert evidence.requests is not None
+    part = replace(evidence.requests, is_complete=False)
+    report = quota_of(
+        Quota(tokens_per_minute=2_000),
+        part,
+        evidence.current.lengths,
+        requests_per_day=None,
+        output_tokens_per_request=0,
+        growth_per_month=None,
+    )
+    assert report.basis is Basis.ESTIMATED
+    assert "only the first 60 requests" in report.formula

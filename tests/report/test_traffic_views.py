@@ -57,7 +57,7 @@ def test_what_the_provider_counts_is_in_every_form() -> None:
     said = words(section)
     for part in (
         "learnt from the usage that 12,800 logged requests report",
-        "≈8,948,476 +22.4%",
+        "≈8,948,476 +22.4% against those of cl100k_base",
         "± 7.3%",
         "≈$51,235",
         "7,310,522 x 1.21 + 12,843 requests x 8",

@@ -28,7 +28,8 @@ MIN_MODEL_SHARE = 0.5
 model was named; as for the price that logs give."""
 
 _MAX_LOGGED_MODELS = 100
-"""Names of models in logs that are looked up in the price list, the most frequent first."""
+"""Names of models in logs that are looked up in the price list, the most frequent first: a log may
+name as many as it has requests."""
 
 
 def provider_count_of(
@@ -53,7 +54,7 @@ def provider_count_of(
 def _calibrated(evidence: Evidence, name: str | None, seed: int) -> ProviderCount | None:
     """From the usage of the model's requests; None without enough of it."""
     requests = evidence.requests
-    if requests is None or len(requests.counted_tokens) != len(requests.input_tokens):
+    if requests is None or not len(requests.counted_tokens):
         return None
     rows, label = _rows_of(requests, name)
     counted, reported = requests.counted_tokens[rows], requests.input_tokens[rows]
@@ -80,7 +81,12 @@ def _rows_of(requests: RequestEvidence, name: str | None) -> tuple[NDArray[np.bo
             label = most.name
     if label is None:
         return np.ones(len(requests.model), dtype=np.bool_), "the logged requests"
-    same = [index for index, other in enumerate(requests.models) if _is_same(other, label)]
+    frequent = set(requests.summary.models[:_MAX_LOGGED_MODELS])
+    same = [
+        index
+        for index, other in enumerate(requests.models)
+        if other in frequent and _is_same(other, label)
+    ]
     return np.isin(requests.model, [*same, -1]), label
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from jeton.auditing.evidence import RequestEvidence
 from jeton.economics import Quota, QuotaReport, quota_from_log, quota_from_rate
 from jeton.errors import UsageError
+from jeton.findings import Basis
 from jeton.metrics import LengthCounts
 
 __all__ = ["MIN_TIMED_SHARE", "has_limit", "quota_of"]
@@ -54,9 +57,13 @@ def quota_of(
         tokens = _tokens(requests, output_tokens_per_request)
         usable = np.isfinite(requests.time_s) & (tokens >= 0)
         if len(usable) and usable.mean() >= MIN_TIMED_SHARE:
-            return quota_from_log(
+            report = quota_from_log(
                 quota, time_s=requests.time_s, tokens=tokens, growth_per_month=growth_per_month
             )
+            if requests.is_complete:
+                return report
+            formula = f"{report.formula}; only the first {len(tokens):,} requests of the log"
+            return replace(report, basis=Basis.ESTIMATED, formula=formula)
     if requests_per_day is None:
         raise UsageError(
             "a quota was given, but neither the inputs nor the options say how many requests "
