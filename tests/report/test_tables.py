@@ -99,7 +99,7 @@ def test_a_waterfall_without_savings_leaves_the_headline() -> None:
         steps=(),
         engineered_usd_per_month=report.waterfall.naive_usd_per_month,
     )
-    first = headline(numbers_of(dataclasses.replace(report, waterfall=flat)))
+    first = headline(numbers_of(dataclasses.replace(report, waterfall=flat, provider_count=None)))
     assert first.total.path == "tokenizers[0].economics.usd_per_year.value"
     assert first.n_remedies == 0
 

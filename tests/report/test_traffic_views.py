@@ -15,6 +15,7 @@ from jeton.report import print_audit, to_html, to_markdown
 from jeton.report import traffic_views as traffic
 from jeton.report.money_views import once_shown, payback_shown
 from jeton.report.numbers import Numbers
+from jeton.report.summary import headline
 from tests.report import sample_parts as parts_of
 from tests.report.sample_report import make_report
 
@@ -215,3 +216,20 @@ def test_without_these_parts_nothing_is_said_of_them() -> None:
         "Carrying the remedies out",
     ):
         assert part not in text
+
+
+def test_the_sum_is_that_of_the_providers_count() -> None:
+    made = make_report()
+    assert made.waterfall is not None
+    waterfall = dataclasses.replace(
+        made.waterfall, steps=(), engineered_usd_per_month=made.waterfall.naive_usd_per_month
+    )
+    report = dataclasses.replace(made, waterfall=waterfall)
+    first = headline(numbers_of(report))
+    assert (first.total.path, first.total.times) == ("waterfall.naive_usd_per_month", 12)
+    assert first.total.basis == "calibrated"
+    assert first.period == "a year"
+    own = dataclasses.replace(report, provider_count=None)
+    assert headline(numbers_of(own)).total.path == "tokenizers[0].economics.usd_per_year.value"
+    uncounted = dataclasses.replace(report, provider_count=parts_of.uncounted_provider(None))
+    assert headline(numbers_of(uncounted)).total.path.startswith("tokenizers[0].economics")

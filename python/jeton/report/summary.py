@@ -108,6 +108,9 @@ def headline(numbers: Numbers) -> Headline:
     engineered = _waterfall_headline(numbers, current)
     if engineered is not None:
         return engineered
+    counted = _provider_total(numbers)
+    if counted is not None:
+        return _money_headline(numbers, *counted, current)
     economics = f"tokenizers[{current}].economics"
     for key, period in _PERIODS:
         total = numbers.figure(f"{economics}.{key}", "usd")
@@ -192,6 +195,21 @@ def _waterfall_headline(numbers: Numbers, current: int) -> Headline | None:
         remaining=numbers.scaled(engineered, "usd", times=MONTHS_PER_YEAR, basis=last),
         n_remedies=sum(Decimal(step["delta_usd_per_month"]) < 0 for step in data["steps"]),
     )
+
+
+def _provider_total(numbers: Numbers) -> tuple[Shown, str] | None:
+    """The sum by what the provider of a closed model counts; None where that is not known."""
+    data = numbers.data.get("provider_count")
+    if data is None:
+        return None
+    if data["usd_per_month"] is not None and numbers.data.get("waterfall") is not None:
+        # The waterfall begins with this count, and knows what a cache serves.
+        basis = data["usd_per_month"]["basis"]
+        path = "waterfall.naive_usd_per_month"
+        total = numbers.scaled(path, "usd", times=MONTHS_PER_YEAR, basis=basis)
+        return None if total is None else (total, "a year")
+    total = numbers.figure("provider_count.usd_per_request", "usd")
+    return None if total is None else (total, "a request")
 
 
 def _money_headline(numbers: Numbers, total: Shown, period: str, current: int) -> Headline:
