@@ -41,8 +41,9 @@ class QualityMetrics:
         renyi_efficiency_3_0_observed: Of order 3.0 over the observed types, as
             tokenization-scorer computes it by default.
         gini: Gini coefficient of how often the ids that have a token are used.
-        words_kept_share: Of letter words, those that one token overlaps, 0 to 1.
-        continued_word_share: The others, 0 to 1.
+        words_kept_share: Of letter words, those that one token overlaps, 0 to 1; None where tokens
+            could not be laid along any document.
+        continued_word_share: The others, 0 to 1; None likewise.
         bits_per_byte: Of an n-gram model over the tokens, on held-out documents of the sample; None
             where there is too little text.
         n_unreachable: Ids of whole characters that no text produces.
@@ -57,8 +58,8 @@ class QualityMetrics:
     renyi_efficiency_2_5_full: float
     renyi_efficiency_3_0_observed: float
     gini: float
-    words_kept_share: float
-    continued_word_share: float
+    words_kept_share: float | None
+    continued_word_share: float | None
     bits_per_byte: Figure | None
     n_unreachable: int
     n_undertrained: int
@@ -104,8 +105,8 @@ def quality(
         ).value,
         renyi_efficiency_3_0_observed=renyi_efficiency(stats.id_counts, alpha=SCORER_POWER).value,
         gini=gini(stats.id_counts[has_token]),
-        words_kept_share=kept / n_words if n_words else 0.0,
-        continued_word_share=1 - kept / n_words if n_words else 0.0,
+        words_kept_share=kept / n_words if n_words else None,
+        continued_word_share=1 - kept / n_words if n_words else None,
         bits_per_byte=None if bits is None else _figure(bits),
         n_unreachable=under.n_unreachable,
         n_undertrained=under.n_undertrained,
