@@ -55,7 +55,7 @@ def audit_once(path: str, tokenizers: Sequence[str]) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Audit all corpora and print or write the table; exit code 1 if one of them fails."""
+    """Audit all corpora and print or write the table; exit code 1, and nothing written, if one fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("corpora", type=Path, help="folder of JSON lines, compressed or not")
     parser.add_argument("--vocab", help="folder of published vocabularies")
@@ -81,14 +81,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{path.name}: {row.get('failed') or format(row['seconds'], '.1f')}\n")
         rows[path.name.partition(".")[0]] = row
     text = "\n".join([_conditions(loads), "", *table(rows, tokenizers)])
-    if options.write is None:
+    has_failed = any("failed" in row for row in rows.values())
+    if options.write is None or has_failed:
+        # A page that has figures keeps them.
         print(text)
     else:
         page = options.write.read_text(encoding="utf-8")
         head, _, rest = page.partition(BEGIN)
         written = f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}"
         options.write.write_text(written, encoding="utf-8")
-    return 1 if any("failed" in row for row in rows.values()) else 0
+    return 1 if has_failed else 0
 
 
 def table(rows: Mapping[str, Mapping[str, Any]], tokenizers: Sequence[str]) -> list[str]:
