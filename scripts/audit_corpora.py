@@ -55,7 +55,7 @@ def audit_once(path: str, tokenizers: Sequence[str]) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Audit all corpora and print or write the table; exit code 1, and nothing written, if one fails."""
+    """Audit all corpora and print or write the table; if one fails, write nothing (exit code 1)."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("corpora", type=Path, help="folder of JSON lines, compressed or not")
     parser.add_argument("--vocab", help="folder of published vocabularies")

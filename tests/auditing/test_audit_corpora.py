@@ -28,12 +28,11 @@ def test_every_corpus_has_its_row_and_a_failure_says_why(
     page = tmp_path / "page.md"
     page.write_text(f"before\n{script.BEGIN}\nold\n{script.END}\nafter\n", encoding="utf-8")
     folder = _corpora(tmp_path / "corpora")
-    code = script.main([str(folder), "--tokenizer", TOKENIZER, "--write", str(page)])
-    assert code == 1, "one of the corpora cannot be read"
-    text = page.read_text(encoding="utf-8")
-    assert text.startswith("before\n")
-    assert text.endswith("\nafter\n")
-    assert "old" not in text
+    arguments = [str(folder), "--tokenizer", TOKENIZER, "--write", str(page)]
+    assert script.main(arguments) == 1, "one of the corpora cannot be read"
+    assert "\nold\n" in page.read_text(encoding="utf-8"), "what was measured stays"
+    text, said = capsys.readouterr()
+    assert "spaced.jsonl: " in said
     rows = {
         cells[0]: cells
         for cells in (
@@ -52,7 +51,13 @@ def test_every_corpus_has_its_row_and_a_failure_says_why(
     assert set(own["findings"]) == {id_.split("`")[1] for id_ in spaced[-1].split(", ")}
     assert float(spaced[5]) > 0
     assert "failed: " in rows["broken"][-1]
-    assert "spaced.jsonl: " in capsys.readouterr().err
+    (folder / "broken.jsonl").unlink()
+    assert script.main(arguments) == 0
+    written = page.read_text(encoding="utf-8")
+    assert written.startswith("before\n")
+    assert written.endswith("\nafter\n")
+    assert "old" not in written
+    assert "| spaced |" in written
 
 
 def test_several_findings_of_a_check_are_one_entry() -> None:
