@@ -22,7 +22,9 @@ use crate::tokenizer::Tokenizer;
 use crate::vocab::{MAX_IDS, Vocab};
 use crate::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
 
-use super::writing::{Draft, Ledger, ReadOptions, pairs};
+use super::writing::draft::{Draft, ReadOptions};
+use super::writing::ledger::Ledger;
+use super::writing::pairs;
 
 const FORMAT: &str = "vocab.txt";
 

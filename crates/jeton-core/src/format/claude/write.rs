@@ -7,7 +7,8 @@ use super::FORMAT;
 use crate::config::Config;
 use crate::error::Error;
 use crate::format::tiktoken::{pattern, ranks, special_tokens};
-use crate::format::writing::{Draft, Ledger};
+use crate::format::writing::draft::Draft;
+use crate::format::writing::ledger::Ledger;
 
 /// Writes the file, and what stands in its way.
 pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<Draft> {

@@ -1,7 +1,8 @@
 //! Writing CLIP's merges.
 
 use crate::config::{Config, ModelConfig};
-use crate::format::writing::{Draft, Ledger};
+use crate::format::writing::draft::Draft;
+use crate::format::writing::ledger::Ledger;
 
 /// The published file's first line.
 const FIRST_LINE: &str = "\"bpe_simple_vocab_16e6.txt#version: 0.2";

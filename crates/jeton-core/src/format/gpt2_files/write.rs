@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::byte_alphabet;
 use crate::config::{Config, ModelConfig};
-use crate::format::writing::{Draft, Ledger, MERGES, ReadOptions, Words, WrittenFile, pairs};
+use crate::format::writing::draft::{Draft, MERGES, ReadOptions, Words, WrittenFile};
+use crate::format::writing::ledger::Ledger;
+use crate::format::writing::pairs;
 use crate::pretokenize::StepConfig;
 
 /// The line with which published files begin.

@@ -9,8 +9,10 @@ use super::{
 use crate::base64_bytes::Base64Bytes;
 use crate::config::{Config, MissingConfig, ModelConfig};
 use crate::error::{Error, Result};
+use crate::format::writing::draft::{Draft, FileFormat, Words};
+use crate::format::writing::ledger::Ledger;
+use crate::format::writing::pairs;
 use crate::format::writing::translate::to_hf;
-use crate::format::writing::{Draft, FileFormat, Ledger, Words, pairs};
 use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
 use crate::normalize::{Form, NormalizerConfig};
 use crate::tokenizer::Tokenizer;

@@ -7,7 +7,9 @@ use regex_syntax::hir::ClassUnicode;
 use super::{END_OF_TEXT, END_OF_TEXT_ID};
 use crate::config::{Config, ModelConfig};
 use crate::error::Error;
-use crate::format::writing::{Draft, Ledger, pairs};
+use crate::format::writing::draft::Draft;
+use crate::format::writing::ledger::Ledger;
+use crate::format::writing::pairs;
 use crate::unicode::{UnicodeVersion, contains, parse_class};
 
 /// What Python prints as it is, the space aside (`str.isprintable`).

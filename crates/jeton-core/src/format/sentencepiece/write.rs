@@ -4,8 +4,9 @@ use super::wire::{put_bytes, put_varint};
 use super::{Rest, SpmFile};
 use crate::config::{Config, ModelConfig};
 use crate::engine::Engine;
+use crate::format::writing::draft::{Draft, Words};
+use crate::format::writing::ledger::Ledger;
 use crate::format::writing::translate::to_sentencepiece;
-use crate::format::writing::{Draft, Ledger, Words};
 use crate::spm::{ModelType, NormalizerSpec, PieceKind, SpmModel};
 use crate::tokenizer::Tokenizer;
 

@@ -7,7 +7,8 @@ use super::FORMAT;
 use crate::config::Config;
 use crate::error::Error;
 use crate::format::tiktoken::{pattern, ranks};
-use crate::format::writing::{Draft, Ledger};
+use crate::format::writing::draft::Draft;
+use crate::format::writing::ledger::Ledger;
 
 /// A version whose files list their special tokens (those up to 7 may leave them out), which `mistral_common` 1.13.1
 /// knows.

@@ -1,6 +1,7 @@
 //! Every change of a canonical form is accounted for: by a loss, or by a rewording that is shown to do the same.
 
-use super::{Ledger, Words};
+use super::draft::Words;
+use super::ledger::Ledger;
 use crate::config::Config;
 
 /// Names a loss for each part that changed and that nothing accounts for yet.

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{Ledger, bpe, some_of};
+use super::bpe;
+use super::ledger::{Ledger, some_of};
 use crate::base64_bytes::Base64Bytes;
 use crate::config::{Config, ModelConfig};
 use crate::pretokenize::StepConfig;

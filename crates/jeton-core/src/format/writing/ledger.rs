@@ -1,6 +1,6 @@
 //! What a format does not hold of a tokenizer, what it says in other words, and what makes it impossible.
 
-use super::FileFormat;
+use super::draft::FileFormat;
 use crate::error::{ErrorKind, Result};
 
 /// A part of a tokenizer that a format does not hold.
@@ -100,4 +100,17 @@ impl Ledger {
         }
         .into())
     }
+}
+
+/// A few of many names, for a message.
+pub(crate) fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| format!("{n:?}")).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!("{}{rest}", shown.join(", "))
 }

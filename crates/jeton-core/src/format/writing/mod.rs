@@ -15,11 +15,15 @@
 mod account;
 mod bpe;
 mod compare;
-mod ledger;
+pub(crate) mod draft;
+pub(crate) mod ledger;
 pub(crate) mod pairs;
 pub(crate) mod translate;
 
+pub use draft::{FileFormat, ReadOptions, WrittenFile};
 pub use ledger::{Ledger, Loss, Rewording};
+
+use draft::{Draft, MERGES, Words};
 
 use super::gguf::to_gguf;
 use super::{
@@ -32,94 +36,6 @@ use crate::config::{Config, Reference};
 use crate::error::{Error, Result};
 use crate::special::{AddedToken, Allow};
 use crate::tokenizer::Tokenizer;
-
-/// A format in which tokenizers are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileFormat {
-    /// The canonical form.
-    Canonical,
-    /// `tokenizer.json`.
-    HfJson,
-    /// `.tiktoken` ranks.
-    Tiktoken,
-    /// A SentencePiece `.model`.
-    SentencePiece,
-    /// BERT's `vocab.txt`.
-    VocabTxt,
-    /// GPT-2's `vocab.json` and `merges.txt`.
-    Gpt2Files,
-    /// Mistral's `tekken.json`.
-    Tekken,
-    /// A GGUF file without tensors.
-    Gguf,
-    /// RWKV's list.
-    Rwkv,
-    /// CLIP's merges.
-    Clip,
-    /// Anthropic's old JSON.
-    Claude,
-}
-
-impl FileFormat {
-    /// Every format, in the order in which people look for them.
-    pub const ALL: [Self; 11] = [
-        Self::Canonical,
-        Self::HfJson,
-        Self::Tiktoken,
-        Self::SentencePiece,
-        Self::VocabTxt,
-        Self::Gpt2Files,
-        Self::Tekken,
-        Self::Gguf,
-        Self::Rwkv,
-        Self::Clip,
-        Self::Claude,
-    ];
-
-    /// The name by which a caller chooses it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Canonical => "jeton",
-            Self::HfJson => "tokenizer.json",
-            Self::Tiktoken => "tiktoken",
-            Self::SentencePiece => "sentencepiece",
-            Self::VocabTxt => "vocab.txt",
-            Self::Gpt2Files => "vocab.json",
-            Self::Tekken => "tekken.json",
-            Self::Gguf => "gguf",
-            Self::Rwkv => "rwkv",
-            Self::Clip => "clip",
-            Self::Claude => "claude",
-        }
-    }
-
-    /// The format of a name.
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
-    }
-}
-
-/// What a caller has to say when a file is read, because the file does not say it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// The split pattern of ranks.
-    pub pattern: Option<String>,
-    /// The special tokens of ranks.
-    pub special_tokens: Option<Vec<(String, u32)>>,
-    /// Whether a word list wants lower case.
-    pub lowercase: Option<bool>,
-    /// Whether GPT-2's two files want a space put before the text.
-    pub add_prefix_space: Option<bool>,
-}
-
-/// A file's place among those of a format, and its bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenFile {
-    /// Empty for the first file, `merges` for the second of GPT-2's.
-    pub role: &'static str,
-    /// What it holds.
-    pub bytes: Vec<u8>,
-}
 
 /// A tokenizer as it is written.
 #[derive(Debug)]
@@ -135,33 +51,6 @@ pub struct Written {
     pub options: ReadOptions,
     /// What they are read as.
     pub read: Tokenizer,
-}
-
-/// Files that a writer made, before they are read again.
-pub(crate) struct Draft {
-    pub(crate) files: Vec<WrittenFile>,
-    pub(crate) options: ReadOptions,
-    pub(crate) words: Words,
-}
-
-/// In whose words a draft is.
-pub(crate) enum Words {
-    /// In those of the canonical form.
-    Own,
-    /// The canonical form was said in other words first: these, which have to come back.
-    All(Box<Config>),
-    /// The model was, so that canonical forms cannot be compared.
-    Model,
-}
-
-impl Draft {
-    pub(crate) fn of(bytes: Vec<u8>) -> Self {
-        Self {
-            files: vec![WrittenFile { role: "", bytes }],
-            options: ReadOptions::default(),
-            words: Words::Own,
-        }
-    }
 }
 
 /// Writes a tokenizer in a format, and reads it again.
@@ -285,9 +174,6 @@ fn read(draft: &Draft, format: FileFormat) -> Result<Tokenizer> {
     }
 }
 
-/// The role of the second of GPT-2's two files.
-pub(crate) const MERGES: &str = "merges";
-
 /// A text with something of everything that normalizers, patterns and models treat differently. Callers try more;
 /// this one is there so that a gross mistake does not leave the core.
 const TRIED: &str = "Hello, world! It's 2026: x=\"y\"\t\u{e9}e\u{301} \u{fb01} \u{4e2d}\u{6587}\u{3000}\
@@ -308,19 +194,6 @@ fn same_ids(one: &Tokenizer, two: &Tokenizer) -> bool {
         done.is_ok().then_some(ids)
     };
     ids(one) == ids(two)
-}
-
-/// A few of many names, for a message.
-pub(crate) fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| format!("{n:?}")).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    let rest = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    format!("{}{rest}", shown.join(", "))
 }
 
 #[cfg(test)]

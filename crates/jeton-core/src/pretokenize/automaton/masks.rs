@@ -4,7 +4,10 @@
 //! up at once, AVX2 does it in eight slices of the table; the portable twin loads one byte of the table for each
 //! byte of text and gathers bits by multiplication.
 
-use super::boundaries::{BLOCK, KINDS_AT_ONCE};
+/// Bytes of a block: the bits of a mask.
+pub(super) const BLOCK: usize = 64;
+/// Kinds that the masks of a block are made for at once: the bits of a byte.
+pub(super) const KINDS_AT_ONCE: usize = 8;
 
 /// A mask for each kind.
 type Masks = [u64; KINDS_AT_ONCE];

@@ -1,7 +1,7 @@
 //! Models of characters and of bytes as BPE without merges.
 
 use crate::config::{MissingCharacterConfig, MissingConfig, ModelConfig};
-use crate::format::writing::Ledger;
+use crate::format::writing::ledger::Ledger;
 
 /// The same model as BPE; None if it is neither of the two.
 pub(super) fn as_bpe(model: &ModelConfig, ledger: &mut Ledger) -> Option<ModelConfig> {

@@ -8,7 +8,7 @@ use super::{ARITHMETIC, ARITHMETIC_EFFECT, SPACE};
 use crate::base64_bytes::Base64Bytes;
 use crate::config::{Config, MissingConfig, ModelConfig, Real};
 use crate::decode::DecoderConfig;
-use crate::format::writing::{Ledger, some_of};
+use crate::format::writing::ledger::{Ledger, some_of};
 use crate::normalize::replace::ReplacePattern;
 use crate::spm::piece::byte_of;
 use crate::spm::{ModelType, Piece, PieceKind, SpmModel, TrainerSpec};

@@ -2,7 +2,7 @@
 
 use super::{MARKS_AT_END, SPACE, SPACES, SPACES_AT_END, SPACES_AT_START};
 use crate::config::Config;
-use crate::format::writing::Ledger;
+use crate::format::writing::ledger::Ledger;
 use crate::normalize::NormalizerConfig;
 use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
 use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};

@@ -16,7 +16,7 @@ use crate::bpe::{CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch};
 use crate::config::{Config, MissingConfig, ModelConfig, Real, Reference};
 use crate::decode::DecoderConfig;
 use crate::error::Result;
-use crate::format::writing::{Ledger, some_of};
+use crate::format::writing::ledger::{Ledger, some_of};
 use crate::normalize::NormalizerConfig;
 use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
 use crate::pipeline::Model as _;

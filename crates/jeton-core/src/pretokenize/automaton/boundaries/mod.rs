@@ -18,14 +18,10 @@ mod rules;
 use self::kinds::{MAX_UNIONS, Union, Unions};
 use super::Automaton;
 use super::classes::ClassMap;
-use super::masks::Kernel;
+use super::masks::{BLOCK, KINDS_AT_ONCE, Kernel};
 
 /// Places for kinds: two bytes of bits. The last one stays empty.
 pub(super) const MAX_KINDS: usize = 16;
-/// Kinds that the masks of a block are made for at once: the bits of a byte.
-pub(super) const KINDS_AT_ONCE: usize = 8;
-/// Bytes of a block: the bits of a mask.
-pub(super) const BLOCK: usize = 64;
 
 /// One block's masks, a kind each.
 pub(in super::super) type Masks = [u64; MAX_KINDS];

@@ -1,10 +1,10 @@
 //! From what an automaton may do to rules that masks can follow: which classes are alike, and which spoil.
 
 use super::super::classes::{ClassMap, WIDE};
-use super::super::masks::Kernel;
+use super::super::masks::{KINDS_AT_ONCE, Kernel};
 use super::kinds::{Kinds, MAX_UNIONS, Union, Unions};
 use super::possible::{Outcome, Possible, Set, Table};
-use super::{Boundaries, KINDS_AT_ONCE, MAX_KINDS, Step};
+use super::{Boundaries, MAX_KINDS, Step};
 
 /// Most classes, the end of the text among them: the bits of a set of classes.
 const MAX_CLASSES: usize = 64;
