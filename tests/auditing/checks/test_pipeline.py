@@ -35,12 +35,17 @@ def test_padding_static(evidence_of: EvidenceOf, good: Tokenizer) -> None:
     assert finding.figure.value == 100 * 128 - (90 * 10 + 10 * 100)
     # An API bills no padding; on a GPU of one's own it takes time.
     assert finding.saving_usd_per_year is None
-    own = evidence_of(SHORT_AND_LONG, tokenizers=[good], model="llama-3-8b", gpu="h100", **PRICED)
+    own = evidence_of(
+        SHORT_AND_LONG, tokenizers=[good], model="llama-3-8b", gpu="h100", requests_per_day=1000
+    )
     finding = only(with_pipeline(own, padding="static", max_length=128), "padding-static")
     # 10,900 positions of 13.96 GFLOP (layers) at half of 989.4 TFLOP/s, 2.69 USD an hour.
     seconds = 10_900 * 13.96e9 / (0.5 * 989.4e12)
     usd = seconds * 2.69 / 3600 * 1000 * 365 / 100
     assert float(finding.saving_usd_per_year or 0) == pytest.approx(usd, rel=0.01)
+    both = evidence_of(SHORT_AND_LONG, tokenizers=[good], model="llama-3-8b", gpu="h100", **PRICED)
+    finding = only(with_pipeline(both, padding="static", max_length=128), "padding-static")
+    assert finding.saving_usd_per_year is None
     even = with_pipeline(evidence_of(EVEN, tokenizers=[good]), padding="static", max_length=60)
     assert not found(even, "padding-static")
     assert not found(evidence, "padding-static")

@@ -99,10 +99,11 @@ def padding_static(evidence: Evidence) -> Iterator[Finding]:
 def _money_of_positions(evidence: Evidence, n_positions: int) -> tuple[Decimal | None, str]:
     """USD a year of padded positions, and how: the time they take on a GPU of one's own.
 
-    An API bills the tokens of a text and no padding; without a model and a GPU there is no money.
+    An API bills the tokens of a text and no padding: where the bill is one of an API, or model, GPU
+    or traffic are not known, there is no money to save.
     """
     model, gpu, per_day = evidence.model, evidence.gpu, evidence.traffic.requests_per_day
-    if model is None or gpu is None or per_day is None:
+    if evidence.traffic.price is not None or model is None or gpu is None or per_day is None:
         return None, ""
     flops = prefill_flops(model, 2).linear - prefill_flops(model, 1).linear
     seconds = Decimal(flops) / (
