@@ -139,7 +139,6 @@ def test_a_folder_of_the_name_is_no_library(
 
 
 def test_a_library_that_cannot_read_the_tokenizer_says_why() -> None:
-    pytest.importorskip("sentencepiece")
     report = run(small.tokenizer(), "sentencepiece")
     by_name = {item.name: item for item in report.libraries}
     assert by_name["sentencepiece"].status == "cannot"
@@ -149,7 +148,6 @@ def test_a_library_that_cannot_read_the_tokenizer_says_why() -> None:
 @pytest.mark.rivals
 @pytest.mark.parametrize("name", ["tiktoken", "tokenizers"])
 def test_installed_libraries_agree_on_a_bundled_tokenizer(name: str) -> None:
-    pytest.importorskip(name)
     report = run(small.tokenizer(), name)
     by_name = {item.name: item for item in report.libraries}
     assert by_name[name].status == "ok", by_name[name].why

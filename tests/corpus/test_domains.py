@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def pairs_of(inputs: Any, **options: Any) -> list[tuple[str, str | None]]:
 def write(folder: Path, kind: str) -> Path:
     path = folder / f"corpus.{kind}"
     if kind == "parquet":
-        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pa, pq = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
         rows = [*RECORDS, {"text": None, "meta": {"lang": "xx"}}]
         pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=2)
     else:

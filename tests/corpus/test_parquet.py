@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ import pytest
 from jeton.corpus import Progress, open_documents
 from jeton.errors import LimitError, MissingExtraError, RecordError
 
-pa = pytest.importorskip("pyarrow", reason="needs jeton[parquet]")
-pq = pytest.importorskip("pyarrow.parquet", reason="needs jeton[parquet]")
+pa = importlib.import_module("pyarrow")
+pq = importlib.import_module("pyarrow.parquet")
 
 TEXTS = ["one", None, "", "zwei é", "👩"]
 READ = ["one", "", "zwei é", "👩"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -66,8 +67,8 @@ def write(folder: Path, kind: str) -> Path:
             for record in RECORDS:
                 writer.writerow([*(record[name] for name in names), *record["usage"].values()])
     else:
-        pq = pytest.importorskip("pyarrow.parquet")
-        pa = pytest.importorskip("pyarrow")
+        pq = importlib.import_module("pyarrow.parquet")
+        pa = importlib.import_module("pyarrow")
         rows = [{**record, "embedding": [0.5] * 8} for record in RECORDS]
         pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=3)
     return path
@@ -199,7 +200,6 @@ def test_a_file_that_grows_beyond_its_limit_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_damaged_parquet_file_is_an_error(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
     path = tmp_path / "log.parquet"
     path.write_bytes(b"PAR1 nothing PAR1")
     with pytest.raises(RecordError, match="not a readable Parquet file"):
