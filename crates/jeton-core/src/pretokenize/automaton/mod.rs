@@ -17,7 +17,7 @@
 
 mod boundaries;
 mod classes;
-mod masks;
+
 mod open;
 mod possessive;
 mod program;

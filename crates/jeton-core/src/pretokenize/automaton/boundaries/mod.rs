@@ -1,58 +1,37 @@
-//! Ends of matches by bit algebra: where the characters around a place tell whether one ends there.
+//! Ends of matches from the characters around them: where those tell whether a match ends.
 //!
 //! In ordinary text they nearly always do: a letter after a letter goes on, a space after a letter begins
 //! something new. What the characters tell is worked out from the automaton itself, whatever the pattern: all
-//! states are followed in which it can be after three given classes, and if every one of them ends its
-//! match before a fourth class (or none does), these four classes decide. So it is exact by construction, and there
+//! states are followed in which it can be behind three given classes, and if every one of them ends its
+//! match before the next two (or none does), those decide. So it is exact by construction, and there
 //! is nothing to recognise. Where they do not decide, the automaton walks from the last end, as ever.
 //!
-//! Three classes and the next are too many to look up for each character, so: few classes spoil what comes after
-//! them (the apostrophe of English contractions); a place with one of them among the last three characters is *unsure*.
-//! Elsewhere two classes and the next decide. Classes that behave alike are one *kind*; with at most eight kinds, 64
-//! bytes of text become eight masks (a bit for each byte), and boundaries are a few dozen operations on those.
+//! Five classes are too many to look up for each character, so classes that behave alike are one *kind*, and of the
+//! first of the five only one thing is asked: few classes *spoil* what comes after them (the apostrophe of English
+//! contractions). What the other four tell is in tables that fit vector registers: the two before a place choose
+//! a *rule*, rule and next character an outcome, which may depend on the one after. And since indented lines begin
+//! with runs of spaces of any length, what ends a run of one kind is looked at too.
 
-mod kinds;
+mod build;
+mod kernels;
 mod possible;
 mod rules;
+mod tables;
+mod wide;
 
-use self::kinds::{MAX_UNIONS, Union, Unions};
+use self::kernels::Kernel;
+use self::tables::{BLOCK, BOUNDARY, SPOILED_BOUNDARY, SPOILED_UNSURE, Tables, UNSURE, WINDOW};
 use super::Automaton;
-use super::classes::ClassMap;
-use super::masks::{BLOCK, KINDS_AT_ONCE, Kernel};
 
-/// Places for kinds: two bytes of bits. The last one stays empty.
-pub(super) const MAX_KINDS: usize = 16;
+/// How far behind a block the end of a run is looked for.
+const FAR: usize = 64;
 
-/// One block's masks, a kind each.
-pub(in super::super) type Masks = [u64; MAX_KINDS];
-
-/// The kinds of a rule as places in the list of sets that are put together once for a block.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    last_but_one: u8,
-    last: u8,
-    boundary: u8,
-    unsure: u8,
-}
-
-/// Which places are boundaries, as masks tell it.
+/// Which places are boundaries, as characters tell it.
 #[derive(Clone, Debug)]
 pub(super) struct Boundaries {
-    /// For each single-byte character its kind as a bit; zero for other bytes. The second table has the kinds from the
-    /// ninth on.
-    kinds: [[u8; 256]; 2],
+    tables: Tables,
     /// The kind of each class.
     class_kinds: Vec<u8>,
-    n_kinds: usize,
-    steps: Vec<Step>,
-    /// The sets of next, last and last but one characters.
-    next: Unions,
-    last: Unions,
-    last_but_one: Unions,
-    /// Kinds that spoil what comes after them.
-    spoiling: Union,
-    /// Kinds of a last character that decide only together with the one before.
-    needing_two: Union,
     kernel: Kernel,
 }
 
@@ -64,10 +43,9 @@ pub(super) struct Progress {
     /// Boundaries and unsure places of the block before it that have not been looked at.
     boundaries: u64,
     unsure: u64,
-    /// Masks of that block, its bytes of longer characters and of those that spoil what comes next.
-    masks: Masks,
-    wide: u64,
-    spoiling: u64,
+    /// Characters of that block that spoil what comes next, and whether it has longer ones.
+    spoils: u64,
+    is_wide: bool,
 }
 
 impl Automaton {
@@ -159,114 +137,102 @@ impl Automaton {
     /// Looks at the next block.
     #[inline]
     fn advance(&self, rules: &Boundaries, progress: &mut Progress, text: &[u8]) {
+        let (tables, kernel) = (&rules.tables, rules.kernel);
         let start = progress.next_block;
-        let mut masks = [0; MAX_KINDS];
-        let wide = rules.single_bytes(text, start, &mut masks);
-        let mut begins = u64::MAX;
-        if wide != 0 {
-            begins = !wide | rules.add_wide(&self.classes, text, start, wide, &mut masks);
+        let mut padded = [0; WINDOW];
+        let inside = start.checked_sub(2).and_then(|from| text.get(from..));
+        let window = inside.and_then(<[u8]>::first_chunk).unwrap_or_else(|| {
+            let from = start.saturating_sub(2);
+            let there = &text[from..text.len().min(start + BLOCK + 1)];
+            padded[from + 2 - start..][..there.len()].copy_from_slice(there);
+            &padded
+        });
+        let ascii = kernel.find_ascii(tables, window, start == 0);
+        let is_wide = ascii.is_none();
+        let (found, begins) = ascii.map_or_else(
+            || {
+                let mut codes = kernel.codes(tables, window, start == 0);
+                let begins = self.add_wide(rules, text, start, &mut codes);
+                (kernel.find(tables, &codes), begins)
+            },
+            |found| (found, u64::MAX),
+        );
+        let rest = text.len() - start;
+        let mut there = begins;
+        let (mut boundaries, mut unsure) = (found.boundaries, found.unsure);
+        if rest <= BLOCK {
+            there &= u64::MAX >> (BLOCK - rest);
+            // What comes after the last character is not a character.
+            unsure |= found.depends & (1 << 63 >> there.leading_zeros());
         }
-        let mut last = [0; MAX_KINDS];
-        let mut last_but_one = [0; MAX_KINDS];
-        for kind in 0..rules.n_kinds.min(MAX_KINDS) {
-            let (now, before) = (masks[kind], progress.masks[kind]);
-            last[kind] = now << 1 | before >> 63;
-            last_but_one[kind] = now << 2 | before >> 62;
-        }
-        // The first three characters have fewer than three before them.
-        let mut unsure = match (start, wide) {
-            (0, 0) => 0b111,
-            (0, _) => 0x1FF,
-            _ => 0,
-        };
-        let spoiling = rules.spoiling.of(&masks);
-        if spoiling | progress.spoiling != 0 {
-            let both = u128::from(spoiling) << 64 | u128::from(progress.spoiling);
+        let spoils = found.spoils & there;
+        let mut spoiled = 0;
+        if spoils | progress.spoils != 0 {
+            let both = u128::from(spoils) << 64 | u128::from(progress.spoils);
             // Three characters; where some are longer, as many bytes as they may have.
             let mut after = both << 1 | both << 2 | both << 3;
-            if wide | progress.wide != 0 {
+            if is_wide | progress.is_wide {
                 after |= after << 3 | after << 6 | after << 9;
             }
-            unsure |= (after >> 64) as u64;
+            spoiled = (after >> 64) as u64;
+            boundaries = boundaries & !spoiled | found.spoiled_boundaries & spoiled;
+            unsure = unsure & !spoiled | found.spoiled_unsure & spoiled;
         }
-        if wide | progress.wide != 0 {
-            // What comes before a longer character is not at the byte but one.
-            unsure |= (wide << 1 | progress.wide >> 63) & rules.needing_two.of(&last);
+        let runs = found.runs & there;
+        if runs != 0 {
+            if is_wide {
+                unsure |= runs;
+            } else {
+                let (ends, not_sure) = rules.before_runs(text, start, runs, spoiled);
+                boundaries |= ends;
+                unsure |= not_sure;
+            }
         }
-        let nexts = rules.next.of(&masks);
-        let lasts = rules.last.of(&last);
-        let lasts_but_one = rules.last_but_one.of(&last_but_one);
-        let mut boundaries = 0;
-        for step in &rules.steps {
-            let here = lasts[step.last as usize % MAX_UNIONS]
-                & lasts_but_one[step.last_but_one as usize % MAX_UNIONS];
-            boundaries |= here & nexts[step.boundary as usize % MAX_UNIONS];
-            unsure |= here & nexts[step.unsure as usize % MAX_UNIONS];
-        }
-        let rest = text.len() - start;
-        let there = if rest >= BLOCK {
-            u64::MAX
-        } else {
-            (1 << rest) - 1
-        };
-        progress.unsure = unsure & begins & there;
-        progress.boundaries = boundaries & begins & there & !progress.unsure;
-        progress.masks = masks;
-        progress.wide = wide;
-        progress.spoiling = spoiling;
+        progress.unsure = unsure & there;
+        progress.boundaries = boundaries & there & !progress.unsure;
+        progress.spoils = spoils;
+        progress.is_wide = is_wide;
         progress.next_block = start + BLOCK;
     }
 }
 
 impl Boundaries {
-    /// Makes the masks of the single-byte characters of a block; returns the mask of the other bytes.
-    #[inline]
-    fn single_bytes(&self, text: &[u8], start: usize, masks: &mut Masks) -> u64 {
-        let (low, high) = masks.split_at_mut(KINDS_AT_ONCE);
-        let (Some(low), Some(high)) = (low.first_chunk_mut(), high.first_chunk_mut()) else {
-            return 0;
+    /// Which of the places where runs of single-byte characters begin are boundaries, and which not sure, as the
+    /// characters tell that end the runs.
+    fn before_runs(&self, text: &[u8], start: usize, mut runs: u64, spoiled: u64) -> (u64, u64) {
+        let tables = &self.tables;
+        let kind = |at: usize| -> Option<u8> {
+            let byte = usize::from(*text.get(at)?);
+            tables.kind.get(byte).copied()
         };
-        let n_low = self.n_kinds.min(KINDS_AT_ONCE);
-        let wide = self
-            .kernel
-            .single_bytes(&self.kinds[0], n_low, text, start, low);
-        if self.n_kinds > KINDS_AT_ONCE {
-            let n_high = self.n_kinds - KINDS_AT_ONCE;
-            self.kernel
-                .single_bytes(&self.kinds[1], n_high, text, start, high);
+        let (mut boundaries, mut unsure) = (0, 0);
+        while runs != 0 {
+            let place = runs.trailing_zeros() as usize;
+            runs &= runs - 1;
+            let at = start + place;
+            let mut end = at + 1;
+            while end < start + BLOCK + FAR && kind(end) == Some(tables.run_kind) {
+                end += 1;
+            }
+            let ascii = |back: usize| Some(usize::from(*text.get(at.checked_sub(back)?)? & 0x7F));
+            let column = ascii(2).map_or(tables.start_column, |byte| tables.column[byte]);
+            let rule = ascii(1).map_or(0, |byte| {
+                tables.pairs[usize::from(column | tables.kind[byte])]
+            });
+            let outcome = match kind(end) {
+                Some(kind) if kind != tables.run_kind => {
+                    tables.after_run[usize::from(rule << 4 | kind)]
+                }
+                _ => UNSURE | SPOILED_UNSURE,
+            };
+            let (boundary, not_sure) = if spoiled >> place & 1 != 0 {
+                (SPOILED_BOUNDARY, SPOILED_UNSURE)
+            } else {
+                (BOUNDARY, UNSURE)
+            };
+            boundaries |= u64::from(outcome & boundary != 0) << place;
+            unsure |= u64::from(outcome & not_sure != 0) << place;
         }
-        wide
-    }
-
-    /// Adds the characters of more than one byte. `wide`: the bytes of them. Returns those that begin one.
-    #[inline(never)]
-    fn add_wide(
-        &self,
-        classes: &ClassMap,
-        text: &[u8],
-        start: usize,
-        mut wide: u64,
-        masks: &mut Masks,
-    ) -> u64 {
-        let mut begins = 0;
-        // A character that began in the block before.
-        if wide & 1 != 0 && text[start] & 0xC0 == 0x80 {
-            let lead = (1..=3).find(|&back| text[start - back] & 0xC0 != 0x80);
-            let back = lead.unwrap_or(1);
-            let (class, width) = classes.wide(text, start - back);
-            let left = width.saturating_sub(back).max(1);
-            masks[self.class_kinds[class as usize] as usize % MAX_KINDS] |= (1 << left) - 1;
-            wide &= u64::MAX << left;
-        }
-        while wide != 0 {
-            let from = wide.trailing_zeros();
-            let (class, width) = classes.wide(text, start + from as usize);
-            // Bits of bytes beyond the block fall off.
-            masks[self.class_kinds[class as usize] as usize % MAX_KINDS] |=
-                ((1 << width) - 1) << from;
-            begins |= 1 << from;
-            wide &= u64::MAX.checked_shl(from + width as u32).unwrap_or(0);
-        }
-        begins
+        (boundaries, unsure)
     }
 }

@@ -81,12 +81,23 @@ impl<'a> Possible<'a> {
         }
     }
 
+    /// How many classes there are, but for the end of the text, which comes behind them.
+    pub(super) fn n_classes(&self) -> usize {
+        self.stride - 1
+    }
+
+    /// Whether a match may end before a character, and the state behind it.
+    pub(super) fn step(&self, state: u16, class: usize) -> (bool, u16) {
+        let transition = self.transitions[state as usize * self.stride + class];
+        (transition & ACCEPT != 0, transition & !ACCEPT)
+    }
+
     pub(super) fn to(&self, state: u16, class: usize) -> u16 {
         self.transitions[state as usize * self.stride + class] & !ACCEPT
     }
 
     /// The states that may have consumed a character of this class, if these were the ones before it.
-    fn after(&self, states: &[u16], class: usize) -> Vec<u16> {
+    pub(super) fn after(&self, states: &[u16], class: usize) -> Vec<u16> {
         let mut after = Vec::new();
         let mut add = |state: u16| {
             if state != DEAD && !after.contains(&state) {
@@ -106,7 +117,7 @@ impl<'a> Possible<'a> {
     }
 
     /// For each class, the states in which the automaton may be after a character of it, anywhere in a text.
-    fn anywhere(&self, real: &[usize]) -> Vec<Vec<u16>> {
+    pub(super) fn anywhere(&self, real: &[usize]) -> Vec<Vec<u16>> {
         let mut anywhere: Vec<Vec<u16>> = vec![Vec::new(); self.stride - 1];
         real.iter()
             .for_each(|&class| anywhere[class].push(self.to(1, class)));

@@ -1,0 +1,421 @@
+//! The tables of an automaton whose kinds of characters are known.
+
+use super::super::classes::{ClassMap, WIDE};
+use super::super::DEAD;
+use super::possible::{Possible, Set};
+use super::tables::{
+    BOUNDARY, MAX_KINDS, MAX_SLICES, RUN, SPOILED_BOUNDARY, SPOILED_UNSURE, SPOILS, Table, Tables,
+    UNSURE,
+};
+
+/// Most operations in the search for what runs come to.
+const MAX_WORK: usize = 4_000_000;
+
+/// What may come of a place: its match may end there, or go on.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct May {
+    end: bool,
+    go_on: bool,
+}
+
+impl May {
+    fn or(self, other: Self) -> Self {
+        Self {
+            end: self.end | other.end,
+            go_on: self.go_on | other.go_on,
+        }
+    }
+}
+
+/// What may come of it where nothing spoils, and where something does.
+fn flags(clean: May, spoiled: May) -> u8 {
+    let mut flags = 0;
+    for (may, boundary, unsure) in [
+        (clean, BOUNDARY, UNSURE),
+        (spoiled, SPOILED_BOUNDARY, SPOILED_UNSURE),
+    ] {
+        flags |= match (may.end, may.go_on) {
+            (true, true) => unsure,
+            (true, false) => boundary,
+            (false, _) => 0,
+        };
+    }
+    flags
+}
+
+/// What comes of it if it is one of two.
+fn either(one: u8, other: u8) -> u8 {
+    let mut both = 0;
+    for (boundary, unsure) in [(BOUNDARY, UNSURE), (SPOILED_BOUNDARY, SPOILED_UNSURE)] {
+        let mask = boundary | unsure;
+        both |= if one & mask == other & mask {
+            one & mask
+        } else {
+            unsure
+        };
+    }
+    both
+}
+
+/// The states that the automaton may be in behind two characters, where nothing spoils and where something does.
+struct Behind {
+    clean: Vec<u16>,
+    spoiled: Vec<u16>,
+}
+
+/// What is known behind two characters.
+#[derive(Clone, PartialEq, Eq)]
+struct Row {
+    /// By the next kind and the one after it; behind all kinds the end of the text.
+    flags: Vec<Vec<u8>>,
+    /// By the kind that ends a run of the run's kind.
+    after_run: Vec<u8>,
+}
+
+struct Builder<'a> {
+    possible: &'a Possible<'a>,
+    members: &'a [Vec<usize>],
+    end_class: usize,
+    work: usize,
+}
+
+impl Builder<'_> {
+    /// What comes of the match of a state before two characters.
+    fn before(&self, state: u16, next: usize, after: usize) -> May {
+        let (accepts, to) = self.possible.step(state, next);
+        if to == DEAD {
+            return May {
+                end: accepts,
+                go_on: false,
+            };
+        }
+        let (later, to) = self.possible.step(to, after);
+        if later {
+            return May {
+                end: false,
+                go_on: true,
+            };
+        }
+        if to == DEAD {
+            return May {
+                end: accepts,
+                go_on: false,
+            };
+        }
+        May {
+            end: accepts && !self.possible.ends_later[to as usize],
+            go_on: true,
+        }
+    }
+
+    fn before_kinds(&mut self, states: &[u16], next: usize, after: &[usize]) -> May {
+        let mut may = May::default();
+        for &state in states {
+            for &next in &self.members[next] {
+                self.work += after.len();
+                for &after in after {
+                    may = may.or(self.before(state, next, after));
+                }
+            }
+        }
+        may
+    }
+
+    /// What comes of the match of these states before any run of characters of a kind, by the kind that ends it.
+    fn before_runs(&mut self, states: &[u16], run: usize) -> Vec<May> {
+        let mut may = vec![May::default(); self.members.len()];
+        for &state in states {
+            for &first in &self.members[run] {
+                let (accepts, to) = self.possible.step(state, first);
+                // Where the automaton may be at the end of the run, and whether a match has ended later than here.
+                let mut reached = vec![(to, false)];
+                let mut at = 0;
+                while let Some(&(from, later)) = reached.get(at) {
+                    at += 1;
+                    if from == DEAD {
+                        continue;
+                    }
+                    for &class in &self.members[run] {
+                        let (again, to) = self.possible.step(from, class);
+                        let place = (to, later || again);
+                        if !reached.contains(&place) {
+                            reached.push(place);
+                        }
+                    }
+                }
+                self.work += reached.len() * reached.len();
+                for &(from, later) in &reached {
+                    for (kind, may) in may.iter_mut().enumerate() {
+                        for &class in &self.members[kind] {
+                            let (again, to) = self.possible.step(from, class);
+                            let later = later || again;
+                            let alive = to != DEAD;
+                            let surely = alive && self.possible.ends_later[to as usize];
+                            *may = may.or(May {
+                                end: accepts && !later && !surely,
+                                go_on: later || alive,
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        may
+    }
+
+    fn row(&mut self, behind: &Behind, run: Option<usize>) -> Row {
+        let n = self.members.len();
+        let mut rows = Vec::with_capacity(n);
+        for next in 0..n {
+            let mut row = Vec::with_capacity(n + 1);
+            for after in 0..=n {
+                let end = [self.end_class];
+                let classes = self.members.get(after).map_or(&end[..], Vec::as_slice);
+                let clean = self.before_kinds(&behind.clean, next, classes);
+                let spoiled = self.before_kinds(&behind.spoiled, next, classes);
+                row.push(flags(clean, spoiled));
+            }
+            rows.push(row);
+        }
+        let after_run = run.map_or_else(Vec::new, |run| {
+            let clean = self.before_runs(&behind.clean, run);
+            let spoiled = self.before_runs(&behind.spoiled, run);
+            clean
+                .into_iter()
+                .zip(spoiled)
+                .map(|(clean, spoiled)| flags(clean, spoiled))
+                .collect()
+        });
+        Row {
+            flags: rows,
+            after_run,
+        }
+    }
+}
+
+/// Numbers of distinct things, in the order in which they are met.
+fn number<T: PartialEq>(known: &mut Vec<T>, thing: T) -> usize {
+    known
+        .iter()
+        .position(|other| *other == thing)
+        .unwrap_or_else(|| {
+            known.push(thing);
+            known.len() - 1
+        })
+}
+
+/// Makes the tables; None if they would be too large. `members`: the classes of each kind. `weights`: how often the
+/// characters of a class come. `spoiling`: the classes that spoil.
+pub(super) fn build(
+    classes: &ClassMap,
+    possible: &Possible<'_>,
+    members: &[Vec<usize>],
+    weights: &[u64],
+    spoiling: Set,
+) -> Option<Tables> {
+    let n = members.len();
+    let end_class = possible.n_classes();
+    let spoils = |kind: usize| spoiling >> members[kind][0] & 1 != 0;
+    let real: Vec<usize> = members.concat();
+    let anywhere = possible.anywhere(&real);
+    let union = |classes: &mut dyn Iterator<Item = usize>| -> Vec<u16> {
+        let mut states: Vec<u16> = classes.flat_map(|class| anywhere[class].clone()).collect();
+        states.sort_unstable();
+        states.dedup();
+        states
+    };
+    let after_all = union(&mut real.iter().copied());
+    let after_clean = union(
+        &mut real
+            .iter()
+            .copied()
+            .filter(|class| spoiling >> class & 1 == 0),
+    );
+    let mut builder = Builder {
+        possible,
+        members,
+        end_class,
+        work: 0,
+    };
+    // Behind a first character the automaton has just begun; so it may have, too, wherever only three characters
+    // are looked at. The last of them stands for the beginning of the text.
+    let two = |states: &[u16], kind: usize| -> Vec<u16> {
+        let mut after: Vec<u16> = members[kind]
+            .iter()
+            .flat_map(|&class| {
+                let mut after = possible.after(states, class);
+                after.push(possible.step(1, class).1);
+                after
+            })
+            .collect();
+        after.sort_unstable();
+        after.dedup();
+        after
+    };
+    let one = |states: &[u16], kind: usize| -> Vec<u16> {
+        let mut after: Vec<u16> = members[kind]
+            .iter()
+            .flat_map(|&class| possible.after(states, class))
+            .collect();
+        after.sort_unstable();
+        after.dedup();
+        after
+    };
+    let mut behind: Vec<Vec<Behind>> = Vec::new();
+    for last_but_one in 0..n {
+        let spoiled = two(&after_all, last_but_one);
+        let clean = two(&after_clean, last_but_one);
+        let of_kind = (0..n).map(|last| {
+            let spoiled = one(&spoiled, last);
+            let clean = if spoils(last) || spoils(last_but_one) {
+                spoiled.clone()
+            } else {
+                one(&clean, last)
+            };
+            Behind { clean, spoiled }
+        });
+        behind.push(of_kind.collect());
+    }
+    let first = (0..n).map(|last| {
+        let mut states: Vec<u16> = members[last]
+            .iter()
+            .map(|&class| possible.step(1, class).1)
+            .collect();
+        states.sort_unstable();
+        states.dedup();
+        Behind {
+            clean: states.clone(),
+            spoiled: states,
+        }
+    });
+    behind.push(first.collect());
+
+    // The kind whose runs leave most unsure.
+    let weight = |kind: usize| {
+        members[kind]
+            .iter()
+            .map(|&class| weights[class])
+            .sum::<u64>()
+    };
+    let mut run = None;
+    let mut most = 0;
+    for kind in (0..n).filter(|&kind| !spoils(kind)) {
+        let mut unsure = 0;
+        for (last_but_one, row) in behind[..n].iter().enumerate() {
+            for (last, behind) in row.iter().enumerate() {
+                if spoils(last) || spoils(last_but_one) || last == kind {
+                    continue;
+                }
+                let may = builder.before_kinds(&behind.clean, kind, &members[kind]);
+                if may.end && may.go_on {
+                    unsure += weight(kind) * weight(last).max(1);
+                }
+            }
+        }
+        if unsure > most {
+            (run, most) = (Some(kind), unsure);
+        }
+    }
+
+    let mut columns: Vec<Vec<usize>> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut column_of = Vec::new();
+    for of_kind in &behind {
+        let column = of_kind
+            .iter()
+            .map(|behind| number(&mut rows, builder.row(behind, run)))
+            .collect();
+        column_of.push(number(&mut columns, column));
+        if builder.work > MAX_WORK {
+            return None;
+        }
+    }
+    if columns.len() > MAX_SLICES || rows.len() > 16 {
+        return None;
+    }
+
+    let mut nexts: Vec<Vec<u8>> = Vec::new();
+    let mut depending: Vec<Vec<u8>> = vec![vec![0; n]];
+    let mut next_of = Vec::new();
+    for next in 0..n {
+        let outcomes = rows
+            .iter()
+            .map(|row| outcome(row, next, run, &mut depending));
+        let outcomes = outcomes.collect();
+        next_of.push(number(&mut nexts, outcomes));
+    }
+    if nexts.len() > MAX_SLICES {
+        return None;
+    }
+
+    let empty: Table = [0; MAX_SLICES * 16];
+    let mut tables = Tables {
+        kind: empty,
+        column: empty,
+        next: empty,
+        pairs: empty,
+        outcomes: empty,
+        depends: empty,
+        kind_column: [0; MAX_KINDS],
+        kind_next: [0; MAX_KINDS],
+        start_column: (column_of[n] << 4) as u8,
+        run_kind: run.map_or(u8::MAX, |kind| kind as u8),
+        after_run: [UNSURE | SPOILED_UNSURE; 256],
+    };
+    for kind in 0..n {
+        tables.kind_column[kind] = (column_of[kind] << 4) as u8;
+        let mark = if spoils(kind) { SPOILS } else { 0 };
+        tables.kind_next[kind] = (next_of[kind] << 4) as u8 | mark;
+    }
+    let kind_of = |class: usize| members.iter().position(|kind| kind.contains(&class));
+    for (byte, &class) in classes.single.iter().enumerate().take(128) {
+        if class != WIDE
+            && let Some(kind) = kind_of(class as usize)
+        {
+            tables.kind[byte] = kind as u8;
+            tables.column[byte] = tables.kind_column[kind];
+            tables.next[byte] = tables.kind_next[kind];
+        }
+    }
+    for (slice, column) in columns.iter().enumerate() {
+        for (kind, &row) in column.iter().enumerate() {
+            tables.pairs[slice << 4 | kind] = row as u8;
+        }
+    }
+    for (slice, outcomes) in nexts.iter().enumerate() {
+        tables.outcomes[slice << 4..][..outcomes.len()].copy_from_slice(outcomes);
+    }
+    for (slice, flags) in depending.iter().enumerate() {
+        tables.depends[slice << 4..][..n].copy_from_slice(flags);
+    }
+    for (rule, row) in rows.iter().enumerate() {
+        tables.after_run[rule << 4..][..row.after_run.len()].copy_from_slice(&row.after_run);
+    }
+    Some(tables)
+}
+
+/// What comes of a row before a kind: flags, or the slice of `depending` that knows them.
+fn outcome(row: &Row, next: usize, run: Option<usize>, depending: &mut Vec<Vec<u8>>) -> u8 {
+    let flags = &row.flags[next];
+    let (real, end) = (&flags[..flags.len() - 1], flags[flags.len() - 1]);
+    if Some(next) == run {
+        // No worse than what the one character after the next tells.
+        let better = |kind: usize| real[kind] & UNSURE != 0 || row.after_run[kind] & UNSURE == 0;
+        if real[next] & UNSURE != 0 && (0..real.len()).all(|kind| kind == next || better(kind)) {
+            return RUN;
+        }
+    }
+    if real.iter().all(|&flags| flags == end) {
+        return end;
+    }
+    let known = depending.iter().skip(1).position(|known| known == real);
+    let slice = match known {
+        Some(index) => index + 1,
+        None if depending.len() < MAX_SLICES => {
+            depending.push(real.to_vec());
+            depending.len() - 1
+        }
+        None => return real.iter().fold(end, |all, &flags| either(all, flags)),
+    };
+    (slice << 4) as u8
+}

@@ -1,0 +1,123 @@
+//! What characters tell, as tables of at most 128 bytes: vector registers look 64 bytes up in one at once.
+//!
+//! An index is a number below eight in its upper half (a *slice* of the table) and one below sixteen in its lower half:
+//! AVX-512 takes all 128 bytes for one table, AVX2 takes each slice for one.
+
+/// Characters that a table tells apart: what four bits hold.
+pub(super) const MAX_KINDS: usize = 16;
+/// Slices of sixteen that a table has.
+pub(super) const MAX_SLICES: usize = 8;
+
+/// What is looked up: `table[slice << 4 | low]`.
+pub(in super::super) type Table = [u8; MAX_SLICES * 16];
+
+/// A match ends here.
+pub(super) const BOUNDARY: u8 = 1;
+/// The automaton must walk.
+pub(super) const UNSURE: u8 = 1 << 1;
+/// The same two where one of the last three characters spoils.
+pub(super) const SPOILED_BOUNDARY: u8 = 1 << 2;
+pub(super) const SPOILED_UNSURE: u8 = 1 << 3;
+/// The slice of [`Tables::depends`] that knows more; none is 0.
+pub(super) const DEPENDS: u8 = 0x70;
+/// What ends the run of characters that begins here knows more: see [`Tables::after_run`].
+pub(super) const RUN: u8 = 1 << 7;
+/// In [`Tables::next`]: the character spoils what comes after it.
+pub(super) const SPOILS: u8 = 1 << 7;
+
+/// The tables of an automaton. Characters around a place are, from the left: the last but one, the last (what may end with
+/// it is the match), the next and the one after that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Tables {
+    /// The kind of each ASCII character.
+    pub(super) kind: Table,
+    /// What it is as the last but one: a slice of `pairs`.
+    pub(super) column: Table,
+    /// What it is as the next: a slice of `outcomes`, and whether it [spoils](SPOILS).
+    pub(super) next: Table,
+    /// By column and kind of the last: its rule.
+    pub(super) pairs: Table,
+    /// By the next and the rule: what comes of it.
+    pub(super) outcomes: Table,
+    /// By [`DEPENDS`] and the kind of the one after the next: what comes of it.
+    pub(super) depends: Table,
+    /// The column and the next of each kind, for longer characters.
+    pub(super) kind_column: [u8; MAX_KINDS],
+    pub(super) kind_next: [u8; MAX_KINDS],
+    /// The column where only one character comes before.
+    pub(super) start_column: u8,
+    /// The kind whose runs are looked through.
+    pub(super) run_kind: u8,
+    /// By rule and the kind of what ends the run: what comes of it.
+    pub(super) after_run: [u8; 256],
+}
+
+/// What is known of 64 places, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct Found {
+    pub(super) boundaries: u64,
+    pub(super) unsure: u64,
+    pub(super) spoiled_boundaries: u64,
+    pub(super) spoiled_unsure: u64,
+    pub(super) depends: u64,
+    pub(super) runs: u64,
+    pub(super) spoils: u64,
+}
+
+/// Places of a block.
+pub(in super::super) const BLOCK: usize = 64;
+/// Bytes around a block that are looked at: two before it and one behind.
+pub(in super::super) const WINDOW: usize = BLOCK + 3;
+
+/// What the characters around each place of a block are looked up by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(align(64))]
+pub(in super::super) struct Codes {
+    /// Column of the last but one and kind of the last.
+    pub(super) pair: [u8; BLOCK],
+    pub(super) next: [u8; BLOCK],
+    /// Kind of the one after the next.
+    pub(super) after: [u8; BLOCK],
+}
+
+impl Tables {
+    /// The codes of single-byte characters; those of other bytes, and of what is near them, mean nothing.
+    /// `at_start`: the block is the text's first.
+    pub(super) fn codes(&self, window: &[u8; WINDOW], at_start: bool) -> Codes {
+        let mut codes = Codes {
+            pair: [0; BLOCK],
+            next: [0; BLOCK],
+            after: [0; BLOCK],
+        };
+        let ascii = |at: usize| usize::from(window[at] & 0x7F);
+        for place in 0..BLOCK {
+            codes.pair[place] = self.column[ascii(place)] | self.kind[ascii(place + 1)];
+            codes.next[place] = self.next[ascii(place + 2)];
+            codes.after[place] = self.kind[ascii(place + 3)];
+        }
+        if at_start {
+            codes.pair[1] = self.start_column | codes.pair[1] & 0x0F;
+        }
+        codes
+    }
+
+    /// What is known of each place.
+    pub(super) fn find(&self, codes: &Codes) -> Found {
+        let mut found = Found::default();
+        for place in 0..BLOCK {
+            let rule = self.pairs[usize::from(codes.pair[place] & 0x7F)];
+            let outcome = self.outcomes[usize::from(codes.next[place] & 0x70 | rule)];
+            let more = self.depends[usize::from(outcome & DEPENDS | codes.after[place])];
+            let flags = outcome | more;
+            let bit = |byte: u8, flag: u8| u64::from(byte & flag != 0) << place;
+            found.boundaries |= bit(flags, BOUNDARY);
+            found.unsure |= bit(flags, UNSURE);
+            found.spoiled_boundaries |= bit(flags, SPOILED_BOUNDARY);
+            found.spoiled_unsure |= bit(flags, SPOILED_UNSURE);
+            found.depends |= bit(outcome, DEPENDS);
+            found.runs |= bit(outcome, RUN);
+            found.spoils |= bit(codes.next[place], SPOILS);
+        }
+        found
+    }
+}
