@@ -170,7 +170,7 @@ impl<M: Model> Pipeline<M> {
         sink: &mut K,
     ) -> Result<()> {
         let mut ends = [0; AT_ONCE];
-        let mut keys = [Key::NONE; AT_ONCE];
+        let mut keys = [(Key::NONE, 0); AT_ONCE];
         let mut known = [0; AT_ONCE * SHORT_IDS + SHORT_IDS];
         let mut start = 0;
         loop {
@@ -180,13 +180,16 @@ impl<M: Model> Pipeline<M> {
             }
             let mut from = start;
             for (key, &end) in keys.iter_mut().zip(&ends[..n]) {
-                *key = Key::new(bytes, from, end).unwrap_or(Key::NONE);
+                let word = Key::new(bytes, from, end).unwrap_or(Key::NONE);
+                *key = (word, words.short.fetch(word));
                 from = end;
             }
             let mut n_known = 0;
-            for (&key, &end) in keys.iter().zip(&ends[..n]) {
-                if let Some((ids, n_ids)) = words.short.find(key) {
-                    known[n_known..n_known + SHORT_IDS].copy_from_slice(ids);
+            for (&(key, place), &end) in keys.iter().zip(&ends[..n]) {
+                if let Some((ids, n_ids)) = words.short.find(key, place)
+                    && let Some(known) = known.get_mut(n_known..).and_then(<[u32]>::first_chunk_mut)
+                {
+                    *known = *ids;
                     n_known += n_ids;
                 } else {
                     sink.take(&known[..n_known]);

@@ -7,6 +7,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use crate::huge::{Huge, Zeroed};
+use crate::prefetch::prefetch;
+
 /// Bytes that the word caches of one tokenizer may take together unless it is told otherwise: 256 MiB, that is 16
 /// threads with full caches.
 pub const DEFAULT_CACHE_LIMIT: usize = 32 * MAX_BYTES;
@@ -107,7 +110,7 @@ impl<const W: usize> Key<W> {
     /// What no word has for a key, nor an empty entry.
     pub(crate) const NONE: Self = Self([u128::MAX; W]);
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(text: &[u8], start: usize, end: usize) -> Option<Self> {
         let length = end - start;
         if length > Self::MAX_WORD_BYTES {
@@ -133,7 +136,7 @@ impl<const W: usize> Key<W> {
     }
 
     /// A hash whose low bits are well mixed.
-    #[inline]
+    #[inline(always)]
     fn hash(self) -> usize {
         let mut hash = 0;
         for word in self.0 {
@@ -154,6 +157,10 @@ struct Entry<const W: usize, const I: usize> {
     n: u32,
 }
 
+#[allow(unsafe_code)] // says what zeros are
+// SAFETY: numbers only, and all zeros is the empty entry.
+unsafe impl<const W: usize, const I: usize> Zeroed for [Entry<W, I>; 2] {}
+
 impl<const W: usize, const I: usize> Entry<W, I> {
     const EMPTY: Self = Self {
         key: Key([0; W]),
@@ -172,7 +179,7 @@ impl<const W: usize, const I: usize> Entry<W, I> {
 pub(crate) struct WordCache<const W: usize, const I: usize> {
     /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
     /// loaded costs nothing.
-    sets: Vec<[Entry<W, I>; 2]>,
+    sets: Huge<[Entry<W, I>; 2]>,
     /// Entries lost, or words not kept, since the cache last grew or was not allowed to.
     displaced: usize,
     /// Nobody's: only the most that one cache may have counts.
@@ -202,7 +209,7 @@ impl<const W: usize, const I: usize> WordCache<W, I> {
     /// Forgets all and gives the memory back.
     pub(crate) fn clear(&mut self) {
         let bytes = self.sets.len() * Self::SET_BYTES;
-        self.sets = Vec::new();
+        self.sets = Huge::default();
         self.displaced = 0;
         if let Some(budget) = &self.budget
             && self.process == budget.process.load(Ordering::Relaxed)
@@ -211,11 +218,21 @@ impl<const W: usize, const I: usize> WordCache<W, I> {
         }
     }
 
-    /// The ids of a word, and how many of them count: a copy of fixed size is one instruction.
-    #[inline]
-    pub(crate) fn find(&self, key: Key<W>) -> Option<(&[u32; I], usize)> {
-        let mask = self.sets.len().wrapping_sub(1);
-        let set = self.sets.get(key.hash() & mask)?;
+    /// The place of the set that a word would be in, on its way from memory when this returns.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, key: Key<W>) -> usize {
+        let place = key.hash() & self.sets.len().wrapping_sub(1);
+        if let Some(set) = self.sets.get(place) {
+            prefetch(set);
+        }
+        place
+    }
+
+    /// The ids of a word, and how many of them count: a copy of fixed size is one instruction. `place`: where
+    /// [`fetch`](Self::fetch) said.
+    #[inline(always)]
+    pub(crate) fn find(&self, key: Key<W>, place: usize) -> Option<(&[u32; I], usize)> {
+        let set = self.sets.get(place)?;
         // Without a branch: which of the two it is cannot be predicted.
         let entry = &set[usize::from(set[1].key == key)];
         (entry.key == key).then_some((&entry.ids, entry.n as usize))
@@ -223,14 +240,15 @@ impl<const W: usize, const I: usize> WordCache<W, I> {
 
     #[inline]
     pub(crate) fn get(&self, key: Key<W>) -> Option<&[u32]> {
-        self.find(key).and_then(|(ids, n)| ids.get(..n))
+        let place = key.hash() & self.sets.len().wrapping_sub(1);
+        self.find(key, place).and_then(|(ids, n)| ids.get(..n))
     }
 
     pub(crate) fn put(&mut self, key: Key<W>, ids: &[u32]) {
         if ids.len() > I {
             return;
         }
-        if self.displaced >= self.sets.len() && self.sets.len() < Self::MAX_SETS {
+        if self.displaced >= self.sets.len() / 4 && self.sets.len() < Self::MAX_SETS {
             self.grow();
         }
         let Some(mask) = self.sets.len().checked_sub(1) else {
@@ -266,7 +284,7 @@ impl<const W: usize, const I: usize> WordCache<W, I> {
             }
             self.process = process;
         }
-        let known = std::mem::replace(&mut self.sets, vec![[Entry::EMPTY; 2]; n_sets]);
+        let known = std::mem::replace(&mut self.sets, Huge::zeroed(n_sets));
         // The older entry first, so that the younger one ends up in front again.
         for entry in known
             .iter()
@@ -410,7 +428,7 @@ mod tests {
         assert!(budget.reserve(DEFAULT_CACHE_LIMIT, std::process::id().wrapping_add(1)));
         let mut inherited = with_budget(&budget);
         inherited.process = std::process::id().wrapping_add(1);
-        inherited.sets = vec![[Entry::EMPTY; 2]; ShortWords::MIN_SETS];
+        inherited.sets = Huge::zeroed(ShortWords::MIN_SETS);
         let mut cache = with_budget(&budget);
         fill(&mut cache, 10);
         assert_eq!(budget.used(), ShortWords::MIN_SETS * ShortWords::SET_BYTES);

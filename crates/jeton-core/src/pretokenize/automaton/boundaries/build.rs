@@ -1,7 +1,7 @@
 //! The tables of an automaton whose kinds of characters are known.
 
-use super::super::classes::{ClassMap, WIDE};
 use super::super::DEAD;
+use super::super::classes::{ClassMap, WIDE};
 use super::possible::{Possible, Set};
 use super::tables::{
     BOUNDARY, MAX_KINDS, MAX_SLICES, RUN, SPOILED_BOUNDARY, SPOILED_UNSURE, SPOILS, Table, Tables,

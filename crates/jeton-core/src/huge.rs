@@ -1,0 +1,151 @@
+//! Large tables that are read here and there: in huge pages where the system has them.
+//!
+//! A table of some megabytes lies in thousands of ordinary pages, more than a core remembers the places of; each read
+//! then looks the place up in memory first, in a virtual machine twice. Linux gives pages of 2 MiB to those who ask
+//! before they touch the memory.
+#![allow(unsafe_code)] // the only reason for this module
+
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Bytes of a huge page, and from how many bytes on it is asked for.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// What may be all zeros.
+///
+/// # Safety
+/// Zeros in all bytes must be a value of the type, and it must not need to be dropped.
+pub(crate) unsafe trait Zeroed: Copy {}
+
+// SAFETY: any bytes are a number.
+unsafe impl Zeroed for u64 {}
+
+/// A slice of fixed length that begins as zeros.
+pub(crate) struct Huge<T: Zeroed> {
+    start: NonNull<T>,
+    len: usize,
+}
+
+// SAFETY: it owns its memory, as a `Vec` does.
+unsafe impl<T: Zeroed + Send> Send for Huge<T> {}
+// SAFETY: shared references give shared references to the elements only.
+unsafe impl<T: Zeroed + Sync> Sync for Huge<T> {}
+
+impl<T: Zeroed> Huge<T> {
+    /// So many zeros.
+    pub(crate) fn zeroed(len: usize) -> Self {
+        let Some(layout) = Self::layout(len) else {
+            return Self::default();
+        };
+        // SAFETY: the size of the layout is not zero.
+        let start = unsafe {
+            if layout.align() == HUGE_PAGE {
+                let start = alloc(layout);
+                if !start.is_null() {
+                    ask_for_huge_pages(start, layout.size());
+                    start.write_bytes(0, layout.size());
+                }
+                start
+            } else {
+                alloc_zeroed(layout)
+            }
+        };
+        let Some(start) = NonNull::new(start.cast()) else {
+            handle_alloc_error(layout)
+        };
+        Self { start, len }
+    }
+
+    /// None for no bytes at all.
+    fn layout(len: usize) -> Option<Layout> {
+        let layout = Layout::array::<T>(len).ok()?;
+        let layout = if layout.size() >= HUGE_PAGE {
+            layout.align_to(HUGE_PAGE).ok()?
+        } else {
+            layout
+        };
+        (layout.size() > 0).then_some(layout)
+    }
+}
+
+/// A hint: whether it is followed does not matter.
+#[cfg(target_os = "linux")]
+fn ask_for_huge_pages(start: *mut u8, bytes: usize) {
+    // SAFETY: the range was just allocated, is ours alone, and begins at a page; the advice changes no contents.
+    let _ = unsafe { libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_for_huge_pages(_: *mut u8, _: usize) {}
+
+impl<T: Zeroed> Default for Huge<T> {
+    fn default() -> Self {
+        Self {
+            start: NonNull::dangling(),
+            len: 0,
+        }
+    }
+}
+
+impl<T: Zeroed> Drop for Huge<T> {
+    fn drop(&mut self) {
+        if let Some(layout) = Self::layout(self.len) {
+            // SAFETY: allocated with this very layout; the elements need not be dropped.
+            unsafe { dealloc(self.start.as_ptr().cast(), layout) };
+        }
+    }
+}
+
+impl<T: Zeroed> Deref for Huge<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: so many elements are there, zeros at first, which are values of the type.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Zeroed> DerefMut for Huge<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and this is the only reference.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Zeroed + std::fmt::Debug> std::fmt::Debug for Huge<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Huge").field(&self.len).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn begins_as_zeros_and_keeps_what_is_written() {
+        for len in [0, 1, 1000, HUGE_PAGE / 8, HUGE_PAGE / 8 + 1, HUGE_PAGE] {
+            let mut table = Huge::<u64>::zeroed(len);
+            assert_eq!(table.len(), len);
+            assert!(table.iter().all(|&number| number == 0));
+            for (number, place) in (1..).zip(table.iter_mut()) {
+                *place = number;
+            }
+            assert!(
+                table
+                    .iter()
+                    .zip(1..)
+                    .all(|(&number, expected)| number == expected)
+            );
+        }
+    }
+
+    #[test]
+    fn large_ones_begin_at_a_huge_page() {
+        let table = Huge::<u64>::zeroed(HUGE_PAGE);
+        assert_eq!(table.as_ptr().addr() % HUGE_PAGE, 0);
+    }
+}
