@@ -2,10 +2,11 @@
 
 use super::super::DEAD;
 use super::super::classes::{ClassMap, WIDE};
+use super::fewer::{self, Costs, either};
 use super::possible::{Possible, Set};
 use super::tables::{
-    BOUNDARY, MAX_KINDS, MAX_SLICES, RUN, SPOILED_BOUNDARY, SPOILED_UNSURE, SPOILS, Table, Tables,
-    UNSURE,
+    BOUNDARY, MAX_KINDS, MAX_RULES, MAX_SLICES, RUN, SPOILED_BOUNDARY, SPOILED_UNSURE, SPOILS,
+    Table, Tables, UNSURE,
 };
 
 /// Most operations in the search for what runs come to.
@@ -43,20 +44,6 @@ fn flags(clean: May, spoiled: May) -> u8 {
     flags
 }
 
-/// What comes of it if it is one of two.
-fn either(one: u8, other: u8) -> u8 {
-    let mut both = 0;
-    for (boundary, unsure) in [(BOUNDARY, UNSURE), (SPOILED_BOUNDARY, SPOILED_UNSURE)] {
-        let mask = boundary | unsure;
-        both |= if one & mask == other & mask {
-            one & mask
-        } else {
-            unsure
-        };
-    }
-    both
-}
-
 /// The states that the automaton may be in behind two characters, where nothing spoils and where something does.
 struct Behind {
     clean: Vec<u16>,
@@ -65,11 +52,11 @@ struct Behind {
 
 /// What is known behind two characters.
 #[derive(Clone, PartialEq, Eq)]
-struct Row {
+pub(super) struct Row {
     /// By the next kind and the one after it; behind all kinds the end of the text.
-    flags: Vec<Vec<u8>>,
-    /// By the kind that ends a run of the run's kind.
-    after_run: Vec<u8>,
+    pub(super) flags: Vec<Vec<u8>>,
+    /// By the kind that ends a run of the run's kinds.
+    pub(super) after_run: Vec<u8>,
 }
 
 struct Builder<'a> {
@@ -121,11 +108,15 @@ impl Builder<'_> {
         may
     }
 
-    /// What comes of the match of these states before any run of characters of a kind, by the kind that ends it.
-    fn before_runs(&mut self, states: &[u16], run: usize) -> Vec<May> {
+    /// What comes of the match of these states before any run of characters of these kinds, by the kind that ends it.
+    fn before_runs(&mut self, states: &[u16], run: &[usize]) -> Vec<May> {
         let mut may = vec![May::default(); self.members.len()];
+        let run: Vec<usize> = run
+            .iter()
+            .flat_map(|&kind| self.members[kind].clone())
+            .collect();
         for &state in states {
-            for &first in &self.members[run] {
+            for &first in &run {
                 let (accepts, to) = self.possible.step(state, first);
                 // Where the automaton may be at the end of the run, and whether a match has ended later than here.
                 let mut reached = vec![(to, false)];
@@ -135,7 +126,7 @@ impl Builder<'_> {
                     if from == DEAD {
                         continue;
                     }
-                    for &class in &self.members[run] {
+                    for &class in &run {
                         let (again, to) = self.possible.step(from, class);
                         let place = (to, later || again);
                         if !reached.contains(&place) {
@@ -163,7 +154,60 @@ impl Builder<'_> {
         may
     }
 
-    fn row(&mut self, behind: &Behind, run: Option<usize>) -> Row {
+    /// How often characters of a kind come.
+    fn weight(&self, weights: &[u64], kind: usize) -> u64 {
+        let members = self.members[kind].iter();
+        members.map(|&class| weights[class]).sum::<u64>().max(1)
+    }
+
+    /// The kinds whose runs leave most unsure where nothing spoils: one, and those that are as it is before any other.
+    fn run_kinds(
+        &mut self,
+        behind: &[Vec<Behind>],
+        weights: &[u64],
+        spoils: &dyn Fn(usize) -> bool,
+    ) -> Vec<usize> {
+        let n = self.members.len();
+        let all: Vec<u64> = (0..n).map(|kind| self.weight(weights, kind)).collect();
+        let (mut run, mut most) = (Vec::new(), 0);
+        for kind in (0..n).filter(|&kind| !spoils(kind)) {
+            let mut unsure = 0;
+            for (last_but_one, row) in behind.iter().enumerate() {
+                for (last, behind) in row.iter().enumerate() {
+                    if spoils(last) || spoils(last_but_one) || last == kind {
+                        continue;
+                    }
+                    let may = self.before_kinds(&behind.clean, kind, &self.members[kind]);
+                    if may.end && may.go_on {
+                        unsure += all[kind] * all[last] * all[last_but_one];
+                    }
+                }
+            }
+            if unsure > most {
+                (run, most) = (vec![kind], unsure);
+            }
+        }
+        let Some(&first) = run.first() else {
+            return run;
+        };
+        for other in (0..n).filter(|&kind| kind != first && !spoils(kind)) {
+            let mut is_alike = true;
+            for behind in behind.iter().flatten() {
+                for after in 0..n {
+                    let may = |builder: &mut Self, kind| {
+                        builder.before_kinds(&behind.clean, kind, &builder.members[after])
+                    };
+                    is_alike &= may(self, first) == may(self, other);
+                }
+            }
+            if is_alike {
+                run.push(other);
+            }
+        }
+        run
+    }
+
+    fn row(&mut self, behind: &Behind, run: &[usize]) -> Row {
         let n = self.members.len();
         let mut rows = Vec::with_capacity(n);
         for next in 0..n {
@@ -177,15 +221,10 @@ impl Builder<'_> {
             }
             rows.push(row);
         }
-        let after_run = run.map_or_else(Vec::new, |run| {
-            let clean = self.before_runs(&behind.clean, run);
-            let spoiled = self.before_runs(&behind.spoiled, run);
-            clean
-                .into_iter()
-                .zip(spoiled)
-                .map(|(clean, spoiled)| flags(clean, spoiled))
-                .collect()
-        });
+        let clean = self.before_runs(&behind.clean, run);
+        let spoiled = self.before_runs(&behind.spoiled, run);
+        let both = clean.into_iter().zip(spoiled);
+        let after_run = both.map(|(clean, spoiled)| flags(clean, spoiled)).collect();
         Row {
             flags: rows,
             after_run,
@@ -290,49 +329,39 @@ pub(super) fn build(
     });
     behind.push(first.collect());
 
-    // The kind whose runs leave most unsure.
-    let weight = |kind: usize| {
-        members[kind]
-            .iter()
-            .map(|&class| weights[class])
-            .sum::<u64>()
-    };
-    let mut run = None;
-    let mut most = 0;
-    for kind in (0..n).filter(|&kind| !spoils(kind)) {
-        let mut unsure = 0;
-        for (last_but_one, row) in behind[..n].iter().enumerate() {
-            for (last, behind) in row.iter().enumerate() {
-                if spoils(last) || spoils(last_but_one) || last == kind {
-                    continue;
-                }
-                let may = builder.before_kinds(&behind.clean, kind, &members[kind]);
-                if may.end && may.go_on {
-                    unsure += weight(kind) * weight(last).max(1);
-                }
-            }
-        }
-        if unsure > most {
-            (run, most) = (Some(kind), unsure);
-        }
-    }
-
-    let mut columns: Vec<Vec<usize>> = Vec::new();
-    let mut rows: Vec<Row> = Vec::new();
-    let mut column_of = Vec::new();
+    let run = builder.run_kinds(&behind[..n], weights, &spoils);
+    let mut all = Vec::with_capacity(n + 1);
     for of_kind in &behind {
-        let column = of_kind
+        let column: Vec<Row> = of_kind
             .iter()
-            .map(|behind| number(&mut rows, builder.row(behind, run)))
+            .map(|behind| builder.row(behind, &run))
             .collect();
-        column_of.push(number(&mut columns, column));
+        all.push(column);
         if builder.work > MAX_WORK {
             return None;
         }
     }
-    if columns.len() > MAX_SLICES || rows.len() > 16 {
-        return None;
-    }
+    let kind_weights: Vec<u64> = (0..n).map(|kind| builder.weight(weights, kind)).collect();
+    let costs = Costs {
+        weights: &kind_weights,
+        run: &run,
+    };
+    let (column_of, columns) = fewer::columns(&costs, all, MAX_SLICES);
+    let column_weight = |column: usize| -> u128 {
+        let kinds = (0..n).filter(|&kind| column_of[kind] == column);
+        kinds
+            .map(|kind| u128::from(kind_weights[kind]))
+            .sum::<u128>()
+            + 1
+    };
+    let each = columns.into_iter().enumerate().flat_map(|(column, rows)| {
+        let weight = column_weight(column);
+        rows.into_iter()
+            .zip(&kind_weights)
+            .map(move |(row, &last)| (row, weight * u128::from(last)))
+    });
+    let (row_of, mut rows) = fewer::rows(&costs, each.collect(), MAX_RULES);
+    fewer::nexts(&costs, &mut rows, MAX_SLICES);
 
     let mut nexts: Vec<Vec<u8>> = Vec::new();
     let mut depending: Vec<Vec<u8>> = vec![vec![0; n]];
@@ -340,7 +369,7 @@ pub(super) fn build(
     for next in 0..n {
         let outcomes = rows
             .iter()
-            .map(|row| outcome(row, next, run, &mut depending));
+            .map(|row| outcome(row, next, &run, &mut depending));
         let outcomes = outcomes.collect();
         next_of.push(number(&mut nexts, outcomes));
     }
@@ -359,7 +388,7 @@ pub(super) fn build(
         kind_column: [0; MAX_KINDS],
         kind_next: [0; MAX_KINDS],
         start_column: (column_of[n] << 4) as u8,
-        run_kind: run.map_or(u8::MAX, |kind| kind as u8),
+        run_kinds: run.iter().map(|kind| 1 << kind).sum(),
         after_run: [UNSURE | SPOILED_UNSURE; 256],
     };
     for kind in 0..n {
@@ -377,10 +406,8 @@ pub(super) fn build(
             tables.next[byte] = tables.kind_next[kind];
         }
     }
-    for (slice, column) in columns.iter().enumerate() {
-        for (kind, &row) in column.iter().enumerate() {
-            tables.pairs[slice << 4 | kind] = row as u8;
-        }
+    for (index, &row) in row_of.iter().enumerate() {
+        tables.pairs[(index / n) << 4 | index % n] = row as u8;
     }
     for (slice, outcomes) in nexts.iter().enumerate() {
         tables.outcomes[slice << 4..][..outcomes.len()].copy_from_slice(outcomes);
@@ -395,13 +422,14 @@ pub(super) fn build(
 }
 
 /// What comes of a row before a kind: flags, or the slice of `depending` that knows them.
-fn outcome(row: &Row, next: usize, run: Option<usize>, depending: &mut Vec<Vec<u8>>) -> u8 {
+fn outcome(row: &Row, next: usize, run: &[usize], depending: &mut Vec<Vec<u8>>) -> u8 {
     let flags = &row.flags[next];
     let (real, end) = (&flags[..flags.len() - 1], flags[flags.len() - 1]);
-    if Some(next) == run {
+    if run.contains(&next) {
         // No worse than what the one character after the next tells.
         let better = |kind: usize| real[kind] & UNSURE != 0 || row.after_run[kind] & UNSURE == 0;
-        if real[next] & UNSURE != 0 && (0..real.len()).all(|kind| kind == next || better(kind)) {
+        let others = (0..real.len()).filter(|kind| !run.contains(kind));
+        if real[next] & UNSURE != 0 && others.into_iter().all(better) {
             return RUN;
         }
     }

@@ -230,7 +230,7 @@ mod tests {
                     kind_column: [0; MAX_KINDS],
                     kind_next: [0; MAX_KINDS],
                     start_column: start_column & 0x70,
-                    run_kind: 0,
+                    run_kinds: 0,
                     after_run: [0; 256],
                 },
             )

@@ -13,6 +13,7 @@
 //! with runs of spaces of any length, what ends a run of one kind is looked at too.
 
 mod build;
+mod fewer;
 mod kernels;
 mod possible;
 mod rules;
@@ -211,7 +212,8 @@ impl Boundaries {
             runs &= runs - 1;
             let at = start + place;
             let mut end = at + 1;
-            while end < start + BLOCK + FAR && kind(end) == Some(tables.run_kind) {
+            let runs_on = |kind: u8| tables.run_kinds >> kind & 1 != 0;
+            while end < start + BLOCK + FAR && kind(end).is_some_and(runs_on) {
                 end += 1;
             }
             let ascii = |back: usize| Some(usize::from(*text.get(at.checked_sub(back)?)? & 0x7F));
@@ -220,9 +222,7 @@ impl Boundaries {
                 tables.pairs[usize::from(column | tables.kind[byte])]
             });
             let outcome = match kind(end) {
-                Some(kind) if kind != tables.run_kind => {
-                    tables.after_run[usize::from(rule << 4 | kind)]
-                }
+                Some(kind) if !runs_on(kind) => tables.after_run[usize::from(rule << 4 | kind)],
                 _ => UNSURE | SPOILED_UNSURE,
             };
             let (boundary, not_sure) = if spoiled >> place & 1 != 0 {

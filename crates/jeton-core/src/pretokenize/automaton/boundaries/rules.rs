@@ -4,13 +4,15 @@ use super::super::classes::ClassMap;
 use super::Boundaries;
 use super::build::build;
 use super::kernels::Kernel;
-use super::possible::{Possible, Set, Table};
+use super::possible::{Outcome, Possible, Set, Table};
 use super::tables::MAX_KINDS;
 
 /// Most classes, the end of the text among them: the bits of a set of classes.
 const MAX_CLASSES: usize = 64;
-/// Most classes that may spoil what comes after them before there is little left to win.
+/// Most classes that may spoil what comes after them because that leaves less unsure.
 const MAX_SPOILING: usize = 4;
+/// Most times that one more kind spoils because there are too many; then characters tell too little.
+const MAX_ROUNDS: usize = 8;
 
 /// How often a character comes in ordinary text, very roughly, in thousandths: which classes deserve a kind.
 fn frequency(byte: u8) -> u32 {
@@ -50,20 +52,34 @@ impl Boundaries {
         for byte in 0..128u8 {
             weights[classes.single[byte as usize] as usize] += u64::from(frequency(byte));
         }
-        // How much text is unsure, by the weights of the characters around a place.
+        let total: u64 = weights.iter().sum();
+        let anything = table.of_two(0);
+        // How much text is unsure, by the weights of the characters around a place, in fourth powers of the total.
         let cost = |spoiling: Set| -> u64 {
-            let two = table.of_two(spoiling);
+            let clean = table.of_two(spoiling);
+            let spoils = |class: usize| spoiling >> class & 1 != 0;
+            let weight_spoiling: u64 = (0..n)
+                .filter(|&class| spoils(class))
+                .map(|class| weights[class])
+                .sum();
+            let unsure = |outcome: Outcome, next: usize| -> u64 {
+                (outcome.may_end & outcome.may_go_on) >> next & 1
+            };
             let mut cost = 0;
             for second in 0..n {
                 for third in 0..n {
+                    let (clean, any) = (clean[second][third], anything[second][third]);
+                    // How often something spoils.
+                    let often = if spoils(second) || spoils(third) {
+                        total
+                    } else {
+                        weight_spoiling
+                    };
                     let around = weights[second] * weights[third];
-                    let outcome = two[second][third];
-                    let unsure = outcome.may_end & outcome.may_go_on;
-                    let spoils = (spoiling >> second | spoiling >> third) & 1 != 0;
                     for (next, weight) in weights.iter().enumerate() {
-                        if spoils || unsure >> next & 1 != 0 {
-                            cost += around * weight;
-                        }
+                        let here =
+                            unsure(clean, next) * (total - often) + unsure(any, next) * often;
+                        cost += around * weight * here;
                     }
                 }
             }
@@ -84,31 +100,10 @@ impl Boundaries {
                 _ => break,
             }
         }
-        // Classes of one kind: alike as last but one, as last and as next character.
-        loop {
-            let two = table.of_two(spoiling);
-            let alike = |one: usize, other: usize| -> bool {
-                let bits = |set: Set| (set >> one & 1, set >> other & 1);
-                let same = |set: Set| bits(set).0 == bits(set).1;
-                same(spoiling)
-                    && two[one] == two[other]
-                    && two.iter().all(|row| row[one] == row[other])
-                    && two
-                        .iter()
-                        .flatten()
-                        .all(|outcome| same(outcome.may_end) && same(outcome.may_go_on))
-            };
-            let mut members: Vec<Vec<usize>> = Vec::new();
-            for &class in &real {
-                match members.iter_mut().find(|kind| alike(kind[0], class)) {
-                    Some(kind) => kind.push(class),
-                    None => members.push(vec![class]),
-                }
-            }
-            let weight = |kind: &Vec<usize>| kind.iter().map(|&class| weights[class]).sum::<u64>();
+        for _ in 0..MAX_ROUNDS {
+            let members = kinds(&table, &real, spoiling);
             if members.len() <= MAX_KINDS {
-                let total: u64 = weights.iter().sum();
-                if cost(spoiling) * 2 > total * total * total {
+                if cost(spoiling) * 2 > total.pow(4) {
                     return None;
                 }
                 if let Some(tables) = build(classes, &possible, &members, &weights, spoiling) {
@@ -125,12 +120,41 @@ impl Boundaries {
                     });
                 }
             }
-            // The rarest kind spoils too: all that do are alike in time.
-            let rarest = members
+            // One more kind spoils: that which leaves few enough kinds at the least cost, or else the fewest.
+            let enough = MAX_KINDS.min(members.len() - 1);
+            let candidates = members
                 .iter()
                 .filter(|kind| spoiling >> kind[0] & 1 == 0)
-                .min_by_key(|kind| weight(kind))?;
-            rarest.iter().for_each(|class| spoiling |= 1 << class);
+                .map(|kind| spoiling | kind.iter().map(|class| 1 << class).sum::<Set>());
+            spoiling = candidates.min_by_key(|&spoiling| {
+                let n_kinds = kinds(&table, &real, spoiling).len();
+                (n_kinds.max(enough), cost(spoiling))
+            })?;
+        }
+        None
+    }
+}
+
+/// Classes of one kind: alike as last but one, as last and as next character.
+fn kinds(table: &Table, real: &[usize], spoiling: Set) -> Vec<Vec<usize>> {
+    let two = table.of_two(spoiling);
+    let alike = |one: usize, other: usize| -> bool {
+        let bits = |set: Set| (set >> one & 1, set >> other & 1);
+        let same = |set: Set| bits(set).0 == bits(set).1;
+        same(spoiling)
+            && two[one] == two[other]
+            && two.iter().all(|row| row[one] == row[other])
+            && two
+                .iter()
+                .flatten()
+                .all(|outcome| same(outcome.may_end) && same(outcome.may_go_on))
+    };
+    let mut members: Vec<Vec<usize>> = Vec::new();
+    for &class in real {
+        match members.iter_mut().find(|kind| alike(kind[0], class)) {
+            Some(kind) => kind.push(class),
+            None => members.push(vec![class]),
         }
     }
+    members
 }

@@ -5,6 +5,8 @@
 
 /// Characters that a table tells apart: what four bits hold.
 pub(super) const MAX_KINDS: usize = 16;
+/// Rules that a table tells apart.
+pub(super) const MAX_RULES: usize = 16;
 /// Slices of sixteen that a table has.
 pub(super) const MAX_SLICES: usize = 8;
 
@@ -46,8 +48,8 @@ pub(in super::super) struct Tables {
     pub(super) kind_next: [u8; MAX_KINDS],
     /// The column where only one character comes before.
     pub(super) start_column: u8,
-    /// The kind whose runs are looked through.
-    pub(super) run_kind: u8,
+    /// The kinds whose runs are looked through, a bit each.
+    pub(super) run_kinds: u16,
     /// By rule and the kind of what ends the run: what comes of it.
     pub(super) after_run: [u8; 256],
 }
