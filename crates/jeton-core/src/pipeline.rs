@@ -10,13 +10,8 @@ use crate::error::Result;
 use crate::pretokenize::rewriting::Origin;
 use crate::pretokenize::{PreTokenizer, TextPieces};
 use crate::vocab::Vocab;
+use crate::word_batch::{SHORT_IDS, WordBatch};
 use crate::word_cache::{CacheBudget, Key, LongWords, ShortWords};
-
-/// Pretokens that are cut, keyed and looked up together.
-const AT_ONCE: usize = 128;
-
-/// Ids of an entry for a short word.
-const SHORT_IDS: usize = 3;
 
 /// A tokenization model: turns one pretoken into ids, and knows nothing of other models.
 pub trait Model: Send + Sync {
@@ -158,9 +153,7 @@ impl<M: Model> Pipeline<M> {
         })
     }
 
-    /// Encodes pieces that follow one another: first where many of them end, then all their keys, then what they
-    /// are. Each step is a short loop whose turns do not wait for one another, whereas a pretoken that is cut
-    /// and looked up before the next one is cut waits for memory each time.
+    /// Encodes pieces that follow one another.
     fn encode_pieces<K: Sink>(
         &self,
         bytes: &[u8],
@@ -169,37 +162,15 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let mut ends = [0; AT_ONCE];
-        let mut keys = [(Key::NONE, 0); AT_ONCE];
-        let mut known = [0; AT_ONCE * SHORT_IDS + SHORT_IDS];
-        let mut start = 0;
-        loop {
-            let n = pieces.ends(&mut ends);
-            if n == 0 {
-                return Ok(());
+        let mut batch = WordBatch::new();
+        while batch.fill(bytes, pieces, &words.short) {
+            while let Some((start, end)) = batch.next_unknown(&words.short) {
+                sink.take(batch.known());
+                self.word(bytes, start, end, words, scratch, sink)?;
             }
-            let mut from = start;
-            for (key, &end) in keys.iter_mut().zip(&ends[..n]) {
-                let word = Key::new(bytes, from, end).unwrap_or(Key::NONE);
-                *key = (word, words.short.fetch(word));
-                from = end;
-            }
-            let mut n_known = 0;
-            for (&(key, place), &end) in keys.iter().zip(&ends[..n]) {
-                if let Some((ids, n_ids)) = words.short.find(key, place)
-                    && let Some(known) = known.get_mut(n_known..).and_then(<[u32]>::first_chunk_mut)
-                {
-                    *known = *ids;
-                    n_known += n_ids;
-                } else {
-                    sink.take(&known[..n_known]);
-                    n_known = 0;
-                    self.word(bytes, start, end, words, scratch, sink)?;
-                }
-                start = end;
-            }
-            sink.take(&known[..n_known]);
+            sink.take(batch.known());
         }
+        Ok(())
     }
 
     /// Calls `each` with a text and the range of it that is a pretoken, for each of them.

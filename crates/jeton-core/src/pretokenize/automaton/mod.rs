@@ -263,7 +263,7 @@ pub(crate) struct Pieces<'a, 't> {
 impl Pieces<'_, '_> {
     /// Puts the ends of the next pieces there, as many as fit; each begins where the one before ends. Returns how
     /// many there are: none at the end of the text.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ends(&mut self, ends: &mut [usize]) -> usize {
         let Matches {
             automaton,

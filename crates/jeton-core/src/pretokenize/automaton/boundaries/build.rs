@@ -390,6 +390,7 @@ pub(super) fn build(
         start_column: (column_of[n] << 4) as u8,
         run_kinds: run.iter().map(|kind| 1 << kind).sum(),
         after_run: [UNSURE | SPOILED_UNSURE; 256],
+        n_slices: [row_of.len() / n, nexts.len(), depending.len()],
     };
     for kind in 0..n {
         tables.kind_column[kind] = (column_of[kind] << 4) as u8;

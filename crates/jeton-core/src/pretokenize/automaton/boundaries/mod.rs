@@ -52,7 +52,7 @@ pub(super) struct Progress {
 impl Automaton {
     /// Puts the next ends there, as many as there are until the characters do not tell; says how many, and whether
     /// the automaton must walk from the last of them (or from `position`).
-    #[inline]
+    #[inline(always)]
     pub(super) fn tell_ends(
         &self,
         rules: &Boundaries,
@@ -136,7 +136,7 @@ impl Automaton {
     }
 
     /// Looks at the next block.
-    #[inline]
+    #[inline(always)]
     fn advance(&self, rules: &Boundaries, progress: &mut Progress, text: &[u8]) {
         let (tables, kernel) = (&rules.tables, rules.kernel);
         let start = progress.next_block;
@@ -163,8 +163,6 @@ impl Automaton {
         let (mut boundaries, mut unsure) = (found.boundaries, found.unsure);
         if rest <= BLOCK {
             there &= u64::MAX >> (BLOCK - rest);
-            // What comes after the last character is not a character.
-            unsure |= found.depends & (1 << 63 >> there.leading_zeros());
         }
         let spoils = found.spoils & there;
         let mut spoiled = 0;
@@ -178,6 +176,10 @@ impl Automaton {
             spoiled = (after >> 64) as u64;
             boundaries = boundaries & !spoiled | found.spoiled_boundaries & spoiled;
             unsure = unsure & !spoiled | found.spoiled_unsure & spoiled;
+        }
+        if rest <= BLOCK {
+            // What comes after the last character is not a character.
+            unsure |= found.depends & (1 << 63 >> there.leading_zeros());
         }
         let runs = found.runs & there;
         if runs != 0 {

@@ -52,6 +52,8 @@ pub(in super::super) struct Tables {
     pub(super) run_kinds: u16,
     /// By rule and the kind of what ends the run: what comes of it.
     pub(super) after_run: [u8; 256],
+    /// Slices of `pairs`, `outcomes` and `depends` that are used.
+    pub(super) n_slices: [usize; 3],
 }
 
 /// What is known of 64 places, a bit each.

@@ -1,0 +1,118 @@
+//! Which vector instructions are used: the widest that the machine has, unless it is told to use less.
+#![allow(unsafe_code)] // calls of functions that are compiled for more than every machine has
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Instruction sets that loops are compiled for, the narrowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// What every machine of its kind has.
+    Portable,
+    /// x86-64 with AVX2 and BMI (x86-64-v3): most machines since 2013.
+    Avx2,
+    /// x86-64 with AVX-512 BW and VBMI as well: servers since Ice Lake and Zen 4.
+    Avx512,
+}
+
+impl Level {
+    /// All of them, the narrowest first.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+}
+
+static LIMIT: AtomicU8 = AtomicU8::new(Level::Avx512 as u8);
+
+/// Uses nothing wider from now on, in tokenizers that are made later. For tests and measurements: the widest is the
+/// fastest.
+pub fn set_limit(level: Level) {
+    LIMIT.store(level as u8, Ordering::Relaxed);
+}
+
+/// The widest that the machine has.
+fn detected() -> Level {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let has_v3 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        if has_v3 && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi")
+        {
+            return Level::Avx512;
+        }
+        if has_v3 {
+            return Level::Avx2;
+        }
+    }
+    Level::Portable
+}
+
+/// What is to be used.
+#[inline]
+pub fn level() -> Level {
+    let limit = LIMIT.load(Ordering::Relaxed);
+    let detected = detected();
+    Level::ALL[usize::from(limit.min(detected as u8))]
+}
+
+/// Work that is compiled twice: for every machine, and for those that count and find bits in one instruction.
+pub(crate) trait Work {
+    /// What comes of it.
+    type Output;
+
+    /// Does it. To be `#[inline(always)]`, and so must be all that it calls and that shall gain from the instructions:
+    /// what is not inlined is compiled for every machine.
+    fn run(self) -> Self::Output;
+}
+
+/// Does work, with instructions on bits where the level has them. Not with wider vectors: the compiler would use them for
+/// loops over the bits of one number, and those become slower.
+#[inline]
+pub(crate) fn run_at<W: Work>(level: Level, work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    if level.min(detected()) > Level::Portable {
+        // SAFETY: the machine has what the function is compiled for.
+        return unsafe { with_bits(work) };
+    }
+    let _ = level;
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+fn with_bits<W: Work>(work: W) -> W::Output {
+    work.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct CountOnes(u64);
+
+    impl Work for CountOnes {
+        type Output = u32;
+
+        #[inline(always)]
+        fn run(self) -> u32 {
+            self.0.count_ones()
+        }
+    }
+
+    #[test]
+    fn every_level_runs() {
+        for level in Level::ALL {
+            assert_eq!(run_at(level, CountOnes(0b1011)), 3);
+        }
+    }
+}
