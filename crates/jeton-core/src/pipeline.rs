@@ -163,10 +163,10 @@ impl<M: Model> Pipeline<M> {
         sink: &mut K,
     ) -> Result<()> {
         let mut batch = WordBatch::new();
-        while batch.fill(bytes, pieces, &words.short) {
-            while let Some((start, end)) = batch.next_unknown(&words.short) {
+        while batch.fill(bytes, pieces, (&words.short, &words.long)) {
+            while let Some((start, end)) = batch.next_unknown(bytes, (&words.short, &words.long)) {
                 sink.take(batch.known());
-                self.word(bytes, start, end, words, scratch, sink)?;
+                self.unknown_word(bytes, start, end, words, scratch, sink)?;
             }
             sink.take(batch.known());
         }
@@ -203,40 +203,36 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let short = Key::new(bytes, start, end);
-        if let Some(known) = short.and_then(|key| words.short.get(key)) {
+        let short = Key::new(bytes, start, end).and_then(|key| words.short.get(key));
+        let long = || Key::new(bytes, start, end).and_then(|key| words.long.get(key));
+        if let Some(known) = short.or_else(long) {
             sink.take(known);
             return Ok(());
         }
-        self.rare_word(bytes, start, end, short, words, scratch, sink)
+        self.unknown_word(bytes, start, end, words, scratch, sink)
     }
 
-    /// One that the cache of short words has not.
+    /// One that no cache has.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)] // those of `word`, and the key that it has made
-    fn rare_word<K: Sink>(
+    fn unknown_word<K: Sink>(
         &self,
         bytes: &[u8],
         start: usize,
         end: usize,
-        short: Option<Key<1>>,
         words: &mut WordScratch,
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let long = Key::new(bytes, start, end);
-        if let Some(known) = long.and_then(|key| words.long.get(key)) {
-            sink.take(known);
-            return Ok(());
-        }
         let ids = &mut words.ids;
         ids.clear();
         self.model
             .encode_pretoken(&bytes[start..end], scratch, ids)?;
-        match (short, long) {
-            (Some(short), _) if ids.len() <= SHORT_IDS => words.short.put(short, ids),
-            (_, Some(long)) => words.long.put(long, ids),
-            (_, None) => {}
+        if ids.len() <= SHORT_IDS
+            && let Some(key) = Key::new(bytes, start, end)
+        {
+            words.short.put(key, ids);
+        } else if let Some(key) = Key::new(bytes, start, end) {
+            words.long.put(key, ids);
         }
         sink.take(ids);
         Ok(())

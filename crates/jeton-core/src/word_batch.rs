@@ -6,26 +6,31 @@
 
 use crate::pretokenize::TextPieces;
 use crate::simd::{Level, Work, level, run_at};
-use crate::word_cache::{Key, ShortWords};
+use crate::word_cache::{Key, LongWords, ShortWords};
 
 /// Pretokens of a batch.
 const AT_ONCE: usize = 128;
 
-/// Ids of an entry for a short word.
+/// Ids of an entry for a short word, and for a long one.
 pub(crate) const SHORT_IDS: usize = 3;
+const LONG_IDS: usize = 7;
+
+/// Marks the place of a set of long words: no cache of short ones has so many.
+const LONG: usize = 1 << (usize::BITS - 1);
 
 /// A batch of pretokens, and the ids of those that are known.
 pub(crate) struct WordBatch {
     level: Level,
     ends: [usize; AT_ONCE],
     /// The key of each, and the set of the cache where it would be.
-    words: [(Key<1>, usize); AT_ONCE],
+    keys: [Key<1>; AT_ONCE],
+    places: [usize; AT_ONCE],
     n: usize,
     /// Pretokens that have been looked up.
     at: usize,
     /// Where the next one begins.
     start: usize,
-    known: [u32; AT_ONCE * SHORT_IDS + SHORT_IDS],
+    known: [u32; AT_ONCE * LONG_IDS],
     n_known: usize,
 }
 
@@ -35,11 +40,12 @@ impl WordBatch {
         Self {
             level: level(),
             ends: [0; AT_ONCE],
-            words: [(Key::NONE, 0); AT_ONCE],
+            keys: [Key::NONE; AT_ONCE],
+            places: [0; AT_ONCE],
             n: 0,
             at: 0,
             start: 0,
-            known: [0; AT_ONCE * SHORT_IDS + SHORT_IDS],
+            known: [0; AT_ONCE * LONG_IDS],
             n_known: 0,
         }
     }
@@ -49,7 +55,7 @@ impl WordBatch {
         &mut self,
         text: &[u8],
         pieces: &mut TextPieces<'_, '_>,
-        cache: &ShortWords,
+        caches: (&ShortWords, &LongWords),
     ) -> bool {
         let batch = self;
         run_at(
@@ -58,7 +64,7 @@ impl WordBatch {
                 batch,
                 text,
                 pieces,
-                cache,
+                caches,
             },
         )
     }
@@ -68,44 +74,76 @@ impl WordBatch {
         &mut self,
         text: &[u8],
         pieces: &mut TextPieces<'_, '_>,
-        cache: &ShortWords,
+        (short, long): (&ShortWords, &LongWords),
     ) -> bool {
         self.n = pieces.ends(&mut self.ends);
         self.at = 0;
         let mut from = self.start;
-        for (word, &end) in self.words.iter_mut().zip(&self.ends[..self.n]) {
-            let key = Key::new(text, from, end).unwrap_or(Key::NONE);
-            *word = (key, cache.fetch(key));
+        let (places, long_places) = (short.places(), long.places());
+        let words = self.keys.iter_mut().zip(&mut self.places);
+        for ((key, place), &end) in words.zip(&self.ends[..self.n]) {
+            *key = Key::new(text, from, end).unwrap_or(Key::NONE);
+            *place = if end - from <= Key::<1>::MAX_WORD_BYTES {
+                places.fetch(*key)
+            } else {
+                let key = Key::<2>::new(text, from, end);
+                LONG | key.map_or(0, |key| long_places.fetch(key))
+            };
             from = end;
         }
         self.n > 0
     }
 
     /// Looks pretokens up until one is not known: where that begins and ends, or None at the end of the batch.
-    pub(crate) fn next_unknown(&mut self, cache: &ShortWords) -> Option<(usize, usize)> {
+    pub(crate) fn next_unknown(
+        &mut self,
+        text: &[u8],
+        caches: (&ShortWords, &LongWords),
+    ) -> Option<(usize, usize)> {
         let batch = self;
-        run_at(batch.level, NextUnknown { batch, cache })
+        run_at(
+            batch.level,
+            NextUnknown {
+                batch,
+                text,
+                caches,
+            },
+        )
     }
 
     #[inline(always)]
-    fn next_unknown_here(&mut self, cache: &ShortWords) -> Option<(usize, usize)> {
+    fn next_unknown_here(
+        &mut self,
+        text: &[u8],
+        (short, long): (&ShortWords, &LongWords),
+    ) -> Option<(usize, usize)> {
         let mut n_known = 0;
         let mut found = None;
-        let words = self.words[..self.n].iter().enumerate().skip(self.at);
+        let words = self.keys.iter().zip(&self.places).enumerate();
         let mut at = self.n;
-        for (index, &(key, place)) in words {
-            let Some((ids, n_ids)) = cache.find(key, place) else {
-                at = index + 1;
-                let before = index.checked_sub(1).map(|before| self.ends[before]);
-                found = Some((before.unwrap_or(self.start), self.ends[index]));
-                break;
-            };
-            if let Some(known) = self.known.get_mut(n_known..)
+        for (index, (&key, &place)) in words.take(self.n).skip(self.at) {
+            if let Some((ids, n_ids)) = short.find(key, place) {
+                if let Some(known) = self.known.get_mut(n_known..)
+                    && let Some(known) = known.first_chunk_mut()
+                {
+                    *known = *ids;
+                }
+                n_known += n_ids;
+                continue;
+            }
+            let before = index.checked_sub(1).map(|before| self.ends[before]);
+            let (from, end) = (before.unwrap_or(self.start), self.ends[index]);
+            if let Some((ids, n_ids)) = long_word(text, from, end, place, long)
+                && let Some(known) = self.known.get_mut(n_known..)
                 && let Some(known) = known.first_chunk_mut()
             {
                 *known = *ids;
+                n_known += n_ids;
+                continue;
             }
-            n_known += n_ids;
+            at = index + 1;
+            found = Some((from, end));
+            break;
         }
         self.at = at;
         self.n_known = n_known;
@@ -124,11 +162,29 @@ impl WordBatch {
     }
 }
 
+/// The ids of a word that is long, or has more than a short one may have.
+#[inline(always)]
+fn long_word<'c>(
+    text: &[u8],
+    from: usize,
+    end: usize,
+    place: usize,
+    long: &'c LongWords,
+) -> Option<(&'c [u32; LONG_IDS], usize)> {
+    let key = Key::<2>::new(text, from, end)?;
+    let place = if place & LONG == 0 {
+        long.places().fetch(key)
+    } else {
+        place & !LONG
+    };
+    long.find(key, place)
+}
+
 struct Fill<'b, 'p, 's, 't> {
     batch: &'b mut WordBatch,
     text: &'b [u8],
     pieces: &'p mut TextPieces<'s, 't>,
-    cache: &'b ShortWords,
+    caches: (&'b ShortWords, &'b LongWords),
 }
 
 impl Work for Fill<'_, '_, '_, '_> {
@@ -136,13 +192,14 @@ impl Work for Fill<'_, '_, '_, '_> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        self.batch.fill_here(self.text, self.pieces, self.cache)
+        self.batch.fill_here(self.text, self.pieces, self.caches)
     }
 }
 
 struct NextUnknown<'b> {
     batch: &'b mut WordBatch,
-    cache: &'b ShortWords,
+    text: &'b [u8],
+    caches: (&'b ShortWords, &'b LongWords),
 }
 
 impl Work for NextUnknown<'_> {
@@ -150,6 +207,6 @@ impl Work for NextUnknown<'_> {
 
     #[inline(always)]
     fn run(self) -> Option<(usize, usize)> {
-        self.batch.next_unknown_here(self.cache)
+        self.batch.next_unknown_here(self.text, self.caches)
     }
 }

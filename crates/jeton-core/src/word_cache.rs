@@ -106,7 +106,7 @@ pub(crate) struct Key<const W: usize>([u128; W]);
 
 impl<const W: usize> Key<W> {
     /// The length must fit behind the bytes.
-    const MAX_WORD_BYTES: usize = W * 16 - 1;
+    pub(crate) const MAX_WORD_BYTES: usize = W * 16 - 1;
     /// What no word has for a key, nor an empty entry.
     pub(crate) const NONE: Self = Self([u128::MAX; W]);
 
@@ -135,7 +135,7 @@ impl<const W: usize> Key<W> {
         Some(Self(key))
     }
 
-    /// A hash whose low bits are well mixed.
+    /// The bits of a hash that choose a set, all well mixed.
     #[inline(always)]
     fn hash(self) -> usize {
         let mut hash = 0;
@@ -159,7 +159,12 @@ struct Entry<const W: usize, const I: usize> {
 
 #[allow(unsafe_code)] // says what zeros are
 // SAFETY: numbers only, and all zeros is the empty entry.
-unsafe impl<const W: usize, const I: usize> Zeroed for [Entry<W, I>; 2] {}
+unsafe impl<const W: usize, const I: usize> Zeroed for Set<W, I> {}
+
+/// Two entries, and a cache line for those of short words.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Set<const W: usize, const I: usize>([Entry<W, I>; 2]);
 
 impl<const W: usize, const I: usize> Entry<W, I> {
     const EMPTY: Self = Self {
@@ -179,7 +184,7 @@ impl<const W: usize, const I: usize> Entry<W, I> {
 pub(crate) struct WordCache<const W: usize, const I: usize> {
     /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
     /// loaded costs nothing.
-    sets: Huge<[Entry<W, I>; 2]>,
+    sets: Huge<Set<W, I>>,
     /// Entries lost, or words not kept, since the cache last grew or was not allowed to.
     displaced: usize,
     /// Nobody's: only the most that one cache may have counts.
@@ -189,7 +194,7 @@ pub(crate) struct WordCache<const W: usize, const I: usize> {
 }
 
 impl<const W: usize, const I: usize> WordCache<W, I> {
-    const SET_BYTES: usize = size_of::<[Entry<W, I>; 2]>();
+    const SET_BYTES: usize = size_of::<Set<W, I>>();
     const MIN_SETS: usize = MIN_BYTES / Self::SET_BYTES;
     const MAX_SETS: usize = MAX_BYTES / Self::SET_BYTES;
 
@@ -218,22 +223,19 @@ impl<const W: usize, const I: usize> WordCache<W, I> {
         }
     }
 
-    /// The place of the set that a word would be in, on its way from memory when this returns.
+    /// Where words would be.
     #[inline(always)]
-    pub(crate) fn fetch(&self, key: Key<W>) -> usize {
-        let place = key.hash() & self.sets.len().wrapping_sub(1);
-        if let Some(set) = self.sets.get(place) {
-            prefetch(set);
-        }
-        place
+    pub(crate) fn places(&self) -> Places<'_, W, I> {
+        Places { sets: &self.sets }
     }
 
     /// The ids of a word, and how many of them count: a copy of fixed size is one instruction. `place`: where
-    /// [`fetch`](Self::fetch) said.
+    /// [`Places::fetch`] said.
     #[inline(always)]
     pub(crate) fn find(&self, key: Key<W>, place: usize) -> Option<(&[u32; I], usize)> {
         let set = self.sets.get(place)?;
         // Without a branch: which of the two it is cannot be predicted.
+        let Set(set) = set;
         let entry = &set[usize::from(set[1].key == key)];
         (entry.key == key).then_some((&entry.ids, entry.n as usize))
     }
@@ -288,11 +290,28 @@ impl<const W: usize, const I: usize> WordCache<W, I> {
         // The older entry first, so that the younger one ends up in front again.
         for entry in known
             .iter()
-            .flat_map(|set| [set[1], set[0]])
+            .flat_map(|Set(set)| [set[1], set[0]])
             .filter(|entry| !entry.is_empty())
         {
             insert(&mut self.sets[entry.key.hash() & (n_sets - 1)], entry);
         }
+    }
+}
+
+/// The sets of a cache, to find the places of many words in.
+pub(crate) struct Places<'a, const W: usize, const I: usize> {
+    sets: &'a [Set<W, I>],
+}
+
+impl<const W: usize, const I: usize> Places<'_, W, I> {
+    /// The place of the set that a word would be in, on its way from memory when this returns.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, key: Key<W>) -> usize {
+        let place = key.hash() & self.sets.len().wrapping_sub(1);
+        if let Some(set) = self.sets.get(place) {
+            prefetch(set);
+        }
+        place
     }
 }
 
@@ -303,7 +322,7 @@ impl<const W: usize, const I: usize> Drop for WordCache<W, I> {
 }
 
 /// Puts an entry in front of a set; says how many (0 or 1) fell out at its end. Least recently added goes.
-fn insert<const W: usize, const I: usize>(set: &mut [Entry<W, I>; 2], entry: Entry<W, I>) -> usize {
+fn insert<const W: usize, const I: usize>(Set(set): &mut Set<W, I>, entry: Entry<W, I>) -> usize {
     let displaced = usize::from(!set[1].is_empty());
     set[1] = set[0];
     set[0] = entry;

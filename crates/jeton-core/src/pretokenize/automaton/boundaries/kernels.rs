@@ -428,16 +428,17 @@ mod tests {
             .prop_map(
                 |(kind, column, next, pairs, outcomes, depends, start_column)| Tables {
                     kind: kind.map(|byte| byte & 0x0F),
-                    column: column.map(|byte| byte & 0x70),
-                    next: next.map(|byte| byte & 0xF0),
+                    column: kind.map(|byte| column[usize::from(byte & 0x0F)] & 0x70),
+                    next: kind.map(|byte| next[usize::from(byte & 0x0F)] & 0xF0),
                     pairs: pairs.map(|byte| byte & 0x0F),
                     outcomes,
                     depends: depends.map(|byte| byte & 0x0F),
-                    kind_column: [0; MAX_KINDS],
-                    kind_next: [0; MAX_KINDS],
+                    kind_column: std::array::from_fn(|kind| column[kind] & 0x70),
+                    kind_next: std::array::from_fn(|kind| next[kind] & 0xF0),
                     start_column: start_column & 0x70,
                     run_kinds: 0,
                     after_run: [0; 256],
+                    n_slices: [8; 3],
                 },
             )
     }
