@@ -29,6 +29,28 @@ pub trait Model: Send + Sync {
         out: &mut Vec<u32>,
     ) -> Result<()>;
 
+    /// The id of a pretoken that is a token although its parts do not make it: what it becomes is not what the same
+    /// bytes become inside another pretoken.
+    fn exception(&self, _pretoken: &[u8]) -> Option<u32> {
+        None
+    }
+
+    /// Where the unit of a pretoken ends that begins at `from`, which is 0 or what this said before: the ids of a
+    /// pretoken that is no exception are those of its units, each encoded by [`Self::encode_unit`].
+    fn next_cut(&self, pretoken: &[u8], _from: usize) -> usize {
+        pretoken.len()
+    }
+
+    /// Appends the ids of a unit, or of a pretoken that is no exception.
+    fn encode_unit(
+        &self,
+        unit: &[u8],
+        scratch: &mut Self::Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        self.encode_pretoken(unit, scratch, out)
+    }
+
     /// The same with the bytes of the pretoken that each id stands for: `each(id, start, end)`.
     fn encode_spans(
         &self,
@@ -113,6 +135,36 @@ impl WordScratch {
     pub(crate) fn clear(&mut self) {
         self.short.clear();
         self.long.clear();
+    }
+
+    /// The ids of a word, if it is known.
+    #[inline]
+    pub(crate) fn get(&self, text: &[u8], start: usize, end: usize) -> Option<&[u32]> {
+        let short = Key::new(text, start, end).and_then(|key| self.short.get(key));
+        short.or_else(|| Key::new(text, start, end).and_then(|key| self.long.get(key)))
+    }
+
+    /// Remembers the ids of a word.
+    pub(crate) fn keep(&mut self, word: &[u8], ids: &[u32]) {
+        if ids.len() <= SHORT_IDS
+            && let Some(key) = Key::new(word, 0, word.len())
+        {
+            self.short.put(key, ids);
+        } else if let Some(key) = Key::new(word, 0, word.len()) {
+            self.long.put(key, ids);
+        }
+    }
+
+    /// Room for ids, empty.
+    pub(crate) fn take_ids(&mut self) -> Vec<u32> {
+        let mut ids = std::mem::take(&mut self.ids);
+        ids.clear();
+        ids
+    }
+
+    /// Gives the room back.
+    pub(crate) fn give_ids(&mut self, ids: Vec<u32>) {
+        self.ids = ids;
     }
 }
 
@@ -203,9 +255,7 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let short = Key::new(bytes, start, end).and_then(|key| words.short.get(key));
-        let long = || Key::new(bytes, start, end).and_then(|key| words.long.get(key));
-        if let Some(known) = short.or_else(long) {
+        if let Some(known) = words.get(bytes, start, end) {
             sink.take(known);
             return Ok(());
         }
@@ -223,19 +273,57 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let ids = &mut words.ids;
-        ids.clear();
-        self.model
-            .encode_pretoken(&bytes[start..end], scratch, ids)?;
-        if ids.len() <= SHORT_IDS
-            && let Some(key) = Key::new(bytes, start, end)
-        {
-            words.short.put(key, ids);
-        } else if let Some(key) = Key::new(bytes, start, end) {
-            words.long.put(key, ids);
+        let pretoken = &bytes[start..end];
+        if let Some(id) = self.model.exception(pretoken) {
+            sink.take(&[id]);
+            return Ok(());
         }
-        sink.take(ids);
+        // Most long ones come once, most of their units often.
+        if pretoken.len() > Key::<1>::MAX_WORD_BYTES
+            && self.model.next_cut(pretoken, 0) < pretoken.len()
+        {
+            return self.units(pretoken, words, scratch, sink);
+        }
+        self.fresh(pretoken, words, scratch, sink)
+    }
+
+    /// A pretoken without exception, unit by unit.
+    fn units<K: Sink>(
+        &self,
+        pretoken: &[u8],
+        words: &mut WordScratch,
+        scratch: &mut M::Scratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        let mut start = 0;
+        while start < pretoken.len() {
+            let end = self.model.next_cut(pretoken, start);
+            if let Some(known) = words.get(pretoken, start, end) {
+                sink.take(known);
+            } else {
+                self.fresh(&pretoken[start..end], words, scratch, sink)?;
+            }
+            start = end;
+        }
         Ok(())
+    }
+
+    /// What no cache has: from the model, and into a cache.
+    fn fresh<K: Sink>(
+        &self,
+        unit: &[u8],
+        words: &mut WordScratch,
+        scratch: &mut M::Scratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        let mut ids = words.take_ids();
+        let encoded = self.model.encode_unit(unit, scratch, &mut ids);
+        if encoded.is_ok() {
+            words.keep(unit, &ids);
+            sink.take(&ids);
+        }
+        words.give_ids(ids);
+        encoded
     }
 
     /// Encodes text without the cache: `each(id, start, end, word, surface)`, in bytes of the text, with the number

@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 
 use super::characters::emit;
 use super::merge::{BpeScratch, merge_beside};
-use super::pairs::{NO_MERGE, PairTable};
+use super::pairs::{NO_MERGE, PairTable, Pairs};
 use super::{BpeModel, CharacterBpeModel};
 use crate::error::Result;
 use crate::unigram::{SplitMix64, check_length};
@@ -70,7 +70,7 @@ impl BpeModel {
         self.byte_ids(pretoken, ids)?;
         lengths.clear();
         lengths.resize(ids.len(), 1);
-        scratch.merge(&self.pairs, dropout, random);
+        scratch.merge(self.every_pair(), dropout, random);
         emit(&scratch.ids, &scratch.lengths, pretoken.len(), each);
         Ok(())
     }

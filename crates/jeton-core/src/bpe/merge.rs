@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::pairs::{NO_MERGE, PairTable};
+use super::pairs::{NO_MERGE, Pairs};
 use super::queue::{Buckets, Candidate, Queue};
+use super::windows::Windows;
 
 /// Longest pretoken, in symbols, merged on the stack; a longer one gets the heap, whose cost does not
 /// grow with the square. Where exactly the two meet has not been measured yet.
@@ -23,6 +24,7 @@ const HUGE: usize = 1 << 16;
 pub struct BpeScratch {
     heap: BinaryHeap<Reverse<Candidate>>,
     links: Vec<Link>,
+    pub(super) windows: Windows,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,13 +59,13 @@ impl Beside for [u32] {
 }
 
 /// Merges `ids` in place; returns how many are left at its front.
-pub(crate) fn merge(pairs: &PairTable, ids: &mut [u32], scratch: &mut BpeScratch) -> usize {
+pub(crate) fn merge(pairs: &impl Pairs, ids: &mut [u32], scratch: &mut BpeScratch) -> usize {
     merge_beside(pairs, ids, &mut (), scratch)
 }
 
 /// The same, with something that is kept beside each id.
 pub(crate) fn merge_beside<B: Beside + ?Sized>(
-    pairs: &PairTable,
+    pairs: &impl Pairs,
     ids: &mut [u32],
     beside: &mut B,
     scratch: &mut BpeScratch,
@@ -76,7 +78,7 @@ pub(crate) fn merge_beside<B: Beside + ?Sized>(
 }
 
 /// Scans for the lowest rank each time; no allocation, no indirection.
-fn merge_short<B: Beside + ?Sized>(pairs: &PairTable, ids: &mut [u32], beside: &mut B) -> usize {
+fn merge_short<B: Beside + ?Sized>(pairs: &impl Pairs, ids: &mut [u32], beside: &mut B) -> usize {
     let mut merges = [NO_MERGE; SHORT];
     let mut left = ids.len();
     for i in 0..left - 1 {
@@ -129,7 +131,7 @@ impl Watch for () {
 /// Merges `ids` in place in the order of ranks, of one rank from the left; returns how many are left at its
 /// front.
 pub(crate) fn merge_long<B: Beside + ?Sized>(
-    pairs: &PairTable,
+    pairs: &impl Pairs,
     ids: &mut [u32],
     beside: &mut B,
     watch: &mut impl Watch,
@@ -150,7 +152,7 @@ pub(crate) fn merge_long<B: Beside + ?Sized>(
 }
 
 fn merge_huge<B: Beside + ?Sized>(
-    pairs: &PairTable,
+    pairs: &impl Pairs,
     ids: &mut [u32],
     beside: &mut B,
     watch: &mut impl Watch,
@@ -163,7 +165,7 @@ fn merge_huge<B: Beside + ?Sized>(
 
 /// The neighbours that can merge, from left to right.
 fn candidates(
-    pairs: &PairTable,
+    pairs: &impl Pairs,
     ids: &[u32],
     watch: &mut impl Watch,
 ) -> impl Iterator<Item = Candidate> {
@@ -173,7 +175,7 @@ fn candidates(
 }
 
 fn candidate(
-    pairs: &PairTable,
+    pairs: &impl Pairs,
     at: u32,
     (left, right): (u32, u32),
     watch: &mut impl Watch,
@@ -190,7 +192,7 @@ fn candidate(
 
 /// A queue of candidates over a linked list of symbols.
 fn merge_queued<B: Beside + ?Sized>(
-    pairs: &PairTable,
+    pairs: &impl Pairs,
     ids: &mut [u32],
     beside: &mut B,
     watch: &mut impl Watch,
@@ -253,6 +255,7 @@ fn merge_queued<B: Beside + ?Sized>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::pairs::PairTable;
     use super::super::{BpeModel, Merges, Missing, naive};
     use super::*;
     use crate::pipeline::Model;

@@ -8,23 +8,33 @@
 //! token may merge, and its rank is that token's id. In *merge lists* (`tokenizers`) a pair may merge
 //! only if it is listed, with its place as its rank. Both become one table of pairs here.
 //!
-//! Cost: O(n^2) comparisons on a stack array for short pretokens, where that is fastest; O(n log n) with a
-//! heap for longer ones, so that a megabyte of one letter is no attack.
+//! Cost: O(n^2) comparisons on a stack array for short pretokens, where that is fastest; longer ones are merged a
+//! window of that size at a time, in linear time, with a heap and O(n log n) where windows do not join,
+//! so that a megabyte of anything is no attack.
 
 mod characters;
+mod cuts;
 mod dropout;
 pub(crate) mod merge;
 #[cfg(test)]
 mod naive;
 pub(crate) mod pairs;
 mod queue;
+mod small;
+mod table;
+mod windows;
 
 pub use characters::{
     CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch, MAX_AFFIX_BYTES,
 };
+use cuts::Cuts;
 pub use dropout::DropoutScratch;
 pub use merge::BpeScratch;
 use pairs::PairTable;
+use table::MergeTable;
+use windows::Windows;
+
+use std::sync::OnceLock;
 
 use crate::byte_alphabet;
 use crate::error::{Error, ErrorKind, Result};
@@ -68,7 +78,12 @@ impl Missing {
 #[derive(Debug)]
 pub struct BpeModel {
     vocab: Vocab,
-    pairs: PairTable,
+    /// None of a vocabulary that is too large for it: then all pairs are made at once.
+    table: Option<MergeTable>,
+    /// What the table leaves out, too, made when it is first needed.
+    every_pair: OnceLock<PairTable>,
+    /// Made when the first pretoken comes that is too long for caches.
+    cuts: OnceLock<Cuts>,
     by_rank: bool,
     bytes: [u32; 256],
     whole_pretokens: bool,
@@ -88,10 +103,6 @@ impl BpeModel {
         for (byte, id) in bytes.iter_mut().enumerate() {
             *id = vocab.bytes_to_id(&[byte as u8]).unwrap_or(NONE);
         }
-        let pairs = match merges {
-            Merges::ByRank => PairTable::from_ranks(&vocab),
-            Merges::List(list) => PairTable::from_list(&vocab, list)?,
-        };
         if let Missing::Unknown(id) = missing
             && vocab.id_to_bytes(id).is_none()
         {
@@ -100,10 +111,39 @@ impl BpeModel {
                 format!("the unknown token's id {id} has no token"),
             ));
         }
+        let by_rank = matches!(merges, Merges::ByRank);
+        let mut symbols = bytes;
+        if let Missing::Unknown(id) = missing {
+            for symbol in symbols.iter_mut().filter(|symbol| **symbol == NONE) {
+                *symbol = id;
+            }
+        }
+        let every_pair = OnceLock::new();
+        let table = match merges {
+            Merges::ByRank if table::fits(&vocab, 0) => {
+                // An unknown token is a symbol that stands for bytes which are not its own.
+                let every = symbols != bytes;
+                Some(MergeTable::from_ranks(&vocab, symbols, every))
+            }
+            Merges::List(list) if table::fits(&vocab, list.len()) => {
+                let mut table = MergeTable::from_list(&vocab, list, symbols)?;
+                if whole_pretokens {
+                    table.find_exceptions(&vocab);
+                }
+                Some(table)
+            }
+            Merges::ByRank => None,
+            Merges::List(list) => {
+                let _ = every_pair.set(PairTable::from_prefixed_list(&vocab, list, 0)?);
+                None
+            }
+        };
         Ok(Self {
             vocab,
-            pairs,
-            by_rank: matches!(merges, Merges::ByRank),
+            table,
+            every_pair,
+            cuts: OnceLock::new(),
+            by_rank,
             bytes,
             whole_pretokens,
             missing,
@@ -115,8 +155,28 @@ impl BpeModel {
         if self.by_rank {
             Merges::ByRank
         } else {
-            Merges::List(self.pairs.by_rank())
+            let Some(table) = &self.table else {
+                return Merges::List(self.every_pair().by_rank());
+            };
+            let pairs = table.by_rank().into_iter();
+            Merges::List(pairs.map(|(left, right, _)| (left, right)).collect())
         }
+    }
+
+    /// All pairs that may merge, also those that only do when others are left out.
+    fn every_pair(&self) -> &PairTable {
+        self.every_pair.get_or_init(|| match &self.table {
+            Some(table) if !self.by_rank => {
+                let pairs = table.by_rank();
+                let mut all = PairTable::with_capacity(pairs.len());
+                for (left, right, index) in pairs {
+                    let merged = u64::from(table.merged(index));
+                    all.insert(left, right, u64::from(index) << 32 | merged);
+                }
+                all
+            }
+            _ => PairTable::from_ranks(&self.vocab),
+        })
     }
 
     /// Whether a pretoken that is a token is never cut.
@@ -190,18 +250,62 @@ impl Model for BpeModel {
         scratch: &mut BpeScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if self.whole_pretokens
-            && let Some(id) = self.vocab.bytes_to_id(pretoken)
-        {
+        if let Some(id) = self.exception(pretoken) {
             out.push(id);
+            return Ok(());
+        }
+        self.encode_unit(pretoken, scratch, out)
+    }
+
+    fn encode_unit(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut BpeScratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        if let Some(table) = &self.table
+            && table.complete()
+        {
+            if !small::merge(table, pretoken, out) {
+                Windows::merge(table, pretoken, scratch, out);
+            }
             return Ok(());
         }
         let start = out.len();
         self.byte_ids(pretoken, out)?;
-        let merged = merge::merge(&self.pairs, &mut out[start..], scratch);
+        let symbols = &mut out[start..];
+        let merged = match &self.table {
+            Some(table) => merge::merge(table, symbols, scratch),
+            None => merge::merge(self.every_pair(), symbols, scratch),
+        };
         out.truncate(start + merged);
         Ok(())
     }
+
+    fn exception(&self, pretoken: &[u8]) -> Option<u32> {
+        if !self.whole_pretokens {
+            return None;
+        }
+        let exceptions = self.table.as_ref().map(MergeTable::exceptions);
+        if exceptions.is_some_and(<[u32]>::is_empty) {
+            return None;
+        }
+        let id = self.vocab.bytes_to_id(pretoken)?;
+        exceptions
+            .is_none_or(|exceptions| exceptions.binary_search(&id).is_ok())
+            .then_some(id)
+    }
+
+    fn next_cut(&self, pretoken: &[u8], from: usize) -> usize {
+        match &self.table {
+            Some(table) if table.complete() => self
+                .cuts
+                .get_or_init(|| Cuts::new(&self.vocab))
+                .next(pretoken, from),
+            _ => pretoken.len(),
+        }
+    }
+
     fn encode_spans(
         &self,
         pretoken: &[u8],

@@ -14,6 +14,14 @@ pub(crate) type Merge = u64;
 /// The word of a pair that cannot merge; larger than that of any that can.
 pub(crate) const NO_MERGE: Merge = u64::MAX;
 
+/// What merging needs to know of pairs.
+pub(crate) trait Pairs {
+    /// How a pair merges; [`NO_MERGE`] if it does not.
+    fn get(&self, left: u32, right: u32) -> Merge;
+    /// Every rank is below this.
+    fn n_ranks(&self) -> usize;
+}
+
 #[derive(Debug)]
 pub(crate) struct PairTable {
     entries: Vec<(u64, Merge)>,
@@ -56,6 +64,7 @@ impl PairTable {
 
     /// The listed pairs; the place in the list is the rank. Of a pair listed twice the last counts,
     /// as in `tokenizers`.
+    #[cfg(test)]
     pub(crate) fn from_list(vocab: &Vocab, list: &[(u32, u32)]) -> Result<Self> {
         Self::from_prefixed_list(vocab, list, 0)
     }
@@ -68,32 +77,9 @@ impl PairTable {
         prefix_bytes: usize,
     ) -> Result<Self> {
         let mut table = Self::with_capacity(list.len());
-        let mut concatenation = Vec::new();
-        for (rank, &(left, right)) in list.iter().enumerate() {
-            concatenation.clear();
-            for (id, skipped) in [(left, 0), (right, prefix_bytes)] {
-                let bytes = vocab.id_to_bytes(id).ok_or_else(|| {
-                    Error::format(
-                        "BPE model",
-                        format!("merge {rank} names id {id}, which has no token"),
-                    )
-                })?;
-                let bytes = bytes.get(skipped..).ok_or_else(|| {
-                    Error::format(
-                        "BPE model",
-                        format!("the right token of merge {rank} is shorter than the prefix of continuing tokens"),
-                    )
-                })?;
-                concatenation.extend_from_slice(bytes);
-            }
-            let merged = vocab.bytes_to_id(&concatenation).ok_or_else(|| {
-                let token = String::from_utf8_lossy(&concatenation).into_owned();
-                Error::format(
-                    "BPE model",
-                    format!("merge {rank} makes {token:?}, which is not in the vocabulary"),
-                )
-            })?;
-            table.insert(left, right, (rank as u64) << 32 | u64::from(merged));
+        let merged = listed(vocab, list, prefix_bytes)?;
+        for (rank, (&(left, right), id)) in list.iter().zip(merged).enumerate() {
+            table.insert(left, right, (rank as u64) << 32 | u64::from(id));
         }
         Ok(table)
     }
@@ -115,14 +101,27 @@ impl PairTable {
         self.n_ranks = self.n_ranks.max((merge >> 32) as usize + 1);
     }
 
-    /// Every rank is below this.
-    pub(crate) fn n_ranks(&self) -> usize {
+    /// All pairs by rising rank.
+    pub(crate) fn by_rank(&self) -> Vec<(u32, u32)> {
+        let mut all: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|entry| entry.0 != EMPTY)
+            .collect();
+        all.sort_unstable_by_key(|entry| entry.1);
+        all.iter()
+            .map(|entry| ((entry.0 >> 32) as u32, entry.0 as u32))
+            .collect()
+    }
+}
+
+impl Pairs for PairTable {
+    fn n_ranks(&self) -> usize {
         self.n_ranks
     }
 
-    /// How a pair merges; [`NO_MERGE`] if it does not.
     #[inline]
-    pub(crate) fn get(&self, left: u32, right: u32) -> Merge {
+    fn get(&self, left: u32, right: u32) -> Merge {
         let key = key(left, right);
         let mask = self.entries.len() - 1;
         let mut slot = self.slot(key);
@@ -137,17 +136,38 @@ impl PairTable {
             slot += 1;
         }
     }
+}
 
-    /// All pairs by rising rank.
-    pub(crate) fn by_rank(&self) -> Vec<(u32, u32)> {
-        let mut all: Vec<_> = self
-            .entries
-            .iter()
-            .filter(|entry| entry.0 != EMPTY)
-            .collect();
-        all.sort_unstable_by_key(|entry| entry.1);
-        all.iter()
-            .map(|entry| ((entry.0 >> 32) as u32, entry.0 as u32))
-            .collect()
-    }
+/// What each pair of a list makes. Of the right token of a pair so many bytes are left out, whatever they are.
+pub(super) fn listed(vocab: &Vocab, list: &[(u32, u32)], prefix_bytes: usize) -> Result<Vec<u32>> {
+    let mut concatenation = Vec::new();
+    let mut make = |rank: usize, left: u32, right: u32| {
+        concatenation.clear();
+        for (id, skipped) in [(left, 0), (right, prefix_bytes)] {
+            let bytes = vocab.id_to_bytes(id).ok_or_else(|| {
+                Error::format(
+                    "BPE model",
+                    format!("merge {rank} names id {id}, which has no token"),
+                )
+            })?;
+            let bytes = bytes.get(skipped..).ok_or_else(|| {
+                Error::format(
+                    "BPE model",
+                    format!("the right token of merge {rank} is shorter than the prefix of continuing tokens"),
+                )
+            })?;
+            concatenation.extend_from_slice(bytes);
+        }
+        vocab.bytes_to_id(&concatenation).ok_or_else(|| {
+            let token = String::from_utf8_lossy(&concatenation).into_owned();
+            Error::format(
+                "BPE model",
+                format!("merge {rank} makes {token:?}, which is not in the vocabulary"),
+            )
+        })
+    };
+    list.iter()
+        .enumerate()
+        .map(|(rank, &(left, right))| make(rank, left, right))
+        .collect()
 }

@@ -1,0 +1,323 @@
+//! Where a pretoken may be cut without changing its tokens: scripts without spaces, above all.
+//!
+//! *A boundary between two characters that no token straddles is a cut: both sides can be merged alone.* For
+//! merging only ever makes tokens, and what it makes on the bytes of a pretoken is on both sides of a boundary only
+//! if some token has, around a place inside it, the bytes that stand around the boundary. If there is none then no
+//! merge ever crosses, and what happens on one side depends on nothing on the other: each side's merges are
+//! done in the order of ranks, from the left, as if the other were not there. That holds for rank files
+//! and for merge lists. It does not hold for what is no merge: a pretoken that is a token as a whole although
+//! merges do not make it is to be looked for first (`BpeModel::exception`), and where bytes are left out for want
+//! of a token their neighbours meet, so such a model has no cuts. Dropout only leaves merges out, which would do
+//! no harm, but its random draws are counted from left to right over the whole pretoken: there are no cuts either.
+//!
+//! Which tokens straddle which boundary is found out for all places inside all tokens where a character begins.
+//! Left of such a place a token has a whole character, or begins in its midst; right of it a token has a whole
+//! character, or ends in its midst. That makes four sets of pairs (cl100k: 5,992 pairs of whole characters, 198
+//! with a beginning of the right one, 42 with an end of the left one, 3 with both; o200k: 24,878, 483, 129, 7).
+//! Of the beginnings only the first byte is kept, of the ends only the last. What is in a set is a filter of bits: the
+//! answer "straddled" may be wrong, at the price of a longer unit, "a cut" never is.
+
+use crate::vocab::Vocab;
+
+/// Bits for each pair of whole characters: 3% of the cuts are missed for it.
+const BITS_PER_PAIR: usize = 32;
+
+/// Boundaries that tokens straddle.
+#[derive(Debug)]
+pub(super) struct Cuts {
+    /// Both characters whole.
+    whole: Filter,
+    /// Pairs of ASCII characters: a bit for the right one in the word of the left one.
+    ascii: [u128; 128],
+    /// The left one whole, and the first byte of the right one.
+    begins: Filter,
+    /// The last byte of the left one, and the right one whole.
+    ends: Filter,
+    /// The last byte of the left one: a bit for the first byte of the right one, both without their two highest bits.
+    both: [u64; 64],
+}
+
+/// A set of numbers that may claim to have more than it has.
+#[derive(Debug)]
+struct Filter {
+    bits: Vec<u64>,
+    shift: u32,
+}
+
+impl Filter {
+    fn with_capacity(n: usize) -> Self {
+        let words = (n * BITS_PER_PAIR / 64).next_power_of_two().max(16);
+        Self {
+            bits: vec![0; words],
+            shift: 64 - 6 - words.trailing_zeros(),
+        }
+    }
+
+    fn place(&self, left: u32, right: u32) -> (usize, u64) {
+        let key = u64::from(left) << 32 | u64::from(right);
+        let hash = (key ^ key >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift;
+        ((hash >> 6) as usize, 1 << (hash & 63))
+    }
+
+    fn insert(&mut self, left: u32, right: u32) {
+        let (word, bit) = self.place(left, right);
+        self.bits[word] |= bit;
+    }
+
+    fn has(&self, left: u32, right: u32) -> bool {
+        let (word, bit) = self.place(left, right);
+        self.bits[word] & bit != 0
+    }
+}
+
+/// Bytes of the character that this byte begins; 0 if it begins none.
+fn length(first: u8) -> usize {
+    match first {
+        0..0x80 => 1,
+        0x80..0xC0 => 0,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0.. => 4,
+    }
+}
+
+fn continues(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
+
+/// The character that begins at `from`, as a number, and where it ends; none if there is none.
+fn character(bytes: &[u8], from: usize) -> Option<(u32, usize)> {
+    let rest = bytes.get(from..)?;
+    let n = length(*rest.first()?);
+    let character = rest.get(..n).filter(|character| !character.is_empty())?;
+    let mut number = u32::from(character[0]);
+    for &byte in &character[1..] {
+        if !continues(byte) {
+            return None;
+        }
+        number = number << 8 | u32::from(byte);
+    }
+    Some((number, from + n))
+}
+
+/// What of a character a token has on one side of a place inside it.
+enum Side {
+    Whole(u32),
+    /// The byte at the place.
+    Part(u8),
+}
+
+/// Before a place: a character, or the end of one that began before the token.
+fn before(token: &[u8], place: usize) -> Option<Side> {
+    let first = token[..place].iter().rposition(|&byte| !continues(byte));
+    match first {
+        Some(first) => character(&token[..place], first)
+            .filter(|&(_, end)| end == place)
+            .map(|(number, _)| Side::Whole(number)),
+        None => Some(Side::Part(token[place - 1])),
+    }
+}
+
+/// From a place on: a character, or the beginning of one that the token ends in.
+fn after(token: &[u8], place: usize) -> Option<Side> {
+    if let Some((number, _)) = character(token, place) {
+        return Some(Side::Whole(number));
+    }
+    let rest = &token[place..];
+    let ends = rest.len() < length(rest[0]) && rest[1..].iter().all(|&byte| continues(byte));
+    ends.then_some(Side::Part(rest[0]))
+}
+
+impl Cuts {
+    /// Of all tokens: more than merges make, perhaps, which only makes units longer.
+    pub(super) fn new(vocab: &Vocab) -> Self {
+        let mut ascii = [0u128; 128];
+        let mut both = [0u64; 64];
+        let mut whole = Vec::new();
+        let mut begins = Vec::new();
+        let mut ends = Vec::new();
+        for (id, token) in vocab.iter().filter(|(_, token)| token.len() > 1) {
+            if !vocab.is_findable(id) {
+                continue;
+            }
+            for place in 1..token.len() {
+                let (left, right) = (token[place - 1], token[place]);
+                if left < 0x80 && right < 0x80 {
+                    ascii[usize::from(left)] |= 1 << right;
+                    continue;
+                }
+                if continues(right) {
+                    continue;
+                }
+                // Where a side is neither, no text of whole characters has what this token has.
+                match (before(token, place), after(token, place)) {
+                    (Some(Side::Whole(left)), Some(Side::Whole(right))) => {
+                        whole.push((left, right))
+                    }
+                    (Some(Side::Whole(left)), Some(Side::Part(right))) => {
+                        begins.push((left, u32::from(right)));
+                    }
+                    (Some(Side::Part(left)), Some(Side::Whole(right))) => {
+                        ends.push((u32::from(left), right));
+                    }
+                    (Some(Side::Part(left)), Some(Side::Part(right))) => {
+                        both[usize::from(left & 63)] |= 1 << (right & 63);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let filter = |mut pairs: Vec<(u32, u32)>| {
+            pairs.sort_unstable();
+            pairs.dedup();
+            let mut filter = Filter::with_capacity(pairs.len());
+            for (left, right) in pairs {
+                filter.insert(left, right);
+            }
+            filter
+        };
+        Self {
+            whole: filter(whole),
+            ascii,
+            begins: filter(begins),
+            ends: filter(ends),
+            both,
+        }
+    }
+
+    /// Whether some token may be on both sides of the boundary between two characters. `last`: the last byte of the
+    /// left one, `first`: the first byte of the right one.
+    #[inline]
+    fn straddled(&self, left: u32, right: u32, last: u8, first: u8) -> bool {
+        if left < 0x80 && right < 0x80 {
+            return self.ascii[left as usize] >> right & 1 != 0;
+        }
+        self.whole.has(left, right)
+            || self.begins.has(left, u32::from(first))
+            || self.ends.has(u32::from(last), right)
+            || (last >= 0x80
+                && first >= 0x80
+                && self.both[usize::from(last & 63)] >> (first & 63) & 1 != 0)
+    }
+
+    /// The first cut after `from`, which is the beginning of a character; the end if there is none. Behind bytes that
+    /// are no character there are no cuts any more.
+    #[inline]
+    pub(super) fn next(&self, pretoken: &[u8], from: usize) -> usize {
+        let Some((mut left, mut end)) = character(pretoken, from) else {
+            return pretoken.len();
+        };
+        while let Some((right, next)) = character(pretoken, end) {
+            if !self.straddled(left, right, pretoken[end - 1], pretoken[end]) {
+                return end;
+            }
+            (left, end) = (right, next);
+        }
+        pretoken.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BpeModel, BpeScratch, Merges, Missing};
+    use super::*;
+    use crate::pipeline::Model;
+    use proptest::prelude::*;
+
+    /// Letters whose bytes coincide in part: the same first bytes, the same last ones, one and four bytes.
+    const LETTERS: [&str; 9] = ["a", "b", "é", "è", "你", "佀", "侠", "😀", "😁"];
+
+    /// All bytes, and tokens made of others as merges make them: of any bytes, also of halves of characters.
+    fn model(choices: &[(usize, usize)], by_rank: bool, whole: bool) -> BpeModel {
+        let mut vocab = Vocab::default();
+        let used: Vec<u8> = {
+            let mut used: Vec<u8> = LETTERS.concat().into_bytes();
+            used.sort_unstable();
+            used.dedup();
+            used
+        };
+        for byte in 0..=255u8 {
+            vocab.insert(u32::from(byte), &[byte]).unwrap();
+        }
+        let mut pool: Vec<u32> = used.iter().map(|&byte| u32::from(byte)).collect();
+        let mut list = Vec::new();
+        for &(left, right) in choices {
+            let (left, right) = (pool[left % pool.len()], pool[right % pool.len()]);
+            let token = [
+                vocab.id_to_bytes(left).unwrap(),
+                vocab.id_to_bytes(right).unwrap(),
+            ]
+            .concat();
+            if token.len() > 16 || list.contains(&(left, right)) {
+                continue;
+            }
+            if vocab.bytes_to_id(&token).is_none() {
+                pool.push(vocab.size());
+                vocab.insert(vocab.size(), &token).unwrap();
+            }
+            list.push((left, right));
+        }
+        // A token that nothing makes.
+        vocab.insert(vocab.size(), "a你你b".as_bytes()).ok();
+        let merges = if by_rank {
+            Merges::ByRank
+        } else {
+            Merges::List(list)
+        };
+        BpeModel::new(vocab, &merges, whole, Missing::Fail).unwrap()
+    }
+
+    fn encode(model: &BpeModel, pretoken: &[u8]) -> Vec<u32> {
+        let mut ids = Vec::new();
+        model
+            .encode_pretoken(pretoken, &mut BpeScratch::default(), &mut ids)
+            .unwrap();
+        ids
+    }
+
+    /// The naive twin: whether any token stands on both sides of a place of this text.
+    fn naively_straddled(vocab: &Vocab, text: &[u8], place: usize) -> bool {
+        vocab.iter().any(|(_, token)| {
+            (1..token.len())
+                .any(|inside| place >= inside && text[place - inside..].starts_with(token))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn units_encode_as_the_whole(
+            choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..60),
+            text in prop::collection::vec(prop::sample::select(&LETTERS[..]), 1..60),
+            by_rank in any::<bool>(),
+        ) {
+            let model = model(&choices, by_rank, false);
+            let cuts = Cuts::new(&model.vocab);
+            let text = text.concat().into_bytes();
+            let mut units = Vec::new();
+            let mut from = 0;
+            while from < text.len() {
+                let to = cuts.next(&text, from);
+                units.extend(encode(&model, &text[from..to]));
+                if to < text.len() {
+                    prop_assert!(!naively_straddled(&model.vocab, &text, to));
+                }
+                from = to;
+            }
+            prop_assert_eq!(units, encode(&model, &text));
+        }
+    }
+
+    #[test]
+    fn cuts_are_found() {
+        let model = model(&[], true, false);
+        let cuts = Cuts::new(&model.vocab);
+        // Only the token that nothing makes is there.
+        let text = "你好ab你你ba".as_bytes();
+        let mut ends = Vec::new();
+        while ends.last() != Some(&text.len()) {
+            ends.push(cuts.next(text, ends.last().copied().unwrap_or_default()));
+        }
+        assert_eq!(ends, [3, 6, 7, 8, 15, 16]);
+        assert_eq!(cuts.next(b"\x80ab", 0), 3);
+    }
+}

@@ -1,0 +1,317 @@
+//! The merges of a byte-level model, small enough for a processor's second cache.
+//!
+//! Two things keep it small. An entry is one word: left id, right id and the *index* of the merge, which
+//! is its rank, unique, and tells the merged token. And of a rank file only the pairs are kept that a
+//! pretoken can ever show:
+//!
+//! *A token is only ever made by one pair.* Let merges be done in a text until a token stands on some
+//! bytes. No merge done so far crosses the first or the last of these bytes, for what crosses never comes apart. So
+//! all that happened inside happened as if the bytes stood alone: each time the best candidate of the whole text
+//! was inside it was the best candidate inside. Hence the last merge is the one that ends the encoding of the
+//! token's bytes alone. Of all cuts of a token into two tokens (2.3 on average in cl100k) one is kept,
+//! none for a token that the merges never make ([`MergeTable::exceptions`]). With dropout merges are left out,
+//! so that the proof fails: that needs all pairs.
+//!
+//! Most pairs that are looked up cannot merge. A filter, an eighth of the table, says so of all but a few percent
+//! of them without reading the table.
+
+use super::pairs::{Merge, NO_MERGE, Pairs, listed};
+use super::{NONE, small};
+use crate::error::Result;
+use crate::vocab::Vocab;
+
+/// Ids must be below this for an entry to fit a word: five times those of the largest published vocabulary.
+const MAX_ID: u32 = 1 << 20;
+/// Indexes must be below this, for the same reason.
+const MAX_INDEX: usize = 1 << 24;
+/// An empty entry: no index is that large.
+const EMPTY: u64 = u64::MAX;
+/// No such pair, in the form that [`MergeTable::find`] gives: larger than all that exist, as a signed number, too.
+pub(super) const NO_PAIR: u32 = i32::MAX as u32;
+/// Bits by which [`MergeTable::find`] shifts an index: room for a place among 64.
+pub(super) const PLACE_BITS: u32 = 6;
+/// Slots for two pairs: a third of the table is empty.
+const SLOTS_FOR_TWO: usize = 3;
+/// Bits of the filter for each pair. With three bits set for each, 3% of the pairs that are not there pass.
+const FILTER_BITS: usize = 10;
+
+/// All pairs that may merge.
+#[derive(Debug)]
+pub(super) struct MergeTable {
+    /// `left << 44 | right << 24 | index`, open addressing.
+    entries: Vec<u64>,
+    filter: Vec<u64>,
+    /// For two bytes what [`Self::find`] says of their symbols.
+    grid: Vec<u32>,
+    n_pairs: usize,
+    n_ranks: usize,
+    /// The id that a merge makes is its index and this, unless there is a list of them.
+    offset: u32,
+    merged: Vec<u32>,
+    /// Whether every byte has a symbol.
+    complete: bool,
+    symbols: [u32; 256],
+    /// Tokens that merging their own bytes does not make, by rising id. Not known of merge lists.
+    exceptions: Vec<u32>,
+}
+
+/// Whether a model is small enough.
+pub(super) fn fits(vocab: &Vocab, n_listed: usize) -> bool {
+    vocab.size() < MAX_ID && n_listed < MAX_INDEX
+}
+
+impl MergeTable {
+    fn with_capacity(pairs: usize, symbols: [u32; 256]) -> Self {
+        Self {
+            entries: vec![EMPTY; (pairs * SLOTS_FOR_TWO / 2).max(16)],
+            filter: vec![0; (pairs * FILTER_BITS / 64).max(16)],
+            grid: vec![NO_PAIR; 1 << 16],
+            n_pairs: 0,
+            n_ranks: 0,
+            offset: 0,
+            merged: Vec::new(),
+            complete: symbols.iter().all(|&symbol| symbol != NONE),
+            symbols,
+            exceptions: Vec::new(),
+        }
+    }
+
+    /// Pairs whose concatenation is a token, ranked by its id. `every`: all of them, not only those that can show
+    /// where a pretoken starts as its bytes' tokens.
+    pub(super) fn from_ranks(vocab: &Vocab, symbols: [u32; 256], every: bool) -> Self {
+        let mut table = Self::with_capacity(vocab.n_tokens() as usize, symbols);
+        let mut parts = Vec::new();
+        let tokens = vocab
+            .iter()
+            .filter(|&(id, bytes)| vocab.is_findable(id) && vocab.bytes_to_id(bytes) == Some(id));
+        for (id, bytes) in tokens.filter(|(_, bytes)| bytes.len() > 1) {
+            parts.clear();
+            let known = bytes
+                .iter()
+                .all(|&byte| table.symbols[usize::from(byte)] != NONE);
+            if known && !every {
+                table.merge_token(bytes, &mut parts);
+            }
+            // Merges of a lower rank are all in the table, and come first. If they leave two parts then these
+            // two are the only ones that are left to merge.
+            if let [left, right] = parts[..] {
+                table.insert(left, right, id);
+                if let &[first, second] = bytes {
+                    table.grid[usize::from(first) << 8 | usize::from(second)] = id << PLACE_BITS;
+                }
+                continue;
+            }
+            // This token is made, if at all, with merges of a higher rank than its own.
+            for cut in 1..bytes.len() {
+                if let Some(left) = vocab.bytes_to_id(&bytes[..cut])
+                    && let Some(right) = vocab.bytes_to_id(&bytes[cut..])
+                {
+                    table.insert(left, right, id);
+                }
+            }
+            table.exceptions.push(id);
+        }
+        table.fill_grid();
+        let mut suspects = std::mem::take(&mut table.exceptions);
+        suspects.retain(|&id| !table.makes(vocab, id));
+        table.exceptions = suspects;
+        table
+    }
+
+    /// The listed pairs; the place in the list is the rank, of a pair that is listed twice the last.
+    pub(super) fn from_list(
+        vocab: &Vocab,
+        list: &[(u32, u32)],
+        symbols: [u32; 256],
+    ) -> Result<Self> {
+        let merged = listed(vocab, list, 0)?;
+        let mut table = Self::with_capacity(list.len(), symbols);
+        for (&(left, right), index) in list.iter().zip(0..) {
+            table.insert(left, right, index);
+        }
+        table.fill_grid();
+        let offset = merged.first().copied().unwrap_or_default();
+        if (offset..).zip(&merged).all(|(id, &merged)| id == merged) {
+            table.offset = offset;
+        } else {
+            table.merged = merged;
+        }
+        Ok(table)
+    }
+
+    /// Finds out which tokens are exceptions.
+    pub(super) fn find_exceptions(&mut self, vocab: &Vocab) {
+        let findable = |&id: &u32| {
+            let bytes = vocab.id_to_bytes(id).unwrap_or_default();
+            vocab.is_findable(id) && vocab.bytes_to_id(bytes) == Some(id)
+        };
+        self.exceptions = (0..vocab.size())
+            .filter(findable)
+            .filter(|&id| !self.makes(vocab, id))
+            .collect();
+    }
+
+    /// Whether merging the bytes of a token makes that token.
+    fn makes(&self, vocab: &Vocab, id: u32) -> bool {
+        let bytes = vocab.id_to_bytes(id).unwrap_or_default();
+        let symbols = bytes.iter().map(|&byte| self.symbols[usize::from(byte)]);
+        if symbols.clone().any(|symbol| symbol == NONE) {
+            return false;
+        }
+        let mut parts = Vec::new();
+        self.merge_token(bytes, &mut parts);
+        parts == [id]
+    }
+
+    /// Merges a token's bytes, all of which have symbols: quickly if they are few.
+    fn merge_token(&self, bytes: &[u8], parts: &mut Vec<u32>) {
+        if small::merge(self, bytes, parts) {
+            return;
+        }
+        parts.extend(bytes.iter().map(|&byte| self.symbols[usize::from(byte)]));
+        let left = super::merge::merge(self, parts, &mut super::BpeScratch::default());
+        parts.truncate(left);
+    }
+
+    fn hash(left: u32, right: u32) -> u64 {
+        // Fibonacci hashing: the high bits of the product depend on all bits of the pair.
+        (u64::from(left) << 20 | u64::from(right)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    /// A number below `n` from the high bits of a hash.
+    fn scale(hash: u64, n: usize) -> usize {
+        ((hash >> 32) * n as u64 >> 32) as usize
+    }
+
+    /// The bits of a pair in its word of the filter.
+    fn filter_bits(hash: u64) -> u64 {
+        let low = hash ^ hash >> 32;
+        1 << (low & 63) | 1 << (low >> 6 & 63) | 1 << (low >> 12 & 63)
+    }
+
+    /// A pair that is there already gets the new index.
+    fn insert(&mut self, left: u32, right: u32, index: u32) {
+        if self.n_pairs * SLOTS_FOR_TWO / 2 >= self.entries.len() {
+            self.grow();
+        }
+        let hash = Self::hash(left, right);
+        let word = Self::scale(hash, self.filter.len());
+        self.filter[word] |= Self::filter_bits(hash);
+        let key = u64::from(left) << 20 | u64::from(right);
+        let mut slot = Self::scale(hash, self.entries.len());
+        while self.entries[slot] != EMPTY && self.entries[slot] >> 24 != key {
+            slot = (slot + 1) % self.entries.len();
+        }
+        self.n_pairs += usize::from(self.entries[slot] == EMPTY);
+        self.entries[slot] = key << 24 | u64::from(index);
+        self.n_ranks = self.n_ranks.max(index as usize + 1);
+    }
+
+    /// Twice the slots. The filter stays: it lets more pass, none that it should not.
+    fn grow(&mut self) {
+        let slots = self.entries.len() * 2;
+        let old = std::mem::replace(&mut self.entries, vec![EMPTY; slots]);
+        self.n_pairs = 0;
+        for entry in old.into_iter().filter(|&entry| entry != EMPTY) {
+            let (left, right, index) = unpack(entry);
+            self.insert(left, right, index);
+        }
+    }
+
+    fn fill_grid(&mut self) {
+        for first in 0..256 {
+            for second in 0..256 {
+                let (left, right) = (self.symbols[first], self.symbols[second]);
+                if left != NONE && right != NONE {
+                    self.grid[first << 8 | second] = self.find(left, right);
+                }
+            }
+        }
+    }
+
+    /// Tokens that merging their own bytes does not make.
+    pub(super) fn exceptions(&self) -> &[u32] {
+        &self.exceptions
+    }
+
+    /// Whether every byte has a symbol.
+    pub(super) fn complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The symbol of a byte, if it has one.
+    #[inline]
+    pub(super) fn symbol(&self, byte: u8) -> u32 {
+        self.symbols[usize::from(byte)]
+    }
+
+    /// What [`Self::find`] says of the symbols of two bytes.
+    #[inline]
+    pub(super) fn find_bytes(&self, first: u8, second: u8) -> u32 {
+        self.grid[usize::from(first) << 8 | usize::from(second)]
+    }
+
+    /// The index of a pair's merge, shifted by [`PLACE_BITS`]; [`NO_PAIR`] if it does not merge.
+    #[inline]
+    pub(super) fn find(&self, left: u32, right: u32) -> u32 {
+        let hash = Self::hash(left, right);
+        let bits = Self::filter_bits(hash);
+        if self.filter[Self::scale(hash, self.filter.len())] & bits != bits {
+            return NO_PAIR;
+        }
+        let key = u64::from(left) << 20 | u64::from(right);
+        let mut slot = Self::scale(hash, self.entries.len());
+        loop {
+            let entry = self.entries[slot];
+            if entry >> 24 == key {
+                return (entry as u32 & (MAX_INDEX as u32 - 1)) << PLACE_BITS;
+            }
+            if entry == EMPTY {
+                return NO_PAIR;
+            }
+            slot += 1;
+            if slot == self.entries.len() {
+                slot = 0;
+            }
+        }
+    }
+
+    /// The token that a merge makes.
+    #[inline]
+    pub(super) fn merged(&self, index: u32) -> u32 {
+        if self.merged.is_empty() {
+            return self.offset + index;
+        }
+        self.merged[index as usize]
+    }
+
+    /// All pairs by rising rank.
+    pub(super) fn by_rank(&self) -> Vec<(u32, u32, u32)> {
+        let entries = self.entries.iter().filter(|&&entry| entry != EMPTY);
+        let mut all: Vec<_> = entries.map(|&entry| unpack(entry)).collect();
+        all.sort_unstable_by_key(|&(.., index)| index);
+        all
+    }
+}
+
+fn unpack(entry: u64) -> (u32, u32, u32) {
+    let low = |bits: u64| (bits & u64::from(MAX_ID - 1)) as u32;
+    let index = entry as u32 & (MAX_INDEX as u32 - 1);
+    (low(entry >> 44), low(entry >> 24), index)
+}
+
+impl Pairs for MergeTable {
+    fn get(&self, left: u32, right: u32) -> Merge {
+        match self.find(left, right) {
+            NO_PAIR => NO_MERGE,
+            found => {
+                let index = found >> PLACE_BITS;
+                u64::from(index) << 32 | u64::from(self.merged(index))
+            }
+        }
+    }
+
+    fn n_ranks(&self) -> usize {
+        self.n_ranks
+    }
+}
