@@ -26,6 +26,7 @@ pub mod parallel;
 pub mod pipeline;
 mod prefetch;
 pub mod pretokenize;
+mod raw_words;
 pub mod rewrite;
 pub mod rwkv;
 mod scratch;

@@ -13,6 +13,9 @@ use crate::vocab::Vocab;
 use crate::word_batch::{SHORT_IDS, WordBatch};
 use crate::word_cache::{CacheBudget, Key, LongWords, ShortWords};
 
+/// Room for ids of one word that is kept from text to text.
+const MAX_KEPT_IDS: usize = 1 << 16;
+
 /// A tokenization model: turns one pretoken into ids, and knows nothing of other models.
 pub trait Model: Send + Sync {
     /// Memory it reuses between pretokens.
@@ -125,6 +128,12 @@ impl WordScratch {
         self.ids = Vec::new();
     }
 
+    /// After a text: room for the ids of one word is little, unless the word was a text.
+    pub(crate) fn after_text(&mut self) {
+        self.ids.clear();
+        self.ids.shrink_to(MAX_KEPT_IDS);
+    }
+
     /// Keeps to a budget that was made less meanwhile.
     pub(crate) fn fit(&mut self) {
         self.short.fit();
@@ -135,6 +144,18 @@ impl WordScratch {
     pub(crate) fn clear(&mut self) {
         self.short.clear();
         self.long.clear();
+    }
+
+    /// The place of the set that a short word would be in, on its way from memory when this returns.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, key: Key<1>) -> usize {
+        self.short.places().fetch(key)
+    }
+
+    /// The ids of a short word, and how many of them count. `place`: where [`fetch`](Self::fetch) said.
+    #[inline(always)]
+    pub(crate) fn find(&self, key: Key<1>, place: usize) -> Option<(&[u32; SHORT_IDS], usize)> {
+        self.short.find(key, place)
     }
 
     /// The ids of a word, if it is known.

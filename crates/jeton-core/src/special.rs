@@ -197,6 +197,11 @@ impl AddedTokens {
         self.tokens.is_empty() || (matches!(allow, Allow::None) && !self.any_always)
     }
 
+    /// Whether no token is ever looked for in normalized text.
+    pub(crate) fn nothing_in_normalized_text(&self) -> bool {
+        self.normalized.is_none()
+    }
+
     /// Turns names into what `find` takes; an unknown name is an error.
     pub fn allow<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Allow> {
         let mut ids = HashSet::new();

@@ -181,6 +181,7 @@ impl Tokenizer {
             respelled,
             uniform: OnceLock::new(),
             twins: Twins::default(),
+            raw_words: OnceLock::new(),
             seams: OnceLock::new(),
             outlines: OnceLock::new(),
             pool: Pool::default(),

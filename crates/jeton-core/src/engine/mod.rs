@@ -304,6 +304,55 @@ impl Engine {
 }
 
 impl Engine {
+    /// Appends the ids of a part of a text, normalized unless SentencePiece does it, without the cache of words.
+    pub(crate) fn encode_part(
+        &self,
+        text: &str,
+        origin: Origin<'_>,
+        scratch: &mut EngineScratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        fn with<M: Scratched>(
+            pipeline: &Pipeline<M>,
+            text: &str,
+            origin: Origin<'_>,
+            scratch: &mut EngineScratch,
+            out: &mut Vec<u32>,
+        ) -> Result<()> {
+            let scratch = M::scratch(&mut scratch.models);
+            let model = pipeline.model();
+            pipeline.each_pretoken(text, origin, |bytes, start, end| {
+                model.encode_pretoken(&bytes[start..end], scratch, out)
+            })
+        }
+        of_kind!(self,
+            pipeline => with(pipeline, text, origin, scratch, out),
+            engine => if origin.continues {
+                engine.processor.go_on(text, None, &mut scratch.spm, out)
+            } else {
+                engine.processor.encode(text, &mut scratch.spm, out)
+            }
+        )
+    }
+
+    /// Appends the ids of a pretoken, or for SentencePiece of a normalized text.
+    pub(crate) fn encode_normalized(
+        &self,
+        text: &[u8],
+        scratch: &mut EngineScratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        match self {
+            Self::SentencePiece(engine) => {
+                engine
+                    .processor
+                    .encoder()
+                    .encode(text, &mut scratch.spm, out)
+            }
+            _ => self.encode_pretoken(text, scratch, out),
+        }
+    }
+
     /// Appends the ids of one pretoken. SentencePiece has none.
     pub(crate) fn encode_pretoken(
         &self,

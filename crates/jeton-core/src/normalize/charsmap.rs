@@ -174,7 +174,7 @@ impl Charsmap {
 
     /// Every sequence that is replaced, and what by, in no order that matters. Each unit is entered once at
     /// most, so that a damaged array whose units lead back ends too.
-    pub(super) fn each_rule(&self, mut each: impl FnMut(&[u8], &str)) {
+    pub(crate) fn each_rule(&self, mut each: impl FnMut(&[u8], &str)) {
         let Some(&root) = self.units.first() else {
             return;
         };

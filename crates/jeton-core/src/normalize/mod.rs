@@ -9,11 +9,14 @@ mod forms;
 mod open;
 pub mod precompiled;
 pub mod replace;
+mod separate;
 pub mod strip;
 
 use std::borrow::Cow;
 
 pub use forms::{Form, FormNormalizer};
+pub(crate) use open::is_cluster;
+pub(crate) use separate::Separate;
 use serde::{Deserialize, Serialize};
 
 use self::bert::{BertConfig, BertNormalizer};

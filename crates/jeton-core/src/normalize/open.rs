@@ -74,7 +74,7 @@ impl Apart<'_> {
 
 /// Whether there is a cluster boundary between any two such characters (UAX #29: they are neither extending,
 /// prepended, joining nor regional indicators, and no line feed follows a carriage return among them).
-fn is_cluster(c: char) -> bool {
+pub(crate) fn is_cluster(c: char) -> bool {
     matches!(c,
         ' '..='~' | '\n' | '\t' | '\u{a1}'..='\u{a8}' | '\u{aa}'..='\u{ac}' | '\u{af}'..='\u{2ff}'
         | '\u{370}'..='\u{377}' | '\u{391}'..='\u{3a1}' | '\u{3a3}'..='\u{482}' | '\u{48a}'..='\u{52f}'

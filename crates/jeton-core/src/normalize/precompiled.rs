@@ -37,6 +37,11 @@ impl Precompiled {
         Ok(Self { map, plain })
     }
 
+    /// Every sequence that is replaced, and what by.
+    pub(crate) fn each_rule(&self, each: impl FnMut(&[u8], &str)) {
+        self.map.each_rule(each);
+    }
+
     /// The normalized text, or None if it is the same.
     pub(crate) fn normalize(&self, text: &str) -> Option<String> {
         if self.plain_prefix(text) == text.len() {

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::pipeline::{Counter, Sink};
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
+use crate::raw_words::{RawWords, Slow};
 use crate::special::Allow;
 use crate::template::Part;
 
@@ -23,6 +24,17 @@ pub(super) trait Parts {
 
     /// A special or added token.
     fn token(&mut self, id: u32);
+
+    /// A part in which nothing special is left, as it was given, word by word; false if that cannot be done.
+    fn raw_text(
+        &mut self,
+        _tokenizer: &Tokenizer,
+        _text: &str,
+        _begins: bool,
+        _scratch: &mut Scratch,
+    ) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 impl<K: Sink> Parts for K {
@@ -40,6 +52,26 @@ impl<K: Sink> Parts for K {
     #[inline]
     fn token(&mut self, id: u32) {
         self.take(&[id]);
+    }
+
+    fn raw_text(
+        &mut self,
+        tokenizer: &Tokenizer,
+        text: &str,
+        begins: bool,
+        scratch: &mut Scratch,
+    ) -> Result<bool> {
+        let Some(raw_words) = tokenizer.raw_words() else {
+            return Ok(false);
+        };
+        let slow = Slow {
+            normalizer: &tokenizer.normalizer,
+            engine: &tokenizer.engine,
+            begins,
+        };
+        let Scratch { engine, words, .. } = scratch;
+        raw_words.encode(text, &slow, words, engine, self)?;
+        Ok(true)
     }
 }
 
@@ -74,6 +106,21 @@ impl Tokenizer {
             }
         }
         Ok(())
+    }
+
+    /// How raw text is cut into words, if it can be.
+    fn raw_words(&self) -> Option<&RawWords> {
+        let make = || {
+            // What cannot be worked out is not used.
+            RawWords::new(
+                &self.normalizer,
+                &self.normalizer_config,
+                &self.steps,
+                &self.engine,
+            )
+            .unwrap_or_default()
+        };
+        self.raw_words.get_or_init(make).as_ref()
     }
 
     /// The number of ids of a text, without making them.
@@ -131,6 +178,11 @@ impl Tokenizer {
         scratch: &mut Scratch,
         sink: &mut K,
     ) -> Result<()> {
+        if allow.is_none_or(|_| self.added.nothing_in_normalized_text())
+            && sink.raw_text(self, section, begins, scratch)?
+        {
+            return Ok(());
+        }
         let Scratch {
             engine, normalized, ..
         } = scratch;

@@ -42,9 +42,10 @@ use crate::inputs::{Padding, Truncation};
 use crate::measure::Outline;
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::parallel::map_documents;
-use crate::pipeline::Counter;
+use crate::pipeline::{Counter, WordScratch};
 use crate::pretokenize::StepConfig;
 use crate::pretokenize::rewriting::Origin;
+use crate::raw_words::RawWords;
 use crate::scratch::{Lent, Pool};
 use crate::special::{AddedToken, AddedTokens, Allow, Found};
 use crate::template::Template;
@@ -75,6 +76,8 @@ pub struct Tokenizer {
     pub(crate) uniform: OnceLock<UniformSampler>,
     /// Engines that cannot make control tokens, built when a text asks for one.
     pub(crate) twins: Twins,
+    /// Worked out when a text is first encoded.
+    pub(crate) raw_words: OnceLock<Option<RawWords>>,
     /// Worked out when a text is to grow.
     pub(crate) seams: OnceLock<Seams>,
     /// Worked out when words are first counted.
@@ -86,6 +89,8 @@ pub struct Tokenizer {
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     engine: EngineScratch,
+    /// Words of the raw text.
+    words: WordScratch,
     raw: Vec<Found>,
     normalized: Vec<Found>,
 }
@@ -94,6 +99,7 @@ impl Scratch {
     /// After a text: gives back what only a long one needs.
     fn after_text(&mut self, bytes: usize) {
         self.engine.after_text(bytes);
+        self.words.after_text();
         // Found tokens are listed at 24 bytes each, and the shortest is a byte.
         for found in [&mut self.raw, &mut self.normalized] {
             found.clear();
@@ -105,14 +111,17 @@ impl Scratch {
 impl Lent for Scratch {
     fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.engine.words.set_budget(budget);
+        self.words.set_budget(budget);
     }
 
     fn laid_aside(&mut self) {
         self.engine.words.fit();
+        self.words.fit();
     }
 
     fn clear(&mut self) {
         self.engine.words.clear();
+        self.words.clear();
         self.engine.give_back();
         (self.raw, self.normalized) = (Vec::new(), Vec::new());
     }

@@ -5,16 +5,16 @@
 //! byte of text and gathers bits by multiplication.
 
 /// Bytes of a block: the bits of a mask.
-pub(super) const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 /// Kinds that the masks of a block are made for at once: the bits of a byte.
-pub(super) const KINDS_AT_ONCE: usize = 8;
+pub(crate) const KINDS_AT_ONCE: usize = 8;
 
 /// A mask for each kind.
 type Masks = [u64; KINDS_AT_ONCE];
 
 /// How masks are made on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kernel {
+pub(crate) enum Kernel {
     /// With the instructions that every machine has.
     Portable,
     #[cfg(target_arch = "x86_64")]
@@ -25,7 +25,7 @@ pub(super) enum Kernel {
 
 impl Kernel {
     /// All that this machine can run, the fastest first.
-    pub(super) fn available() -> Vec<Self> {
+    pub(crate) fn available() -> Vec<Self> {
         let mut kernels = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
@@ -40,13 +40,13 @@ impl Kernel {
         kernels
     }
 
-    pub(super) fn fastest() -> Self {
+    pub(crate) fn fastest() -> Self {
         Self::available()[0]
     }
 
     /// Makes the masks of the single-byte characters of the block at `start`; returns the mask of the other bytes.
     #[inline]
-    pub(super) fn single_bytes(
+    pub(crate) fn single_bytes(
         self,
         members: &[u8; 256],
         n_kinds: usize,
