@@ -84,6 +84,9 @@ pub(crate) type ShortWords = WordCache<1, 3>;
 /// Words up to 31 bytes with up to seven ids: scripts that write a letter in two or three bytes, rare long words.
 pub(crate) type LongWords = WordCache<2, 7>;
 
+/// Longest word in bytes that any cache keeps.
+pub(crate) const MAX_KEPT_WORD: usize = Key::<2>::MAX_WORD_BYTES;
+
 /// What a cache takes at first, so that a short text does not pay for memory it will not use ...
 const MIN_BYTES: usize = 64 << 10;
 /// ... and at most: for each thread, however many words a text has.

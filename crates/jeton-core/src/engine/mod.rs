@@ -20,7 +20,7 @@ use crate::pipeline::{EachSpan, Model, Pipeline, Sink, WordScratch};
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::rwkv::GreedyModel;
-use crate::spm::{ModelType, SpmScratch};
+use crate::spm::{ModelType, SpmEncoder, SpmScratch};
 use crate::unigram::{PathsSoFar, UnigramModel, UnigramScratch};
 use crate::vocab::Vocab;
 use crate::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
@@ -73,6 +73,7 @@ pub(crate) struct EngineScratch {
     models: ModelScratch,
     spm: SpmScratch,
     ids: Vec<u32>,
+    text: String,
 }
 
 /// Memory for texts up to this many bytes is kept for the next; a longer one would leave its merges or paths,
@@ -86,6 +87,16 @@ impl EngineScratch {
         if bytes > MAX_KEPT_TEXT_BYTES {
             self.give_back();
         }
+    }
+
+    /// Room for a text.
+    pub(crate) fn text(&mut self) -> &mut String {
+        &mut self.text
+    }
+
+    /// Memory of SentencePiece's Unigram model.
+    pub(crate) fn unigram_of_sentence(&mut self) -> &mut UnigramScratch {
+        self.spm.unigram()
     }
 
     /// Gives back all but the cache of words.
@@ -333,6 +344,17 @@ impl Engine {
                 engine.processor.encode(text, &mut scratch.spm, out)
             }
         )
+    }
+
+    /// The Unigram model that sees whole sentences, if this is one.
+    pub(crate) fn unigram_of_sentences(&self) -> Option<&UnigramModel> {
+        match self {
+            Self::SentencePiece(engine) => match engine.processor.encoder() {
+                SpmEncoder::Unigram(model) => Some(model),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Appends the ids of a pretoken, or for SentencePiece of a normalized text.

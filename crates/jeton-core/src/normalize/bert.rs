@@ -314,6 +314,11 @@ fn clean(c: char) -> Change {
     }
 }
 
+/// Whether a character gets a space on either side.
+pub(crate) fn is_ideograph(c: char) -> bool {
+    is_in(IDEOGRAPHS, c)
+}
+
 fn is_in(ranges: &[(char, char)], c: char) -> bool {
     let after = ranges.partition_point(|(first, _)| *first <= c);
     after > 0 && c <= ranges[after - 1].1

@@ -31,6 +31,8 @@ pub(crate) struct Separate {
     pub(crate) prefix: Option<String>,
     /// Whether characters of several bytes may become white space, or nothing, without being `barred`.
     pub(crate) hides_spaces: bool,
+    /// Whether nothing changes but spaces, each by itself.
+    pub(crate) only_spaces: bool,
     /// Characters with which something ends that becomes nothing, or something with white space at its end;
     /// sorted. Those of ASCII have no image.
     pub(crate) barred: Vec<char>,
@@ -49,6 +51,7 @@ impl Separate {
             composes: false,
             prefix: None,
             hides_spaces: false,
+            only_spaces: true,
             barred: Vec::new(),
         }
     }
@@ -81,6 +84,13 @@ impl Normalizer {
     pub(crate) fn separate(&self, configs: &[NormalizerConfig]) -> Result<Option<Separate>> {
         let mut known = Separate::identity();
         for (index, (step, config)) in self.steps.iter().zip(configs).enumerate() {
+            known.only_spaces &= match config {
+                NormalizerConfig::Replace(replace) => {
+                    replace.pattern == ReplacePattern::String(" ".to_owned())
+                        && replace.content == "\u{2581}"
+                }
+                config => matches!(config, NormalizerConfig::Prepend { .. }),
+            };
             match config {
                 NormalizerConfig::Bert(_)
                 | NormalizerConfig::StripAccents

@@ -6,18 +6,24 @@
 
 mod plan;
 mod scan;
+mod sentence;
 
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
-use crate::normalize::Normalizer;
+use crate::normalize::{Normalizer, bert::is_ideograph};
 use crate::pipeline::{Sink, WordScratch};
 use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
-use crate::word_cache::Key;
+use crate::word_batch::SHORT_IDS;
+use crate::word_cache::{CacheBudget, Key, MAX_KEPT_WORD};
+use plan::Joined;
 use scan::{Found, Lie, PLAIN, Scan, Scanner};
+use sentence::SentenceScratch;
 
 /// Words that are looked up together.
 const KNOWN_AT_ONCE: usize = 192;
@@ -26,7 +32,9 @@ const KNOWN_AT_ONCE: usize = 192;
 const NEVER: u8 = 0;
 /// One that becomes U+2581.
 const SPACED: u8 = 0x80;
-/// Longest word, in bytes, that the quick way takes.
+/// The character that stands for a space inside tokens.
+const SPACE_CHAR: char = '\u{2581}';
+/// Longest word, in bytes, that gets a space in front.
 const MAX_QUICK: usize = 48;
 
 /// When a text gets a space in front.
@@ -36,6 +44,49 @@ enum Prefix {
     Always,
     /// The part at the beginning of the given text does.
     AtTheBeginning,
+}
+
+/// Cuts at characters of several bytes, which are looked for only where a word has many.
+#[derive(Debug, Default)]
+enum Inside {
+    #[default]
+    Nowhere,
+    /// Around ideographs, and around these marks (sorted).
+    Around(Vec<char>),
+    /// Between characters that never stand beside each other in a token.
+    Unjoined(Joined),
+}
+
+impl Inside {
+    /// The parts of a word.
+    fn parts<'w>(&self, word: &'w str, mut each: impl FnMut(&'w str) -> Result<()>) -> Result<()> {
+        let mut from = 0;
+        let mut before = None;
+        for (at, c) in word.char_indices() {
+            if let Some(before) = before.replace(c)
+                && self.cuts(before, c)
+            {
+                each(&word[from..at])?;
+                from = at;
+            }
+        }
+        each(&word[from..])
+    }
+
+    fn cuts(&self, before: char, after: char) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::Around(marks) => {
+                let alone =
+                    |c: char| !c.is_ascii() && (is_ideograph(c) || marks.binary_search(&c).is_ok());
+                alone(before) || alone(after)
+            }
+            Self::Unjoined(joined) => {
+                let spelled = |c: char| if c == ' ' { SPACE_CHAR } else { c };
+                !joined.has(spelled(before), spelled(after))
+            }
+        }
+    }
 }
 
 /// How the raw text of a tokenizer is cut, and the quick way to encode words of ASCII.
@@ -48,6 +99,44 @@ pub(crate) struct RawWords {
     spaced: bool,
     /// Whether the first word is treated like one with a space in front, if it begins with none.
     first: Option<Prefix>,
+    /// Where words too long to be remembered are cut further.
+    inside: Inside,
+    /// The largest score, where scores are added up over a sentence.
+    largest: Option<f64>,
+}
+
+/// What one thread remembers of words.
+#[derive(Debug, Default)]
+pub(crate) struct RawScratch {
+    words: WordScratch,
+    sentence: SentenceScratch,
+}
+
+impl RawScratch {
+    /// The budget that the caches share with those of other threads.
+    pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
+        self.words.set_budget(budget);
+        self.sentence.near.set_budget(budget);
+    }
+
+    /// Keeps to a budget that was made less meanwhile.
+    pub(crate) fn fit(&mut self) {
+        self.words.fit();
+        self.sentence.near.fit();
+    }
+
+    /// Forgets all words.
+    pub(crate) fn clear(&mut self) {
+        self.words.clear();
+        self.sentence.near.clear();
+        self.after_text();
+    }
+
+    /// Gives back what only a long text needs.
+    pub(crate) fn after_text(&mut self) {
+        self.words.after_text();
+        self.sentence.after_text();
+    }
 }
 
 /// What encodes the words that were not seen before.
@@ -64,10 +153,15 @@ impl RawWords {
         &self,
         text: &str,
         slow: &Slow<'_>,
-        words: &mut WordScratch,
+        raw: &mut RawScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
     ) -> Result<()> {
+        if let Some(with_sums) = self.largest.zip(slow.engine.unigram_of_sentences()) {
+            let (largest, model) = with_sums;
+            return self.encode_sentence(text, (model, largest), slow, raw, scratch, sink);
+        }
+        let words = &mut raw.words;
         let bytes = text.as_bytes();
         let mut found = Found::default();
         let mut scan = Scan::new(&self.scanner, text, &mut found);
@@ -117,26 +211,36 @@ impl RawWords {
         scratch: &mut EngineScratch,
         sink: &mut K,
     ) -> Result<()> {
-        let gets_space = match self.first {
-            None => false,
-            Some(Prefix::Always) => true,
-            Some(Prefix::AtTheBeginning) => slow.begins,
-        };
-        let is_plain = |byte: &u8| self.scanner.members[usize::from(*byte)] & PLAIN != 0;
-        let mut spaced = [b' '; MAX_QUICK];
-        if gets_space
-            && word.as_bytes().first().is_some_and(is_plain)
-            && let Some(room) = spaced.get_mut(1..=word.len())
-        {
-            room.copy_from_slice(word.as_bytes());
-            if let Ok(spaced) = std::str::from_utf8(&spaced[..=word.len()]) {
-                return self.word(spaced, slow, words, scratch, sink);
-            }
+        let mut room = [0; MAX_QUICK];
+        if let Some(spaced) = self.with_space(word, slow.begins, &mut room) {
+            return self.word(spaced, slow, words, scratch, sink);
         }
         let mut ids = Vec::new();
         slow.encode(word, true, scratch, &mut ids)?;
         sink.take(&ids);
         Ok(())
+    }
+
+    /// A word at the beginning with a space in front, if that is what it is treated like.
+    fn with_space<'r>(
+        &self,
+        word: &str,
+        begins: bool,
+        room: &'r mut [u8; MAX_QUICK],
+    ) -> Option<&'r str> {
+        let gets_space = match self.first? {
+            Prefix::Always => true,
+            Prefix::AtTheBeginning => begins,
+        };
+        let is_plain = |byte: &u8| self.scanner.members[usize::from(*byte)] & PLAIN != 0;
+        if !gets_space || !word.as_bytes().first().is_some_and(is_plain) {
+            return None;
+        }
+        let spaced = room.get_mut(..=word.len())?;
+        let (space, rest) = spaced.split_first_mut()?;
+        *space = b' ';
+        rest.copy_from_slice(word.as_bytes());
+        std::str::from_utf8(spaced).ok()
     }
 
     /// A word that the cache of short words may not have.
@@ -153,56 +257,73 @@ impl RawWords {
             sink.take(known);
             return Ok(());
         }
+        if word.len() > MAX_KEPT_WORD && !word.is_ascii() && !matches!(self.inside, Inside::Nowhere)
+        {
+            return self.inside.parts(word, |part| {
+                if part.len() < word.len() {
+                    return self.word(part, slow, words, scratch, sink);
+                }
+                let mut ids = Vec::new();
+                slow.encode(part, self.scanner.lie == Lie::Apart, scratch, &mut ids)?;
+                sink.take(&ids);
+                Ok(())
+            });
+        }
         let mut ids = words.take_ids();
-        if !self.quickly(word.as_bytes(), slow.engine, scratch, &mut ids)? {
+        let mut normalized = std::mem::take(scratch.text());
+        if self.spell(word.as_bytes(), &mut normalized) {
+            let text = normalized.as_bytes();
+            slow.engine.encode_normalized(text, scratch, &mut ids)?;
+        } else {
             slow.encode(word, self.scanner.lie == Lie::Apart, scratch, &mut ids)?;
         }
+        *scratch.text() = normalized;
         words.keep(word.as_bytes(), &ids);
         sink.take(&ids);
         words.give_ids(ids);
         Ok(())
     }
 
-    /// Appends the ids of a word if the table knows all of its bytes; says whether it did.
-    fn quickly(
-        &self,
-        word: &[u8],
-        engine: &Engine,
-        scratch: &mut EngineScratch,
-        ids: &mut Vec<u32>,
-    ) -> Result<bool> {
-        let mut room = [0; MAX_QUICK + SPACE.len()];
+    /// Replaces a text by what a word becomes if the table knows all of its bytes; says whether it did.
+    fn spell(&self, word: &[u8], normalized: &mut String) -> bool {
+        normalized.clear();
         let mut rest = word;
-        let mut n = 0;
         if let Some((&first, behind)) = rest.split_first()
             && self.quick.get(usize::from(first)) == Some(&SPACED)
         {
             // Spaces alone may be taken off the end of the text.
             if behind.is_empty() {
-                return Ok(false);
+                return false;
             }
             rest = behind;
-            n = SPACE.len();
+            normalized.push_str(SPACE);
         } else if self.spaced {
-            n = SPACE.len();
+            normalized.push_str(SPACE);
         }
-        if rest.len() > MAX_QUICK {
-            return Ok(false);
-        }
-        room[..n].copy_from_slice(&SPACE.as_bytes()[..n]);
         for &byte in rest {
             match self.quick.get(usize::from(byte)) {
-                Some(&image) if image != NEVER && image != SPACED => room[n] = image,
-                _ => return Ok(false),
+                Some(&image) if image != NEVER && image != SPACED => {
+                    normalized.push(char::from(image));
+                }
+                _ => return false,
             }
-            n += 1;
         }
-        engine.encode_normalized(&room[..n], scratch, ids)?;
-        Ok(true)
+        true
     }
 }
 
 impl Slow<'_> {
+    /// What SentencePiece makes of a part of the text.
+    fn normalize_sentence(&self, part: &str, anew: bool) -> Result<String> {
+        match self.engine {
+            Engine::SentencePiece(engine) if anew => {
+                Ok(engine.processor.normalizer().normalize(part))
+            }
+            Engine::SentencePiece(engine) => Ok(engine.processor.normalizer().go_on(part)),
+            _ => Ok(self.normalizer.go_on(part, !anew)?.into_owned()),
+        }
+    }
+
     /// Appends the ids of a part of the text by all the steps. `anew`: it does not go on with what was before it.
     fn encode(
         &self,

@@ -12,7 +12,7 @@
 use hashbrown::HashSet;
 
 use super::scan::{ALONE, BLANK, Edge, LETTER, Lie, ODD, OTHER, PLAIN, Scanner, WORD};
-use super::{NEVER, Prefix, RawWords, SPACED};
+use super::{Inside, NEVER, Prefix, RawWords, SPACE_CHAR as SPACE, SPACED};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::normalize::{Normalizer, NormalizerConfig, Separate};
@@ -22,9 +22,7 @@ use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
 use crate::pretokenize::{Behavior, Dialect, Kernel, SplitConfig, StepConfig};
 use crate::spm::SpmEncoder;
 use crate::unicode::{UnicodeVersion, contains, parse_class};
-
-/// Stands for a space inside tokens.
-const SPACE: char = '\u{2581}';
+use crate::vocab::Vocab;
 
 impl RawWords {
     /// The plan for a tokenizer; None if its text cannot be cut.
@@ -40,15 +38,35 @@ impl RawWords {
                 return Ok(None);
             };
             spell_spaces(&mut known);
+            let joined = Joined::of_texts(engine.model.matched_pieces(false));
             let scanner = match engine.processor.encoder() {
                 SpmEncoder::Bpe(model) if model.merges_in_stretches() && model.is_known(SPACE) => {
-                    let joined = Joined::of_texts(engine.model.matched_pieces(false));
                     joined.touching(&known, &|c| model.is_known(c))
+                }
+                SpmEncoder::Unigram(model) if model.has_piece("\u{2581}") => {
+                    let has = |c: char| model.has_piece(c.encode_utf8(&mut [0; 4]));
+                    joined.touching(&known, &has)
                 }
                 _ => None,
             };
+            let Some(scanner) = scanner else {
+                return Ok(None);
+            };
             let first = known.prefix.as_ref().map(|_| Prefix::Always);
-            return Ok(scanner.map(|scanner| Self::touching(scanner, &known, first)));
+            let mut plan = Self::touching(scanner, &known, first);
+            let spec = &engine.model.normalizer;
+            match engine.processor.encoder() {
+                SpmEncoder::Unigram(model) => plan.largest = model.largest_score(),
+                // Spaces are taken off an end, and rules look further than a character.
+                _ if engine.model.trainer.byte_fallback
+                    && !spec.remove_extra_whitespaces
+                    && spec.precompiled_charsmap.is_empty() =>
+                {
+                    plan.inside = Inside::Unjoined(joined);
+                }
+                _ => {}
+            }
+            return Ok(Some(plan));
         }
         let Some(mut known) = normalizer.separate(configs)? else {
             return Ok(None);
@@ -56,7 +74,10 @@ impl RawWords {
         if let [StepConfig::Split(split), rest @ ..] = steps
             && drops_white_space(split)
         {
-            return apart(&known, rest, steps, engine);
+            let plan = apart(&known, rest, steps, engine)?;
+            return plan
+                .map(|plan| plan.with_ideographs(normalizer, configs, rest))
+                .transpose();
         }
         if known.hides_spaces {
             return Ok(None);
@@ -70,13 +91,18 @@ impl RawWords {
         };
         let first = match (known.prefix.as_deref(), metaspace.map(|m| m.prepend_scheme)) {
             (Some("\u{2581}"), None) | (None, Some(PrependScheme::Always)) => Some(Prefix::Always),
-            (None, Some(PrependScheme::First)) => Some(Prefix::AtTheBeginning),
+            // Where a piece comes from is not told here, which matters if normalization moves it.
+            (None, Some(PrependScheme::First)) if configs.is_empty() => {
+                Some(Prefix::AtTheBeginning)
+            }
+            (None, Some(PrependScheme::First)) => return Ok(None),
             (Some(_), _) => return Ok(None),
             (None, _) => None,
         };
         if metaspace.is_some() {
             spell_spaces(&mut known);
         }
+        let mut inside = Inside::Nowhere;
         let scanner = match (engine, metaspace) {
             // Each piece is a pretoken.
             (
@@ -108,11 +134,52 @@ impl RawWords {
                 if !has(SPACE) {
                     return Ok(None);
                 }
-                Joined::of_merges(texts).touching(&known, &has)
+                let joined = Joined::of_merges(texts);
+                let scanner = joined.touching(&known, &has);
+                if options.byte_fallback && has_all_bytes(vocab) && known.only_spaces {
+                    inside = Inside::Unjoined(joined);
+                }
+                scanner
             }
             _ => None,
         };
-        Ok(scanner.map(|scanner| Self::touching(scanner, &known, first)))
+        Ok(scanner.map(|scanner| Self {
+            inside,
+            ..Self::touching(scanner, &known, first)
+        }))
+    }
+
+    /// The same with cuts around ideographs, and around marks of their scripts, where BERT's steps are all there is.
+    fn with_ideographs(
+        mut self,
+        normalizer: &Normalizer,
+        configs: &[NormalizerConfig],
+        rest: &[StepConfig],
+    ) -> Result<Self> {
+        let ([NormalizerConfig::Bert(bert)], [StepConfig::Split(split), ..]) = (configs, rest)
+        else {
+            return Ok(self);
+        };
+        if bert.handle_chinese_chars
+            && split.pattern == PUNCTUATION
+            && split.behavior == Behavior::Isolated
+        {
+            let is_mark = parse_class(PUNCTUATION, false, split.unicode)
+                .map_err(|reason| crate::error::Error::format("Unicode tables", reason))?;
+            let mut marks = Vec::new();
+            for c in ('\u{3001}'..='\u{301f}')
+                .chain('\u{ff01}'..='\u{ff0f}')
+                .chain('\u{ff1a}'..='\u{ff20}')
+            {
+                let mut buffer = [0; 4];
+                let text: &str = c.encode_utf8(&mut buffer);
+                if contains(&is_mark, c) && normalizer.normalize(text)? == text {
+                    marks.push(c);
+                }
+            }
+            self.inside = Inside::Around(marks);
+        }
+        Ok(self)
     }
 
     fn touching(scanner: Scanner, known: &Separate, first: Option<Prefix>) -> Self {
@@ -130,6 +197,8 @@ impl RawWords {
             scanner,
             quick,
             spaced: false,
+            inside: Inside::Nowhere,
+            largest: None,
         }
     }
 }
@@ -139,6 +208,15 @@ fn spell_spaces(known: &mut Separate) {
     for image in &mut known.images {
         *image = image.map(|c| if c == ' ' { SPACE } else { c });
     }
+}
+
+/// Whether each byte has a token, so that no character is unknown.
+fn has_all_bytes(vocab: &Vocab) -> bool {
+    (0..=255u8).all(|byte| {
+        vocab
+            .bytes_to_id(format!("<0x{byte:02X}>").as_bytes())
+            .is_some()
+    })
 }
 
 /// The first step of `BertPreTokenizer`, `WhitespaceSplit` and `Whitespace`: no pretoken has white space in it.
@@ -233,12 +311,14 @@ fn apart(
         quick,
         spaced,
         first: None,
+        inside: Inside::Nowhere,
+        largest: None,
     }))
 }
 
 /// Characters that stand beside each other in some token, where they were joined.
-#[derive(Default)]
-struct Joined(HashSet<(char, char), foldhash::fast::FixedState>);
+#[derive(Debug, Default)]
+pub(super) struct Joined(HashSet<(char, char), foldhash::fast::FixedState>);
 
 impl Joined {
     /// Of all characters of texts that are neighbours.
@@ -262,6 +342,12 @@ impl Joined {
             pairs.extend(left.chars().next_back().zip(right.chars().next()));
         }
         Self(pairs)
+    }
+
+    /// Whether two characters stand beside each other.
+    #[inline]
+    pub(super) fn has(&self, before: char, after: char) -> bool {
+        self.0.contains(&(before, after))
     }
 
     /// How words are cut that follow one another. `has`: whether a character has a token.

@@ -31,6 +31,13 @@ pub struct SpmScratch {
     bpe: SpmBpeScratch,
 }
 
+impl SpmScratch {
+    /// Memory of the Unigram model.
+    pub(crate) fn unigram(&mut self) -> &mut UnigramScratch {
+        &mut self.unigram
+    }
+}
+
 /// An id and the bytes of the original text that it stands for, by SentencePiece's own rule.
 pub type Surface = SpannedId;
 

@@ -42,10 +42,10 @@ use crate::inputs::{Padding, Truncation};
 use crate::measure::Outline;
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::parallel::map_documents;
-use crate::pipeline::{Counter, WordScratch};
+use crate::pipeline::Counter;
 use crate::pretokenize::StepConfig;
 use crate::pretokenize::rewriting::Origin;
-use crate::raw_words::RawWords;
+use crate::raw_words::{RawScratch, RawWords};
 use crate::scratch::{Lent, Pool};
 use crate::special::{AddedToken, AddedTokens, Allow, Found};
 use crate::template::Template;
@@ -90,7 +90,7 @@ pub struct Tokenizer {
 pub(crate) struct Scratch {
     engine: EngineScratch,
     /// Words of the raw text.
-    words: WordScratch,
+    words: RawScratch,
     raw: Vec<Found>,
     normalized: Vec<Found>,
 }

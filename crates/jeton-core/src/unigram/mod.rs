@@ -20,11 +20,13 @@ mod sample;
 mod several;
 pub mod trie;
 mod viterbi;
+mod words;
 
 pub use emit::{Emit, SpannedId};
 pub(crate) use open::PathsSoFar;
 pub use random::SplitMix64;
 pub use several::MAX_NBEST;
+pub(crate) use words::{LARGEST_SUM, MAX_CERTAIN_CHARS, Sum};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Model;
@@ -79,6 +81,7 @@ enum Scores {
 pub struct UnigramScratch {
     single: Paths<f32>,
     double: Paths<f64>,
+    ways: Vec<words::Two>,
 }
 
 fn user_defined_score(length: usize) -> f32 {

@@ -15,7 +15,7 @@ pub(super) trait Score: Copy + PartialOrd + Default + std::ops::Add<Output = Sel
 }
 
 /// Beyond this sum `sentencepiece` 0.2.3 starts again from zero.
-const MAX_SUM: f32 = 100_000.0;
+pub(super) const MAX_SUM: f32 = 100_000.0;
 
 impl Score for f32 {
     #[inline]
@@ -89,14 +89,26 @@ pub(super) fn best_path<S: Score>(
     text: &[u8],
     paths: &mut Paths<S>,
 ) -> Result<(), NoUnknown> {
+    best_path_from(trie, costs, text, S::default(), paths).map(|_| ())
+}
+
+/// The same from a sum that is not zero; returns the sum at the end.
+pub(super) fn best_path_from<S: Score>(
+    trie: &Trie,
+    costs: &Costs<'_, S>,
+    text: &[u8],
+    sum: S,
+    paths: &mut Paths<S>,
+) -> Result<S, NoUnknown> {
     let Paths { best, segments } = paths;
     segments.clear();
     best.clear();
     best.resize(text.len() + 1, Best::none());
+    best[0].score = sum;
     let (mut start, mut frontier) = (0, 0);
     extend(trie, costs, text, best, &mut start, &mut frontier, |_| true)?;
     trace(best, text.len(), segments);
-    Ok(())
+    Ok(best[text.len()].score)
 }
 
 /// Goes on from the segments that begin at `start`; `frontier`: the last byte at which some segment ends.

@@ -1,0 +1,187 @@
+//! Words of a sentence whose scores are added up as `sentencepiece` does: see `unigram::words`.
+//!
+//! What is kept of a word is certain for sums up to a limit. Most words are certain up to the largest sum there is. A
+//! few are so up to a smaller one; these have a cache of their own, and the sum is looked at before it is asked. The
+//! rest is searched each time, from the sum at its place. That sum is worked out when it is needed, from the
+//! ids since it was known; until then it is known to be no larger than so many times the largest score.
+
+use super::scan::{Found, Scan};
+use super::{RawScratch, RawWords, Slow};
+use crate::engine::EngineScratch;
+use crate::error::Result;
+use crate::pipeline::{Sink, WordScratch};
+use crate::unigram::{LARGEST_SUM, MAX_CERTAIN_CHARS, Sum, UnigramModel};
+use crate::word_cache::{Key, MAX_KEPT_WORD};
+
+/// The largest sum for which words of the second cache are certain: that of a text of some 1,500 tokens.
+const NEAR: f64 = 16_384.0;
+/// Ids since the sum was known that are kept, at most (and those of the words that are found at once).
+const MAX_PENDING: usize = 1 << 12;
+
+/// What a sentence needs beside the words that are certain.
+#[derive(Debug, Default)]
+pub(crate) struct SentenceScratch {
+    /// Words that are certain up to [`NEAR`].
+    pub(super) near: WordScratch,
+    /// Ids since the sum was known.
+    pending: Vec<u32>,
+    normalized: String,
+}
+
+impl SentenceScratch {
+    pub(super) fn after_text(&mut self) {
+        self.near.after_text();
+        self.pending.clear();
+        self.pending.shrink_to(2 * MAX_PENDING);
+        self.normalized.clear();
+        self.normalized.shrink_to(2 * MAX_PENDING);
+    }
+}
+
+/// The sum at some place of a sentence, and what came after it.
+struct Sentence<'a, 'k, K> {
+    model: &'a UnigramModel,
+    /// The largest magnitude of a score.
+    largest: f64,
+    sum: Sum,
+    pending: &'a mut Vec<u32>,
+    /// How many of them the sink has taken.
+    n_taken: usize,
+    sink: &'k mut K,
+}
+
+impl<K: Sink> Sentence<'_, '_, K> {
+    /// A sum that the true one does not exceed.
+    fn at_most(&self) -> f64 {
+        // Rounding adds a part in 2^24 of the sum for each id; a thousandth is more than all that are pending.
+        (self.sum.magnitude() + self.pending.len() as f64 * self.largest) * 1.001
+    }
+
+    /// Whether the sum is at most so much here; works it out if it must.
+    fn is_at_most(&mut self, most: f64) -> bool {
+        if self.at_most() <= most {
+            return true;
+        }
+        self.settle();
+        self.at_most() <= most
+    }
+
+    fn flush(&mut self) {
+        self.sink.take(&self.pending[self.n_taken..]);
+        self.n_taken = self.pending.len();
+    }
+
+    /// Works out the sum.
+    fn settle(&mut self) {
+        self.flush();
+        self.sum = self.model.sum_after(self.sum, self.pending);
+        self.pending.clear();
+        self.n_taken = 0;
+    }
+}
+
+impl RawWords {
+    /// Encodes a text with sums.
+    pub(super) fn encode_sentence<K: Sink>(
+        &self,
+        text: &str,
+        (model, largest): (&UnigramModel, f64),
+        slow: &Slow<'_>,
+        raw: &mut RawScratch,
+        scratch: &mut EngineScratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        let bytes = text.as_bytes();
+        let RawScratch { words, sentence } = raw;
+        let SentenceScratch {
+            near,
+            pending,
+            normalized,
+        } = sentence;
+        pending.clear();
+        let mut so_far = Sentence {
+            model,
+            largest,
+            sum: Sum::default(),
+            pending,
+            n_taken: 0,
+            sink,
+        };
+        let mut found = Found::default();
+        let mut scan = Scan::new(&self.scanner, text, &mut found);
+        // Inside of a word no sum is larger than the one before it by more.
+        let certain = LARGEST_SUM - MAX_CERTAIN_CHARS * largest;
+        let mut is_first = true;
+        loop {
+            let n = scan.more(&mut found);
+            if n == 0 {
+                so_far.flush();
+                return Ok(());
+            }
+            if so_far.pending.len() > MAX_PENDING {
+                so_far.settle();
+            }
+            for (&start, &end) in found.starts[..n].iter().zip(&found.ends[..n]) {
+                let is_known_sum = so_far.at_most() <= certain;
+                if is_known_sum
+                    && !is_first
+                    && let Some((ids, n_ids)) = Key::new(bytes, start, end)
+                        .and_then(|key| words.find(key, words.fetch(key)))
+                {
+                    let before = so_far.pending.len();
+                    so_far.pending.extend_from_slice(ids);
+                    so_far.pending.truncate(before + n_ids);
+                    continue;
+                }
+                let mut room = [0; super::MAX_QUICK];
+                let word = &text[start..end];
+                let spaced = is_first.then(|| self.with_space(word, true, &mut room));
+                let anew = spaced.is_some_and(|spaced| spaced.is_none());
+                let word = spaced.flatten().unwrap_or(word);
+                is_first = false;
+                let may_know = !anew && so_far.is_at_most(certain);
+                if may_know {
+                    let known = words.get(word.as_bytes(), 0, word.len());
+                    let known = known.or_else(|| {
+                        let ids = near.get(word.as_bytes(), 0, word.len())?;
+                        so_far.is_at_most(NEAR).then_some(ids)
+                    });
+                    if let Some(ids) = known {
+                        so_far.pending.extend_from_slice(ids);
+                        continue;
+                    }
+                }
+                if !self.spell(word.as_bytes(), normalized) {
+                    *normalized = slow.normalize_sentence(word, anew)?;
+                }
+                let mut ids = words.take_ids();
+                let limit = if may_know && word.len() <= MAX_KEPT_WORD {
+                    let unigram = scratch.unigram_of_sentence();
+                    model.certain_word(normalized.as_bytes(), largest, unigram, &mut ids)
+                } else {
+                    None
+                };
+                let limit = limit.unwrap_or(-1.0);
+                if limit >= LARGEST_SUM {
+                    words.keep(word.as_bytes(), &ids);
+                } else if limit >= NEAR {
+                    near.keep(word.as_bytes(), &ids);
+                }
+                if limit >= 0.0 && so_far.is_at_most(limit.min(certain)) {
+                    so_far.pending.extend_from_slice(&ids);
+                } else {
+                    so_far.settle();
+                    ids.clear();
+                    model.word_in_sentence(
+                        normalized.as_bytes(),
+                        &mut so_far.sum,
+                        scratch.unigram_of_sentence(),
+                        &mut ids,
+                    )?;
+                    so_far.sink.take(&ids);
+                }
+                words.give_ids(ids);
+            }
+        }
+    }
+}
