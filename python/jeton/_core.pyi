@@ -574,14 +574,26 @@ class Tokenizer:
         *,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
-    ) -> list[int]: ...
+        num_threads: int | None = 1,
+    ) -> list[int]:
+        """Ids as a list.
+
+        The list's integers are made when an id is met first and kept as long as the tokenizer: 32 bytes for
+        each id met, and 8 for each id of the vocabulary (``integers_used_bytes``). Not where Python runs
+        without its global lock, where threads would wait for one another at them.
+
+        ``num_threads``: how many threads share a text of more than half a megabyte (None: as many as this
+        process may use). The ids are the same.
+        """
     def encode_array(
         self,
         text: _Text,
         *,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
-    ) -> NDArray[np.uint32]: ...
+        num_threads: int | None = 1,
+    ) -> NDArray[np.uint32]:
+        """Ids as an array; ``num_threads`` as in ``encode``."""
     def encode_batch(
         self,
         texts: TextBatch | Iterable[_Text],
@@ -589,7 +601,13 @@ class Tokenizer:
         num_threads: int | None = None,
         add_special_tokens: bool = False,
         allow_special: Iterable[str] | Literal["all"] | None = None,
-    ) -> TokenBatch: ...
+    ) -> TokenBatch:
+        """Ids of many texts, with several threads (None: as many as this process may use).
+
+        Texts are read where they are, be it a ``str``, ``bytes`` or an Arrow array: none is copied, but a ``str``
+        that is not ASCII is written as UTF-8 into memory that is used again. A text that is much longer than
+        a thread's share is shared, too; the ids do not depend on the number of threads.
+        """
     def encode_with_offsets(
         self,
         text: _Text,
@@ -804,8 +822,13 @@ class Tokenizer:
         ``UsageError`` for models that are not Unigram models.
         """
     def count(
-        self, text: _Text, *, allow_special: Iterable[str] | Literal["all"] | None = None
-    ) -> int: ...
+        self,
+        text: _Text,
+        *,
+        allow_special: Iterable[str] | Literal["all"] | None = None,
+        num_threads: int | None = 1,
+    ) -> int:
+        """The number of ids of a text; ``num_threads`` as in ``encode``."""
     def count_up_to(
         self,
         text: _Text,
@@ -855,6 +878,14 @@ class Tokenizer:
         skip_special_tokens: bool = False,
         errors: Literal["replace", "strict"] = "replace",
     ) -> str: ...
+    def decode_batch(
+        self,
+        batch: TokenBatch | Iterable[Sequence[int] | NDArray[Any]],
+        *,
+        skip_special_tokens: bool = False,
+        errors: Literal["replace", "strict"] = "replace",
+    ) -> list[str]:
+        """The texts of many rows of ids, each as ``decode`` gives it."""
     def decode_bytes(
         self, ids: Sequence[int] | NDArray[Any], *, skip_special_tokens: bool = False
     ) -> bytes: ...
@@ -911,6 +942,9 @@ class Tokenizer:
     @property
     def cache_limit_bytes(self) -> int:
         """Most bytes that the word caches of all threads take together: 256 MiB unless changed."""
+    @property
+    def integers_used_bytes(self) -> int:
+        """Bytes of the integers that lists of ids are made of (see ``encode``); 0 before the first list."""
     @property
     def cache_used_bytes(self) -> int:
         """Bytes that the word caches take at the moment, in this process."""

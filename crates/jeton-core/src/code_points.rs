@@ -11,6 +11,16 @@ const BLOCK_BYTES: usize = 512;
 /// Where they do not (a token that takes white space along covers others), what is far away is looked up, so
 /// that no order of the ranges costs more than a block for each of them.
 pub fn code_point_ranges(text: &str, starts: &[usize], ends: &[usize]) -> (Vec<i64>, Vec<i64>) {
+    if text.is_ascii() {
+        // Bytes are code points.
+        let convert = |positions: &[usize]| -> Vec<i64> {
+            positions
+                .iter()
+                .map(|&at| at.min(text.len()) as i64)
+                .collect()
+        };
+        return (convert(starts), convert(ends));
+    }
     let blocks = OnceCell::new();
     let convert = |positions: &[usize], inside: i64| -> Vec<i64> {
         let mut walk = Walk {

@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use crate::alignment::Alignment;
+use crate::bpe::{BpeModel, BpeScratch};
 use crate::error::Result;
+use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
-use crate::pretokenize::{PreTokenizer, TextPieces};
 use crate::vocab::Vocab;
-use crate::word_batch::{SHORT_IDS, WordBatch};
+use crate::word_batch::{Ends, SHORT_IDS, WordBatch};
 use crate::word_cache::{CacheBudget, Key, LongWords, ShortWords};
 
 /// Room for ids of one word that is kept from text to text.
@@ -227,10 +228,10 @@ impl<M: Model> Pipeline<M> {
     }
 
     /// Encodes pieces that follow one another.
-    fn encode_pieces<K: Sink>(
+    pub(crate) fn encode_pieces<K: Sink>(
         &self,
         bytes: &[u8],
-        pieces: &mut TextPieces<'_, '_>,
+        pieces: &mut impl Ends,
         words: &mut WordScratch,
         scratch: &mut M::Scratch,
         sink: &mut K,
@@ -384,5 +385,41 @@ impl<M: Model> Pipeline<M> {
             Ok(())
         })?;
         Ok(words)
+    }
+}
+
+impl Pipeline<BpeModel> {
+    /// As [`Self::encode_spans`] where no step rewrites, with the cache: what a merged token stands for are its own bytes.
+    pub(crate) fn encode_known_spans(
+        &self,
+        text: &str,
+        words: &mut WordScratch,
+        scratch: &mut BpeScratch,
+        each: &mut EachSpan<'_>,
+    ) -> Result<i64> {
+        let mut n_words = 0;
+        let mut ids = Vec::new();
+        self.pretokenizer.split(text, |start, end| {
+            ids.clear();
+            self.word(text.as_bytes(), start, end, words, scratch, &mut ids)?;
+            let pretoken = &text.as_bytes()[start..end];
+            if self.model.stands_for_its_bytes(&ids, pretoken.len()) {
+                let mut from = start;
+                for &id in &ids {
+                    let to = from + self.model.vocab().token_length(id);
+                    each(id, from, to, n_words, &text.as_bytes()[from..to]);
+                    from = to;
+                }
+            } else {
+                self.model
+                    .encode_spans(pretoken, scratch, &mut |id, from, to| {
+                        let surface = pretoken.get(from..to).unwrap_or_default();
+                        each(id, start + from, start + to, n_words, surface);
+                    })?;
+            }
+            n_words += 1;
+            Ok(())
+        })?;
+        Ok(n_words)
     }
 }

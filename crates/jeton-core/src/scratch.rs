@@ -62,20 +62,26 @@ impl<T: Lent> Pool<T> {
     }
 
     /// Lends an item to a closure. It is not returned if the closure panics.
+    #[inline]
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut T) -> R) -> R {
-        let mut item = self
-            .slots
-            .iter()
-            .find_map(AtomicCell::take)
-            .unwrap_or_else(|| {
-                let mut item: Box<T> = Box::default();
-                item.set_budget(&self.budget);
-                item
-            });
-        let result = run(&mut item);
-        item.laid_aside();
-        self.lay_aside(item);
-        result
+        run(self.lend().get())
+    }
+
+    /// Lends an item until it is dropped. It is not returned if that is because of a panic.
+    #[inline]
+    pub(crate) fn lend(&self) -> Lease<'_, T> {
+        let item = self.slots.iter().find_map(AtomicCell::take);
+        Lease {
+            pool: self,
+            item: Some(item.unwrap_or_else(|| self.make())),
+        }
+    }
+
+    #[cold]
+    fn make(&self) -> Box<T> {
+        let mut item: Box<T> = Box::default();
+        item.set_budget(&self.budget);
+        item
     }
 
     fn lay_aside(&self, item: Box<T>) {
@@ -86,6 +92,33 @@ impl<T: Lent> Pool<T> {
             if item.is_none() {
                 break;
             }
+        }
+    }
+}
+
+/// An item that is lent.
+pub(crate) struct Lease<'p, T: Lent> {
+    pool: &'p Pool<T>,
+    /// There until it goes back.
+    item: Option<Box<T>>,
+}
+
+impl<T: Lent> Lease<'_, T> {
+    /// The item.
+    #[inline]
+    pub(crate) fn get(&mut self) -> &mut T {
+        let pool = self.pool;
+        self.item.get_or_insert_with(|| pool.make())
+    }
+}
+
+impl<T: Lent> Drop for Lease<'_, T> {
+    fn drop(&mut self) {
+        if let Some(mut item) = self.item.take()
+            && !std::thread::panicking()
+        {
+            item.laid_aside();
+            self.pool.lay_aside(item);
         }
     }
 }

@@ -139,6 +139,51 @@ impl Vocab {
             .get(span.start as usize..span.start as usize + span.len as usize)
     }
 
+    /// How many bytes a token has; 0 where an id has none.
+    #[inline]
+    pub(crate) fn token_length(&self, id: u32) -> usize {
+        let span = self.spans.get(id as usize);
+        span.filter(|span| span.len != HOLE)
+            .map_or(0, |span| span.len as usize)
+    }
+
+    /// The bytes of some ids, one after the other, appended to `out`. Fails with the first id that has no token, and then
+    /// `out` stays as it was.
+    pub(crate) fn join(&self, ids: &[u32], out: &mut Vec<u8>) -> std::result::Result<(), u32> {
+        /// Bytes that are copied together, whether they belong to the token or not: one instruction, where a copy of
+        /// just its length is a call. What does not belong to it is written over by the next one.
+        const AT_ONCE: usize = 16;
+        let start = out.len();
+        let mut n_bytes = 0;
+        for &id in ids {
+            match self.spans.get(id as usize) {
+                Some(span) if span.len != HOLE => n_bytes += span.len as usize,
+                _ => return Err(id),
+            }
+        }
+        out.resize(start + n_bytes + AT_ONCE, 0);
+        let mut at = start;
+        for &id in ids {
+            let Some(span) = self.spans.get(id as usize) else {
+                continue;
+            };
+            let (from, len) = (span.start as usize, span.len as usize);
+            if len <= AT_ONCE
+                && let Some(bytes) = self.arena.get(from..from + AT_ONCE)
+                && let Some(place) = out.get_mut(at..at + AT_ONCE)
+            {
+                place.copy_from_slice(bytes);
+            } else if let Some(bytes) = self.arena.get(from..from + len)
+                && let Some(place) = out.get_mut(at..at + len)
+            {
+                place.copy_from_slice(bytes);
+            }
+            at += len;
+        }
+        out.truncate(at);
+        Ok(())
+    }
+
     /// The id whose token has exactly these bytes.
     #[inline]
     pub fn bytes_to_id(&self, bytes: &[u8]) -> Option<u32> {

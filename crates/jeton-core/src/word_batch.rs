@@ -18,6 +18,19 @@ const LONG_IDS: usize = 7;
 /// Marks the place of a set of long words: no cache of short ones has so many.
 const LONG: usize = 1 << (usize::BITS - 1);
 
+/// Pieces that follow one another, by where they end.
+pub(crate) trait Ends {
+    /// Puts the next ends there, as many as fit, and returns how many there are: none when all were given.
+    fn ends(&mut self, ends: &mut [usize]) -> usize;
+}
+
+impl Ends for TextPieces<'_, '_> {
+    #[inline(always)]
+    fn ends(&mut self, ends: &mut [usize]) -> usize {
+        TextPieces::ends(self, ends)
+    }
+}
+
 /// A batch of pretokens, and the ids of those that are known.
 pub(crate) struct WordBatch {
     level: Level,
@@ -54,7 +67,7 @@ impl WordBatch {
     pub(crate) fn fill(
         &mut self,
         text: &[u8],
-        pieces: &mut TextPieces<'_, '_>,
+        pieces: &mut impl Ends,
         caches: (&ShortWords, &LongWords),
     ) -> bool {
         let batch = self;
@@ -73,7 +86,7 @@ impl WordBatch {
     fn fill_here(
         &mut self,
         text: &[u8],
-        pieces: &mut TextPieces<'_, '_>,
+        pieces: &mut impl Ends,
         (short, long): (&ShortWords, &LongWords),
     ) -> bool {
         self.n = pieces.ends(&mut self.ends);
@@ -180,14 +193,14 @@ fn long_word<'c>(
     long.find(key, place)
 }
 
-struct Fill<'b, 'p, 's, 't> {
+struct Fill<'b, 'p, E> {
     batch: &'b mut WordBatch,
     text: &'b [u8],
-    pieces: &'p mut TextPieces<'s, 't>,
+    pieces: &'p mut E,
     caches: (&'b ShortWords, &'b LongWords),
 }
 
-impl Work for Fill<'_, '_, '_, '_> {
+impl<E: Ends> Work for Fill<'_, '_, E> {
     type Output = bool;
 
     #[inline(always)]

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)] // the C interface hands over raw pointers; each use says why it is sound
 
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
@@ -20,17 +21,29 @@ use crate::error::to_python;
 
 /// The texts of an Arrow array or stream of arrays; None for objects that are neither.
 pub(crate) fn collect(texts: &Bound<'_, PyAny>, strict: bool) -> PyResult<Option<DocumentBatch>> {
-    let mut batch = DocumentBatch::new();
-    if texts.hasattr("__arrow_c_array__")? {
-        push(texts, &array(texts)?, strict, &mut batch)?;
-    } else if texts.hasattr("__arrow_c_stream__")? {
-        for chunk in stream(texts)? {
-            push(texts, &chunk, strict, &mut batch)?;
-        }
-    } else {
+    let Some(arrays) = arrays(texts)? else {
         return Ok(None);
+    };
+    let mut batch = DocumentBatch::new();
+    for array in arrays {
+        each(&of_bytes(array)?, &mut |bytes| {
+            batch
+                .push(bytes, strict)
+                .map_err(|error| to_python(texts.py(), &error))
+        })?;
     }
     Ok(Some(batch))
+}
+
+/// The arrays of an Arrow array or stream of arrays; None for objects that are neither.
+pub(crate) fn arrays(texts: &Bound<'_, PyAny>) -> PyResult<Option<Vec<ArrayRef>>> {
+    if texts.hasattr("__arrow_c_array__")? {
+        Ok(Some(vec![array(texts)?]))
+    } else if texts.hasattr("__arrow_c_stream__")? {
+        stream(texts).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 /// The pointer in a capsule of the expected name.
@@ -93,24 +106,26 @@ fn stream(source: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     }
 }
 
-/// Appends the strings of an array, as bytes: a producer may put bytes that are not UTF-8 into them.
-fn push(
-    source: &Bound<'_, PyAny>,
-    array: &ArrayRef,
-    strict: bool,
-    batch: &mut DocumentBatch,
-) -> PyResult<()> {
+/// The array, with strings as bytes where only that makes them readable without a check: a producer may put bytes that
+/// are not UTF-8 into them. Buffers are shared.
+pub(crate) fn of_bytes(array: ArrayRef) -> PyResult<ArrayRef> {
     if array.null_count() > 0 {
         let first = (0..array.len()).find(|&i| array.is_null(i)).unwrap_or(0);
         return Err(PyTypeError::new_err(format!(
             "the Arrow array has a null at position {first}; drop nulls first"
         )));
     }
-    let mut add = |bytes: &[u8]| {
-        batch
-            .push(bytes, strict)
-            .map_err(|error| to_python(source.py(), &error))
-    };
+    match array.data_type() {
+        DataType::Utf8View => Ok(Arc::new(array.as_string_view().clone().to_binary_view())),
+        _ => Ok(array),
+    }
+}
+
+/// Calls `add` with the bytes of each string of an array that [`of_bytes`] gave; they lie in the array's buffers.
+pub(crate) fn each<'a>(
+    array: &'a ArrayRef,
+    add: &mut dyn FnMut(&'a [u8]) -> PyResult<()>,
+) -> PyResult<()> {
     macro_rules! from_offsets {
         ($strings:expr) => {{
             let strings = $strings;
@@ -131,13 +146,6 @@ fn push(
         DataType::LargeUtf8 => from_offsets!(array.as_string::<i64>()),
         DataType::Binary => from_offsets!(array.as_binary::<i32>()),
         DataType::LargeBinary => from_offsets!(array.as_binary::<i64>()),
-        DataType::Utf8View => array
-            .as_string_view()
-            .clone()
-            .to_binary_view()
-            .iter()
-            .flatten()
-            .try_for_each(add),
         DataType::BinaryView => array.as_binary_view().iter().flatten().try_for_each(add),
         other => Err(PyTypeError::new_err(format!(
             "expected an Arrow array of strings, got one of {other}"

@@ -1,6 +1,9 @@
 //! Batches of texts and of ids.
 
+use std::sync::Arc;
+
 use jeton_core::batch::DocumentBatch;
+use jeton_core::documents::Documents;
 use jeton_core::tokenizer::TokenBatch as CoreTokenBatch;
 use numpy::PyArray1;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
@@ -8,6 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use crate::error::to_python;
+use crate::integers::Integers;
+use crate::raw_text::GivenTexts;
 use crate::text::{surrogate_error, type_error, without_surrogates};
 use crate::{arrow, view};
 
@@ -76,11 +81,7 @@ impl TextBatch {
 /// `strict`: what is not valid Unicode is an error instead of being replaced and counted.
 pub(crate) fn collect(texts: &Bound<'_, PyAny>, strict: bool) -> PyResult<DocumentBatch> {
     let py = texts.py();
-    if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
-        return Err(PyTypeError::new_err(
-            "expected several texts, got one; put it into a list, or use the function for one text",
-        ));
-    }
+    refuse_one(texts)?;
     if let Some(batch) = arrow::collect(texts, strict)? {
         return Ok(batch);
     }
@@ -107,27 +108,38 @@ pub(crate) fn collect(texts: &Bound<'_, PyAny>, strict: bool) -> PyResult<Docume
     Ok(batch)
 }
 
-/// Either a batch that Python holds, or one made of what it gave.
+/// Either a batch that Python holds, or texts that stay where they are.
 pub(crate) enum Texts<'py> {
     Held(PyRef<'py, TextBatch>),
-    Made(DocumentBatch),
+    Given(GivenTexts),
 }
 
 impl<'py> Texts<'py> {
-    /// Texts to encode: what is not valid Unicode is an error.
+    /// Texts to encode: what is not valid Unicode is an error, at the latest when it is read.
     pub(crate) fn new(texts: &Bound<'py, PyAny>) -> PyResult<Self> {
+        refuse_one(texts)?;
         match texts.cast::<TextBatch>() {
             Ok(batch) => Ok(Self::Held(batch.borrow())),
-            Err(_) => Ok(Self::Made(collect(texts, true)?)),
+            Err(_) => Ok(Self::Given(GivenTexts::new(texts)?)),
         }
     }
 
-    pub(crate) fn get(&self) -> &DocumentBatch {
+    pub(crate) fn get(&self) -> &dyn Documents {
         match self {
             Self::Held(batch) => &batch.0,
-            Self::Made(batch) => batch,
+            Self::Given(texts) => texts,
         }
     }
+}
+
+/// One text where several are expected would be taken for its characters.
+fn refuse_one(texts: &Bound<'_, PyAny>) -> PyResult<()> {
+    if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
+        return Err(PyTypeError::new_err(
+            "expected several texts, got one; put it into a list, or use the function for one text",
+        ));
+    }
+    Ok(())
 }
 
 /// Ids of many texts.
@@ -135,18 +147,24 @@ impl<'py> Texts<'py> {
 pub(crate) struct TokenBatch {
     ids: Vec<u32>,
     offsets: Vec<i64>,
-}
-
-impl From<CoreTokenBatch> for TokenBatch {
-    fn from(batch: CoreTokenBatch) -> Self {
-        Self {
-            ids: batch.ids,
-            offsets: batch.offsets,
-        }
-    }
+    integers: Arc<Integers>,
 }
 
 impl TokenBatch {
+    /// `integers`: those of the tokenizer.
+    pub(crate) fn new(batch: CoreTokenBatch, integers: &Arc<Integers>) -> Self {
+        Self {
+            ids: batch.ids,
+            offsets: batch.offsets,
+            integers: Arc::clone(integers),
+        }
+    }
+
+    /// The ids of each text.
+    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        (0..self.__len__()).map(|index| self.row(index).unwrap_or_default())
+    }
+
     pub(crate) fn to_core(&self) -> CoreTokenBatch {
         CoreTokenBatch {
             ids: self.ids.clone(),
@@ -193,9 +211,7 @@ impl TokenBatch {
     }
 
     fn to_lists<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyList>>> {
-        (0..self.__len__())
-            .map(|index| PyList::new(py, self.row(index).unwrap_or_default()))
-            .collect()
+        self.rows().map(|ids| self.integers.list(py, ids)).collect()
     }
 
     fn __repr__(&self) -> String {

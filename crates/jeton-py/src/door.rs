@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use jeton_core::documents::Documents;
 use jeton_core::error::Result;
+use jeton_core::parallel::ALL_THREADS;
 use pyo3::prelude::*;
 
 use crate::error::to_python;
@@ -52,6 +54,25 @@ pub(crate) fn quick<T>(py: Python<'_>, result: Result<T>) -> PyResult<T> {
     result.map_err(|error| to_python(py, &error))
 }
 
+/// Goes through [`enter`] if texts are long together; for a few short ones, it would cost more than they do.
+pub(crate) fn enter_if_long<T: Send>(
+    py: Python<'_>,
+    texts: &dyn Documents,
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T> + Send,
+) -> PyResult<T> {
+    // So many texts are long whatever they hold.
+    let few = texts.len() <= SHORT_BYTES / 8;
+    if few
+        && (0..texts.len())
+            .map(|index| texts.size(index))
+            .sum::<usize>()
+            <= SHORT_BYTES
+    {
+        return quick(py, work(&mut || true));
+    }
+    enter(py, work)
+}
+
 /// The number of threads to use: as asked, or as many as this process may use.
 pub(crate) fn threads(asked: Option<isize>) -> PyResult<usize> {
     let Some(asked) = asked else {
@@ -62,6 +83,11 @@ pub(crate) fn threads(asked: Option<isize>) -> PyResult<usize> {
             "num_threads is {asked}; expected at least 1, or None for as many as this process may use"
         ))
     })
+}
+
+/// The same, without finding out how many this process may use: for texts that may turn out short.
+pub(crate) fn threads_at_most(asked: Option<isize>) -> PyResult<usize> {
+    asked.map_or(Ok(ALL_THREADS), |asked| threads(Some(asked)))
 }
 
 /// Threads that this process may use.

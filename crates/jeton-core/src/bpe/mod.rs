@@ -194,6 +194,17 @@ impl BpeModel {
         self.missing
     }
 
+    /// Whether each id of a pretoken stands for the bytes of its token, no more and no fewer: no byte was left out, and
+    /// none became the unknown token.
+    pub(crate) fn stands_for_its_bytes(&self, ids: &[u32], pretoken_bytes: usize) -> bool {
+        let unknown = self
+            .missing
+            .id()
+            .is_some_and(|unknown| ids.contains(&unknown));
+        let lengths = ids.iter().map(|&id| self.vocab.token_length(id));
+        !unknown && lengths.sum::<usize>() == pretoken_bytes
+    }
+
     /// Which bytes tokens stand for where some byte is left out: `tokenizers` counts them off in GPT-2's alphabet as
     /// UTF-8, where a byte takes one or two, and does not count what is left out; so what follows it
     /// stands for bytes further left than it should.

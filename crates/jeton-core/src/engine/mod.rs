@@ -21,6 +21,7 @@ use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::rwkv::GreedyModel;
 use crate::spm::{ModelType, SpmEncoder, SpmScratch};
+use crate::stretch::Stretch;
 use crate::unigram::{PathsSoFar, UnigramModel, UnigramScratch};
 use crate::vocab::Vocab;
 use crate::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
@@ -252,6 +253,30 @@ impl Engine {
         )
     }
 
+    /// Encodes a stretch of a section; see [`Pipeline::encode_stretch`].
+    pub(crate) fn encode_stretch(
+        &self,
+        section: &str,
+        stretch: &Stretch,
+        scratch: &mut EngineScratch,
+        ids: &mut Vec<u32>,
+    ) -> Result<Option<usize>> {
+        fn with<M: Scratched>(
+            pipeline: &Pipeline<M>,
+            section: &str,
+            stretch: &Stretch,
+            scratch: &mut EngineScratch,
+            ids: &mut Vec<u32>,
+        ) -> Result<Option<usize>> {
+            let EngineScratch { words, models, .. } = scratch;
+            pipeline.encode_stretch(section, stretch, words, M::scratch(models), ids)
+        }
+        of_kind!(self,
+            pipeline => with(pipeline, section, stretch, scratch, ids),
+            _engine => Ok(None)
+        )
+    }
+
     /// The same for text of which the beginning is not there. `from`: what the model knows of it.
     pub(crate) fn go_on<K: Sink>(
         &self,
@@ -289,7 +314,24 @@ impl Engine {
         }
     }
 
-    /// The same with the bytes of `text` that each id stands for, the word it belongs to, and what the model saw
+    /// As [`Self::encode_spans`], with the cache of words: for the engine that the scratch belongs to.
+    pub(crate) fn encode_known_spans(
+        &self,
+        text: &str,
+        origin: Origin<'_>,
+        scratch: &mut EngineScratch,
+        each: &mut EachSpan<'_>,
+    ) -> Result<i64> {
+        match self {
+            Self::Bpe(pipeline) if !pipeline.pretokenizer().rewrites() => {
+                let EngineScratch { words, models, .. } = scratch;
+                pipeline.encode_known_spans(text, words, &mut models.bpe, each)
+            }
+            _ => self.encode_spans(text, origin, scratch, each),
+        }
+    }
+
+    /// The ids of a text with the bytes of it that each id stands for, the word it belongs to, and what the model saw
     /// there: `each(id, start, end, word, surface)`. Returns the number of words.
     pub(crate) fn encode_spans(
         &self,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Tokenizer;
 use crate::byte_alphabet;
 use crate::engine::Engine;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::measure::Outline;
 use crate::normalize::NormalizerConfig;
 use crate::special::Allow;
@@ -29,6 +29,12 @@ impl Tokenizer {
             .iter()
             .filter(|&&id| !(skip_special_tokens && self.is_special(id)));
         let Some(decoder) = &self.decoder else {
+            if self.respelled.is_empty() && !skip_special_tokens {
+                return self
+                    .vocab()
+                    .join(ids, out)
+                    .map_err(|id| self.unknown_id(id));
+            }
             for &id in kept {
                 out.extend_from_slice(self.decoded_bytes(id)?);
             }
@@ -48,11 +54,14 @@ impl Tokenizer {
     pub(super) fn decoded_bytes(&self, id: u32) -> Result<&[u8]> {
         let vocab = self.vocab();
         let bytes = self.respelled(id).or_else(|| vocab.id_to_bytes(id));
-        bytes.ok_or_else(|| {
-            let vocab_size = u64::from(vocab.size());
-            let id = u64::from(id);
-            ErrorKind::UnknownId { id, vocab_size }.into()
-        })
+        bytes.ok_or_else(|| self.unknown_id(id))
+    }
+
+    /// The error for an id without a token.
+    fn unknown_id(&self, id: u32) -> Error {
+        let vocab_size = u64::from(self.vocab().size());
+        let id = u64::from(id);
+        ErrorKind::UnknownId { id, vocab_size }.into()
     }
 
     /// Whether decoding joins the tokens' bytes.

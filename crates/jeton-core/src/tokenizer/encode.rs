@@ -88,6 +88,25 @@ impl Tokenizer {
             .with(|scratch| self.encode_with(text, allow, add_special_tokens, scratch, out))
     }
 
+    /// Lends the ids of a text to a closure: they lie in memory that is used again for the next text.
+    pub fn with_ids<R>(
+        &self,
+        text: &str,
+        allow: &Allow,
+        add_special_tokens: bool,
+        use_ids: impl FnOnce(&[u32]) -> R,
+    ) -> Result<R> {
+        let mut lease = self.pool.lend();
+        let scratch = lease.get();
+        let mut ids = std::mem::take(&mut scratch.ids);
+        ids.clear();
+        let result = self.encode_with(text, allow, add_special_tokens, scratch, &mut ids);
+        let used = result.map(|()| use_ids(&ids));
+        scratch.ids = ids;
+        scratch.after_ids();
+        used
+    }
+
     pub(super) fn encode_with(
         &self,
         text: &str,

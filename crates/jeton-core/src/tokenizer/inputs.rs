@@ -1,10 +1,10 @@
 //! Texts to what a model takes: encoded once, in parallel, then laid out in rows.
 
-use super::{Encoding, Scratch, TokenBatch, Tokenizer, as_text};
-use crate::batch::BatchRef;
+use super::{Encoding, Scratch, TokenBatch, Tokenizer};
 use crate::code_points::code_point_ranges;
+use crate::documents::Documents;
 use crate::error::Result;
-use crate::parallel::map_documents;
+use crate::parallel::map_texts;
 use crate::special::Allow;
 use crate::template::Template;
 
@@ -42,16 +42,18 @@ impl Tokenizer {
     /// that was put there, `tokenizers` 0.23.3 takes the first token of every window for the beginning.
     pub fn encode_spans_batch(
         &self,
-        batch: BatchRef<'_>,
+        documents: &dyn Documents,
         allow: &Allow,
         threads: usize,
         keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<SpanBatch> {
-        let parts = map_documents(batch, threads, keep_going, &|range| {
+        let parts = map_texts(documents, threads, keep_going, &|range| {
             let mut part = SpanBatch::default();
+            let mut room = Vec::new();
             self.pool.with(|scratch| -> Result<()> {
-                for text in batch.slice(range.start, range.end).iter() {
-                    self.append_spans(as_text(text)?, allow, scratch, &mut part)?;
+                for index in range {
+                    let text = documents.text(index, &mut room)?;
+                    self.append_spans(text, allow, scratch, &mut part)?;
                 }
                 Ok(())
             })?;

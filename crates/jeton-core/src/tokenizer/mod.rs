@@ -1,5 +1,6 @@
 //! The tokenizer: special tokens, normalization, pre-tokenization, model, template; and the way back.
 
+mod batches;
 mod cache;
 mod canonical;
 mod decode;
@@ -15,6 +16,7 @@ mod nbest;
 mod offsets;
 mod sample;
 mod stream;
+mod stretches;
 mod trim;
 
 use std::borrow::Cow;
@@ -31,18 +33,16 @@ pub use offsets::Encoding;
 pub use sample::{DEFAULT_ALPHA, DEFAULT_DROPOUT, SamplingOptions};
 pub use stream::DecodeStream;
 
+pub(crate) use crate::documents::as_text;
 pub use crate::engine::{Sampling, SamplingMethod};
 
-use crate::batch::BatchRef;
 use crate::config::Reference;
 use crate::decode::Decoder;
 use crate::engine::{Engine, EngineScratch, Seams};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::inputs::{Padding, Truncation};
 use crate::measure::Outline;
 use crate::normalize::{Normalizer, NormalizerConfig};
-use crate::parallel::map_documents;
-use crate::pipeline::Counter;
 use crate::pretokenize::StepConfig;
 use crate::pretokenize::rewriting::Origin;
 use crate::raw_words::{RawScratch, RawWords};
@@ -93,6 +93,8 @@ pub(crate) struct Scratch {
     words: RawScratch,
     raw: Vec<Found>,
     normalized: Vec<Found>,
+    /// The ids of one text.
+    ids: Vec<u32>,
 }
 
 impl Scratch {
@@ -104,6 +106,13 @@ impl Scratch {
         for found in [&mut self.raw, &mut self.normalized] {
             found.clear();
             found.shrink_to(MAX_KEPT_FOUND);
+        }
+    }
+
+    /// After the ids of a text were used.
+    fn after_ids(&mut self) {
+        if self.ids.capacity() > MAX_KEPT_IDS {
+            self.ids = Vec::new();
         }
     }
 }
@@ -124,11 +133,15 @@ impl Lent for Scratch {
         self.words.clear();
         self.engine.give_back();
         (self.raw, self.normalized) = (Vec::new(), Vec::new());
+        self.ids = Vec::new();
     }
 }
 
 /// Room for found tokens that is kept from text to text: 1.5 MB.
 const MAX_KEPT_FOUND: usize = 1 << 16;
+
+/// Room for ids that is kept from text to text: 256 KB.
+const MAX_KEPT_IDS: usize = 1 << 16;
 
 /// Ids of many texts: those of text `i` are `ids[offsets[i]..offsets[i + 1]]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -239,60 +252,6 @@ impl Tokenizer {
         }
         Ok(pretokens)
     }
-
-    /// Encodes many texts. Each must be valid UTF-8.
-    pub fn encode_batch(
-        &self,
-        batch: BatchRef<'_>,
-        allow: &Allow,
-        add_special_tokens: bool,
-        threads: usize,
-        keep_going: &mut dyn FnMut() -> bool,
-    ) -> Result<TokenBatch> {
-        let parts = map_documents(batch, threads, keep_going, &|range| {
-            self.pool.with(|scratch| {
-                // Four bytes a token is a usual ratio: one growth at most for most text.
-                let bytes = batch.slice(range.start, range.end);
-                let mut part = TokenBatch::default();
-                part.ids
-                    .reserve(bytes.iter().map(<[u8]>::len).sum::<usize>() / 4);
-                for text in bytes.iter() {
-                    self.encode_with(
-                        as_text(text)?,
-                        allow,
-                        add_special_tokens,
-                        scratch,
-                        &mut part.ids,
-                    )?;
-                    part.offsets.push(part.ids.len() as i64);
-                }
-                Ok(part)
-            })
-        })?;
-        Ok(TokenBatch::concat(parts, batch.len()))
-    }
-
-    /// Counts the ids of many texts.
-    pub fn count_batch(
-        &self,
-        batch: BatchRef<'_>,
-        allow: &Allow,
-        threads: usize,
-        keep_going: &mut dyn FnMut() -> bool,
-    ) -> Result<Vec<i64>> {
-        let parts = map_documents(batch, threads, keep_going, &|range| {
-            self.pool.with(|scratch| {
-                let mut counts = Vec::with_capacity(range.len());
-                for text in batch.slice(range.start, range.end).iter() {
-                    let mut counter = Counter::default();
-                    self.encode_sections(as_text(text)?, allow, scratch, &mut counter)?;
-                    counts.push(counter.0 as i64);
-                }
-                Ok(counts)
-            })
-        })?;
-        Ok(parts.concat())
-    }
 }
 
 impl TokenBatch {
@@ -315,16 +274,4 @@ impl TokenBatch {
         }
         whole
     }
-}
-
-/// A document as text; batches promise UTF-8, and this holds them to it.
-pub(crate) fn as_text(bytes: &[u8]) -> Result<&str> {
-    simdutf8::basic::from_utf8(bytes).map_err(|_| {
-        let byte_offset =
-            simdutf8::compat::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
-        ErrorKind::InvalidUtf8 {
-            byte_offset: byte_offset as u64,
-        }
-        .into()
-    })
 }

@@ -4,11 +4,11 @@
 //! of random numbers of its own.
 
 use super::encode::Parts;
-use super::{TokenBatch, Tokenizer, as_text};
-use crate::batch::BatchRef;
+use super::{TokenBatch, Tokenizer};
+use crate::documents::Documents;
 use crate::engine::{Draw, Engine, EngineScratch, SampleScratch, Sampling, SamplingMethod};
 use crate::error::{Error, Result};
-use crate::parallel::map_documents;
+use crate::parallel::map_texts;
 use crate::pretokenize::rewriting::Origin;
 use crate::special::Allow;
 use crate::uniform::UniformSampler;
@@ -177,7 +177,7 @@ impl Tokenizer {
     #[allow(clippy::too_many_arguments)] // those of encoding a batch, and how to draw
     pub fn sample_batch(
         &self,
-        batch: BatchRef<'_>,
+        documents: &dyn Documents,
         seed: u64,
         sampling: Sampling,
         allow: &Allow,
@@ -186,12 +186,12 @@ impl Tokenizer {
         keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<TokenBatch> {
         let uniform = self.uniform_for(sampling)?;
-        let parts = map_documents(batch, threads, keep_going, &|range| {
+        let parts = map_texts(documents, threads, keep_going, &|range| {
             let mut part = TokenBatch::default();
             let mut memory = SampleScratch::default();
+            let mut room = Vec::new();
             self.pool.with(|scratch| -> Result<()> {
-                let texts = batch.slice(range.start, range.end);
-                for (index, text) in range.clone().zip(texts.iter()) {
+                for index in range {
                     let mut drawn = Drawn {
                         draw: Draw {
                             sampling,
@@ -201,7 +201,7 @@ impl Tokenizer {
                         },
                         ids: &mut part.ids,
                     };
-                    let text = as_text(text)?;
+                    let text = documents.text(index, &mut room)?;
                     self.encode_with(text, allow, add_special_tokens, scratch, &mut drawn)?;
                     part.offsets.push(part.ids.len() as i64);
                 }
@@ -209,7 +209,7 @@ impl Tokenizer {
             })?;
             Ok(part)
         })?;
-        Ok(TokenBatch::concat(parts, batch.len()))
+        Ok(TokenBatch::concat(parts, documents.len()))
     }
 
     /// The sampler of all segmentations, compiled the first time.

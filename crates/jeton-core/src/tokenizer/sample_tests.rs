@@ -158,15 +158,7 @@ fn a_batch_is_drawn_the_same_on_any_number_of_threads() {
         let drawn = |threads| {
             let allow = &Allow::All;
             tokenizer
-                .sample_batch(
-                    batch.as_ref(),
-                    7,
-                    sampling,
-                    allow,
-                    true,
-                    threads,
-                    &mut || true,
-                )
+                .sample_batch(&batch, 7, sampling, allow, true, threads, &mut || true)
                 .unwrap()
         };
         let one = drawn(1);

@@ -1,11 +1,13 @@
 //! Ids to text and bytes.
 
+use jeton_core::documents::as_text;
 use numpy::{IntoPyArray, PyArray1};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyInt, PyString};
 
 use super::Tokenizer;
+use crate::batch::TokenBatch;
 use crate::door::{SHORT_BYTES, enter, quick};
 use crate::error::undecodable;
 
@@ -25,27 +27,129 @@ impl Tokenizer {
     }
 }
 
-#[pymethods]
-impl Tokenizer {
-    #[pyo3(signature = (ids, *, skip_special_tokens=false, errors="replace"))]
-    fn decode(
-        &self,
-        ids: &Bound<'_, PyAny>,
-        skip_special_tokens: bool,
-        errors: &str,
-    ) -> PyResult<String> {
-        let bytes = self.bytes(ids, skip_special_tokens)?;
+/// What becomes of bytes that are no text.
+#[derive(Clone, Copy)]
+enum Undecodable {
+    Replace,
+    Strict,
+}
+
+impl Undecodable {
+    fn of(errors: &str) -> PyResult<Self> {
         match errors {
-            "replace" => Ok(match String::from_utf8(bytes) {
-                Ok(text) => text,
-                Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-            }),
-            "strict" => String::from_utf8(bytes)
-                .map_err(|error| undecodable(ids.py(), error.utf8_error().valid_up_to())),
+            "replace" => Ok(Self::Replace),
+            "strict" => Ok(Self::Strict),
             other => Err(PyValueError::new_err(format!(
                 "errors is {other:?}; expected \"replace\" or \"strict\""
             ))),
         }
+    }
+
+    fn text<'py>(self, py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
+        match (as_text(bytes), self) {
+            (Ok(text), _) => Ok(PyString::new(py, text)),
+            (Err(_), Self::Replace) => Ok(PyString::new(py, &String::from_utf8_lossy(bytes))),
+            (Err(_), Self::Strict) => {
+                let valid = bytes
+                    .utf8_chunks()
+                    .next()
+                    .map_or(0, |chunk| chunk.valid().len());
+                Err(undecodable(py, valid))
+            }
+        }
+    }
+}
+
+/// Ids that are decoded before their texts are made: decoding lets other Python threads run, which making texts cannot.
+const IDS_AT_ONCE: usize = 1 << 18;
+
+impl Tokenizer {
+    /// The texts of rows of ids.
+    fn texts<'py, 'r>(
+        &self,
+        py: Python<'py>,
+        rows: impl Iterator<Item = &'r [u32]> + Send,
+        skip_special_tokens: bool,
+        undecodable: Undecodable,
+        texts: &mut Vec<Bound<'py, PyString>>,
+    ) -> PyResult<()> {
+        let mut rows = rows.peekable();
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        while rows.peek().is_some() {
+            bytes.clear();
+            ends.clear();
+            enter(py, |_| {
+                let mut n_ids = 0;
+                while n_ids < IDS_AT_ONCE
+                    && let Some(ids) = rows.next()
+                {
+                    self.core
+                        .decode_into(ids, skip_special_tokens, &mut bytes)?;
+                    ends.push(bytes.len());
+                    n_ids += ids.len();
+                }
+                Ok(())
+            })?;
+            let mut start = 0;
+            for &end in &ends {
+                texts.push(undecodable.text(py, &bytes[start..end])?);
+                start = end;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Tokenizer {
+    #[pyo3(signature = (ids, *, skip_special_tokens=false, errors="replace"))]
+    fn decode<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        skip_special_tokens: bool,
+        errors: &str,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let bytes = self.bytes(ids, skip_special_tokens)?;
+        Undecodable::of(errors)?.text(ids.py(), &bytes)
+    }
+
+    #[pyo3(signature = (batch, *, skip_special_tokens=false, errors="replace"))]
+    fn decode_batch<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        skip_special_tokens: bool,
+        errors: &str,
+    ) -> PyResult<Vec<Bound<'py, PyString>>> {
+        let py = batch.py();
+        let undecodable = Undecodable::of(errors)?;
+        let mut texts = Vec::with_capacity(batch.len().unwrap_or(0));
+        if let Ok(batch) = batch.cast::<TokenBatch>() {
+            let rows = batch.get().rows();
+            self.texts(py, rows, skip_special_tokens, undecodable, &mut texts)?;
+            return Ok(texts);
+        }
+        let mut rows: Vec<Vec<u32>> = Vec::new();
+        let mut n_ids = 0;
+        for row in batch.try_iter()? {
+            let row = row?;
+            if row.is_instance_of::<PyInt>() {
+                return Err(PyTypeError::new_err(
+                    "expected several lists of ids, got one; put it into a list, or use decode",
+                ));
+            }
+            let ids = self.collect_ids(&row)?;
+            n_ids += ids.len();
+            rows.push(ids);
+            if n_ids >= IDS_AT_ONCE {
+                let all = rows.iter().map(Vec::as_slice);
+                self.texts(py, all, skip_special_tokens, undecodable, &mut texts)?;
+                rows.clear();
+                n_ids = 0;
+            }
+        }
+        let all = rows.iter().map(Vec::as_slice);
+        self.texts(py, all, skip_special_tokens, undecodable, &mut texts)?;
+        Ok(texts)
     }
 
     /// By id, whoever put it there: what `Encoding` marks are the tokens that were put around a text.

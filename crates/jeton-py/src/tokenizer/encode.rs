@@ -1,17 +1,16 @@
 //! Text to ids and counts.
 
-use jeton_core::batch::DocumentBatch;
 use jeton_core::special::Allow;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyList, PyString};
 
 use super::Tokenizer;
 use crate::batch::{Texts, TokenBatch};
-use crate::door::{SHORT_BYTES, enter, quick, threads};
+use crate::door::{SHORT_BYTES, enter, enter_if_long, quick, threads_at_most};
 use crate::encoding::Encoding;
-use crate::text::utf8;
+use crate::raw_text::with_text;
 
 impl Tokenizer {
     pub(super) fn allow(&self, allow_special: Option<&Bound<'_, PyAny>>) -> PyResult<Allow> {
@@ -36,51 +35,74 @@ impl Tokenizer {
         )
     }
 
-    fn ids(
+    /// Encodes a text and makes something of its ids: short texts without letting other Python threads run.
+    #[inline]
+    fn with_ids<R>(
         &self,
         text: &Bound<'_, PyAny>,
         add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<u32>> {
+        num_threads: Option<isize>,
+        made: Made<R, impl FnOnce(&[u32]) -> PyResult<R>, impl FnOnce(Vec<u32>) -> PyResult<R>>,
+    ) -> PyResult<R> {
         let py = text.py();
         let allow = self.allow(allow_special)?;
-        let text = utf8(text)?;
-        let mut ids = Vec::new();
-        let mut encode = || {
-            self.core
-                .encode_into(text, &allow, add_special_tokens, &mut ids)
-        };
-        if text.len() <= SHORT_BYTES {
-            quick(py, encode())?;
-        } else {
-            enter(py, |_| encode())?;
-        }
-        Ok(ids)
+        let threads = threads_at_most(num_threads)?;
+        with_text(text, |text| {
+            if text.len() <= SHORT_BYTES {
+                let made = self
+                    .core
+                    .with_ids(text, &allow, add_special_tokens, made.of_lent);
+                return quick(py, made)?;
+            }
+            let ids = enter(py, |keep_going| {
+                self.core
+                    .encode_shared(text, &allow, add_special_tokens, threads, keep_going)
+            })?;
+            (made.of_owned)(ids)
+        })
     }
+}
+
+/// What is made of ids that are lent, or given away.
+struct Made<R, L: FnOnce(&[u32]) -> PyResult<R>, O: FnOnce(Vec<u32>) -> PyResult<R>> {
+    of_lent: L,
+    of_owned: O,
 }
 
 #[pymethods]
 impl Tokenizer {
-    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None))]
-    fn encode(
+    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)))]
+    fn encode<'py>(
         &self,
-        text: &Bound<'_, PyAny>,
+        text: &Bound<'py, PyAny>,
         add_special_tokens: bool,
-        allow_special: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<u32>> {
-        self.ids(text, add_special_tokens, allow_special)
+        allow_special: Option<&Bound<'py, PyAny>>,
+        num_threads: Option<isize>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = text.py();
+        let integers = self.integers(py);
+        let made = Made {
+            of_lent: |ids: &[u32]| integers.list(py, ids),
+            of_owned: |ids: Vec<u32>| integers.list(py, &ids),
+        };
+        self.with_ids(text, add_special_tokens, allow_special, num_threads, made)
     }
 
-    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None))]
+    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)))]
     fn encode_array<'py>(
         &self,
         text: &Bound<'py, PyAny>,
         add_special_tokens: bool,
         allow_special: Option<&Bound<'py, PyAny>>,
+        num_threads: Option<isize>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Ok(self
-            .ids(text, add_special_tokens, allow_special)?
-            .into_pyarray(text.py()))
+        let py = text.py();
+        let made = Made {
+            of_lent: |ids: &[u32]| Ok(PyArray1::from_slice(py, ids)),
+            of_owned: |ids: Vec<u32>| Ok(ids.into_pyarray(py)),
+        };
+        self.with_ids(text, add_special_tokens, allow_special, num_threads, made)
     }
 
     #[pyo3(signature = (texts, *, num_threads=None, add_special_tokens=false, allow_special=None))]
@@ -91,20 +113,16 @@ impl Tokenizer {
         add_special_tokens: bool,
         allow_special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<TokenBatch> {
-        let threads = threads(num_threads)?;
+        let py = texts.py();
+        let threads = threads_at_most(num_threads)?;
         let allow = self.allow(allow_special)?;
         let held = Texts::new(texts)?;
-        let batch: &DocumentBatch = held.get();
-        let encoded = enter(texts.py(), |keep_going| {
-            self.core.encode_batch(
-                batch.as_ref(),
-                &allow,
-                add_special_tokens,
-                threads,
-                keep_going,
-            )
+        let documents = held.get();
+        let encoded = enter_if_long(py, documents, |keep_going| {
+            self.core
+                .encode_batch(documents, &allow, add_special_tokens, threads, keep_going)
         })?;
-        Ok(encoded.into())
+        Ok(TokenBatch::new(encoded, self.integers(py)))
     }
 
     #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, trim_offsets=true))]
@@ -117,28 +135,43 @@ impl Tokenizer {
     ) -> PyResult<Encoding> {
         let py = text.py();
         let allow = self.allow(allow_special)?;
-        let text = utf8(text)?;
-        let encoding = enter(py, |_| {
-            self.core
-                .encode_with_offsets(text, &allow, add_special_tokens, trim_offsets)
-        })?;
-        Ok(Encoding::new(encoding, text))
+        with_text(text, |text| {
+            let encode = || {
+                let encoding = self.core.encode_with_offsets(
+                    text,
+                    &allow,
+                    add_special_tokens,
+                    trim_offsets,
+                )?;
+                Ok(Encoding::new(encoding, text))
+            };
+            if text.len() <= SHORT_BYTES {
+                quick(py, encode())
+            } else {
+                enter(py, |_| encode())
+            }
+        })
     }
 
-    #[pyo3(signature = (text, *, allow_special=None))]
+    #[pyo3(signature = (text, *, allow_special=None, num_threads=Some(1)))]
     fn count(
         &self,
         text: &Bound<'_, PyAny>,
         allow_special: Option<&Bound<'_, PyAny>>,
+        num_threads: Option<isize>,
     ) -> PyResult<u64> {
         let py = text.py();
         let allow = self.allow(allow_special)?;
-        let text = utf8(text)?;
-        if text.len() <= SHORT_BYTES {
-            quick(py, self.core.count(text, &allow))
-        } else {
-            enter(py, |_| self.core.count(text, &allow))
-        }
+        let threads = threads_at_most(num_threads)?;
+        with_text(text, |text| {
+            if text.len() <= SHORT_BYTES {
+                quick(py, self.core.count(text, &allow))
+            } else {
+                enter(py, |keep_going| {
+                    self.core.count_shared(text, &allow, threads, keep_going)
+                })
+            }
+        })
     }
 
     #[pyo3(signature = (texts, *, num_threads=None, allow_special=None))]
@@ -149,14 +182,19 @@ impl Tokenizer {
         allow_special: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let py = texts.py();
-        let threads = threads(num_threads)?;
+        let threads = threads_at_most(num_threads)?;
         let allow = self.allow(allow_special)?;
         let held = Texts::new(texts)?;
-        let batch: &DocumentBatch = held.get();
-        let counts = enter(py, |keep_going| {
+        let documents = held.get();
+        let counts = enter_if_long(py, documents, |keep_going| {
             self.core
-                .count_batch(batch.as_ref(), &allow, threads, keep_going)
+                .count_batch(documents, &allow, threads, keep_going)
         })?;
         Ok(counts.into_pyarray(py))
+    }
+
+    #[getter]
+    fn integers_used_bytes(&self) -> usize {
+        self.integers.get().map_or(0, |integers| integers.n_bytes())
     }
 }

@@ -196,10 +196,10 @@ impl Tokenizer {
         let second = pairs.map(Texts::new).transpose()?;
         if offsets {
             let spans = |held: &Texts<'_>| {
-                let batch = held.get();
+                let documents = held.get();
                 enter(py, |keep_going| {
                     self.core
-                        .encode_spans_batch(batch.as_ref(), &allow, threads, keep_going)
+                        .encode_spans_batch(documents, &allow, threads, keep_going)
                 })
             };
             let first = spans(&first)?;
@@ -210,10 +210,10 @@ impl Tokenizer {
             return Ok(inputs);
         }
         let tokens = |held: &Texts<'_>| {
-            let batch = held.get();
+            let documents = held.get();
             enter(py, |keep_going| {
                 self.core
-                    .encode_batch(batch.as_ref(), &allow, false, threads, keep_going)
+                    .encode_batch(documents, &allow, false, threads, keep_going)
             })
         };
         let first = tokens(&first)?;

@@ -27,11 +27,13 @@ use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyTuple};
+use pyo3::sync::OnceLockExt;
+use pyo3::types::{PyBytes, PyInt, PyList, PyTuple};
 
 use crate::batch::TextBatch;
 use crate::door::{enter, quick, threads};
 use crate::error::{to_python, unknown_id};
+use crate::integers::{Integers, numbers};
 use crate::measure::TokenStats;
 use crate::text::utf8;
 
@@ -41,6 +43,8 @@ pub(crate) struct Tokenizer {
     core: Arc<CoreTokenizer>,
     name: Option<String>,
     fingerprint: OnceLock<String>,
+    /// Python's integers of its ids, made when a list of ids is first asked for.
+    integers: Arc<OnceLock<Arc<Integers>>>,
 }
 
 impl Tokenizer {
@@ -57,12 +61,22 @@ impl Tokenizer {
             core,
             name: None,
             fingerprint: OnceLock::new(),
+            integers: Arc::default(),
         }
+    }
+
+    fn integers(&self, py: Python<'_>) -> &Arc<Integers> {
+        let make = || Arc::new(Integers::new(py, self.core.vocab().size()));
+        self.integers.get_or_init_py_attached(py, make)
     }
 
     /// Ids from a list or an integer array; what is no id of any tokenizer is an error, never wrapped around.
     fn collect_ids(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-        if let Ok(array) = ids.extract::<PyReadonlyArray1<'_, u32>>() {
+        if let Ok(list) = ids.cast_exact::<PyList>() {
+            if let Some(numbers) = numbers(list) {
+                return Ok(numbers);
+            }
+        } else if let Ok(array) = ids.extract::<PyReadonlyArray1<'_, u32>>() {
             return Ok(array.as_array().to_vec());
         }
         let numbers = match ids.cast::<PyUntypedArray>() {
@@ -238,6 +252,7 @@ impl Tokenizer {
             core: Arc::clone(&self.core),
             name: Some(name),
             fingerprint: self.fingerprint.clone(),
+            integers: Arc::clone(&self.integers),
         }
     }
 

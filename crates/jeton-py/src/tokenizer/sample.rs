@@ -1,6 +1,5 @@
 //! Text to ids by chance, and the best segmentations.
 
-use jeton_core::batch::DocumentBatch;
 use jeton_core::error::Error;
 use jeton_core::tokenizer::{Sampling, SamplingMethod, SamplingOptions};
 use pyo3::prelude::*;
@@ -123,10 +122,10 @@ impl Tokenizer {
         let threads = threads(num_threads)?;
         let allow = self.allow(allow_special)?;
         let held = Texts::new(texts)?;
-        let batch: &DocumentBatch = held.get();
+        let documents = held.get();
         let drawn = enter(py, |keep_going| {
             self.core.sample_batch(
-                batch.as_ref(),
+                documents,
                 seed,
                 how,
                 &allow,
@@ -135,7 +134,7 @@ impl Tokenizer {
                 keep_going,
             )
         })?;
-        Ok(drawn.into())
+        Ok(TokenBatch::new(drawn, self.integers(py)))
     }
 
     #[getter]

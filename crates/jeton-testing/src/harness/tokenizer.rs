@@ -107,13 +107,13 @@ fn check_batch(tokenizer: &Tokenizer, texts: &[&str], allow: &Allow, add_special
     }
     let batch = DocumentBatch::from_texts(&encodable);
     let tokens = tokenizer
-        .encode_batch(batch.as_ref(), allow, add_special_tokens, 1, &mut || true)
+        .encode_batch(&batch, allow, add_special_tokens, 1, &mut || true)
         .expect("texts that have ids have them in a batch");
     assert_eq!(tokens.ids, ids, "a batch gives other ids");
     assert_eq!(tokens.offsets, offsets, "a batch puts ids elsewhere");
     if !add_special_tokens {
         let counts = tokenizer
-            .count_batch(batch.as_ref(), allow, 1, &mut || true)
+            .count_batch(&batch, allow, 1, &mut || true)
             .expect("texts that have ids can be counted in a batch");
         let lengths: Vec<i64> = offsets.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(counts, lengths, "a batch counts otherwise");

@@ -1,0 +1,197 @@
+//! Texts where Python, or an Arrow array, keeps them.
+//!
+//! A `str` is ASCII nearly always, and then its characters are its UTF-8: nothing is copied. Any other is written as UTF-8
+//! into memory of ours. Python's own way would leave a second copy inside the `str`, for as long as that lives.
+
+#![allow(unsafe_code)] // characters of a `str` without a copy; each use says why it is sound
+
+use std::cell::Cell;
+
+use arrow_array::ArrayRef;
+use jeton_core::documents::{Documents, as_text};
+use jeton_core::error::{ErrorKind, Result};
+use jeton_core::transcode::to_utf8;
+use pyo3::prelude::*;
+use pyo3::types::string::PyStringData;
+use pyo3::types::{PyBytes, PyList, PyString, PyStringMethods};
+
+use crate::arrow;
+use crate::error::to_python;
+use crate::text::type_error;
+
+/// A text as it is kept. What it says of validity, only [`Self::text`] finds out.
+#[derive(Clone, Copy)]
+enum Raw<'a> {
+    /// Something that should be UTF-8.
+    Bytes(&'a [u8]),
+    /// Characters below U+0100, a byte each.
+    Ucs1(&'a [u8]),
+    /// Characters below U+10000.
+    Ucs2(&'a [u16]),
+    /// Any characters.
+    Ucs4(&'a [u32]),
+}
+
+impl<'a> Raw<'a> {
+    fn of(text: &'a Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(string) = text.cast::<PyString>() {
+            // SAFETY: what `data` gives are the characters of the `str` in the form that its kind tells. A `str` never
+            // changes, and `text` keeps it alive for as long as the slice lives.
+            return Ok(match unsafe { string.data() }? {
+                PyStringData::Ucs1(characters) => Self::Ucs1(characters),
+                PyStringData::Ucs2(characters) => Self::Ucs2(characters),
+                PyStringData::Ucs4(characters) => Self::Ucs4(characters),
+            });
+        }
+        match text.cast::<PyBytes>() {
+            Ok(bytes) => Ok(Self::Bytes(bytes.as_bytes())),
+            Err(_) => Err(type_error(text)),
+        }
+    }
+
+    /// About how many bytes of UTF-8 it has.
+    fn size(self) -> usize {
+        match self {
+            Self::Bytes(bytes) | Self::Ucs1(bytes) => bytes.len(),
+            // Letters of two bytes with spaces between them, or of three.
+            Self::Ucs2(characters) => characters.len().saturating_mul(2),
+            Self::Ucs4(characters) => characters.len().saturating_mul(2),
+        }
+    }
+
+    /// The text if it is UTF-8 already; None if it must be written as such. Bytes that are not UTF-8 are an error.
+    #[inline]
+    fn as_it_is(self) -> Result<Option<&'a str>> {
+        match self {
+            Self::Bytes(bytes) => as_text(bytes).map(Some),
+            // SAFETY: ASCII is UTF-8.
+            Self::Ucs1(characters) if characters.is_ascii() => {
+                Ok(Some(unsafe { std::str::from_utf8_unchecked(characters) }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The text, perhaps written into `room`. Half a surrogate pair is an error, as bytes that are not UTF-8 are.
+    fn text<'t>(self, room: &'t mut Vec<u8>) -> Result<&'t str>
+    where
+        'a: 't,
+    {
+        if let Some(text) = self.as_it_is()? {
+            return Ok(text);
+        }
+        let n = match self {
+            Self::Bytes(_) => 0,
+            Self::Ucs1(characters) => to_utf8(characters, room),
+            Self::Ucs2(characters) => to_utf8(characters, room),
+            Self::Ucs4(characters) => to_utf8(characters, room),
+        };
+        as_text(room.get(..n).unwrap_or_default())
+    }
+}
+
+/// Room for texts that is kept from call to call, in each thread: 256 KB.
+const MAX_KEPT_ROOM: usize = 256 << 10;
+
+thread_local! {
+    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Lends the UTF-8 of a `str` or of `bytes`; anything else, and what is not valid Unicode, is an error.
+#[inline]
+pub(crate) fn with_text<R>(
+    text: &Bound<'_, PyAny>,
+    use_text: impl FnOnce(&str) -> PyResult<R>,
+) -> PyResult<R> {
+    let raw = Raw::of(text)?;
+    let invalid = |error| to_python(text.py(), &error);
+    if let Some(text) = raw.as_it_is().map_err(invalid)? {
+        return use_text(text);
+    }
+    // Taken out, because what is done with the text may come back here.
+    let mut room = ROOM.take();
+    let result = match raw.text(&mut room) {
+        Ok(text) => use_text(text),
+        Err(error) => Err(invalid(error)),
+    };
+    if room.len() <= MAX_KEPT_ROOM {
+        ROOM.set(room);
+    }
+    result
+}
+
+/// Texts that stay where they are, held so that they do.
+pub(crate) struct GivenTexts {
+    /// They live as long as what owns them, below; nobody gets them for longer than the borrow of this.
+    texts: Vec<Raw<'static>>,
+    _objects: Vec<Py<PyAny>>,
+    _arrays: Vec<ArrayRef>,
+}
+
+impl GivenTexts {
+    /// The texts of an iterable of `str` and `bytes`, or of an Arrow array or stream of them.
+    pub(crate) fn new(given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut made = Self {
+            texts: Vec::new(),
+            _objects: Vec::new(),
+            _arrays: Vec::new(),
+        };
+        if let Ok(list) = given.cast_exact::<PyList>() {
+            made.texts.reserve(list.len());
+            made._objects.reserve(list.len());
+            for text in list {
+                made.push(text)?;
+            }
+        } else if let Some(arrays) = arrow::arrays(given)? {
+            for array in arrays {
+                made.push_array(array)?;
+            }
+        } else {
+            for text in given.try_iter()? {
+                made.push(text?)?;
+            }
+        }
+        Ok(made)
+    }
+
+    fn push(&mut self, text: Bound<'_, PyAny>) -> PyResult<()> {
+        let raw = Raw::of(&text)?;
+        // SAFETY: the slice belongs to an object that never changes or moves its characters; the object lives at least
+        // as long as `self`, which owns a reference to it and gives the slice to nobody for longer.
+        self.texts
+            .push(unsafe { std::mem::transmute::<Raw<'_>, Raw<'static>>(raw) });
+        self._objects.push(text.unbind());
+        Ok(())
+    }
+
+    fn push_array(&mut self, array: ArrayRef) -> PyResult<()> {
+        let array = arrow::of_bytes(array)?;
+        let texts = &mut self.texts;
+        texts.reserve(array.len());
+        arrow::each(&array, &mut |bytes| {
+            // SAFETY: the bytes lie in a buffer of the array, which `self` owns; who made it promises not to change
+            // them (Arrow's arrays are immutable), and `self` gives the slice to nobody for longer than it lives.
+            texts.push(unsafe { std::mem::transmute::<Raw<'_>, Raw<'static>>(Raw::Bytes(bytes)) });
+            Ok(())
+        })?;
+        self._arrays.push(array);
+        Ok(())
+    }
+}
+
+impl Documents for GivenTexts {
+    fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    fn size(&self, index: usize) -> usize {
+        self.texts.get(index).map_or(0, |text| text.size())
+    }
+
+    fn text<'t>(&'t self, index: usize, room: &'t mut Vec<u8>) -> Result<&'t str> {
+        match self.texts.get(index) {
+            Some(text) => text.text(room),
+            None => Err(ErrorKind::InvalidUtf8 { byte_offset: 0 }.into()),
+        }
+    }
+}
