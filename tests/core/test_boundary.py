@@ -92,42 +92,41 @@ def test_every_form_of_texts_gives_the_same_ids(name: str, texts: list[str]) -> 
 @pytest.mark.parametrize("text", KINDS, ids=range(len(KINDS)))
 def test_large_batches_on_several_threads(form: str, text: str) -> None:
     tok = makers.tiny("tiny-cl100k_base")
-    texts = [f"{text} {index}" * (1 + index % 5) for index in range(8000)]
+    texts = [f"{text} {index}" * (1 + index % 5) for index in range(2500)]
+    texts.append(text * (70_000 // max(1, len(text))))
     expected = [tok.encode(text.encode()) for text in texts]
     batch = tok.encode_batch(forms(texts)[form], num_threads=3)
     assert batch.to_lists() == expected
     assert tok.count_batch(forms(texts)[form], num_threads=3).tolist() == list(map(len, expected))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["tiny-gpt2", "tiny-cl100k_base", "tiny-qwen-nfc"])
 def test_one_long_text_on_several_threads(name: str) -> None:
     tok = makers.tiny(name)
     prose = "\n".join(makers.prose())
-    for text in (prose * 4, prose + "a" * 700_000 + UCS_4 * 20_000 + " " * 600_000, "é" * 700_000):
+    for text in ((prose * 9)[:530_000], "a" * 300_000 + UCS_4 * 9_000 + " " * 200_000):
+        assert len(text.encode()) > 512 << 10, "shorter texts are not shared"
         ids = tok.encode(text)
         assert tok.encode(text, num_threads=2) == ids
         assert np.array_equal(tok.encode_array(text, num_threads=3), ids)
         assert tok.count(text, num_threads=None) == len(ids)
-        allowed = text.replace("the", makers.SPECIAL)
-        expected = tok.encode(allowed, allow_special="all", add_special_tokens=True)
-        assert (
-            tok.encode(allowed, allow_special="all", add_special_tokens=True, num_threads=2)
-            == expected
-        )
+    allowed = (prose * 9)[:530_000].replace("the", makers.SPECIAL)
+    options: Any = {"allow_special": "all", "add_special_tokens": True}
+    assert tok.encode(allowed, num_threads=2, **options) == tok.encode(allowed, **options)
 
 
 @pytest.mark.parametrize("prefix", ["", "abc ", "é", "東京 ", "😀"])
 def test_half_a_surrogate_pair_is_no_text(prefix: str) -> None:
     tok = makers.tiny("tiny-gpt2")
     text = f"{prefix}\udc80 and more"
-    place = f"byte {len(prefix.encode())}"
+    place = f"offset {len(prefix.encode())}"
     for call in (tok.encode, tok.encode_array, tok.count, tok.encode_with_offsets):
         with pytest.raises(jeton.JetonError, match=place):
             call(text)
     for batch_call in (tok.encode_batch, tok.count_batch):
         with pytest.raises(jeton.JetonError, match=place):
             batch_call(["fine", text, "fine"])
-        with pytest.raises(jeton.JetonError, match="byte 3"):
+        with pytest.raises(jeton.JetonError, match="offset 3"):
             batch_call([b"fine"] * 50_000 + [b"abc\xff", text] + [b"fine"] * 50_000, num_threads=2)
     assert tok.encode("fine") == tok.encode(b"fine")
 
@@ -173,6 +172,9 @@ def test_integers_of_lists_are_made_once_and_go_with_the_tokenizer() -> None:
     del again
     assert sys.getrefcount(some) < counted
     copy = list(ids)
+    tok.clear_cache()
+    assert tok.integers_used_bytes == tok.vocab_size * 8
+    assert tok.encode(text) == ids
     del tok
     gc.collect()
     assert ids == copy, "integers outlive the tokenizer where somebody has them"
@@ -217,7 +219,7 @@ def test_decoding_batches_refuses_as_decoding_does() -> None:
 
 def test_many_threads_at_once() -> None:
     tok = jeton.Tokenizer.from_canonical(makers.tiny("tiny-cl100k_base").to_canonical())
-    texts = [*makers.prose(), LATIN_1 * 50, UCS_2 * 3000, UCS_4]
+    texts = [*makers.prose()[:6], LATIN_1 * 50, UCS_2 * 3000, UCS_4]
     expected = [tok.encode(text.encode()) for text in texts]
     other = jeton.Tokenizer.from_canonical(tok.to_canonical())
     wrong: list[int] = []
@@ -243,18 +245,18 @@ def test_many_threads_at_once() -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_goes_on_where_the_parent_was() -> None:
     tok = makers.tiny("tiny-cl100k_base")
-    text = "\n".join(makers.prose())
+    text = "\n".join(makers.prose()) * 2
     ids = tok.encode(text, num_threads=2)
     stop = threading.Event()
 
     def busy() -> None:
         while not stop.is_set():
-            tok.encode_batch([text] * 4, num_threads=2)
+            tok.encode_batch([text] * 2, num_threads=2)
 
     thread = threading.Thread(target=busy)
     thread.start()
     try:
-        for _ in range(5):
+        for _ in range(3):
             child = os.fork()
             if child == 0:
                 fine = (

@@ -389,7 +389,8 @@ impl<M: Model> Pipeline<M> {
 }
 
 impl Pipeline<BpeModel> {
-    /// As [`Self::encode_spans`] where no step rewrites, with the cache: what a merged token stands for are its own bytes.
+    /// As [`Self::encode_spans`], with the cache, where no step rewrites and every byte has a token: what a token stands
+    /// for are its own bytes, and the last of a pretoken ends where that ends.
     pub(crate) fn encode_known_spans(
         &self,
         text: &str,
@@ -397,29 +398,40 @@ impl Pipeline<BpeModel> {
         scratch: &mut BpeScratch,
         each: &mut EachSpan<'_>,
     ) -> Result<i64> {
+        let bytes = text.as_bytes();
+        let vocab = self.model.vocab();
         let mut n_words = 0;
         let mut ids = Vec::new();
-        self.pretokenizer.split(text, |start, end| {
+        let mut word = |start: usize, end: usize| -> Result<()> {
             ids.clear();
-            self.word(text.as_bytes(), start, end, words, scratch, &mut ids)?;
-            let pretoken = &text.as_bytes()[start..end];
-            if self.model.stands_for_its_bytes(&ids, pretoken.len()) {
-                let mut from = start;
-                for &id in &ids {
-                    let to = from + self.model.vocab().token_length(id);
-                    each(id, from, to, n_words, &text.as_bytes()[from..to]);
+            self.word(bytes, start, end, words, scratch, &mut ids)?;
+            let mut from = start;
+            if let Some((&last, before)) = ids.split_last() {
+                for &id in before {
+                    let to = (from + vocab.token_length(id)).min(end);
+                    each(id, from, to, n_words, &bytes[from..to]);
                     from = to;
                 }
-            } else {
-                self.model
-                    .encode_spans(pretoken, scratch, &mut |id, from, to| {
-                        let surface = pretoken.get(from..to).unwrap_or_default();
-                        each(id, start + from, start + to, n_words, surface);
-                    })?;
+                each(last, from, end, n_words, &bytes[from..end]);
             }
             n_words += 1;
             Ok(())
-        })?;
-        Ok(n_words)
+        };
+        let Some(mut pieces) = self.pretokenizer.pieces_of_text(text) else {
+            self.pretokenizer.split(text, word)?;
+            return Ok(n_words);
+        };
+        let mut ends = [0; AT_ONCE];
+        let mut start = 0;
+        loop {
+            let n = pieces.ends(&mut ends);
+            if n == 0 {
+                return Ok(n_words);
+            }
+            for &end in &ends[..n] {
+                word(start, end)?;
+                start = end;
+            }
+        }
     }
 }

@@ -68,6 +68,19 @@ impl Integers {
         }
     }
 
+    /// Gives back what was made.
+    pub(crate) fn clear(&self, _py: Python<'_>) {
+        for slot in &self.made {
+            let integer = slot.swap(std::ptr::null_mut(), Ordering::AcqRel);
+            if !integer.is_null() {
+                self.n_made.fetch_sub(1, Ordering::Relaxed);
+                // SAFETY: the lock is held, so nobody is between reading this slot and counting its integer; the slot
+                // owned this reference, and is empty now.
+                unsafe { ffi::Py_DECREF(integer) };
+            }
+        }
+    }
+
     /// A new reference to the integer of an id; null, with Python's error set, if there is no memory.
     ///
     /// # Safety
@@ -118,15 +131,7 @@ impl Integers {
 impl Drop for Integers {
     fn drop(&mut self) {
         // Without the lock (Python is going down) they stay.
-        let _ = Python::try_attach(|_| {
-            for slot in &mut self.made {
-                let integer = std::mem::replace(slot.get_mut(), std::ptr::null_mut());
-                if !integer.is_null() {
-                    // SAFETY: the lock is held, and the slot owned this reference.
-                    unsafe { ffi::Py_DECREF(integer) };
-                }
-            }
-        });
+        let _ = Python::try_attach(|py| self.clear(py));
     }
 }
 

@@ -194,15 +194,10 @@ impl BpeModel {
         self.missing
     }
 
-    /// Whether each id of a pretoken stands for the bytes of its token, no more and no fewer: no byte was left out, and
-    /// none became the unknown token.
-    pub(crate) fn stands_for_its_bytes(&self, ids: &[u32], pretoken_bytes: usize) -> bool {
-        let unknown = self
-            .missing
-            .id()
-            .is_some_and(|unknown| ids.contains(&unknown));
-        let lengths = ids.iter().map(|&id| self.vocab.token_length(id));
-        !unknown && lengths.sum::<usize>() == pretoken_bytes
+    /// Whether every token stands for its own bytes, no more and no fewer: none is left out, and none becomes an unknown
+    /// token.
+    pub(crate) fn keeps_bytes(&self) -> bool {
+        self.missing.id().is_none() && !self.bytes.contains(&NONE)
     }
 
     /// Which bytes tokens stand for where some byte is left out: `tokenizers` counts them off in GPT-2's alphabet as

@@ -323,7 +323,9 @@ impl Engine {
         each: &mut EachSpan<'_>,
     ) -> Result<i64> {
         match self {
-            Self::Bpe(pipeline) if !pipeline.pretokenizer().rewrites() => {
+            Self::Bpe(pipeline)
+                if !pipeline.pretokenizer().rewrites() && pipeline.model().keeps_bytes() =>
+            {
                 let EngineScratch { words, models, .. } = scratch;
                 pipeline.encode_known_spans(text, words, &mut models.bpe, each)
             }

@@ -1,4 +1,4 @@
-//! The word caches of a tokenizer.
+//! What a tokenizer keeps for later: its caches of words, and the integers of lists.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -27,7 +27,15 @@ impl Tokenizer {
         Ok(())
     }
 
-    fn clear_cache(&self) {
+    fn clear_cache(&self, py: Python<'_>) {
         self.core.clear_cache();
+        if let Some(integers) = self.integers.get() {
+            integers.clear(py);
+        }
+    }
+
+    #[getter]
+    fn integers_used_bytes(&self) -> usize {
+        self.integers.get().map_or(0, |integers| integers.n_bytes())
     }
 }

@@ -192,9 +192,4 @@ impl Tokenizer {
         })?;
         Ok(counts.into_pyarray(py))
     }
-
-    #[getter]
-    fn integers_used_bytes(&self) -> usize {
-        self.integers.get().map_or(0, |integers| integers.n_bytes())
-    }
 }
