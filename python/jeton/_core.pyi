@@ -943,11 +943,11 @@ class Tokenizer:
     def cache_limit_bytes(self) -> int:
         """Most bytes that the word caches of all threads take together: 256 MiB unless changed."""
     @property
-    def integers_used_bytes(self) -> int:
-        """Bytes of the integers that lists of ids are made of (see ``encode``); 0 before the first list."""
-    @property
     def cache_used_bytes(self) -> int:
         """Bytes that the word caches take at the moment, in this process."""
+    @property
+    def integers_used_bytes(self) -> int:
+        """Bytes of the integers that lists of ids are made of (see ``encode``); 0 before the first."""
     def set_cache_limit(self, n_bytes: int) -> None:
         """Change the limit of the word caches; 0 turns them off. No id changes, only the speed.
 
@@ -955,7 +955,8 @@ class Tokenizer:
         tokenizer's identity: neither pickles nor files nor the fingerprint carry it. Raises ``ValueError`` for a
         negative number."""
     def clear_cache(self) -> None:
-        """Empty the word caches that no thread uses at the moment, and give back the working memory beside them."""
+        """Empty the word caches that no thread uses at the moment, and give back the working memory beside them and the
+        integers that lists of ids are made of."""
     @property
     def special_tokens(self) -> dict[str, int]: ...
     @property

@@ -1,4 +1,4 @@
-"""The boundary between Python and the core: the same ids from every kind of text, into every kind of result."""
+"""The boundary between Python and the core: every kind of text, into every kind of result."""
 
 from __future__ import annotations
 

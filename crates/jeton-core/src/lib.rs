@@ -19,6 +19,7 @@ pub mod error;
 pub mod format;
 mod huge;
 pub mod inputs;
+mod known_spans;
 pub mod longest_match;
 mod lossy;
 pub mod measure;

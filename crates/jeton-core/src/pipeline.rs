@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use crate::alignment::Alignment;
-use crate::bpe::{BpeModel, BpeScratch};
 use crate::error::Result;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
@@ -115,6 +114,8 @@ pub struct WordScratch {
     short: ShortWords,
     long: LongWords,
     ids: Vec<u32>,
+    /// Lent to one call at a time; made for the first.
+    batch: Option<Box<WordBatch>>,
 }
 
 impl WordScratch {
@@ -236,7 +237,23 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let mut batch = WordBatch::new();
+        let mut batch = words.batch.take().unwrap_or_default();
+        batch.begin();
+        let result = self.encode_batches(bytes, pieces, &mut batch, words, scratch, sink);
+        words.batch = Some(batch);
+        result
+    }
+
+    #[inline]
+    fn encode_batches<K: Sink>(
+        &self,
+        bytes: &[u8],
+        pieces: &mut impl Ends,
+        batch: &mut WordBatch,
+        words: &mut WordScratch,
+        scratch: &mut M::Scratch,
+        sink: &mut K,
+    ) -> Result<()> {
         while batch.fill(bytes, pieces, (&words.short, &words.long)) {
             while let Some((start, end)) = batch.next_unknown(bytes, (&words.short, &words.long)) {
                 sink.take(batch.known());
@@ -385,53 +402,5 @@ impl<M: Model> Pipeline<M> {
             Ok(())
         })?;
         Ok(words)
-    }
-}
-
-impl Pipeline<BpeModel> {
-    /// As [`Self::encode_spans`], with the cache, where no step rewrites and every byte has a token: what a token stands
-    /// for are its own bytes, and the last of a pretoken ends where that ends.
-    pub(crate) fn encode_known_spans(
-        &self,
-        text: &str,
-        words: &mut WordScratch,
-        scratch: &mut BpeScratch,
-        each: &mut EachSpan<'_>,
-    ) -> Result<i64> {
-        let bytes = text.as_bytes();
-        let vocab = self.model.vocab();
-        let mut n_words = 0;
-        let mut ids = Vec::new();
-        let mut word = |start: usize, end: usize| -> Result<()> {
-            ids.clear();
-            self.word(bytes, start, end, words, scratch, &mut ids)?;
-            let mut from = start;
-            if let Some((&last, before)) = ids.split_last() {
-                for &id in before {
-                    let to = (from + vocab.token_length(id)).min(end);
-                    each(id, from, to, n_words, &bytes[from..to]);
-                    from = to;
-                }
-                each(last, from, end, n_words, &bytes[from..end]);
-            }
-            n_words += 1;
-            Ok(())
-        };
-        let Some(mut pieces) = self.pretokenizer.pieces_of_text(text) else {
-            self.pretokenizer.split(text, word)?;
-            return Ok(n_words);
-        };
-        let mut ends = [0; AT_ONCE];
-        let mut start = 0;
-        loop {
-            let n = pieces.ends(&mut ends);
-            if n == 0 {
-                return Ok(n_words);
-            }
-            for &end in &ends[..n] {
-                word(start, end)?;
-                start = end;
-            }
-        }
     }
 }

@@ -250,4 +250,33 @@ mod tests {
         assert!(vocab.insert(3, b"x").is_err());
         assert!(vocab.insert(u32::MAX, b"x").is_err());
     }
+
+    proptest::proptest! {
+        /// The naive twin is one token after the other.
+        #[test]
+        fn join_is_one_token_after_the_other(
+            tokens in proptest::collection::vec("[a-zé]{0,9}|[a-z]{10,40}", 1..20),
+            picks in proptest::collection::vec(0u32..24, 0..40),
+        ) {
+            let mut vocab = Vocab::default();
+            for (id, token) in (0..).zip(&tokens) {
+                // Every third id is a hole.
+                if id % 3 != 2 {
+                    vocab.insert_opaque(id, token.as_bytes()).unwrap();
+                }
+            }
+            let missing = picks.iter().find(|&&id| vocab.id_to_bytes(id).is_none());
+            let mut joined = b"before".to_vec();
+            let result = vocab.join(&picks, &mut joined);
+            if let Some(&missing) = missing {
+                proptest::prop_assert_eq!(result, Err(missing));
+                proptest::prop_assert_eq!(joined, b"before");
+            } else {
+                let mut expected = b"before".to_vec();
+                picks.iter().for_each(|&id| expected.extend_from_slice(vocab.id_to_bytes(id).unwrap()));
+                proptest::prop_assert_eq!(result, Ok(()));
+                proptest::prop_assert_eq!(joined, expected);
+            }
+        }
+    }
 }

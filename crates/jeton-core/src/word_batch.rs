@@ -9,7 +9,7 @@ use crate::simd::{Level, Work, level, run_at};
 use crate::word_cache::{Key, LongWords, ShortWords};
 
 /// Pretokens of a batch.
-const AT_ONCE: usize = 128;
+pub(crate) const AT_ONCE: usize = 128;
 
 /// Ids of an entry for a short word, and for a long one.
 pub(crate) const SHORT_IDS: usize = 3;
@@ -31,7 +31,9 @@ impl Ends for TextPieces<'_, '_> {
     }
 }
 
-/// A batch of pretokens, and the ids of those that are known.
+/// A batch of pretokens, and the ids of those that are known. What is lent to one call after the other needs no
+/// clearing in between.
+#[derive(Debug)]
 pub(crate) struct WordBatch {
     level: Level,
     ends: [usize; AT_ONCE],
@@ -47,9 +49,8 @@ pub(crate) struct WordBatch {
     n_known: usize,
 }
 
-impl WordBatch {
-    /// For a text from its beginning.
-    pub(crate) fn new() -> Self {
+impl Default for WordBatch {
+    fn default() -> Self {
         Self {
             level: level(),
             ends: [0; AT_ONCE],
@@ -61,6 +62,13 @@ impl WordBatch {
             known: [0; AT_ONCE * LONG_IDS],
             n_known: 0,
         }
+    }
+}
+
+impl WordBatch {
+    /// Begins with a text.
+    pub(crate) fn begin(&mut self) {
+        (self.n, self.at, self.start, self.n_known) = (0, 0, 0, 0);
     }
 
     /// Takes the next pretokens of a text; says whether there are any.

@@ -15,6 +15,7 @@ mod inputs;
 mod nbest;
 mod offsets;
 mod sample;
+mod shared_texts;
 mod stream;
 mod stretches;
 mod trim;
