@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count, cycle
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Literal, TypeAlias
 
 import jeton
@@ -52,7 +52,8 @@ CAVEATS = (
     "the expensive analyses of an audit see a sample of bounded size: some seconds, whatever the "
     'size of the inputs, which is most of an audit of little text; "the audit\'s pass" is what '
     "grows with the inputs",
-    "the last column but one is the speed over that of plain encoding",
+    "the last column but one is the speed over that of plain encoding, by the clock, with as many "
+    "threads; CPU seconds are those of all threads in the last round",
     "large inputs: real text, repeated with a number before each document so that none is a copy; "
     "each run in a fresh process, memory is the most resident bytes above those at its start",
     "MB/s count the text, not the file around it",
@@ -149,12 +150,13 @@ def _batches(path: str, kind: Kind) -> Iterator[TextBatch]:
 
 def _timed(run: Any) -> dict[str, Any]:
     before = start_peak_memory()
-    start = perf_counter()
+    start, cpu_start = perf_counter(), process_time()
     n_tokens, n_bytes = run()
-    seconds = perf_counter() - start
+    seconds, cpu_seconds = perf_counter() - start, process_time() - cpu_start
     peak = peak_memory_bytes()
     return {
         "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
         "added_memory_bytes": None if before is None or peak is None else peak - before,
         "n_tokens": n_tokens,
         "n_bytes": n_bytes,
@@ -234,7 +236,9 @@ def _rows(arguments: Mapping[str, Any], *, rounds: int) -> list[Row]:
             if expected is not None and result[figure] not in (None, expected):
                 wrong = f"{result[figure]} as {figure}, expected {expected}"
         memory = result["added_memory_bytes"]
-        note = None if memory is None else f"{memory / 1e6:.0f} MB"
+        note = f"{result['cpu_seconds']:.1f} s of CPU"
+        if memory is not None:
+            note = f"{memory / 1e6:.0f} MB, {note}"
         rows.append(Row(name, tuple(seconds[name]), wrong, None, result["n_bytes"], note=note))
     seconds_plain = next(row.median_seconds for row in rows if row.name == "plain encoding")
     return [

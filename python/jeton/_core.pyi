@@ -22,6 +22,8 @@ __all__ = [
     "SentencePieceModel",
     "SentencePieceRules",
     "SpecialToken",
+    "Survey",
+    "Surveyor",
     "TermCounter",
     "TextBatch",
     "TextStats",
@@ -35,7 +37,9 @@ __all__ = [
     "compress_zstd",
     "decompress",
     "list_error_kinds",
+    "pair_digests",
     "published_patterns",
+    "text_digests",
     "train_bpe",
 ]
 
@@ -406,6 +410,44 @@ class TextStats:
     @property
     def bytes_per_document(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """(lengths ascending, number of documents of each length)."""
+
+@final
+class Surveyor:
+    """Looks at texts in one pass for all that needs no tokenizer."""
+
+    def __new__(cls, markers: Sequence[str], *, block_bytes: int, max_blocks: int) -> Self:
+        """Look for ``markers`` (texts of at least 3 bytes), and at the beginnings of documents in
+        steps of ``block_bytes``, at most ``max_blocks`` of each."""
+    def survey(self, batch: TextBatch, *, num_threads: int | None = None) -> Survey:
+        """Look at one batch."""
+
+@final
+class Survey:
+    """What a `Surveyor` found in one batch."""
+
+    @property
+    def stats(self) -> TextStats:
+        """What the texts are."""
+    @property
+    def digests(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """The digest of each document, as ``text_digests`` gives it."""
+    @property
+    def n_chars(self) -> NDArray[np.int64]:
+        """int64 (n_documents,): code points of each document."""
+    @property
+    def marker_counts(self) -> NDArray[np.uint64]:
+        """uint64 (n_markers,): occurrences, in the order in which the markers were given. Markers
+        that begin with the same three bytes do not overlap; of two at one place the longer counts."""
+    @property
+    def n_marked_documents(self) -> int:
+        """Documents with any marker."""
+    @property
+    def block_keys(self) -> NDArray[np.uint64]:
+        """uint64 (n_blocks,): a key of each document's text up to the end of each of its whole
+        blocks, document after document. XXH3 of 64 bits of the block, seeded with the key before."""
+    @property
+    def block_depths(self) -> NDArray[np.int64]:
+        """int64 (n_blocks,): blocks of the document up to there, from 1."""
 
 @final
 class TokenStats:
@@ -1087,6 +1129,21 @@ def published_patterns() -> dict[str, str]:
     """Names of the published split patterns and the patterns themselves."""
 
 def available_threads() -> int: ...
+def text_digests(
+    batch: TextBatch, *, num_threads: int | None = None
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The higher and the lower half of each document's digest, uint64 (n_documents,) each: XXH3 of 128
+    bits without a seed. No cryptographic hash."""
+
+def pair_digests(
+    high: NDArray[np.uint64],
+    low: NDArray[np.uint64],
+    companions: TextBatch,
+    *,
+    num_threads: int | None = None,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The digest of each document together with its companion, from the halves of its own."""
+
 def decompress(data: bytes, *, max_bytes: int = ..., path: str | None = None) -> bytes:
     """zstd or gzip by magic number; anything else is returned as it is. ``LimitError`` above max_bytes."""
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jeton._core import TextBatch, Tokenizer
+from jeton._core import Surveyor, TextBatch, Tokenizer
 from jeton.auditing import audit
-from jeton.auditing.domains import NO_DOMAIN, n_chars_of
+from jeton.auditing.domains import NO_DOMAIN
 from jeton.errors import UsageError
 from tests.auditing.tiny import documentation
 
@@ -74,6 +74,12 @@ def test_files_and_folders_are_domains_where_they_are_few(tmp_path: Path, good: 
 
 def test_characters_of_documents_without_text_are_none() -> None:
     texts = ["", "é漢🙂a", "", "", "b", ""]
-    assert n_chars_of(TextBatch.from_texts(texts)).tolist() == [0, 4, 0, 0, 1, 0]
-    assert n_chars_of(TextBatch.from_texts(["", ""])).tolist() == [0, 0]
-    assert n_chars_of(TextBatch.from_texts([])).tolist() == []
+    surveyor = Surveyor([], block_bytes=1, max_blocks=0)
+
+    def n_chars(texts: list[str]) -> list[int]:
+        found: list[int] = surveyor.survey(TextBatch.from_texts(texts)).n_chars.tolist()
+        return found
+
+    assert n_chars(texts) == [0, 4, 0, 0, 1, 0]
+    assert n_chars(["", ""]) == [0, 0]
+    assert n_chars([]) == []

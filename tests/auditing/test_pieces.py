@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton._core import TextBatch, Tokenizer
-from jeton.auditing.digests import DuplicateTracker, digests_of
+from jeton._core import Surveyor, TextBatch, Tokenizer
+from jeton.auditing.digests import DuplicateTracker, digests_of, digests_of_pairs
 from jeton.auditing.evidence import percent
 from jeton.auditing.joining import MIN_JOINED_BYTES, Observed, joined
-from jeton.auditing.lookalikes import KNOWN_MARKERS, LookalikeScanner
+from jeton.auditing.lookalikes import KNOWN_MARKERS, LookalikeCounts
 from jeton.auditing.sampling import N_SAMPLES, PassageSampler, TermFinder
 from jeton.auditing.whitespace import without_needless_whitespace
 
@@ -49,13 +49,26 @@ def test_tracking_stops_at_its_limit_and_says_so() -> None:
 def test_markers_equal_a_naive_scan(parts: list[str]) -> None:
     # Cut into documents everywhere, so that markers also lie across two of them.
     for texts in ([*parts], ["".join(parts)], ["".join(parts[:3]), "".join(parts[3:])]):
-        scanner = LookalikeScanner(KNOWN_MARKERS)
-        scanner.add(TextBatch.from_texts(texts))
+        surveyor = Surveyor(KNOWN_MARKERS, block_bytes=1, max_blocks=0)
+        scanner = LookalikeCounts(KNOWN_MARKERS)
+        scanner.add(surveyor.survey(TextBatch.from_texts(texts)))
         naive = [
             [m for m in KNOWN_MARKERS for _ in re.findall(re.escape(m), text)] for text in texts
         ]
         assert sum(scanner.counts.values()) == sum(map(len, naive))
         assert scanner.n_documents == sum(map(bool, naive))
+
+
+@given(TEXTS, TEXTS)
+def test_digests_are_those_of_texts_and_answers(texts: list[str], answers: list[str]) -> None:
+    texts, answers = (part[: min(len(texts), len(answers))] for part in (texts, answers))
+    digests = digests_of(TextBatch.from_texts(texts), num_threads=2)
+    pairs = digests_of_pairs(digests, TextBatch.from_texts(answers))
+    assert len(set(digests.tolist())) == len(set(texts))
+    assert len(set(pairs.tolist())) == len(set(zip(texts, answers, strict=True)))
+    # The order of the bytes of a digest, by which documents are drawn, is that of its number.
+    keys = [int.from_bytes(digest.tobytes()[:8], "big") for digest in digests]
+    assert keys == digests["high"].tolist()
 
 
 def test_white_space_that_means_something_stays() -> None:

@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from jeton._core import TextBatch, Tokenizer
-from jeton.auditing.prefix_sketch import BLOCK_BYTES, PrefixSketch
+from jeton._core import Surveyor, TextBatch, Tokenizer
+from jeton.auditing.prefix_sketch import BLOCK_BYTES, MAX_BLOCKS, PrefixSketch
 from tests.auditing.checks.findings_of import only
 from tests.auditing.checks.test_repetition import words
 from tests.auditing.conftest import EvidenceOf
@@ -17,8 +17,9 @@ from tests.auditing.conftest import EvidenceOf
 
 def sketch_of(texts: list[str], *, max_kept: int = 50_000) -> PrefixSketch:
     sketch = PrefixSketch(max_kept=max_kept)
+    surveyor = Surveyor([], block_bytes=BLOCK_BYTES, max_blocks=MAX_BLOCKS)
     for start in range(0, len(texts), 7):
-        sketch.add(TextBatch.from_texts(texts[start : start + 7]))
+        sketch.add(surveyor.survey(TextBatch.from_texts(texts[start : start + 7])))
     return sketch
 
 

@@ -312,3 +312,36 @@ def test_any_texts_come_back_from_jsonl(
     path.write_bytes(data)
     assert texts_of(open_documents(path, batch_bytes=batch_bytes)) == texts
     assert texts_of(open_documents(iter(texts), batch_bytes=batch_bytes)) == texts
+
+
+@pytest.mark.parametrize("bad_line", [None, 700])
+def test_reading_ahead_changes_nothing(tmp_path: Path, bad_line: int | None) -> None:
+    lines = [json.dumps({"text": f"{i} " * (i % 90)}) for i in range(1_000)]
+    if bad_line is not None:
+        lines[bad_line] = "{"
+    path = tmp_path / "large.jsonl"
+    path.write_text("\n".join(lines))
+
+    def seen(*, read_ahead: bool) -> tuple[list[tuple[list[str], int, int]], str]:
+        stream = open_documents(path, batch_bytes=5_000, read_ahead=read_ahead)
+        batches = []
+        try:
+            for _, batch in stream:
+                batches.append((list(batch), stream.n_documents, stream.progress.bytes_done))
+        except RecordError as error:
+            return batches, str(error)
+        return batches, ""
+
+    assert seen(read_ahead=True) == seen(read_ahead=False)
+    assert len(seen(read_ahead=True)[0]) > 10
+    assert bool(seen(read_ahead=True)[1]) == (bad_line is not None)
+
+
+def test_a_stream_that_reads_ahead_can_be_left(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "large.jsonl", ["x" * 100] * 2_000)
+    before = threading.active_count()
+    stream = open_documents(path, batch_bytes=1_000, read_ahead=True)
+    next(stream)
+    assert threading.active_count() == before + 1
+    stream.close()
+    assert threading.active_count() == before

@@ -18,7 +18,7 @@ from jeton.metrics import (
     bootstrap_ratio,
     bootstrap_sums,
 )
-from jeton.metrics.bootstrap import MAX_DOCUMENTS
+from jeton.metrics.bootstrap import MAX_DOCUMENTS, _draws, _kept_draws
 
 
 def lognormal(n: int, seed: int = 1) -> np.ndarray:
@@ -36,6 +36,12 @@ def test_the_same_documents_give_the_same_interval() -> None:
     assert other is not None
     assert other != one
     assert other.low == pytest.approx(one.low, rel=0.02)
+
+
+def test_kept_draws_are_those_that_would_be_drawn_again() -> None:
+    for kept, drawn in zip(_kept_draws(300, 2000, 0), _draws(300, 2000, 0), strict=True):
+        assert (kept == drawn).all()
+        assert (drawn.sum(axis=1) == 300).all()
 
 
 def test_a_mean_agrees_with_the_central_limit() -> None:

@@ -16,6 +16,7 @@ mod raw_text;
 mod reader;
 mod recipe;
 mod sentencepiece;
+mod survey;
 mod text;
 mod tokenizer;
 mod train;
@@ -32,6 +33,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<measure::PrefixIndex>()?;
     module.add_class::<measure::TermCounter>()?;
     module.add_class::<measure::TextStats>()?;
+    module.add_class::<survey::Survey>()?;
+    module.add_class::<survey::Surveyor>()?;
     module.add_class::<measure::TokenStats>()?;
     module.add_class::<model_inputs::ModelInputs>()?;
     module.add_class::<reader::DocumentReader>()?;
@@ -53,6 +56,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reader::decompress, module)?)?;
     module.add_function(wrap_pyfunction!(recipe::published_patterns, module)?)?;
     module.add_function(wrap_pyfunction!(sentencepiece::compile_charsmap, module)?)?;
+    module.add_function(wrap_pyfunction!(survey::pair_digests, module)?)?;
+    module.add_function(wrap_pyfunction!(survey::text_digests, module)?)?;
     module.add_function(wrap_pyfunction!(train::train_bpe, module)?)?;
     Ok(())
 }

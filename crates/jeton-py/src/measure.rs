@@ -35,6 +35,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Default)]
 pub(crate) struct TextStats(Mutex<core::TextStats>);
 
+impl TextStats {
+    pub(crate) fn of(stats: core::TextStats) -> Self {
+        Self(Mutex::new(stats))
+    }
+}
+
 #[pymethods]
 impl TextStats {
     #[new]

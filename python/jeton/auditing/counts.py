@@ -13,14 +13,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import TextStats, TokenStats
+from jeton._core import Surveyor, TextStats, TokenStats
 from jeton.auditing.choice import Chosen
 from jeton.auditing.deep_sample import DEEP_SAMPLE_BYTES, DeepSampler
 from jeton.auditing.digests import DuplicateTracker
 from jeton.auditing.domains import DomainCounts, LengthHistograms
 from jeton.auditing.groups import GroupSums
-from jeton.auditing.lookalikes import LookalikeScanner, markers_of
-from jeton.auditing.prefix_sketch import PrefixSketch
+from jeton.auditing.lookalikes import LookalikeCounts, markers_of
+from jeton.auditing.prefix_sketch import BLOCK_BYTES, MAX_BLOCKS, PrefixSketch
 from jeton.auditing.request_tokens import RequestTokens
 from jeton.auditing.requests import MAX_REQUEST_ROWS, RequestCollector
 from jeton.auditing.result import CorpusSummary, Source
@@ -118,7 +118,9 @@ class Counts:
         self.groups = GroupSums(len(names))
         self.domains = DomainCounts(names)
         self.duplicates = DuplicateTracker()
-        self.lookalikes = LookalikeScanner(markers_of(item.tokenizer for item in setup.chosen))
+        markers = markers_of(item.tokenizer for item in setup.chosen)
+        self.surveyor = Surveyor(markers, block_bytes=BLOCK_BYTES, max_blocks=MAX_BLOCKS)
+        self.lookalikes = LookalikeCounts(markers)
         self.passages = PassageSampler(setup.terms, sample_chars=setup.sample_chars)
         self.deep = DeepSampler(max_bytes=setup.deep_sample_bytes)
         self.prefixes = PrefixSketch()

@@ -8,12 +8,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import TextBatch
 from jeton.auditing.result import DomainReport, DomainTokens
 from jeton.corpus.requests_names import Names
 from jeton.metrics import LengthCounts
 
-__all__ = ["NO_DOMAIN", "DomainCounts", "LengthHistograms", "n_chars_of"]
+__all__ = ["NO_DOMAIN", "DomainCounts", "LengthHistograms"]
 
 NO_DOMAIN = "(no domain)"
 """The name under which documents without a domain are counted, where others have one."""
@@ -23,8 +22,6 @@ _DOMAIN_SHIFT = np.uint64(44)
 
 _MAX_WAITING_CELLS = 1 << 20
 """Cells of batches that wait to be put together: 16 MB."""
-
-_CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 
 Cells = tuple[NDArray[np.uint64], NDArray[np.int64]]
 
@@ -100,13 +97,18 @@ class DomainCounts:
         ]
         return np.array(own, dtype=np.int64)[inverse]
 
-    def add_documents(self, domains: NDArray[np.int64], batch: TextBatch) -> None:
-        """Count documents, their bytes and characters; ``domains`` as `numbered` gives them."""
+    def add_documents(
+        self, domains: NDArray[np.int64], n_bytes: NDArray[np.int64], n_chars: NDArray[np.int64]
+    ) -> None:
+        """Count documents, their bytes and characters, each int64 (n,).
+
+        ``domains`` as `numbered` gives them.
+        """
         sums = np.zeros((len(self._names.names), 3), dtype=np.int64)
         sums[: len(self._sums)] = self._sums
         np.add.at(sums[:, 0], domains, 1)
-        np.add.at(sums[:, 1], domains, np.diff(batch.offsets))
-        np.add.at(sums[:, 2], domains, n_chars_of(batch))
+        np.add.at(sums[:, 1], domains, n_bytes)
+        np.add.at(sums[:, 2], domains, n_chars)
         self._sums = sums
 
     def add_tokens(
@@ -171,18 +173,6 @@ class DomainCounts:
                 )
             )
         return DomainReport(name, n_documents, n_bytes, n_chars, tuple(tokenizers))
-
-
-def n_chars_of(batch: TextBatch) -> NDArray[np.int64]:
-    """Code points of each document, int64 (n,)."""
-    counts = np.zeros(len(batch), dtype=np.int64)
-    # Documents without text are left out: for an empty range, reduceat gives an element.
-    has_text = np.flatnonzero(np.diff(batch.offsets))
-    if len(has_text):
-        begins = (batch.data & _CONTINUATION_MASK) != _CONTINUATION
-        starts = batch.offsets[has_text]
-        counts[has_text] = np.add.reduceat(begins, starts, dtype=np.int64)
-    return counts
 
 
 def _added(

@@ -6,17 +6,15 @@ allowed turns it into a control token, which ends a turn or a document where the
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import TextBatch, Tokenizer
+from jeton._core import Survey, Tokenizer
 
-__all__ = ["KNOWN_MARKERS", "LookalikeScanner", "markers_of"]
+__all__ = ["KNOWN_MARKERS", "LookalikeCounts", "markers_of"]
 
 KNOWN_MARKERS = (
     "<|endoftext|>",
@@ -51,7 +49,8 @@ Llama 2 and 3, Phi-3, Gemma, Mistral), looked for under any tokenizer: the same 
 another model. ``<s>`` and ``</s>`` are left out, for HTML uses them; they are looked for where an
 audited tokenizer has them."""
 
-_START_BYTES = 3
+_MIN_BYTES = 3
+"""Of a marker: a shorter one would be found in every text."""
 
 
 def markers_of(tokenizers: Iterable[Tokenizer]) -> tuple[str, ...]:
@@ -59,89 +58,36 @@ def markers_of(tokenizers: Iterable[Tokenizer]) -> tuple[str, ...]:
     markers = set(KNOWN_MARKERS)
     for tokenizer in tokenizers:
         markers.update(tokenizer.special_tokens)
-    # A marker of one character would be found in every text.
-    return tuple(sorted(marker for marker in markers if len(marker.encode()) >= _START_BYTES))
+    return tuple(sorted(marker for marker in markers if len(marker.encode()) >= _MIN_BYTES))
 
 
-class LookalikeScanner:
-    """Counts markers in documents, and the documents that contain any.
+class LookalikeCounts:
+    """How often each marker occurs in documents, and the documents that contain any.
 
-    The first byte of every marker is looked for in the whole batch at once, then its first three
-    bytes where that one stands; only what is left is compared with the markers. Ordinary text is
-    passed over at the speed of memory.
+    They are found by the core while it looks at the texts (`jeton._core.Surveyor`): of those that
+    begin with the same three bytes, what begins inside one is a part of it.
     """
 
-    def __init__(self, markers: Iterable[str]) -> None:
-        groups: dict[int, list[bytes]] = {}
-        for marker in markers:
-            encoded = marker.encode()
-            groups.setdefault(_packed(encoded), []).append(encoded)
-        # The longest first, so that one marker inside another is counted once.
-        self._patterns = {
-            start: re.compile(b"|".join(re.escape(m) for m in sorted(group, key=len, reverse=True)))
-            for start, group in sorted(groups.items())
-        }
-        self._starts = np.array(sorted(groups), dtype=np.int64)
-        self._first_bytes = sorted({start >> 16 for start in groups})
-        self._counts: Counter[str] = Counter()
+    def __init__(self, markers: Sequence[str]) -> None:
+        self._markers = tuple(markers)
+        self._counts: NDArray[np.uint64] = np.zeros(len(self._markers), dtype=np.uint64)
         self.n_documents = 0
 
     @property
     def counts(self) -> dict[str, int]:
         """Occurrences by marker, the most frequent first."""
-        ordered = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
+        found = zip(self._markers, self._counts.tolist(), strict=True)
+        ordered = sorted((item for item in found if item[1]), key=lambda item: (-item[1], item[0]))
         return dict(ordered)
 
-    def add(self, batch: TextBatch) -> None:
-        """Count the markers of one batch."""
-        data = batch.data
-        places = self._places(data)
-        if not len(places):
-            return
-        view = data.data
-        documents: set[int] = set()
-        ends = dict.fromkeys(self._patterns, 0)
-        for place, start in zip(places.tolist(), _packed_at(data, places).tolist(), strict=True):
-            # Markers of one kind do not overlap: what begins inside another is a part of it.
-            if place < ends[start]:
-                continue
-            document = int(np.searchsorted(batch.offsets, place, side="right")) - 1
-            # The documents of a batch touch: a match across two of them is none.
-            match = self._patterns[start].match(view, place, int(batch.offsets[document + 1]))
-            if match:
-                ends[start] = match.end()
-                self._counts[match.group().decode()] += 1
-                documents.add(document)
-        self.n_documents += len(documents)
+    def add(self, survey: Survey) -> None:
+        """Add what was found in one batch."""
+        self._counts = self._counts + survey.marker_counts
+        self.n_documents += survey.n_marked_documents
 
-    def merge(self, other: Self) -> LookalikeScanner:
+    def merge(self, other: Self) -> LookalikeCounts:
         """What both counted; they look for the same markers."""
-        merged = LookalikeScanner(())
-        merged._patterns, merged._starts = self._patterns, self._starts
-        merged._first_bytes = self._first_bytes
+        merged = LookalikeCounts(self._markers)
         merged._counts = self._counts + other._counts
         merged.n_documents = self.n_documents + other.n_documents
         return merged
-
-    def _places(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Where a marker may begin, ascending: its first three bytes stand there."""
-        if len(data) < _START_BYTES or not self._first_bytes:
-            return np.zeros(0, dtype=np.int64)
-        searched = data[: 1 - _START_BYTES]
-        found = searched == self._first_bytes[0]
-        for first_byte in self._first_bytes[1:]:
-            found |= searched == first_byte
-        places = np.flatnonzero(found)
-        return places[np.isin(_packed_at(data, places), self._starts)]
-
-
-def _packed(marker: bytes) -> int:
-    return int.from_bytes(marker[:_START_BYTES], "big")
-
-
-def _packed_at(data: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The three bytes at each place as one number."""
-    packed = data[places].astype(np.int64) << 16
-    packed |= data[places + 1].astype(np.int64) << 8
-    packed |= data[places + 2]
-    return packed

@@ -6,6 +6,10 @@ because whether a key is kept depends on nothing but itself. So the kept ones ar
 all distinct beginnings, whatever the order, and the sketches of two shards make that of the whole.
 A draw of *documents* could not tell: of a conversation that is sent again with every turn, it would
 hold one turn.
+
+The core makes the keys while it looks at the texts (`jeton._core.Surveyor`): XXH3 of 64 bits of
+each block, seeded with the key before it. Whoever wants two beginnings to be taken for one can have
+it, and gains a wrong estimate.
 """
 
 from __future__ import annotations
@@ -16,9 +20,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import TextBatch
+from jeton._core import Survey
 
-__all__ = ["BLOCK_BYTES", "PrefixSketch", "SharedBlocks", "block_keys"]
+__all__ = ["BLOCK_BYTES", "MAX_BLOCKS", "PrefixSketch", "SharedBlocks"]
 
 BLOCK_BYTES = 2_048
 """Bytes of a block: about 500 tokens, half of what providers cache at least. Shorter documents cost
@@ -32,19 +36,6 @@ MAX_KEPT = 50_000
 is known to 2% of itself."""
 
 _KEY_BITS = 64
-_BLOCKS_AT_ONCE = 2_048
-_FACTOR = 0x9E3779B97F4A7C15  # odd: 2^64 over the golden ratio (Knuth, TAOCP 6.4)
-
-
-def _powers(factor: int) -> NDArray[np.uint64]:
-    return np.array([pow(factor, d, 1 << 64) for d in range(MAX_BLOCKS)], dtype=np.uint64)
-
-
-_POWERS = _powers(_FACTOR)
-_INVERSE_POWERS = _powers(pow(_FACTOR, -1, 1 << 64))
-_WORD_FACTORS = np.random.Generator(np.random.PCG64(0)).integers(
-    0, 1 << 64, BLOCK_BYTES // 8, dtype=np.uint64
-) | np.uint64(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,41 +55,6 @@ class SharedBlocks:
     n_documents: int
 
 
-def block_keys(batch: TextBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """A key of each document's text up to the end of each of its blocks, and how many blocks it is.
-
-    A block is a sum of its 64-bit words times random odd numbers, a beginning the polynomial of its
-    blocks, all modulo 2^64, and a last step mixes the bits. The numbers are public: whoever wants
-    two beginnings to be taken for one can have it, and gains a wrong estimate.
-
-    Returns:
-        uint64 (n,) and int64 (n,).
-    """
-    starts, ends = batch.offsets[:-1], batch.offsets[1:]
-    n_blocks = np.minimum((ends - starts) // BLOCK_BYTES, MAX_BLOCKS)
-    total = int(n_blocks.sum())
-    if not total:
-        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
-    before = np.cumsum(n_blocks) - n_blocks
-    places = np.arange(total) - np.repeat(before, n_blocks)
-    offsets = np.repeat(starts, n_blocks) + places * BLOCK_BYTES
-    windows = np.lib.stride_tricks.sliding_window_view(batch.data, BLOCK_BYTES)
-    sums = np.empty(total, dtype=np.uint64)
-    for at in range(0, total, _BLOCKS_AT_ONCE):
-        rows = windows[offsets[at : at + _BLOCKS_AT_ONCE]]
-        sums[at : at + _BLOCKS_AT_ONCE] = rows.view("<u8") @ _WORD_FACTORS
-    # sum of h(j) M^(d-j) = M^d x sum of h(j) M^-j: the running sum of the batch less that before.
-    running = np.cumsum(sums * _INVERSE_POWERS[places])
-    base = np.concatenate([np.zeros(1, dtype=np.uint64), running])[np.repeat(before, n_blocks)]
-    keys = (running - base) * _POWERS[places]
-    # The finalizer of MurmurHash3 (Appleby, public domain): every bit depends on every other.
-    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
-        keys ^= keys >> np.uint64(33)
-        keys *= np.uint64(factor)
-    keys ^= keys >> np.uint64(33)
-    return keys, places + 1
-
-
 class PrefixSketch:
     """Counts beginnings while documents pass by."""
 
@@ -109,10 +65,10 @@ class PrefixSketch:
         self._depths: dict[int, int] = {}
         self._n_documents = 0
 
-    def add(self, batch: TextBatch) -> None:
-        """Look at the documents of a batch."""
-        self._n_documents += len(batch)
-        keys, depths = block_keys(batch)
+    def add(self, survey: Survey) -> None:
+        """Count the beginnings of one batch."""
+        self._n_documents += survey.stats.n_documents
+        keys, depths = survey.block_keys, survey.block_depths
         wanted = keys <= np.uint64(self._threshold - 1)
         different, first, counts = np.unique(keys[wanted], return_index=True, return_counts=True)
         for key, depth, count in zip(

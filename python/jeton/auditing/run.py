@@ -195,6 +195,7 @@ class Audit:
             strict=self._strict,
             domain_field=self._domain_field,
             on_progress=on_progress,
+            read_ahead=self._num_threads != 1,
         )
 
     def _open_logs(

@@ -7,14 +7,12 @@ should take little longer than encoding the text does (``make bench``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 
-from jeton._core import TermCounter, TextStats
+from jeton._core import TermCounter
 from jeton.auditing.counts import Counts, Setup
-from jeton.auditing.digests import digests_of
+from jeton.auditing.digests import packed_digests
 from jeton.auditing.groups import groups_of
 from jeton.auditing.joining import Observed, joined
 from jeton.auditing.observing import Observer
@@ -22,9 +20,6 @@ from jeton.auditing.reading import Portion, Portions
 from jeton.corpus import require_text
 
 __all__ = ["scan"]
-
-MIN_BYTES_AHEAD = 256 * 1024
-"""Smaller portions are not worth handing to another thread: a millisecond of work."""
 
 
 def scan(
@@ -42,13 +37,8 @@ def scan(
     counts = Counts(setup)
     terms = TermCounter(setup.terms) if setup.terms else None
     for batch in joined(_observed(portions, counts, observers, num_threads=num_threads)):
-        stats = TextStats()
-        stats.add(batch.texts, num_threads=num_threads)
-        counts.text_stats = counts.text_stats.merge(stats)
         if terms is not None:
             terms.add(batch.texts, num_threads=num_threads)
-        if batch.domains is not None:
-            counts.domains.add_documents(batch.domains, batch.texts)
         for index in range(len(setup.chosen)):
             _measure(counts, index, batch, num_threads=num_threads)
     if terms is not None:
@@ -68,26 +58,14 @@ def scan(
 def _observed(
     portions: Portions, counts: Counts, observers: Sequence[Observer], *, num_threads: int | None
 ) -> Iterator[Observed]:
-    """Look at the documents before small batches are joined: the next while one is measured.
-
-    Only counting goes to the other thread; inputs are read, and observers called, in this one.
-    """
-    with ThreadPoolExecutor(max_workers=1) as worker:
-        waiting: Future[Observed] | None = None
-        for portion in portions:
-            names = portions.domain_names
-            for observer in observers:
-                _show(observer, portion, names)
-            look = partial(_look, counts, portion, names, has_domains=portions.has_domains)
-            is_ahead = num_threads != 1 and portion.texts.n_bytes >= MIN_BYTES_AHEAD
-            following = worker.submit(look) if is_ahead else None
-            if waiting is not None:
-                yield waiting.result()
-            waiting = following
-            if following is None:
-                yield look()
-        if waiting is not None:
-            yield waiting.result()
+    """Look at the documents before small batches are joined."""
+    for portion in portions:
+        names = portions.domain_names
+        for observer in observers:
+            _show(observer, portion, names)
+        yield _look(
+            counts, portion, names, has_domains=portions.has_domains, num_threads=num_threads
+        )
 
 
 def _show(observer: Observer, portion: Portion, names: Sequence[str]) -> None:
@@ -100,20 +78,29 @@ def _show(observer: Observer, portion: Portion, names: Sequence[str]) -> None:
     )
 
 
-def _look(counts: Counts, portion: Portion, names: Sequence[str], *, has_domains: bool) -> Observed:
-    """Count what needs no tokenizer. Touches nothing of ``counts`` that measuring touches."""
+def _look(
+    counts: Counts,
+    portion: Portion,
+    names: Sequence[str],
+    *,
+    has_domains: bool,
+    num_threads: int | None,
+) -> Observed:
+    """Count what needs no tokenizer."""
     texts = portion.texts
-    digests = digests_of(texts)
+    survey = counts.surveyor.survey(texts, num_threads=num_threads)
+    digests = packed_digests(*survey.digests)
     lengths = np.diff(texts.offsets)
     groups = groups_of(digests)
+    counts.text_stats = counts.text_stats.merge(survey.stats)
     counts.sources.add(portion.source, len(texts), texts.n_bytes)
     counts.n_replaced_documents += texts.n_replaced_documents
     counts.n_replacements += texts.n_replacements
     counts.duplicates.add(digests, lengths)
-    counts.lookalikes.add(texts)
+    counts.lookalikes.add(survey)
     counts.passages.add(portion.source, texts, digests)
     counts.groups.add_documents(groups, lengths)
-    counts.prefixes.add(texts)
+    counts.prefixes.add(survey)
     counts.deep.add(
         portion.source,
         texts,
@@ -124,6 +111,7 @@ def _look(counts: Counts, portion: Portion, names: Sequence[str], *, has_domains
     domains = None
     if has_domains:
         domains = counts.domains.numbered(portion.domains, names, len(texts))
+        counts.domains.add_documents(domains, lengths, survey.n_chars)
     overhead = portion.overhead_tokens
     if counts.setup.has_overhead and overhead is None:
         overhead = np.zeros(len(texts), dtype=np.int64)

@@ -20,8 +20,9 @@ _MIN_REPEATED_SHARE = 0.002
 the bytes are at most 0.8% of the tokens, below the threshold of the finding (1%)."""
 
 # Possessive, and tried only at the start of a run: linear on a megabyte of spaces too.
-_INNER_RUN = re.compile(r"(?<=\S)[ \t]{2,}+(?=\S)")
-_LINE_END = re.compile(r"(?<![ \t])[ \t]++(?=\r?\n|\Z)")
+# The first blank is found before it is asked what stands in front of it, which is far faster.
+_INNER_RUN = re.compile(r"[ \t](?<=\S[ \t])[ \t]++(?=\S)")
+_LINE_END = re.compile(r"[ \t](?<![ \t][ \t])[ \t]*+(?=\r?\n|\Z)")
 _BLANK_LINES = re.compile(r"(?:\r?\n){3,}")
 
 # What a text must contain for the pattern of the same name to find anything.

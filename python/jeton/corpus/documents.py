@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -36,6 +37,9 @@ DEFAULT_BATCH_BYTES = 8 << 20
 
 MAX_TEXTS_PER_BATCH = 65_536
 """Of an iterable, so that batches of empty texts end too."""
+
+MIN_BATCHES_AHEAD = 2
+"""Batches of a file from which reading ahead pays: a thread has to be started for it."""
 
 MEMORY = "<texts>"
 """The path of texts that were given as Python objects."""
@@ -173,6 +177,7 @@ def open_documents(
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_decompressed_bytes: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    read_ahead: bool = False,
 ) -> DocumentStream:
     """Stream the documents of files or of Python objects as ``(input, batch)`` pairs.
 
@@ -191,6 +196,8 @@ def open_documents(
         batch_bytes: Batches are about this large.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
         on_progress: Called after each batch and each file.
+        read_ahead: Read the next batch of a large file in another thread while the caller works on
+            this one: a batch more in memory.
 
     Raises:
         FileNotFoundError: An input is missing; the nearest existing name is offered.
@@ -260,15 +267,35 @@ def open_documents(
                 max_decompressed_bytes=max_decompressed_bytes,
             )
             n_cut_before = stream.n_cut_documents
-            for batch in core_reader:
-                stream.n_cut_documents = n_cut_before + core_reader.n_cut_documents
-                stream.set_bytes_of_file(core_reader.n_bytes_read)
+            is_worth_it = read_ahead and (file.n_bytes or 0) > MIN_BATCHES_AHEAD * batch_bytes
+            for batch, n_cut, n_bytes_read in (_ahead if is_worth_it else _read)(core_reader):
+                stream.n_cut_documents = n_cut_before + n_cut
+                stream.set_bytes_of_file(n_bytes_read)
                 yield batch
             stream.set_bytes_of_file(core_reader.n_bytes_read)
 
     return DocumentStream(
         files, batches, on_progress, domains_by=domains_by, has_domain_field=bool(domain_field)
     )
+
+
+_Read: TypeAlias = tuple[_core.TextBatch, int, int]
+"""A batch, and the reader's cut documents and bytes up to its end."""
+
+
+def _read(reader: _core.DocumentReader) -> Iterator[_Read]:
+    for batch in reader:
+        yield batch, reader.n_cut_documents, reader.n_bytes_read
+
+
+def _ahead(reader: _core.DocumentReader) -> Iterator[_Read]:
+    """The same, the next batch read while the caller has this one. Only the core runs there."""
+    batches = _read(reader)
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="jeton-reader") as thread:
+        following = thread.submit(next, batches, None)
+        while (read := following.result()) is not None:
+            following = thread.submit(next, batches, None)
+            yield read
 
 
 def require_text(

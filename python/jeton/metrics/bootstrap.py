@@ -17,8 +17,9 @@ Methods, by the name that `Interval.method` has:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Literal
 
@@ -53,6 +54,11 @@ SEED = 0
 
 _BLOCK_CELLS = 4_000_000
 """Drawn at a time: 32 MB of counts."""
+
+_MAX_KEPT_CELLS = 8_000_000
+"""Draws up to this size are kept, two of them: 16 MB."""
+
+_MAX_UINT8 = 255
 
 Method = Literal["bca", "percentile"]
 Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -233,16 +239,34 @@ def _resampled_sums(
 ) -> NDArray[np.float64]:
     """Sums over documents drawn with replacement, float64 (n_resamples, n_columns)."""
     n_documents = len(values)
+    if n_documents * n_resamples <= _MAX_KEPT_CELLS:
+        blocks: Iterable[NDArray[np.integer]] = _kept_draws(n_documents, n_resamples, seed)
+    else:
+        blocks = _draws(n_documents, n_resamples, seed)
+    return np.vstack([times.astype(np.float64) @ values for times in blocks])
+
+
+def _draws(n_documents: int, n_resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """How often each document was drawn, int64 (n_resamples_of_a_block, n_documents) a block."""
     generator = np.random.Generator(np.random.PCG64(seed))
     block = max(1, _BLOCK_CELLS // n_documents)
-    parts = []
     for start in range(0, n_resamples, block):
         size = min(block, n_resamples - start)
         drawn = generator.integers(n_documents, size=(size, n_documents))
         drawn += np.arange(size)[:, None] * n_documents
         times = np.bincount(drawn.ravel(), minlength=size * n_documents)
-        parts.append(times.reshape(size, n_documents).astype(np.float64) @ values)
-    return np.vstack(parts)
+        yield times.reshape(size, n_documents)
+
+
+@lru_cache(maxsize=2)
+def _kept_draws(
+    n_documents: int, n_resamples: int, seed: int
+) -> tuple[NDArray[np.unsignedinteger], ...]:
+    """The same, kept: many figures of one report are of the same documents."""
+    return tuple(
+        times.astype(np.uint8 if times.max() <= _MAX_UINT8 else np.uint32)
+        for times in _draws(n_documents, n_resamples, seed)
+    )
 
 
 def _bca_shares(

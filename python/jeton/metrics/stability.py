@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -109,45 +108,70 @@ def stability(
         if name not in CHANGES:
             raise UsageError(f"change {name!r} is not known; expected one of {', '.join(CHANGES)}")
     documents = list(texts)
-    before = _ids(tokenizer, documents, num_threads)
+    before = _Bags.of(tokenizer, documents, np.arange(len(documents)), num_threads)
     return tuple(_stability(tokenizer, name, documents, before, num_threads) for name in names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bags:
+    """The ids of documents, with repetitions.
+
+    Attributes:
+        keys: uint64, ascending: ``document << 32 | id`` of each different id of each document.
+        counts: int64, how often it occurs there.
+        n_ids: int64 (n_documents,), ids of each document.
+    """
+
+    keys: NDArray[np.uint64]
+    counts: NDArray[np.int64]
+    n_ids: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        tokenizer: Tokenizer,
+        texts: list[str],
+        documents: NDArray[np.int64],
+        num_threads: int | None,
+    ) -> _Bags:
+        """Encode texts; ``documents`` says which document each is."""
+        encoded = tokenizer.encode_batch(TextBatch.from_texts(texts), num_threads=num_threads)
+        n_ids = np.diff(encoded.offsets)
+        keys = np.repeat(documents.astype(np.uint64) << np.uint64(32), n_ids)
+        keys |= encoded.ids
+        keys.sort()
+        # Where a key differs from the one before it; the first does.
+        starts = np.flatnonzero(np.concatenate([keys[:1] == keys[:1], keys[1:] != keys[:-1]]))
+        return cls(keys[starts], np.diff(starts, append=len(keys)), n_ids)
+
+    def n_common(self, other: _Bags) -> int:
+        """How many ids both have in common, document by document, with repetitions."""
+        if not len(other.keys):
+            return 0
+        places = np.minimum(np.searchsorted(other.keys, self.keys), len(other.keys) - 1)
+        is_common = other.keys[places] == self.keys
+        both = np.minimum(self.counts[is_common], other.counts[places[is_common]])
+        return int(both.sum())
 
 
 def _stability(
     tokenizer: Tokenizer,
     name: str,
     documents: list[str],
-    before: list[NDArray[np.uint32]],
+    before: _Bags,
     num_threads: int | None,
 ) -> Stability:
     change = CHANGES[name]
     changed = [(index, change(text)) for index, text in enumerate(documents)]
     changed = [(index, text) for index, text in changed if text != documents[index]]
-    after = _ids(tokenizer, [text for _, text in changed], num_threads)
-    n_both = n_before = n_after = 0
-    for (index, _), ids in zip(changed, after, strict=True):
-        n_both += _n_common(before[index], ids)
-        n_before += len(before[index])
-        n_after += len(ids)
+    places = np.array([index for index, _ in changed], dtype=np.int64)
+    after = _Bags.of(tokenizer, [text for _, text in changed], places, num_threads)
+    n_before, n_after = int(before.n_ids[places].sum()), int(after.n_ids.sum())
     return Stability(
         change=name,
         n_documents=len(changed),
-        kept_share=2 * n_both / (n_before + n_after) if n_before + n_after else 1.0,
+        kept_share=(
+            2 * after.n_common(before) / (n_before + n_after) if n_before + n_after else 1.0
+        ),
         token_ratio=n_after / n_before if n_before else 1.0,
     )
-
-
-def _n_common(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> int:
-    """How many ids two lists have in common, with repetitions."""
-    ids, counts = np.unique(one, return_counts=True)
-    other_ids, other_counts = np.unique(other, return_counts=True)
-    _, at, other_at = np.intersect1d(ids, other_ids, assume_unique=True, return_indices=True)
-    return int(np.minimum(counts[at], other_counts[other_at]).sum())
-
-
-def _ids(
-    tokenizer: Tokenizer, documents: list[str], num_threads: int | None
-) -> list[NDArray[np.uint32]]:
-    encoded = tokenizer.encode_batch(TextBatch.from_texts(documents), num_threads=num_threads)
-    edges = encoded.offsets.tolist()
-    return [encoded.ids[start:end] for start, end in pairwise(edges)]

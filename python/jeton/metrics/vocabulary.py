@@ -50,15 +50,13 @@ def vocabulary_use(tokenizer: Tokenizer, id_counts: NDArray[np.uint64]) -> Vocab
         id_counts: uint64 (vocab_size,), how often each id was produced.
     """
     used_ids = np.flatnonzero(id_counts)
-    n_tokens = n_single = n_partial = n_whitespace = 0
-    for id_ in used_ids.tolist():
-        count = int(id_counts[id_])
-        token_bytes = tokenizer.id_to_bytes(id_)
-        n_tokens += count
-        if len(token_bytes) == 1:
-            n_single += count
+    counts = id_counts[used_ids].astype(np.int64)
+    n_tokens = int(counts.sum())
+    n_single = int(counts[tokenizer.token_lengths()[used_ids] == 1].sum())
+    n_partial = n_whitespace = 0
+    for id_, count in zip(used_ids.tolist(), counts.tolist(), strict=True):
         try:
-            text = token_bytes.decode("utf-8")
+            text = tokenizer.id_to_bytes(id_).decode()
         except UnicodeDecodeError:
             n_partial += count
             continue

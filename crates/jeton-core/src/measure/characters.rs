@@ -129,6 +129,12 @@ impl Character {
         self.flags & Self::DIGIT != 0
     }
 
+    /// Whether it is neither a mark nor a digit nor white space.
+    #[inline]
+    pub(super) fn is_plain(self) -> bool {
+        self.flags & (Self::MARK | Self::DIGIT | Self::SPACE) == 0
+    }
+
     /// Whether it is Unicode `White_Space`.
     #[inline]
     pub(super) fn is_space(self) -> bool {
@@ -139,6 +145,16 @@ impl Character {
     #[inline]
     pub(super) fn has_script(self) -> bool {
         self.script > INHERITED
+    }
+
+    /// Its script if that says something, else Common.
+    #[inline]
+    pub(super) fn script_or_common(self) -> u8 {
+        if self.has_script() {
+            self.script
+        } else {
+            COMMON
+        }
     }
 }
 
@@ -226,6 +242,23 @@ impl Table {
     }
 }
 
+/// The character that begins here, and its bytes. The bytes are valid UTF-8 from here on.
+#[inline]
+pub(super) fn character(bytes: &[u8]) -> (char, usize) {
+    let byte = |i: usize| u32::from(bytes.get(i).copied().unwrap_or(0) & 0x3F);
+    let first = u32::from(bytes.first().copied().unwrap_or(0));
+    let (code, length) = match first {
+        0xF0.. => (
+            (first & 7) << 18 | byte(1) << 12 | byte(2) << 6 | byte(3),
+            4,
+        ),
+        0xE0.. => ((first & 15) << 12 | byte(1) << 6 | byte(2), 3),
+        0xC0.. => ((first & 31) << 6 | byte(1), 2),
+        _ => (first, 1),
+    };
+    (char::from_u32(code).unwrap_or_default(), length)
+}
+
 /// A count for each script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptCounts(Vec<u64>);
@@ -242,6 +275,14 @@ impl ScriptCounts {
         if let Some(count) = self.0.get_mut(usize::from(script)) {
             *count += n;
         }
+    }
+
+    /// The first script with a count.
+    pub(super) fn first(&self) -> Option<u8> {
+        self.0
+            .iter()
+            .position(|&n| n > 0)
+            .map(|script| script as u8)
     }
 
     /// Adds other counts.

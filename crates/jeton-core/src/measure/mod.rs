@@ -3,19 +3,26 @@
 //! Everything here can be added up in any order with the same result, so one thread, many threads and many
 //! machines agree. Ratios, quantiles and money are made of it elsewhere.
 
+mod blocks;
 mod characters;
+mod digests;
+mod markers;
 mod prefixes;
+mod survey;
 mod terms;
 mod text;
 mod tokens;
 mod words;
 
 pub use characters::{ScriptCounts, script_names};
+pub use digests::{digests, pair_digests};
+pub use markers::{MarkerCounts, Markers};
 pub use prefixes::{PrefixIndex, SharedPrefix};
+pub use survey::{Survey, Surveyor};
 pub use terms::TermCounter;
 pub use text::TextStats;
 pub use tokens::{Counted, TokenStats, measure};
-pub(crate) use words::Outline;
+pub(crate) use words::Outlines;
 pub use words::WordCounts;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,9 @@
 //! What one tokenizer makes of texts.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::LengthHistogram;
-use super::words::{WordCounts, lay_out};
+use super::words::{Joined, NoSuchId, Outlines, WordCounts, lay_out};
 use crate::batch::BatchRef;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel::map_documents;
@@ -71,74 +73,17 @@ impl TokenStats {
         self.words.merge(&other.words);
         Ok(())
     }
-
-    fn add_document(
-        &mut self,
-        tokenizer: &Tokenizer,
-        text: &str,
-        room: &mut Room,
-        counted: Counted,
-    ) -> Result<()> {
-        let Room {
-            unknown,
-            returns_text,
-            ids,
-            bytes,
-            spans,
-        } = room;
-        self.n_documents += 1;
-        self.n_tokens += ids.len() as u64;
-        self.tokens_per_document.add(ids.len() as u64);
-        if counted.documents {
-            // A document of four thousand million tokens does not fit into memory.
-            let n = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-            self.document_tokens.push(n);
-        }
-        for &id in &*ids {
-            match self.id_counts.get_mut(id as usize) {
-                Some(count) => *count += 1,
-                None => {
-                    let vocab_size = self.id_counts.len() as u64;
-                    return Err(ErrorKind::UnknownId {
-                        id: u64::from(id),
-                        vocab_size,
-                    }
-                    .into());
-                }
-            }
-        }
-        let joins_bytes = tokenizer.joins_bytes();
-        if !*returns_text && (counted.round_trip || counted.words && joins_bytes) {
-            bytes.clear();
-            tokenizer.decode_into(ids, false, bytes)?;
-        }
-        #[cfg(debug_assertions)]
-        if *returns_text {
-            bytes.clear();
-            tokenizer.decode_into(ids, false, bytes)?;
-            debug_assert_eq!(*bytes, text.as_bytes());
-        }
-        let is_text = *returns_text
-            || joins_bytes && (counted.round_trip || counted.words) && *bytes == text.as_bytes();
-        if counted.words {
-            if is_text {
-                self.words.add_joined(text, ids, tokenizer.outlines());
-            } else if lay_out(tokenizer, *unknown, text, ids, spans) {
-                self.words.add_document(text, spans);
-            }
-        }
-        if counted.round_trip && !(is_text && tokenizer.keeps_text()) {
-            let fidelity = tokenizer.fidelity(text, bytes)?;
-            self.n_normalized_documents += u64::from(!fidelity.unchanged);
-            self.n_round_trip_failures += u64::from(!fidelity.round_trip);
-        }
-        Ok(())
-    }
 }
 
-/// What one thread needs for a document.
-#[derive(Default)]
-struct Room {
+/// What one thread counts, and what it needs for that.
+struct Worker<'a> {
+    tokenizer: &'a Tokenizer,
+    counted: Counted,
+    stats: TokenStats,
+    /// Counts of documents whose tokens' bytes are their text, and of all where words are not counted.
+    joined: Joined,
+    /// What is in each token; none: words are not counted.
+    outlines: Option<&'a Outlines>,
     /// The id that stands for text without a token.
     unknown: Option<u32>,
     /// Whether ids are known to decode to their text.
@@ -146,6 +91,100 @@ struct Room {
     ids: Vec<u32>,
     bytes: Vec<u8>,
     spans: Vec<(u32, u32)>,
+}
+
+impl<'a> Worker<'a> {
+    fn new(tokenizer: &'a Tokenizer, counted: Counted) -> Self {
+        let vocab_size = tokenizer.vocab().size() as usize;
+        Self {
+            tokenizer,
+            counted,
+            stats: TokenStats::new(vocab_size),
+            joined: Joined::new(vocab_size),
+            outlines: counted.words.then(|| tokenizer.outlines()),
+            unknown: tokenizer.unknown(),
+            returns_text: tokenizer.returns_every_text(),
+            ids: Vec::new(),
+            bytes: Vec::new(),
+            spans: Vec::new(),
+        }
+    }
+
+    /// Counts a document; says how many tokens it has.
+    fn add(&mut self, text: &str) -> Result<u64> {
+        self.ids.clear();
+        self.tokenizer
+            .encode_into(text, &Allow::None, false, &mut self.ids)?;
+        let n_tokens = self.ids.len() as u64;
+        self.stats.n_documents += 1;
+        self.stats.n_tokens += n_tokens;
+        self.stats.tokens_per_document.add(n_tokens);
+        let is_text = self.is_text(text)?;
+        if self.joined.is_full(self.ids.len()) {
+            self.flush();
+        }
+        match self.outlines {
+            Some(outlines) if is_text => self.joined.add(text, &self.ids, outlines),
+            Some(_) => {
+                let fits = lay_out(
+                    self.tokenizer,
+                    self.unknown,
+                    text,
+                    &self.ids,
+                    &mut self.spans,
+                );
+                if fits {
+                    self.stats.words.add_document(text, &self.spans);
+                }
+                self.add_ids()
+            }
+            None => self.joined.add_ids(&self.ids),
+        }
+        .map_err(|NoSuchId(id)| ErrorKind::UnknownId {
+            id: u64::from(id),
+            vocab_size: self.stats.id_counts.len() as u64,
+        })?;
+        if self.counted.round_trip && !(is_text && self.tokenizer.keeps_text()) {
+            let fidelity = self.tokenizer.fidelity(text, &self.bytes)?;
+            self.stats.n_normalized_documents += u64::from(!fidelity.unchanged);
+            self.stats.n_round_trip_failures += u64::from(!fidelity.round_trip);
+        }
+        Ok(n_tokens)
+    }
+
+    /// Whether the bytes of the tokens, joined, are the text, as far as that has to be known. Decodes the ids where
+    /// the round trip is looked at.
+    fn is_text(&mut self, text: &str) -> Result<bool> {
+        let Counted {
+            round_trip, words, ..
+        } = self.counted;
+        let joins_bytes = self.tokenizer.joins_bytes();
+        let needs_bytes = round_trip || words && joins_bytes;
+        if needs_bytes && !self.returns_text || cfg!(debug_assertions) && self.returns_text {
+            self.bytes.clear();
+            self.tokenizer
+                .decode_into(&self.ids, false, &mut self.bytes)?;
+            debug_assert!(!self.returns_text || self.bytes == text.as_bytes());
+        }
+        Ok(self.returns_text
+            || joins_bytes && (round_trip || words) && self.bytes == text.as_bytes())
+    }
+
+    /// Counts ids of a text whose words were looked at otherwise.
+    fn add_ids(&mut self) -> std::result::Result<(), NoSuchId> {
+        for &id in &self.ids {
+            let count = self.stats.id_counts.get_mut(id as usize);
+            *count.ok_or(NoSuchId(id))? += 1;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) {
+        let TokenStats {
+            id_counts, words, ..
+        } = &mut self.stats;
+        self.joined.flush(self.outlines, id_counts, words);
+    }
 }
 
 /// Counts what a tokenizer makes of a batch; special look-alikes are text.
@@ -156,28 +195,29 @@ pub fn measure(
     threads: usize,
     keep_going: &mut dyn FnMut() -> bool,
 ) -> Result<TokenStats> {
-    let vocab_size = tokenizer.vocab().size() as usize;
-    let parts = map_documents(batch, threads, keep_going, &|range| {
-        let mut part = TokenStats::new(vocab_size);
-        let mut room = Room {
-            unknown: tokenizer.unknown(),
-            returns_text: tokenizer.returns_every_text(),
-            ..Room::default()
-        };
+    // A worker has arrays as long as the vocabulary, so there are no more than threads.
+    let idle = Mutex::new(Vec::new());
+    let lengths = map_documents(batch, threads, keep_going, &|range| {
+        let worker = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut worker = worker.unwrap_or_else(|| Worker::new(tokenizer, counted));
+        let mut lengths = Vec::new();
         for text in batch.slice(range.start, range.end).iter() {
-            let text = as_text(text)?;
-            room.ids.clear();
-            tokenizer.encode_into(text, &Allow::None, false, &mut room.ids)?;
-            part.add_document(tokenizer, text, &mut room, counted)?;
+            let n_tokens = worker.add(as_text(text)?)?;
+            if counted.documents {
+                // A document of four thousand million tokens does not fit into memory.
+                lengths.push(u32::try_from(n_tokens).unwrap_or(u32::MAX));
+            }
         }
-        Ok(part)
+        let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(worker);
+        Ok(lengths)
     })?;
-    let mut whole = TokenStats::new(vocab_size);
-    let mut document_tokens = Vec::new();
-    for part in parts {
-        whole.merge(&part)?;
-        document_tokens.extend(part.document_tokens);
+    let mut whole = TokenStats::new(tokenizer.vocab().size() as usize);
+    let workers = idle.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for mut worker in workers {
+        worker.flush();
+        whole.merge(&worker.stats)?;
     }
-    whole.document_tokens = document_tokens;
+    whole.document_tokens = lengths.concat();
     Ok(whole)
 }

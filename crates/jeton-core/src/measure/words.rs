@@ -11,7 +11,7 @@
 //! document whose tokens do not fit its text that way is left out, and the number of documents that
 //! did fit is counted.
 
-use super::characters::{COMMON, Character, ScriptCounts, table};
+use super::characters::{COMMON, Character, ScriptCounts, character, table};
 use crate::tokenizer::Tokenizer;
 
 /// U+2581 as bytes, which stands for a space inside tokens.
@@ -55,25 +55,6 @@ impl WordCounts {
         self.script_bytes.merge(&other.script_bytes);
     }
 
-    /// Counts a text whose tokens' bytes, joined, are its bytes.
-    pub(super) fn add_joined(&mut self, text: &str, ids: &[u32], outlines: &[Outline]) {
-        self.n_documents += 1;
-        let bytes = text.as_bytes();
-        let mut reader = Reader::default();
-        let mut position = 0;
-        for &id in ids {
-            let outline = outlines.get(id as usize).copied().unwrap_or_default();
-            let end = position + outline.n_bytes as usize;
-            if outline.is_plain {
-                reader.plain_token(self, outline);
-            } else {
-                reader.token(self, bytes, position, end.min(bytes.len()));
-            }
-            position = end;
-        }
-        reader.end_word(self);
-    }
-
     /// Counts a text of which is known what each token covers: ranges of bytes in order, which may
     /// leave out white space and be empty, but do not overlap.
     pub(super) fn add_document(&mut self, text: &str, spans: &[(u32, u32)]) {
@@ -94,51 +75,275 @@ impl WordCounts {
     }
 }
 
-/// What is in a token's bytes, known without looking at them again.
+/// What is in a token's bytes, known without looking at them again. Of tokens that are [`APART`], only the length.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outline {
+struct Outline {
     n_bytes: u32,
     /// Runs of letters.
     n_words: u8,
     n_digits: u8,
     script: u8,
-    begins_in_word: bool,
-    ends_in_word: bool,
-    /// ASCII, and small enough for these numbers; else only the length is right.
-    is_plain: bool,
+}
+
+/// Flag of a token that begins with a letter.
+const BEGINS: u8 = 1;
+/// Of one that ends inside a word.
+const ENDS: u8 = 2;
+/// Of one that is nothing but a part of one word.
+const INSIDE: u8 = 4;
+/// Of one whose bytes must be looked at where it stands: it holds parts of characters, begins with a mark, is empty
+/// or very long.
+const APART: u8 = 8;
+
+/// The outlines of all ids of a tokenizer.
+#[derive(Debug)]
+pub(crate) struct Outlines {
+    all: Vec<Outline>,
+    /// The flags by themselves, because they are looked up for every token of a corpus.
+    flags: Vec<u8>,
+}
+
+impl Outlines {
+    pub(crate) fn of(tokenizer: &Tokenizer) -> Self {
+        let ids = 0..tokenizer.vocab().size();
+        Self::of_texts(ids.map(|id| tokenizer.token_text(id).unwrap_or_default()))
+    }
+
+    fn of_texts<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Self {
+        let (all, flags) = texts.map(Outline::of).unzip();
+        Self { all, flags }
+    }
+
+    fn n_bytes(&self, ids: &[u32]) -> usize {
+        let all = ids.iter().map(|&id| self.all.get(id as usize));
+        all.map(|outline| outline.map_or(0, |outline| outline.n_bytes as usize))
+            .sum()
+    }
 }
 
 impl Outline {
-    /// The outlines of all ids of a tokenizer.
-    pub(crate) fn of_all(tokenizer: &Tokenizer) -> Vec<Self> {
-        let ids = 0..tokenizer.vocab().size();
-        ids.map(|id| Self::of(tokenizer.token_text(id).unwrap_or_default()))
-            .collect()
-    }
-
-    fn of(token: &[u8]) -> Self {
-        let mut outline = Self {
+    fn of(token: &[u8]) -> (Self, u8) {
+        let apart = Self {
             n_bytes: u32::try_from(token.len()).unwrap_or(u32::MAX),
-            is_plain: token.is_ascii() && token.len() < 256,
             ..Self::default()
         };
-        if !outline.is_plain {
-            return outline;
+        // The counts of a token of less than 256 bytes fit into eight bits.
+        let text = simdutf8::basic::from_utf8(token).unwrap_or_default();
+        let first = text.chars().next().map(|c| table().of(c));
+        let Some(first) = first.filter(|first| !first.is_mark() && token.len() < 256) else {
+            return (apart, APART);
+        };
+        let (mut counts, mut reader) = (WordCounts::default(), Reader::default());
+        reader.token(&mut counts, token, 0, token.len());
+        let ends = reader.word_tokens.is_some();
+        reader.end_word(&mut counts);
+        let outline = Self {
+            n_words: counts.n_words as u8,
+            n_digits: counts.n_digits as u8,
+            script: counts.script_tokens.first().unwrap_or(COMMON),
+            ..apart
+        };
+        let begins = first.is_word();
+        let inside = begins && ends && counts.n_words == 1;
+        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        (
+            outline,
+            flag(begins, BEGINS) | flag(ends, ENDS) | flag(inside, INSIDE),
+        )
+    }
+}
+
+/// Counts of many texts whose tokens' bytes, joined, are the text.
+///
+/// How often each id occurs says nearly everything: scripts, digits, and the words that each token overlaps. What it
+/// does not say is which neighbours share a word, and that takes three bits of each token. A token of which
+/// nothing can be said by itself is read where it stands.
+pub(super) struct Joined {
+    /// How often each id occurred since the last [`Joined::flush`].
+    counts: Vec<u32>,
+    /// Tokens counted there.
+    n_waiting: u64,
+    n_documents: u64,
+    /// Neighbours that share a word.
+    n_joints: u64,
+    /// Words that two or more tokens overlap.
+    n_cut: u64,
+    /// What tokens that are [`APART`] add to the counts.
+    apart: WordCounts,
+    place: Place,
+}
+
+/// What comes before a token that is read where it stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// The text so far ends inside a word.
+    open: bool,
+    /// Two or more tokens overlap that word.
+    shared: bool,
+    /// The last character read: that of bytes which only continue one.
+    last: Character,
+}
+
+/// An id that the vocabulary does not have.
+pub(super) struct NoSuchId(pub(super) u32);
+
+impl Joined {
+    pub(super) fn new(vocab_size: usize) -> Self {
+        Self {
+            counts: vec![0; vocab_size],
+            n_waiting: 0,
+            n_documents: 0,
+            n_joints: 0,
+            n_cut: 0,
+            apart: WordCounts::default(),
+            place: Place::default(),
         }
-        let found = |byte: &u8| table().of_ascii(*byte);
-        let is_word = |byte: &u8| found(byte).is_word();
-        outline.begins_in_word = token.first().is_some_and(is_word);
-        outline.ends_in_word = token.last().is_some_and(is_word);
-        let begun = token
-            .windows(2)
-            .filter(|two| !is_word(&two[0]) && is_word(&two[1]))
-            .count();
-        // All are less than 256, as the length is.
-        outline.n_words = begun as u8 + u8::from(outline.begins_in_word);
-        outline.n_digits = token.iter().filter(|byte| found(byte).is_digit()).count() as u8;
-        let with_script = token.iter().map(found).find(|c| c.has_script());
-        outline.script = with_script.map_or(COMMON, |c| c.script);
-        outline
+    }
+
+    /// Counts the ids of a text, and nothing else.
+    pub(super) fn add_ids(&mut self, ids: &[u32]) -> Result<(), NoSuchId> {
+        self.n_waiting += ids.len() as u64;
+        for &id in ids {
+            *self.counts.get_mut(id as usize).ok_or(NoSuchId(id))? += 1;
+        }
+        Ok(())
+    }
+
+    /// Counts the ids of a text, and the words that they share.
+    pub(super) fn add(
+        &mut self,
+        text: &str,
+        ids: &[u32],
+        outlines: &Outlines,
+    ) -> Result<(), NoSuchId> {
+        self.n_documents += 1;
+        self.n_waiting += ids.len() as u64;
+        let flags_of = outlines.flags.as_slice();
+        // Whether the text so far ends inside a word, and whether more than one token overlaps that.
+        let (mut open, mut shared) = (0, 0);
+        self.place = Place::default();
+        // How far the bytes of the tokens were added up.
+        let (mut n_passed, mut position) = (0, 0);
+        let (mut n_joints, mut n_cut) = (0, 0);
+        for (index, &id) in ids.iter().enumerate() {
+            let (Some(count), Some(&flags)) =
+                (self.counts.get_mut(id as usize), flags_of.get(id as usize))
+            else {
+                return Err(NoSuchId(id));
+            };
+            *count += 1;
+            if flags & APART == 0 {
+                let joint = open & flags & BEGINS;
+                n_joints += u64::from(joint);
+                n_cut += u64::from(joint & !shared);
+                shared = joint & (flags / INSIDE);
+                open = (flags / ENDS) & 1;
+            } else {
+                position += outlines.n_bytes(&ids[n_passed..index]);
+                let end = position + outlines.n_bytes(&ids[index..=index]);
+                self.place = Place {
+                    open: open == 1,
+                    shared: shared == 1,
+                    last: self.place.last,
+                };
+                self.read_apart(text.as_bytes(), position, end);
+                (open, shared) = (u8::from(self.place.open), u8::from(self.place.shared));
+                (n_passed, position) = (index + 1, end);
+            }
+        }
+        self.n_joints += n_joints;
+        self.n_cut += n_cut;
+        Ok(())
+    }
+
+    /// The same as [`Reader::token`], of a token of a joined text.
+    fn read_apart(&mut self, text: &[u8], start: usize, end: usize) {
+        let table = table();
+        let (start, end) = (start.min(text.len()), end.min(text.len()));
+        let mut script = COMMON;
+        let mut has_digit = false;
+        // Whether this token was counted for the word at hand.
+        let mut counted = false;
+        let mut at = start;
+        while at < end && is_continuation(text[at]) {
+            if at == start {
+                script = self.place.last.script_or_common();
+                counted = self.place.open;
+                if counted {
+                    self.overlap();
+                }
+            }
+            at += 1;
+        }
+        while at < end {
+            let (c, length) = character(&text[at..]);
+            at += length;
+            let found = table.of(c);
+            self.place.last = found;
+            if found.is_word() || found.is_mark() && self.place.open {
+                if !counted {
+                    self.overlap();
+                }
+                counted = true;
+            } else {
+                (self.place.open, self.place.shared, counted) = (false, false, false);
+                self.apart.n_digits += u64::from(found.is_digit());
+                has_digit |= found.is_digit();
+            }
+            if script == COMMON {
+                script = found.script_or_common();
+            }
+        }
+        self.apart.n_digit_tokens += u64::from(has_digit);
+        self.apart.script_tokens.add(script, 1);
+        self.apart.script_bytes.add(script, (end - start) as u64);
+    }
+
+    /// The token at hand overlaps the word at hand, or begins one.
+    fn overlap(&mut self) {
+        self.apart.n_word_tokens += 1;
+        self.n_joints += u64::from(self.place.open);
+        self.n_cut += u64::from(self.place.open && !self.place.shared);
+        self.place.shared = self.place.open;
+        self.place.open = true;
+    }
+
+    /// Whether the counts of ids have to be flushed before a text of so many tokens is counted.
+    pub(super) fn is_full(&self, n_tokens: usize) -> bool {
+        self.n_waiting + n_tokens as u64 > u64::from(u32::MAX)
+    }
+
+    /// Moves the counts of ids to `id_counts`, and what follows of them to `words`. All texts since the last time must
+    /// have been added with the same outlines; none: words were not counted.
+    pub(super) fn flush(
+        &mut self,
+        outlines: Option<&Outlines>,
+        id_counts: &mut [u64],
+        words: &mut WordCounts,
+    ) {
+        let mut sums = std::mem::take(&mut self.apart);
+        sums.n_documents = std::mem::take(&mut self.n_documents);
+        for (id, (count, total)) in self.counts.iter_mut().zip(id_counts).enumerate() {
+            let n = u64::from(std::mem::take(count));
+            if n == 0 {
+                continue;
+            }
+            *total += n;
+            let known = outlines.filter(|outlines| outlines.flags[id] & APART == 0);
+            if let Some(outline) = known.map(|outlines| outlines.all[id]) {
+                sums.n_word_tokens += n * u64::from(outline.n_words);
+                sums.n_digits += n * u64::from(outline.n_digits);
+                sums.n_digit_tokens += n * u64::from(outline.n_digits > 0);
+                sums.script_tokens.add(outline.script, n);
+                let n_bytes = n * u64::from(outline.n_bytes);
+                sums.script_bytes.add(outline.script, n_bytes);
+            }
+        }
+        self.n_waiting = 0;
+        // Tokens that share a word count it once each; a word has one token more than it has joints.
+        sums.n_words = sums.n_word_tokens - std::mem::take(&mut self.n_joints);
+        sums.n_words_kept = sums.n_words - std::mem::take(&mut self.n_cut);
+        words.merge(&sums);
     }
 }
 
@@ -161,43 +366,6 @@ impl Reader {
         }
     }
 
-    /// The same as [`Self::token`] of a token that is ASCII: what is in it was looked up once.
-    #[inline]
-    fn plain_token(&mut self, counts: &mut WordCounts, outline: Outline) {
-        if outline.n_words == 0 {
-            if outline.n_bytes > 0 {
-                self.end_word(counts);
-            }
-        } else {
-            let mut begun = u64::from(outline.n_words);
-            match &mut self.word_tokens {
-                Some(tokens) if outline.begins_in_word => *tokens += 1,
-                _ => {
-                    self.end_word(counts);
-                    self.word_tokens = Some(1);
-                }
-            }
-            begun -= 1;
-            if begun > 0 {
-                self.end_word(counts);
-                // Words between the first and the last lie in this token as a whole.
-                counts.n_words += begun - 1;
-                counts.n_words_kept += begun - 1;
-                counts.n_word_tokens += begun - 1;
-                self.word_tokens = Some(1);
-            }
-            if !outline.ends_in_word {
-                self.end_word(counts);
-            }
-        }
-        counts.n_digits += u64::from(outline.n_digits);
-        counts.n_digit_tokens += u64::from(outline.n_digits > 0);
-        counts.script_tokens.add(outline.script, 1);
-        counts
-            .script_bytes
-            .add(outline.script, u64::from(outline.n_bytes));
-    }
-
     #[inline]
     fn token(&mut self, counts: &mut WordCounts, text: &[u8], start: usize, end: usize) {
         let table = table();
@@ -207,11 +375,7 @@ impl Reader {
         let mut counted = false;
         let mut at = start;
         if at < end && is_continuation(text[at]) {
-            script = if self.last.has_script() {
-                self.last.script
-            } else {
-                COMMON
-            };
+            script = self.last.script_or_common();
             if let Some(tokens) = &mut self.word_tokens {
                 *tokens += 1;
                 counted = true;
@@ -243,8 +407,8 @@ impl Reader {
                     has_digit = true;
                 }
             }
-            if script == COMMON && found.has_script() {
-                script = found.script;
+            if script == COMMON {
+                script = found.script_or_common();
             }
         }
         counts.n_digit_tokens += u64::from(has_digit);
@@ -256,23 +420,6 @@ impl Reader {
 #[inline]
 fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
-}
-
-/// The character that begins here, and its bytes. The bytes are valid UTF-8 from here on.
-#[inline]
-fn character(bytes: &[u8]) -> (char, usize) {
-    let byte = |i: usize| u32::from(bytes.get(i).copied().unwrap_or(0) & 0x3F);
-    let first = u32::from(bytes.first().copied().unwrap_or(0));
-    let (code, length) = match first {
-        0xF0.. => (
-            (first & 7) << 18 | byte(1) << 12 | byte(2) << 6 | byte(3),
-            4,
-        ),
-        0xE0.. => ((first & 15) << 12 | byte(1) << 6 | byte(2), 3),
-        0xC0.. => ((first & 31) << 6 | byte(1), 2),
-        _ => (first, 1),
-    };
-    (char::from_u32(code).unwrap_or_default(), length)
 }
 
 /// Lays the tokens of a text along it: where each begins and ends. False if they do not fit. `unknown`: the id that
@@ -378,17 +525,26 @@ mod tests {
         counts
     }
 
-    /// The same from the outlines of the pieces.
+    /// The same from the outlines of the pieces; each is an id of its own.
     fn joined(text: &str, cuts: &[usize]) -> WordCounts {
         let mut edges: Vec<usize> = cuts.iter().map(|&cut| cut % (text.len() + 1)).collect();
         edges.extend([0, text.len()]);
         edges.sort_unstable();
         edges.dedup();
-        let piece = |e: &[usize]| Outline::of(&text.as_bytes()[e[0]..e[1]]);
-        let outlines: Vec<Outline> = edges.windows(2).map(piece).collect();
-        let ids: Vec<u32> = (0..outlines.len() as u32).collect();
-        let mut counts = WordCounts::default();
-        counts.add_joined(text, &ids, &outlines);
+        let pieces = edges.windows(2).map(|e| &text.as_bytes()[e[0]..e[1]]);
+        let outlines = Outlines::of_texts(pieces);
+        let vocab_size = outlines.all.len();
+        let ids: Vec<u32> = (0..vocab_size as u32).collect();
+        let mut joined = Joined::new(vocab_size);
+        let (mut id_counts, mut counts) = (vec![0; vocab_size], WordCounts::default());
+        // Twice, so that nothing of a text is left over for the next.
+        for _ in 0..2 {
+            assert!(joined.add(text, &ids, &outlines).is_ok());
+        }
+        assert!(joined.add(text, &[vocab_size as u32], &outlines).is_err());
+        joined.n_documents -= 1;
+        joined.flush(Some(&outlines), &mut id_counts, &mut counts);
+        assert_eq!(id_counts, vec![2; vocab_size]);
         counts
     }
 
@@ -439,7 +595,9 @@ mod tests {
             text in "[a-c ,.é中\u{301}д1٣\u{1F600}]{0,24}", cuts in prop::collection::vec(0usize..99, 0..12),
         ) {
             let counts = count(&text, &cuts);
-            prop_assert_eq!(&joined(&text, &cuts), &counts);
+            let mut twice = counts.clone();
+            twice.merge(&counts);
+            prop_assert_eq!(&joined(&text, &cuts), &twice);
             let mut edges: Vec<usize> = cuts.iter().map(|&cut| cut % (text.len() + 1)).collect();
             edges.extend([0, text.len()]);
             edges.sort_unstable();

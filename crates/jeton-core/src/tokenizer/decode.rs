@@ -6,7 +6,7 @@ use super::Tokenizer;
 use crate::byte_alphabet;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
-use crate::measure::Outline;
+use crate::measure::Outlines;
 use crate::normalize::NormalizerConfig;
 use crate::special::Allow;
 
@@ -92,8 +92,8 @@ impl Tokenizer {
     }
 
     /// What is in each token's bytes, found out when it is first asked for.
-    pub(crate) fn outlines(&self) -> &[Outline] {
-        self.outlines.get_or_init(|| Outline::of_all(self))
+    pub(crate) fn outlines(&self) -> &Outlines {
+        self.outlines.get_or_init(|| Outlines::of(self))
     }
 
     /// What a token is in the text as far as that can be said of the token alone: its bytes, or the text of

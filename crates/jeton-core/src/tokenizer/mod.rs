@@ -42,7 +42,7 @@ use crate::decode::Decoder;
 use crate::engine::{Engine, EngineScratch, Seams};
 use crate::error::Result;
 use crate::inputs::{Padding, Truncation};
-use crate::measure::Outline;
+use crate::measure::Outlines;
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::StepConfig;
 use crate::pretokenize::rewriting::Origin;
@@ -82,7 +82,7 @@ pub struct Tokenizer {
     /// Worked out when a text is to grow.
     pub(crate) seams: OnceLock<Seams>,
     /// Worked out when words are first counted.
-    pub(crate) outlines: OnceLock<Vec<Outline>>,
+    pub(crate) outlines: OnceLock<Outlines>,
     pub(crate) pool: Pool<Scratch>,
 }
 

@@ -42,7 +42,8 @@ _BASE64 = re.compile(
 )
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:0x|\\x)?[0-9a-fA-F]{40,}(?:\r?\n[ \t]*[0-9a-fA-F]{16,})*")
 _WHITE_SPACE = re.compile(r"\s+")
-_LONG_RUN = re.compile(r"[A-Za-z0-9+/_-]{40}")
+_LONG_RUN_CHARS = 40
+_LONG_RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{_LONG_RUN_CHARS}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ class Blob:
 
 def find_blobs(text: str) -> list[Blob]:
     """All blobs of a text, in their order; they do not overlap."""
-    if not _LONG_RUN.search(text):
+    # Words are cut far faster than runs are found, and a run is a part of a word.
+    if max(map(len, text.split()), default=0) < _LONG_RUN_CHARS or not _LONG_RUN.search(text):
         return []
     blobs = []
     for match in _BASE64.finditer(text):

@@ -47,9 +47,12 @@ _QUOTES = re.compile(r"`` | ''(?!')")
 _SPACED_LETTERS = re.compile(r"(?<!\b[^\W\d_] )(?<!\w)(?:[^\W\d_] ){5,}[^\W\d_](?!\w)")
 # In any six letters with spaces between them; a space is found faster than a letter.
 _FIVE_LETTERS = re.compile(r"(?: [^\W\d_]){5}(?!\w)")
-_HYPHENATED = re.compile(r"(?<=[a-zà-ÿа-я])(?:-|\u00ad|¬)[ \t]*\r?\n[ \t]*(?=[a-zà-ÿа-я])")
+# The sign is found before it is asked what stands in front of it, which is far faster.
+_HYPHENATED = re.compile(r"[-\u00ad¬](?<=[a-zà-ÿа-я][-\u00ad¬])[ \t]*\r?\n[ \t]*(?=[a-zà-ÿа-я])")
 _CRLF = re.compile(r"\r\n?")
 _INDENTATION = re.compile(r"^( +|\t+)(?=\S)", re.MULTILINE)
+# In any passage of capitals; far faster than the search for a whole one.
+_TWO_UPPER = re.compile(r"[A-Z]{2}[^A-Za-z\n]{1,3}[A-Z]{2}")
 _UPPER = re.compile(r"\b[A-Z]{2,}+(?![a-z])(?:[^A-Za-z\n]{1,3}+[A-Z]{2,}+(?![a-z])){5,}+")
 
 
@@ -124,4 +127,6 @@ def with_joined_lines(text: str) -> tuple[str, int]:
 
 def with_lower_case(text: str) -> tuple[str, int]:
     """Passages in capitals as ordinary sentences."""
+    if not _TWO_UPPER.search(text):
+        return text, 0
     return substitute(_UPPER, lambda match: match.group().capitalize(), text)

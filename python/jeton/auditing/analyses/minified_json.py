@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 __all__ = ["find_json", "without_json_layout", "without_repeated_keys"]
@@ -28,7 +29,8 @@ otherwise make the search quadratic."""
 _MAX_DEPTH = 100
 """Nesting beyond this is not looked into; Python's parser gives up at about 1,000."""
 
-_START = re.compile(r"(?:\A|(?<=\n))[ \t]*+(?=[{\[])")
+_FIRST = re.compile(r"[ \t]*+(?=[{\[])")
+_START = re.compile(r"\n[ \t]*+(?=[{\[])")
 _LAYOUT = re.compile(r'("(?:[^"\\]|\\.)*+")|[ \t\r\n]++', re.DOTALL)
 _DECODER = json.JSONDecoder()
 
@@ -39,7 +41,8 @@ def find_json(text: str) -> Iterator[tuple[int, int, Any]]:
         return
     budget = _MAX_SCANNED * len(text) + 1024
     position = 0
-    for match in _START.finditer(text):
+    first = _FIRST.match(text)
+    for match in chain([first] if first else [], _START.finditer(text)):
         start = match.end()
         if start < position or budget <= 0:
             continue

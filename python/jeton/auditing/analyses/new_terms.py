@@ -20,6 +20,8 @@ MIN_OCCURRENCES = 5
 """Occurrences in the half that chooses; a rarer word says little about the other half."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
+# A word lies in one of these as a whole, and they are found faster.
+_RUN = re.compile(r"\w+(?:[-'\u2019]\w+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +68,13 @@ def find_new_terms(
 
     Equal documents are on the same side: the half is decided by the text.
     """
-    halves: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    runs: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     tokens = [0, 0]
     for text, n in zip(texts, n_tokens, strict=True):
         side = blake2b(text.encode(), digest_size=1).digest()[0] & 1
-        halves[side].update(_WORD.findall(text))
+        runs[side].update(_RUN.findall(text))
         tokens[side] += n
-    chosen, held_out = halves
+    chosen, held_out = map(_words, runs)
     words = sorted(word for word, n in chosen.items() if n >= MIN_OCCURRENCES and len(word) > 1)
     batch = TextBatch.from_texts([f" {word}" for word in words])
     pieces = tokenizer.count_batch(batch, num_threads=num_threads).tolist()
@@ -83,3 +85,12 @@ def find_new_terms(
     found = [NewTerm(word, n, held_out[word]) for word, n in ranked[:max_terms]]
     found.sort(key=lambda term: (-term.n_extra_tokens, term.term))
     return NewTerms(tuple(found), tokens[1])
+
+
+def _words(runs: Counter[str]) -> Counter[str]:
+    """The words in runs of letters, digits and the signs between them, with how often each came."""
+    words: Counter[str] = Counter()
+    for run, n in runs.items():
+        for word in (run,) if run.isalpha() else _WORD.findall(run):
+            words[word] += n
+    return words

@@ -28,6 +28,8 @@ _DIGEST = (
     r"(?:[0-9a-f]{64}|[0-9A-F]{64}|[0-9a-f]{40}|[0-9A-F]{40}|[0-9a-f]{32}|[0-9A-F]{32}|[0-9a-f]{24})"
 )
 _IDENTIFIER = re.compile(rf"(?<![\w-])(?:{_UUID}|{_DIGEST})(?![\w-])")
+# In any of them; it begins with a digit, not with what stands in front, so it is found far faster.
+_MAYBE_IDENTIFIER = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}-|[0-9a-fA-F]{16})")
 _URL = re.compile(r"\bhttps?://[^\s<>\"'`\])}]{72,}")
 
 
@@ -43,6 +45,8 @@ def with_aliases(text: str) -> tuple[str, int]:
 
     The application keeps the table and puts the identifiers back into the answer.
     """
+    if not _MAYBE_IDENTIFIER.search(text):
+        return text, 0
     aliases: dict[str, str] = {}
 
     def alias(match: re.Match[str]) -> str:

@@ -70,6 +70,9 @@ def json_repeated_keys(evidence: Evidence) -> Iterator[Finding]:
     """Keys that every record of a list repeats."""
     if not evidence.sample.n_tokens:
         return
+    compact = (without_json_layout(document.text)[0] for document in evidence.sample.documents)
+    if not any(without_repeated_keys(text)[1] for text in compact):
+        return
     layout = measure(evidence, without_json_layout, min_share=0.0)
     both = measure(
         evidence, chain(without_json_layout, without_repeated_keys), min_share=MIN_KEYS_SHARE

@@ -79,6 +79,8 @@ def saved(
 
 def _interval(saved_tokens: NDArray[np.int64], n_tokens: NDArray[np.int64]) -> tuple[float, float]:
     """Bootstrap of the ratio; the order of the documents is that of their digests."""
+    if not saved_tokens.any():
+        return 0.0, 0.0
     groups = np.arange(len(n_tokens)) % min(len(n_tokens), N_GROUPS)
     above = np.bincount(groups, weights=saved_tokens)
     below = np.bincount(groups, weights=n_tokens)
@@ -137,6 +139,8 @@ def rewrite_finding(
     if not evidence.sample.n_tokens:
         return
     measured = measure(evidence, rewrite, min_share=min_share)
+    if not measured.n_documents:
+        return
     result = saved(evidence, measured.saved_tokens, what)
     if result.share < min_share or not result.n_tokens:
         return
