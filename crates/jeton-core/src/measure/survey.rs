@@ -1,5 +1,6 @@
-//! Everything that is found out about texts without a tokenizer, in one pass: each document is looked at for all of
-//! it while it is in the cache.
+//! Everything that is found out about texts without a tokenizer, in one pass.
+//!
+//! Each document is looked at for all of it while it is in the cache.
 
 use super::digests::{digest, push_block_keys};
 use super::markers::{MarkerCounts, Markers};

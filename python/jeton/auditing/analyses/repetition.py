@@ -60,7 +60,7 @@ BLOCK_BYTES = 1 << 20
 """Bytes whose windows are hashed at a time: 8 bytes of memory for each, a few times over."""
 
 _FILTER_BITS = 16
-"""Upper bits of a hash by which most places are passed over: a table of 64 KiB, which a cache holds.
+"""Upper bits of a hash by which most places are passed over: a table of 64 KiB, for the cache.
 With a thousand beginnings, one place of 60 is looked up."""
 
 MAX_TRIES = 64
