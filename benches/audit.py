@@ -240,10 +240,10 @@ def _rows(arguments: Mapping[str, Any], *, rounds: int) -> list[Row]:
         if memory is not None:
             note = f"{memory / 1e6:.0f} MB, {note}"
         rows.append(Row(name, tuple(seconds[name]), wrong, None, result["n_bytes"], note=note))
-    seconds_plain = next(row.median_seconds for row in rows if row.name == "plain encoding")
+    seconds_plain = next(row.median_value for row in rows if row.name == "plain encoding")
     return [
-        replace(row, ratio_to_best_peer=seconds_plain / row.median_seconds)
-        if seconds_plain and row.median_seconds and row.exact and row.name != "plain encoding"
+        replace(row, ratio_to_best_peer=seconds_plain / row.median_value)
+        if seconds_plain and row.median_value and row.exact and row.name != "plain encoding"
         else row
         for row in rows
     ]

@@ -43,7 +43,8 @@ class Row:
 
     Attributes:
         name: the library.
-        seconds: the measured times, one for each round; empty when it could not run.
+        values: what was measured, one for each round: seconds, or what the case says (bytes,
+            instructions); less is better. Empty when it could not run.
         wrong: how its results differ from the reference's, or None when they are equal.
         failed: why it could not run, or None.
         n_bytes: UTF-8 bytes of the text that it worked through each round.
@@ -53,7 +54,7 @@ class Row:
     """
 
     name: str
-    seconds: tuple[float, ...]
+    values: tuple[float, ...]
     wrong: str | None
     failed: str | None
     n_bytes: int
@@ -61,26 +62,26 @@ class Row:
     note: str | None = None
 
     @property
-    def median_seconds(self) -> float | None:
+    def median_value(self) -> float | None:
         """The median over the rounds."""
-        return median(self.seconds) if self.seconds else None
+        return median(self.values) if self.values else None
 
     @property
     def exact(self) -> bool:
         """Whether it ran and its results are the reference's."""
-        return bool(self.seconds) and self.wrong is None
+        return bool(self.values) and self.wrong is None
 
     @property
     def megabytes_per_second(self) -> float | None:
-        """10^6 bytes of UTF-8 a second, at the median."""
-        seconds = self.median_seconds
+        """10^6 bytes of UTF-8 a second, at the median; only where seconds are measured."""
+        seconds = self.median_value
         return self.n_bytes / seconds / 1e6 if seconds else None
 
     def to_dict(self) -> dict[str, Any]:
         """The row as it is recorded."""
         return {
             **asdict(self),
-            "median_seconds": self.median_seconds,
+            "median_value": self.median_value,
             "megabytes_per_second": self.megabytes_per_second,
         }
 
@@ -131,7 +132,7 @@ def compare(
     rows = [
         Row(
             name=entry.name,
-            seconds=tuple(times.get(entry.name, ())),
+            values=tuple(times.get(entry.name, ())),
             wrong=wrong.get(entry.name),
             failed=failed.get(entry.name),
             n_bytes=n_bytes,
@@ -145,11 +146,9 @@ def rank(rows: Sequence[Row]) -> list[Row]:
     """Add the ratios and sort: right ones by time, then wrong ones by time, then the failed."""
     ranked = []
     for row in rows:
-        others = [other.median_seconds for other in rows if other.exact and other.name != row.name]
-        mine = row.median_seconds
-        best = min((seconds for seconds in others if seconds is not None), default=None)
+        others = [other.median_value for other in rows if other.exact and other.name != row.name]
+        mine = row.median_value
+        best = min((value for value in others if value is not None), default=None)
         ratio = best / mine if row.exact and mine and best is not None else None
         ranked.append(replace(row, ratio_to_best_peer=ratio))
-    return sorted(
-        ranked, key=lambda row: (not row.exact, not row.seconds, row.median_seconds or 0.0)
-    )
+    return sorted(ranked, key=lambda row: (not row.exact, not row.values, row.median_value or 0.0))

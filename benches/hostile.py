@@ -74,7 +74,7 @@ def _measure(kind: str, n_bytes: int, names: list[str], runs: int) -> list[Row]:
         [
             Row(
                 name=name,
-                seconds=() if name in failed else tuple(times[name]),
+                values=() if name in failed else tuple(times[name]),
                 wrong=None if digests.get(name, expected) == expected else "its ids differ",
                 failed=failed.get(name),
                 n_bytes=n_bytes,

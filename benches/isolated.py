@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["main", "peak_memory_bytes", "run_task", "start_peak_memory"]
+__all__ = ["main", "peak_memory_bytes", "resident_bytes", "run_task", "start_peak_memory"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -41,6 +41,11 @@ def start_peak_memory() -> int | None:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # 5: reset the peak
     except OSError:
         return None
+    return _status_bytes("VmRSS")
+
+
+def resident_bytes() -> int | None:
+    """Return the resident bytes of this process now; None where that is not known."""
     return _status_bytes("VmRSS")
 
 

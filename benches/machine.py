@@ -20,8 +20,12 @@ CAVEATS = (
     "arrays, its own objects), so rows of one table do the same work only up to that",
     "ids are compared with the reference's on the very texts that are timed; a library whose ids "
     "differ is listed apart, and its speed is not compared",
-    "the texts are warm in memory and have been encoded once before: caches are as full as they "
-    "get; the first pass in a fresh process is a table of its own",
+    "each library runs in a process of its own, asked in turn; with one thread, on one core of "
+    "its own",
+    "warm: the same text has been encoded before in the same process, so caches are as full as "
+    "they get; first pass: the first call of a process after loading, start-up of threads included",
+    "medians of 7 rounds (warm) or 5 (first pass); of 3 or 2 for libraries over three times slower "
+    "than the fastest",
 )
 
 

@@ -1,4 +1,4 @@
-"""Keep results as JSON under benches/results/; write BENCHMARKS.md from the newest of each."""
+"""Keep results as JSON under benches/results/; write BENCHMARKS.md from the newest of each kind."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benches import summary
 from benches.harness import Row
 
 __all__ = ["DISTRIBUTIONS", "case", "main", "newest", "render", "table", "write"]
@@ -17,12 +18,26 @@ RESULTS = Path(__file__).resolve().parent / "results"
 BEGIN = "<!-- results: begin (written by `make bench`) -->"
 END = "<!-- results: end -->"
 KINDS = {
-    "encode": "Encoding and counting",
+    "warm": "Warm encoding",
+    "first-pass": "First passes",
+    "languages": "Languages",
+    "lists": "Lists",
+    "document": "One document",
+    "batches": "Batches",
+    "small": "Short strings",
+    "loading": "Loading",
+    "models": "WordPiece, Unigram, SentencePiece-BPE",
+    "patterns": "Split patterns of one's own",
     "hostile": "Hostile text",
+    "decoding": "Decoding, counting, offsets, padding, threads, segments",
+    "memory": "Memory",
+    "simd": "Each SIMD path",
+    "instructions": "Instruction counts",
     "growing": "Texts that grow",
     "train": "Training",
     "audit": "The cost of an audit",
 }
+"""Kind of record -> its heading, in the order of the page."""
 
 DISTRIBUTIONS = {
     "jeton": "jeton",
@@ -35,6 +50,9 @@ DISTRIBUTIONS = {
     "quicktok": "quicktok-v1",
     "rs-bpe": "rs-bpe",
     "tokie": "tokie",
+    "kitoken": "kitoken",
+    "sentencepiece": "sentencepiece",
+    "blingfire": "blingfire",
     "ffbpe": "ffbpe",
     "rustbpe": "rustbpe",
     "bpeasy": "bpeasy",
@@ -42,13 +60,38 @@ DISTRIBUTIONS = {
 """Library -> the name it is installed under."""
 
 
-def case(operation: str, vocabulary: str, text: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """Return one table as it is recorded."""
+def case(
+    operation: str,
+    vocabulary: str,
+    text: str,
+    rows: Sequence[Row],
+    *,
+    targets: Sequence[str] = (),
+    n_texts: int | None = None,
+    absent: Mapping[str, str | None] | None = None,
+    figure: str = "MB/s",
+) -> dict[str, Any]:
+    """Return one table as it is recorded.
+
+    Args:
+        operation: what was done, in words.
+        vocabulary: with which vocabulary.
+        text: on what.
+        rows: who did it.
+        targets: the keys of the bars that it belongs to (``benches.targets``).
+        n_texts: texts that each round worked through.
+        absent: library -> why it is not there.
+        figure: how a reader sees a row: "MB/s", "us" (a text), "ms", "MB", "instructions".
+    """
     return {
         "operation": operation,
         "vocabulary": vocabulary,
         "text": text,
         "rows": [row.to_dict() for row in rows],
+        "targets": list(targets),
+        "n_texts": n_texts,
+        "absent": dict(absent or {}),
+        "figure": figure,
     }
 
 
@@ -81,59 +124,116 @@ def _remark(row: Mapping[str, Any]) -> str:
     return str(row["failed"] or row["wrong"] or row["note"] or "").replace("|", "\\|")
 
 
+def _size(measured: Mapping[str, Any]) -> str:
+    """How much text there was, where it is the same for all."""
+    sizes = {row["n_bytes"] for row in measured["rows"] if row["n_bytes"]}
+    if len(sizes) != 1:
+        return ""
+    n_texts = measured.get("n_texts")
+    of = f" in {n_texts:,} texts" if n_texts else ""
+    return f" ({sizes.pop() / 1e6:.3g} MB{of})"
+
+
 def table(measured: Mapping[str, Any]) -> str:
     """Return one case as a Markdown table."""
+    unit = measured.get("figure", "MB/s")
+    shown = "s" if unit in ("MB/s", "us", "ms") else unit
     lines = [
-        f"**{measured['operation']}**: {measured['vocabulary']}, {measured['text']}",
+        f"**{measured['operation']}**: {measured['vocabulary']}, {measured['text']}"
+        f"{_size(measured)}",
         "",
-        "| library | MB/s | median s | fastest s | slowest s | against the best peer | remark |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        f"| library | {unit} | median {shown} | least {shown} | most {shown} | rounds | against the "
+        "best peer | remark |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in measured["rows"]:
-        seconds = row["seconds"]
+        values = [value / summary.SCALES[shown] for value in row["values"]]
         ratio = row["ratio_to_best_peer"]
+        form = ".4g" if shown == "s" else ",.1f" if shown == "MB" else ",.0f"
+        middle = row["median_value"]
         cells = [
             row["name"],
-            _figure(row["megabytes_per_second"], ".1f"),
-            _figure(row["median_seconds"], ".4f"),
-            _figure(min(seconds, default=None), ".4f"),
-            _figure(max(seconds, default=None), ".4f"),
+            summary.figure(measured, row),
+            _figure(None if middle is None else middle / summary.SCALES[shown], form),
+            _figure(min(values, default=None), form),
+            _figure(max(values, default=None), form),
+            str(len(values) or ""),
             "" if ratio is None else f"{ratio:.2f}x",
             _remark(row),
         ]
         lines.append("| " + " | ".join(cells) + " |")
+    absent = measured.get("absent") or {}
+    if absent:
+        listed = "; ".join(f"{name} ({why})" for name, why in sorted(absent.items()))
+        lines += ["", f"Not there: {listed}."]
     return "\n".join([*lines, ""])
 
 
-def _section(title: str, result: Mapping[str, Any]) -> str:
-    machine = result["machine"]
-    versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
+def _section(title: str, result: Mapping[str, Any], common: Sequence[str]) -> str:
+    own = [caveat for caveat in result["caveats"] if caveat not in common]
     parts = [
         f"## {title}",
         "",
-        f"Measured {result['date']} by `{result['command']}` on {machine['cpu']} "
-        f"({machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}, "
-        f"{machine['python']}).",
-        f"Versions: {versions}.",
+        f"Measured {result['date']} by `{result['command']}`{_other_machine(result, common)}.",
         "",
-        "Read this first:",
-        "",
-        *(f"- {caveat}" for caveat in result["caveats"]),
-        "",
+        *(f"- {caveat}" for caveat in own),
+        *([""] if own else []),
     ]
-    for vocabulary, reasons in result.get("absent", {}).items():
-        if reasons:
-            listed = "; ".join(f"{name} ({why})" for name, why in sorted(reasons.items()))
-            parts += [f"Not in the tables of {vocabulary}: {listed}.", ""]
     parts += [table(measured) for measured in result["cases"]]
     return "\n".join(parts)
 
 
+def _other_machine(result: Mapping[str, Any], common: Sequence[str]) -> str:
+    machine = result["machine"]
+    return (
+        f" on {machine['cpu']} ({machine['cores']} cores, {machine['memory_gib']} GiB, "
+        f"{machine['system']}, {machine['python']})"
+    )
+
+
+def _head(found: Mapping[str, Mapping[str, Any]], common: Sequence[str]) -> str:
+    """Caveats, machines, dates and versions, then the table of all bars."""
+    versions: dict[str, str] = {}
+    for result in found.values():
+        versions |= result["versions"]
+    machines = dict.fromkeys(
+        _other_machine(result, common).removeprefix(" on ") for result in found.values()
+    )
+    dates = sorted({result["date"] for result in found.values()})
+    listed = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
+    cases = [case for result in found.values() for case in result["cases"]]
+    return "\n".join(
+        [
+            "## All cases",
+            "",
+            "Read this first:",
+            "",
+            *(f"- {caveat}" for caveat in common),
+            "",
+            f"Machine: {'; '.join(machines)}. Measured {' to '.join({dates[0]: 0, dates[-1]: 0})}.",
+            f"Versions: {listed}.",
+            "",
+            summary.table(cases),
+            "### Every case of every row",
+            "",
+            summary.case_table(cases),
+        ]
+    )
+
+
 def render(*, folder: Path = RESULTS) -> str:
     """Return the generated part of BENCHMARKS.md."""
-    found = {kind: newest(kind, folder=folder) for kind in KINDS}
-    sections = [_section(KINDS[kind], result) for kind, result in found.items() if result]
-    return "\n".join(sections) or "Nothing has been recorded yet: `make bench` records.\n"
+    found = {}
+    for kind in KINDS:
+        result = newest(kind, folder=folder)
+        if result is not None:
+            found[kind] = result
+    if not found:
+        return "Nothing has been recorded yet: `make bench` records.\n"
+    from benches.machine import CAVEATS
+
+    sections = [_section(KINDS[kind], result, CAVEATS) for kind, result in found.items()]
+    return "\n".join([_head(found, CAVEATS), *sections])
 
 
 def main() -> int:

@@ -1,33 +1,57 @@
-"""Run every benchmark, one after the other; without ``--quick``, record them and BENCHMARKS.md."""
+"""Run the benchmarks one after the other, each in a process of its own, recording after each.
+
+``--only KIND`` (may be repeated) redoes some; ``--quick`` prints the main cases and records nothing.
+"""
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
+from time import perf_counter
 
-from benches import audit, encode, growing, hostile, record, train
+from benches import quick, record
 
-__all__ = ["main"]
+__all__ = ["PARTS", "main"]
 
-PROGRAMS: tuple[Callable[[list[str] | None], int], ...] = (
-    encode.main,
-    hostile.main,
-    growing.main,
-    train.main,
-    audit.main,
-)
+PARTS = {
+    "warm": "benches.warm",
+    "first-pass": "benches.first_pass",
+    "languages": "benches.languages",
+    "lists": "benches.lists",
+    "document": "benches.one_document",
+    "batches": "benches.batches",
+    "small": "benches.small",
+    "loading": "benches.loading",
+    "models": "benches.models",
+    "hostile": "benches.hostile",
+    "growing": "benches.growing",
+    "train": "benches.train",
+    "audit": "benches.audit",
+}
+"""Kind of record -> the module that makes it, in the order of the page."""
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run them all; return the highest exit code."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run them; return the highest exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="little text; nothing is recorded")
+    parser.add_argument("--quick", action="store_true", help="the main cases on little text")
+    parser.add_argument("--only", action="append", choices=PARTS, help="may be repeated")
     options = parser.parse_args(arguments)
-    passed = ["--quick"] if options.quick else ["--record"]
-    codes = [program(passed) for program in PROGRAMS]
-    if not options.quick:
-        codes.append(record.main())
+    if options.quick and not options.only:
+        return quick.main([])
+    codes = []
+    for kind in options.only or PARTS:
+        start = perf_counter()
+        print(f"# {kind}", flush=True)
+        # A part that fails leaves the record of the last time in place, and the others go on.
+        command = [sys.executable, "-m", PARTS[kind], "--quick" if options.quick else "--record"]
+        code = subprocess.run(command, cwd=record.ROOT, check=False).returncode
+        print(f"# {kind}: {perf_counter() - start:.0f} s, exit code {code}", flush=True)
+        codes.append(abs(code))
+        if not options.quick:
+            codes.append(record.main())
     return max(codes)
 
 

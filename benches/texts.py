@@ -6,10 +6,23 @@ import io
 import json
 import random
 import sysconfig
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["HOSTILE", "Sample", "hostile_text", "samples"]
+from benches.script_text import language_of, pure_text
+
+__all__ = [
+    "HOSTILE",
+    "KINDS",
+    "Sample",
+    "chunks",
+    "hostile_text",
+    "language_sample",
+    "random_words",
+    "sample",
+    "samples",
+]
 
 CORPORA = Path(__file__).resolve().parents[2] / "shared" / "data" / "corpora"
 CORPUS_NAMES = ("english", "code", "multilingual", "medical", "chat")
@@ -20,7 +33,13 @@ DEFAULT_SAMPLE_BYTES = 4_000_000
 # of policy, not of speed. Documents that hold such text are left out of all samples.
 SPECIAL_LOOKALIKES = ("<|", "[INST]", "</s>", "<s>", "<unk>", "<pad>")
 
-HOSTILE = ("a", "spaces", "cjk", "letters", "digits", "newlines")
+HOSTILE = ("a", "spaces", "cjk", "letters", "digits", "newlines", "carets")
+
+KINDS = {"english": "english", "code": "code", "medical": "medical", "logs": "logs_json"}
+"""Kind of text -> corpus, of the documents of 2 to 3 KB."""
+LEAST_CHUNK_BYTES = 2_000
+MOST_CHUNK_BYTES = 3_000
+LANGUAGE_CORPORA = ("po_parallel", "multilingual", "udhr")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +66,37 @@ def _plain(text: str) -> bool:
     return bool(text) and not any(mark in text for mark in SPECIAL_LOOKALIKES)
 
 
+def _pieces(document: str) -> Iterator[str]:
+    """Lines; those beyond the size of a chunk in parts that end at spaces where there are any."""
+    for line in document.splitlines(keepends=True):
+        rest = line
+        while len(rest.encode()) > MOST_CHUNK_BYTES:
+            # In characters: a text of three bytes for each is cut at a third of the size.
+            most = LEAST_CHUNK_BYTES * len(rest) // len(rest.encode())
+            cut = rest.rfind(" ", 1, most) + 1 or most
+            yield rest[:cut]
+            rest = rest[cut:]
+        yield rest
+
+
+def chunks(document: str) -> Iterator[str]:
+    """Cut a document as users do: chunks of 2 to 3 KB that end with lines; the last is shorter."""
+    held: list[str] = []
+    n_bytes = 0
+    for piece in _pieces(document):
+        size = len(piece.encode())
+        if held and n_bytes + size > MOST_CHUNK_BYTES:
+            yield "".join(held)
+            held, n_bytes = [], 0
+        held.append(piece)
+        n_bytes += size
+        if n_bytes >= LEAST_CHUNK_BYTES:
+            yield "".join(held)
+            held, n_bytes = [], 0
+    if held:
+        yield "".join(held)
+
+
 def _take(documents: list[str], max_bytes: int) -> list[str]:
     """Take documents spread over the whole list, the same ones every time, up to a budget."""
     order = list(range(len(documents)))
@@ -61,15 +111,49 @@ def _take(documents: list[str], max_bytes: int) -> list[str]:
     return taken
 
 
+def _records(path: Path) -> Iterator[dict[str, str]]:
+    from jeton._core import decompress
+
+    for line in io.BytesIO(decompress(path.read_bytes(), max_bytes=2**30, path=str(path))):
+        yield json.loads(line)
+
+
 def _corpus(name: str, folder: Path, max_bytes: int) -> Sample | None:
     path = folder / f"{name}.jsonl.zst"
     if not path.is_file():
         return None
-    from jeton._core import decompress
-
-    lines = io.BytesIO(decompress(path.read_bytes(), max_bytes=2**30, path=str(path)))
-    documents = [json.loads(line)["text"] for line in lines]
+    documents = [record["text"] for record in _records(path)]
     return Sample.of(name, _take([text for text in documents if _plain(text)], max_bytes))
+
+
+def sample(kind: str, *, max_bytes: int, corpora: Path = CORPORA) -> Sample:
+    """Documents of 2 to 3 KB of one of ``KINDS``; Python's own texts where there is no corpus."""
+    path = corpora / f"{KINDS[kind]}.jsonl.zst"
+    if path.is_file():
+        documents = [record["text"] for record in _records(path)]
+    elif kind == "code":
+        documents = list(_standard_library(2**30).documents)
+    else:
+        documents = list(_language_documentation(2**30).documents)
+    pieces = [piece for text in documents if _plain(text) for piece in chunks(text)]
+    kept = [piece for piece in pieces if len(piece.encode()) >= LEAST_CHUNK_BYTES]
+    return Sample.of(kind, _take(kept or pieces, max_bytes))
+
+
+def language_sample(language: str, *, max_bytes: int, corpora: Path = CORPORA) -> Sample | None:
+    """Documents of 2 to 3 KB in one language, without ASCII padding; None without the corpora."""
+    paths = [corpora / f"{name}.jsonl.zst" for name in LANGUAGE_CORPORA]
+    texts = [
+        record["text"]
+        for path in paths
+        if path.is_file()
+        for record in _records(path)
+        if language_of(record) == language
+    ]
+    if not texts:
+        return None
+    pieces = [piece for piece in chunks(pure_text(texts, language)) if _plain(piece)]
+    return Sample.of(language, _take(pieces, max_bytes))
 
 
 def _standard_library(max_bytes: int) -> Sample:
@@ -108,8 +192,23 @@ def hostile_text(kind: str, n_bytes: int) -> str:
         return "\n" * n_bytes
     if kind == "digits":
         return "".join(generator.choices("0123456789", k=n_bytes))
+    if kind == "carets":
+        return "^" * n_bytes
     if kind == "letters":
         return "".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=n_bytes))
     if kind == "cjk":
         return "".join(map(chr, generator.choices(range(0x4E00, 0x9FA6), k=n_bytes // 3)))
     raise ValueError(f"unknown kind of hostile text {kind!r}; expected one of {', '.join(HOSTILE)}")
+
+
+def random_words(seed: int, *, n_bytes: int) -> Iterator[str]:
+    """Texts of 1 MB in random words of lower case letters: no two alike, as many as asked for."""
+    import numpy as np
+
+    # A seventh of the bytes are spaces: words of six letters in the mean.
+    table = np.frombuffer((b"abcdefghijklmnopqrstuvwxyz" * 10)[:219] + b" " * 37, np.uint8)
+    generator = np.random.default_rng(seed)
+    size = 1_000_000
+    for start in range(0, n_bytes, size):
+        raw = np.frombuffer(generator.bytes(min(size, n_bytes - start)), np.uint8)
+        yield table[raw].tobytes().decode("ascii")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from benches.peers.base import VocabularyFiles
 
-__all__ = ["DEFAULT_NAMES", "prepare", "source_folder"]
+__all__ = ["BUILD", "DEFAULT_NAMES", "prepare", "source_folder", "with_pattern"]
 
 ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "bench"
+"""Where unpacked vocabularies, texts and references lie."""
 SHARED_DATA = ROOT.parent / "shared" / "data"
-DEFAULT_NAMES = ("cl100k_base", "o200k_base", "llama3", "gpt2")
+DEFAULT_NAMES = ("cl100k_base", "o200k_base", "llama3")
 MAX_BYTES = 2**28
 """No published vocabulary file comes near 256 MiB."""
 
@@ -65,6 +68,29 @@ def _hf_json(name: str, rank_file: Path, target: Path) -> Path | None:
     return path
 
 
+def with_pattern(files: VocabularyFiles, pattern: str, *, label: str) -> VocabularyFiles:
+    """The same ranks behind another split pattern, for libraries that take one.
+
+    The ``tokenizer.json`` for it is written beside the others, under ``label``.
+    """
+    import jeton
+
+    if files.rank_file is None:
+        raise ValueError(f"{files.name} has no rank file to give another pattern")
+    path = files.rank_file.parent / f"{files.name}-{label}.json"
+    try:
+        tokenizer = jeton.load(str(files.rank_file), pattern=pattern)
+        path.write_bytes(tokenizer.to_hf_json())
+    except jeton.JetonError:
+        path.unlink(missing_ok=True)
+    return replace(
+        files,
+        pattern=pattern,
+        hf_json=path if path.is_file() else None,
+        has_own_pattern=True,
+    )
+
+
 def prepare(name: str, *, target: Path, source: Path | None = None) -> VocabularyFiles | None:
     """Return the files of one vocabulary, unpacked below ``target``; None when it is not here."""
     source = source or source_folder()
@@ -74,9 +100,11 @@ def prepare(name: str, *, target: Path, source: Path | None = None) -> Vocabular
     rank_file = _unpacked(name, ".tiktoken", source=source, target=target)
     if rank_file is None:
         hf_json = _unpacked(name, ".json", source=source, target=target)
-        if hf_json is None:
+        sp_model = _unpacked(name, ".model", source=source, target=target)
+        if hf_json is None and sp_model is None:
             return None
-        return VocabularyFiles(name, None, hf_json, None, "tokenizers")
+        reference = "tokenizers" if sp_model is None else "sentencepiece"
+        return VocabularyFiles(name, None, hf_json, None, reference, sp_model=sp_model)
     return VocabularyFiles(
         name=name,
         rank_file=rank_file,

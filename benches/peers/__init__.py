@@ -19,6 +19,9 @@ ENCODERS: dict[str, str] = {
     "quicktok": "benches.peers.quicktok_peer:QuicktokPeer",
     "rs-bpe": "benches.peers.rs_bpe_peer:RsBpePeer",
     "tokie": "benches.peers.tokie_peer:TokiePeer",
+    "kitoken": "benches.peers.kitoken_peer:KitokenPeer",
+    "sentencepiece": "benches.peers.sentencepiece_peer:SentencePiecePeer",
+    "blingfire": "benches.peers.blingfire_peer:BlingfirePeer",
 }
 """Name -> ``module:class`` of every encoder."""
 

@@ -7,8 +7,8 @@ results, and what it returns is turned into one flat form outside the timed part
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
@@ -33,6 +33,9 @@ class VocabularyFiles:
         hf_json: an uncompressed ``tokenizer.json``, or None where none can be made.
         pattern: the split pattern of the rank file.
         reference: the adapter whose ids are right by definition.
+        sp_model: a SentencePiece ``.model``, or None.
+        has_own_pattern: whether the pattern is another than the published one, so that a library
+            that knows the vocabulary by name must not use what it knows.
     """
 
     name: str
@@ -40,6 +43,21 @@ class VocabularyFiles:
     hf_json: Path | None
     pattern: str | None
     reference: str
+    sp_model: Path | None = None
+    has_own_pattern: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as JSON has it, for another process."""
+        return {
+            name: str(value) if isinstance(value, Path) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> VocabularyFiles:
+        """Undo ``to_dict``."""
+        paths = {name: data[name] for name in ("rank_file", "hf_json", "sp_model")}
+        return cls(**{**data, **{k: None if v is None else Path(v) for k, v in paths.items()}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +109,19 @@ class Flat:
 
 
 class Adapter(ABC):
-    """A library under test. Special tokens are off: text that looks like one stays text."""
+    """A library under test. Special tokens are off: text that looks like one stays text.
+
+    The ``*_call`` methods return the library's own function wherever it has one, so that 100 bytes
+    are not measured together with a function of ours around it.
+    """
 
     name: ClassVar[str]
     distribution: ClassVar[str]
     """The name under which the library is installed, for its version."""
+    bundled: ClassVar[bool] = False
+    """Whether it carries its vocabularies itself and reads no file."""
+    has_arrays: ClassVar[bool] = False
+    """Whether ``array_call`` gives arrays; else lists stand in for them."""
 
     @abstractmethod
     def load(self, files: VocabularyFiles) -> None:
@@ -105,17 +131,80 @@ class Adapter(ABC):
             Unsupported: the library cannot load this vocabulary.
         """
 
+    def save_compiled(self, files: VocabularyFiles, folder: Path) -> None:
+        """Make what ``load_compiled`` reads, after ``load``; nothing where it is in the library."""
+
+    def load_compiled(self, files: VocabularyFiles, folder: Path) -> None:
+        """Load the vocabulary in the library's own form, compiled into it or made before.
+
+        Raises:
+            Unsupported: the library has no such form.
+        """
+        raise Unsupported(f"{self.name} has no compiled form of a vocabulary")
+
     @abstractmethod
+    def list_call(self) -> Callable[[str], list[int]]:
+        """The function from one text to a Python list."""
+
+    def array_call(self) -> Callable[[str], Any]:
+        """The function from one text to an array, or to what this library has nearest to one."""
+        return self.list_call()
+
+    def document_call(self) -> Callable[[str], Any]:
+        """The function for one very long text, on all threads where the library can."""
+        return self.array_call()
+
+    def count_call(self) -> Callable[[str], int]:
+        """The function from one text to its number of tokens, without making ids."""
+        raise Unsupported(f"{self.name} does not count without encoding")
+
+    def offsets_call(self) -> Callable[[str], Any]:
+        """The function from one text to ids with offsets."""
+        raise Unsupported(f"{self.name} gives no offsets")
+
+    def offsets_of(self, result: Any) -> tuple[Any, Any]:
+        """The ids and the starts of what ``offsets_call`` gave; not timed."""
+        raise Unsupported(f"{self.name} gives no offsets")
+
+    def decode_input(self, ids: NDArray[np.uint32]) -> Any:
+        """Ids in the form that the library decodes fastest; not timed."""
+        return ids.tolist()
+
+    def decode_call(self) -> Callable[[Any], Any]:
+        """The function from ids (as ``decode_input`` gives them) to text, str or bytes."""
+        raise Unsupported(f"{self.name} does not decode")
+
+    def decode_batch_call(self) -> Callable[[list[Any]], Any]:
+        """The function from many ids to a sequence of texts, str or bytes."""
+        raise Unsupported(f"{self.name} has no batch for decoding")
+
     def encode_list(self, text: str) -> list[int]:
         """Encode one text into a Python list."""
+        return self.list_call()(text)
 
     def encode_array(self, text: str) -> Any:
         """Encode one text into an array, as the library gives it."""
-        raise Unsupported(f"{self.name} does not encode into arrays")
+        return self.array_call()(text)
 
     def encode_batch(self, texts: list[str]) -> Any:
         """Encode many texts in the library's fastest way, on all threads."""
         raise Unsupported(f"{self.name} has no batch")
+
+    def encode_batch_lists(self, texts: list[str]) -> list[list[int]]:
+        """Encode many texts into Python lists, on all threads."""
+        raise Unsupported(f"{self.name} has no batch of lists")
+
+    def encode_batch_bytes(self, texts: list[bytes]) -> Any:
+        """Encode many texts that are UTF-8 bytes; the bytes are text, not yet checked."""
+        return self.encode_batch([text.decode() for text in texts])
+
+    def encode_arrow(self, column: Any) -> Any:
+        """Encode a string column of Arrow (``pyarrow.Array``)."""
+        return self.encode_batch(column.to_pylist())
+
+    def padded(self, texts: list[str], pad_id: int, max_length: int) -> Any:
+        """Encode into one matrix int (n_texts, longest row), cut at ``max_length``, filled right."""
+        raise Unsupported(f"{self.name} does not pad")
 
     def flatten(self, result: Any) -> Flat:
         """Turn what ``encode_batch`` returned into its flat form; not timed."""
@@ -124,6 +213,10 @@ class Adapter(ABC):
     def count_batch(self, texts: list[str]) -> Any:
         """Count the tokens of many texts, one number each, without making ids."""
         raise Unsupported(f"{self.name} does not count without encoding")
+
+    def cache_bytes(self) -> tuple[int, int] | None:
+        """Bytes in the library's caches and their documented limit; None where it does not say."""
+        return None
 
     def version(self) -> str:
         """Return the installed version, or ``absent``."""

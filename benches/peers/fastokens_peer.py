@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import fastokens
@@ -17,6 +18,7 @@ class FastokensPeer(Adapter):
 
     name = "fastokens"
     distribution = "fastokens"
+    has_arrays = True
 
     def load(self, files: VocabularyFiles) -> None:
         if files.rank_file is not None and files.pattern is not None:
@@ -28,11 +30,38 @@ class FastokensPeer(Adapter):
         else:
             raise Unsupported("no file of this vocabulary")
 
-    def encode_list(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode_ordinary(text).ids)
+    def list_call(self) -> Callable[[str], list[int]]:
+        encode = self._tokenizer.encode_ordinary
+        return lambda text: encode(text).ids
+
+    def array_call(self) -> Callable[[str], Any]:
+        encode, view = self._tokenizer.encode_batch_flat, np.frombuffer
+        return lambda text: view(encode([text], split_special_tokens=True)[0], np.uint32)
+
+    def decode_call(self) -> Callable[[Any], Any]:
+        call: Callable[[Any], Any] = self._tokenizer.decode
+        return call
+
+    def decode_batch_call(self) -> Callable[[list[Any]], Any]:
+        call: Callable[[list[Any]], Any] = self._tokenizer.decode_batch
+        return call
 
     def encode_batch(self, texts: list[str]) -> Any:
         return self._tokenizer.encode_batch_flat(texts, split_special_tokens=True)
+
+    def encode_batch_lists(self, texts: list[str]) -> list[list[int]]:
+        found = self._tokenizer.encode_batch(texts, split_special_tokens=True)
+        return [encoding.ids for encoding in found]
+
+    def padded(self, texts: list[str], pad_id: int, max_length: int) -> Any:
+        self._tokenizer.enable_truncation(max_length)
+        self._tokenizer.enable_padding(pad_id=pad_id)
+        try:
+            found = self._tokenizer.encode_batch(texts, split_special_tokens=True)
+            return np.array([encoding.ids for encoding in found])
+        finally:
+            self._tokenizer.no_padding()
+            self._tokenizer.no_truncation()
 
     def flatten(self, result: Any) -> Flat:
         ids, offsets = result

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import signature
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 import jeton
 from benches.peers.base import Adapter, Flat, Unsupported, VocabularyFiles
@@ -15,30 +21,91 @@ class JetonPeer(Adapter):
 
     name = "jeton"
     distribution = "jeton"
+    has_arrays = True
 
     def load(self, files: VocabularyFiles) -> None:
-        """Load the rank file where there is one, else the ``tokenizer.json``."""
-        path = files.rank_file or files.hf_json
+        """Load the rank file where there is one, else the model, else the ``tokenizer.json``."""
+        path = files.rank_file or files.sp_model or files.hf_json
         if path is None:
             raise Unsupported("no file of this vocabulary")
-        self._tokenizer = jeton.load(str(path))
+        pattern = files.pattern if files.has_own_pattern else None
+        self._tokenizer = jeton.load(str(path), pattern=pattern)
 
     @property
     def tokenizer(self) -> jeton.Tokenizer:
         """What does more than encode."""
         return self._tokenizer
 
-    def encode_list(self, text: str) -> list[int]:
-        return self._tokenizer.encode(text)
+    def load_compiled(self, files: VocabularyFiles, folder: Path) -> None:
+        if not COMPILED_CACHE:
+            raise Unsupported("this version of jeton keeps no compiled vocabularies")
+        self.load(files)
 
-    def encode_array(self, text: str) -> Any:
-        return self._tokenizer.encode_array(text)
+    def list_call(self) -> Callable[[str], list[int]]:
+        return self._tokenizer.encode
+
+    def array_call(self) -> Callable[[str], Any]:
+        return self._tokenizer.encode_array
+
+    def document_call(self) -> Callable[[str], Any]:
+        return self._tokenizer.encode_array
+
+    def count_call(self) -> Callable[[str], int]:
+        return self._tokenizer.count
+
+    def offsets_call(self) -> Callable[[str], Any]:
+        return self._tokenizer.encode_with_offsets
+
+    def offsets_of(self, result: Any) -> tuple[Any, Any]:
+        return result.ids, result.starts
+
+    def decode_input(self, ids: NDArray[np.uint32]) -> Any:
+        return ids
+
+    def decode_call(self) -> Callable[[Any], Any]:
+        return self._tokenizer.decode
+
+    def decode_batch_call(self) -> Callable[[list[Any]], Any]:
+        call: Callable[[list[Any]], Any] | None = getattr(self._tokenizer, "decode_batch", None)
+        if call is None:
+            decode = self._tokenizer.decode
+            return lambda rows: [decode(row) for row in rows]
+        return call
 
     def encode_batch(self, texts: list[str]) -> Any:
         return self._tokenizer.encode_batch(texts)
+
+    def encode_batch_lists(self, texts: list[str]) -> list[list[int]]:
+        return self._tokenizer.encode_batch(texts).to_lists()
+
+    def encode_batch_bytes(self, texts: list[bytes]) -> Any:
+        return self._tokenizer.encode_batch(texts)
+
+    def encode_arrow(self, column: Any) -> Any:
+        try:
+            return self._tokenizer.encode_batch(column)
+        except TypeError:
+            return self._tokenizer.encode_batch(jeton.TextBatch.from_texts(column))
+
+    def padded(self, texts: list[str], pad_id: int, max_length: int) -> Any:
+        return self._tokenizer.model_inputs(
+            texts,
+            add_special_tokens=False,
+            padding="longest",
+            truncation="longest_first",
+            max_length=max_length,
+            pad_token=pad_id,
+        ).input_ids
 
     def flatten(self, result: Any) -> Flat:
         return Flat(result.ids, result.offsets)
 
     def count_batch(self, texts: list[str]) -> Any:
         return self._tokenizer.count_batch(texts)
+
+    def cache_bytes(self) -> tuple[int, int] | None:
+        return self._tokenizer.cache_used_bytes, self._tokenizer.cache_limit_bytes
+
+
+COMPILED_CACHE = "compiled" in signature(jeton.load).parameters
+"""Whether ``load`` keeps what it has compiled."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from rs_bpe.bpe import openai
@@ -16,18 +18,34 @@ class RsBpePeer(Adapter):
 
     name = "rs-bpe"
     distribution = "rs-bpe"
+    bundled = True
 
     def load(self, files: VocabularyFiles) -> None:
-        if files.name not in ("cl100k_base", "o200k_base"):
+        if files.name not in ("cl100k_base", "o200k_base") or files.has_own_pattern:
             raise Unsupported("rs-bpe has its own vocabularies only, and this is not one of them")
         self._tokenizer = getattr(openai, files.name)()
 
-    def encode_list(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text)
-        return ids
+    def load_compiled(self, files: VocabularyFiles, folder: Path) -> None:
+        self.load(files)
+
+    def list_call(self) -> Callable[[str], list[int]]:
+        call: Callable[[str], list[int]] = self._tokenizer.encode
+        return call
+
+    def count_call(self) -> Callable[[str], int]:
+        call: Callable[[str], int] = self._tokenizer.count
+        return call
+
+    def decode_call(self) -> Callable[[Any], Any]:
+        call: Callable[[Any], Any] = self._tokenizer.decode
+        return call
 
     def encode_batch(self, texts: list[str]) -> Any:
         return self._tokenizer.encode_batch(texts)[0]
+
+    def encode_batch_lists(self, texts: list[str]) -> list[list[int]]:
+        rows: list[list[int]] = self._tokenizer.encode_batch(texts)[0]
+        return rows
 
     def count_batch(self, texts: list[str]) -> Any:
         return [self._tokenizer.count(text) for text in texts]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from base64 import b64decode
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import tiktoken
@@ -18,6 +20,7 @@ class TiktokenPeer(Adapter):
 
     name = "tiktoken"
     distribution = "tiktoken"
+    has_arrays = True
 
     def load(self, files: VocabularyFiles) -> None:
         if files.rank_file is None or files.pattern is None:
@@ -30,13 +33,34 @@ class TiktokenPeer(Adapter):
         self._encoding = tiktoken.Encoding(
             files.name, pat_str=files.pattern, mergeable_ranks=ranks, special_tokens={}
         )
-        self._threads = os.cpu_count() or 1
+        self._threads = len(os.sched_getaffinity(0))
 
-    def encode_list(self, text: str) -> list[int]:
-        return self._encoding.encode_ordinary(text)
+    def list_call(self) -> Callable[[str], list[int]]:
+        return self._encoding.encode_ordinary
 
-    def encode_array(self, text: str) -> Any:
-        return self._encoding.encode_to_numpy(text, disallowed_special=())
+    def array_call(self) -> Callable[[str], Any]:
+        return partial(self._encoding.encode_to_numpy, disallowed_special=())
+
+    def decode_call(self) -> Callable[[Any], Any]:
+        return self._encoding.decode_bytes
+
+    def decode_batch_call(self) -> Callable[[list[Any]], Any]:
+        return partial(self._encoding.decode_bytes_batch, num_threads=self._threads)
+
+    def offsets_call(self) -> Callable[[str], Any]:
+        encode, locate = self._encoding.encode_ordinary, self._encoding.decode_with_offsets
+
+        def call(text: str) -> Any:
+            ids = encode(text)
+            return ids, locate(ids)[1]
+
+        return call
+
+    def offsets_of(self, result: Any) -> tuple[Any, Any]:
+        return result
 
     def encode_batch(self, texts: list[str]) -> Any:
+        return self._encoding.encode_ordinary_batch(texts, num_threads=self._threads)
+
+    def encode_batch_lists(self, texts: list[str]) -> list[list[int]]:
         return self._encoding.encode_ordinary_batch(texts, num_threads=self._threads)

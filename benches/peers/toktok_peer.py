@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import toktok
@@ -19,19 +22,43 @@ class ToktokPeer(Adapter):
 
     name = "toktok"
     distribution = "toktok-rs"
+    bundled = True
+    has_arrays = True
 
     def load(self, files: VocabularyFiles) -> None:
-        if files.name not in BUNDLED:
+        if files.name not in BUNDLED or files.has_own_pattern:
             raise Unsupported("toktok has its own vocabularies only, and this is not one of them")
         self._encoding = toktok._encoding(files.name)
         self._name = files.name
 
-    def encode_list(self, text: str) -> list[int]:
-        ids: list[int] = self._encoding.encode_ordinary(text)
-        return ids
+    def load_compiled(self, files: VocabularyFiles, folder: Path) -> None:
+        self.load(files)
 
-    def encode_array(self, text: str) -> Any:
-        return self._encoding.encode_to_numpy(text, disallowed_special=())
+    def list_call(self) -> Callable[[str], list[int]]:
+        call: Callable[[str], list[int]] = self._encoding.encode_ordinary
+        return call
+
+    def array_call(self) -> Callable[[str], Any]:
+        return partial(self._encoding.encode_to_numpy, disallowed_special=())
+
+    def count_call(self) -> Callable[[str], int]:
+        call: Callable[[str], int] = self._encoding.count
+        return call
+
+    def offsets_call(self) -> Callable[[str], Any]:
+        return partial(self._encoding.encode_with_offsets, unit="char")
+
+    def offsets_of(self, result: Any) -> tuple[Any, Any]:
+        ids, spans = result[0], result[1]
+        return ids, [span[0] for span in spans]
+
+    def decode_call(self) -> Callable[[Any], Any]:
+        call: Callable[[Any], Any] = self._encoding.decode_bytes
+        return call
+
+    def decode_batch_call(self) -> Callable[[list[Any]], Any]:
+        call: Callable[[list[Any]], Any] = self._encoding.decode_batch
+        return call
 
     def encode_batch(self, texts: list[str]) -> Any:
         return self._encoding.encode_batch_to_numpy(texts)

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from benches import record, texts
-from benches.encode import measure
 from benches.harness import Entry, Row, alternate, compare, rank
 from benches.isolated import peak_memory_bytes, run_task, start_peak_memory
-from benches.peers.base import Adapter, Flat, Unsupported, VocabularyFiles
+from benches.peers.base import Flat
 from benches.train import agreement
 
 
@@ -26,32 +25,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-class ByteAdapter(Adapter):
-    """Every byte is a token: enough to drive the harness."""
-
-    name = "bytes"
-    distribution = "no-such-distribution"
-
-    def load(self, files: VocabularyFiles) -> None:
-        raise Unsupported("has no vocabulary")
-
-    def encode_list(self, text: str) -> list[int]:
-        return list(text.encode())
-
-    def encode_batch(self, texts: list[str]) -> list[list[int]]:
-        return [self.encode_list(text) for text in texts]
-
-
-class WrongAdapter(ByteAdapter):
-    """Loses the last token of every text that holds a digit."""
-
-    name = "wrong"
-
-    def encode_list(self, text: str) -> list[int]:
-        ids = super().encode_list(text)
-        return ids[:-1] if any(char.isdigit() for char in text) else ids
 
 
 def test_rounds_alternate_and_turn() -> None:
@@ -81,14 +54,14 @@ def test_medians_ratios_and_those_that_are_wrong_or_fail() -> None:
     broken = Entry("broken", run=fail, check=lambda _: None)
     rows = compare([slow, wrong, broken, fast], n_bytes=8_000_000, rounds=3, clock=clock)
     assert [row.name for row in rows] == ["takes 1.0", "takes 4.0", "wrong", "broken"]
-    assert rows[0].median_seconds == 2.0
+    assert rows[0].median_value == 2.0
     assert rows[0].megabytes_per_second == 4.0
     assert rows[0].ratio_to_best_peer == 2.0
     assert rows[1].ratio_to_best_peer == 0.5
     assert rows[2].wrong == "3 documents differ"
     assert rows[2].ratio_to_best_peer is None
     assert rows[3].failed == "RuntimeError: out of tokens"
-    assert rows[3].seconds == ()
+    assert rows[3].values == ()
 
 
 def test_a_wrong_peer_is_not_the_best_peer() -> None:
@@ -106,18 +79,6 @@ def test_flat_compares_rows() -> None:
     assert Flat.from_rows([[1, 2], [3], []]).wrong_rows(reference) == 2
     assert Flat.from_rows([[1, 2]]).wrong_rows(reference) == 3
     assert Flat.from_rows([]).wrong_rows(Flat.from_rows([])) == 0
-
-
-def test_encode_benchmark_on_tiny_text_finds_the_wrong_library() -> None:
-    sample = texts.Sample.of("tiny", ["plain", "with 1 digit", "naïve"])
-    adapters = {"bytes": ByteAdapter(), "wrong": WrongAdapter()}
-    tables = measure(adapters, sample, reference=adapters["bytes"], rounds=1)
-    for operation in ("one by one, into lists", "batch, all threads"):
-        rows = {row.name: row for row in tables[operation]}
-        assert rows["bytes"].exact
-        assert rows["wrong"].wrong == "1 of 3 documents differ"
-    assert tables["one by one, into arrays"] == [], "neither encodes into arrays"
-    assert sample.n_bytes == 5 + 12 + 6
 
 
 def test_isolated_tasks_return_what_the_function_returned() -> None:
@@ -192,19 +153,18 @@ def test_records_are_written_read_and_rendered(tmp_path: Path) -> None:
     )
     result = {
         "date": "2026-11-21",
-        "kind": "encode",
+        "kind": "warm",
         "command": "make bench",
         "machine": {"cpu": "c", "cores": 2, "memory_gib": 4.0, "system": "s", "python": "p"},
         "versions": {"jeton": "0.1.0"},
         "caveats": ["a caveat"],
-        "absent": {"v": {"third": "not installed"}},
-        "cases": [record.case("batch", "v", "english", rows)],
+        "cases": [record.case("batch", "v", "english", rows, absent={"third": "not installed"})],
     }
     path = record.write(result, folder=tmp_path)
     assert json.loads(path.read_text(encoding="utf-8"))["cases"][0]["rows"][0]["name"] == "jeton"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["2026-11-21-encode.json"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["2026-11-21-warm.json"]
     text = record.render(folder=tmp_path)
-    assert "| jeton | 2.0 | 0.5000 | 0.5000 | 0.5000 |  |  |" in text
+    assert "| jeton | 2 | 0.5 | 0.5 | 0.5 | 1 |  |  |" in text
     assert "crash \\| boom" in text
     assert text.index("a caveat") < text.index("| jeton |"), "caveats stand first"
     assert "third (not installed)" in text

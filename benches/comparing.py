@@ -1,0 +1,394 @@
+"""Cases: every library that can do one thing, checked, then timed in turn, in processes of their own.
+
+``warm`` keeps the processes and encodes the same text again; ``fresh`` starts one for each round
+and times the first call alone. Libraries far behind the fastest get fewer rounds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from statistics import median
+from types import TracebackType
+from typing import Any, Self
+
+from benches import record, texts, vocabularies
+from benches.contenders import Contender, Failed, Missing
+from benches.harness import Row, rank
+from benches.peers import ENCODERS
+from benches.peers.base import VocabularyFiles
+
+__all__ = ["Comparison", "Run", "Settings", "rounds_in_turn"]
+
+DISTANT = 3.0
+"""A library this many times slower than the fastest is far behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is done.
+
+    Attributes:
+        quick: little text, few rounds; nothing is recorded.
+        rounds: of each case, for all that are not far behind.
+        distant_rounds: for those that are; in fresh processes one less.
+        warm_bytes: text of a warm case.
+        fresh_bytes: text of a first pass.
+        libraries: those that take part.
+    """
+
+    quick: bool = False
+    rounds: int = 7
+    distant_rounds: int = 3
+    warm_bytes: int = 4_000_000
+    fresh_bytes: int = 12_000_000
+    libraries: tuple[str, ...] = tuple(ENCODERS)
+
+    def changed(self, *, rounds: int | None, warm_bytes: int | None) -> Settings:
+        """The same with other rounds or another amount of warm text."""
+        return replace(self, rounds=rounds or self.rounds, warm_bytes=warm_bytes or self.warm_bytes)
+
+    @classmethod
+    def small(cls, libraries: Sequence[str] = tuple(ENCODERS)) -> Settings:
+        """Those of ``--quick``."""
+        return cls(True, 3, 1, 1_000_000, 2_000_000, tuple(libraries))
+
+
+@dataclass(slots=True)
+class Run:
+    """What one library has done in one case so far.
+
+    Attributes:
+        name: as the table says it.
+        seconds: of the rounds.
+        wrong: how its results differ, or None.
+        failed: why it fell out, or None.
+        missing: why it never took part, or None.
+        note: what a reader must know.
+    """
+
+    name: str
+    seconds: list[float] = field(default_factory=list)
+    wrong: str | None = None
+    failed: str | None = None
+    missing: str | None = None
+    note: str | None = None
+
+    def guarded(self, step: Callable[[], None]) -> bool:
+        """Do a step; what goes wrong is noted, and the others go on."""
+        try:
+            step()
+        except Missing as reason:
+            self.missing = str(reason)
+        except Failed as reason:
+            self.failed = str(reason)
+        return self.takes_part
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether nothing has gone wrong."""
+        return self.failed is None and self.missing is None
+
+
+def rounds_in_turn(
+    runs: Sequence[Run], once: Callable[[Run], None], *, rounds: int, distant_rounds: int
+) -> None:
+    """Call ``once`` for every run in each round, the order turned; distant ones stop early."""
+    for turn in range(rounds):
+        active = [run for run in runs if run.takes_part]
+        if turn >= distant_rounds:
+            medians = {run.name: median(run.seconds) for run in active if run.seconds}
+            right = [medians[run.name] for run in active if run.name in medians and not run.wrong]
+            least = min(right, default=0.0)
+            active = [
+                run
+                for run in active
+                if run.name.startswith("jeton") or medians.get(run.name, 0.0) <= DISTANT * least
+            ]
+        cut = turn % len(active) if active else 0
+        for run in [*active[cut:], *active[:cut]]:
+
+            def step(run: Run = run) -> None:
+                once(run)
+
+            run.guarded(step)
+
+
+@lru_cache(maxsize=64)
+def _stored(sample: texts.Sample) -> Path:
+    """Write the documents where the processes read them; one file for each content."""
+    data = json.dumps(sample.documents).encode()
+    name = f"{sample.name}-{blake2b(data, digest_size=8).hexdigest()}.json"
+    path = vocabularies.BUILD / "texts" / name.replace(" ", "-")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file():
+        temporary = path.with_suffix(".part")
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    return path
+
+
+def _version(library: str) -> str:
+    try:
+        return version(record.DISTRIBUTIONS[library])
+    except PackageNotFoundError:
+        return "absent"
+
+
+class Comparison:
+    """The processes of one vocabulary, the texts and the references; a context manager."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._key: tuple[object, ...] = ()
+        self._contenders: dict[str, Contender] = {}
+        self._reasons: dict[str, tuple[str, str]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all processes."""
+        for contender in self._contenders.values():
+            contender.close()
+        self._contenders = {}
+
+    def reference(self, files: VocabularyFiles, sample: texts.Sample) -> Path:
+        """The ids of a sample by the vocabulary's own library, computed once and kept."""
+        documents = _stored(sample)
+        parts = (files.name, files.pattern or "", files.reference, _version(files.reference))
+        digest = blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
+        path = vocabularies.BUILD / "reference" / f"{documents.stem}-{digest}.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file():
+            with Contender(files.reference) as contender:
+                contender.ask("load", files=files.to_dict())
+                contender.ask(
+                    "reference", documents=str(documents), reference=str(path), timeout_s=600.0
+                )
+        return path
+
+    def _request(
+        self,
+        operation: str,
+        files: VocabularyFiles,
+        sample: texts.Sample,
+        options: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        return {
+            "operation": operation,
+            "documents": str(_stored(sample)),
+            "reference": str(self.reference(files, sample)),
+            "options": dict(options or {}),
+        }
+
+    def _contender(
+        self, name: str, files: VocabularyFiles, cpus: Sequence[int] | None
+    ) -> Contender:
+        """The library's process with the vocabulary loaded; what failed before fails again."""
+        key = (files.name, files.pattern, tuple(cpus or ()))
+        if key != self._key:
+            self.close()
+            self._key, self._reasons = key, {}
+        if name in self._reasons:
+            kind, words = self._reasons[name]
+            raise (Missing if kind == "missing" else Failed)(words)
+        if name not in self._contenders:
+            contender = Contender(name, cpus=cpus)
+            try:
+                contender.ask("load", files=files.to_dict())
+            except (Missing, Failed) as reason:
+                kind = "missing" if isinstance(reason, Missing) else "failed"
+                self._reasons[name] = (kind, str(reason))
+                contender.close()
+                raise
+            self._contenders[name] = contender
+        return self._contenders[name]
+
+    def _drop(self, name: str) -> None:
+        contender = self._contenders.pop(name, None)
+        if contender is not None:
+            contender.close()
+
+    def warm(
+        self,
+        operation: str,
+        files: VocabularyFiles,
+        sample: texts.Sample,
+        *,
+        targets: Sequence[str],
+        cpus: Sequence[int] | None,
+        options: Mapping[str, Any] | None = None,
+        libraries: Sequence[str] | None = None,
+        title: str | None = None,
+        figure: str = "MB/s",
+    ) -> dict[str, Any]:
+        """Encode the same text again and again: once to check, then the rounds."""
+        request = self._request(operation, files, sample, options)
+        names = libraries or self.settings.libraries
+        runs = [Run(name) for name in names if name in self.settings.libraries]
+        for run in runs:
+
+            def begin(run: Run = run) -> None:
+                contender = self._contender(run.name, files, cpus)
+                answer = contender.ask("prepare", **request)
+                contender.ask("run")
+                run.wrong = contender.ask("check")["wrong"]
+                if operation.endswith("arrays") and not answer["has_arrays"]:
+                    run.note = "lists: it has no arrays"
+
+            run.guarded(begin)
+
+        def once(run: Run) -> None:
+            run.seconds.append(self._contenders[run.name].ask("run")["seconds"])
+
+        rounds_in_turn(
+            runs,
+            once,
+            rounds=self.settings.rounds,
+            distant_rounds=self.settings.distant_rounds,
+        )
+        for run in runs:
+            if run.failed is not None:
+                self._drop(run.name)
+        return self.case(
+            title or operation,
+            files,
+            sample,
+            runs,
+            targets=targets,
+            figure=figure,
+            repeats=(options or {}).get("repeats", 1),
+        )
+
+    def fresh(
+        self,
+        operation: str,
+        files: VocabularyFiles,
+        sample: texts.Sample,
+        *,
+        targets: Sequence[str],
+        cpus: Sequence[int] | None,
+        options: Mapping[str, Any] | None = None,
+        libraries: Sequence[str] | None = None,
+        title: str,
+        before: texts.Sample | None = None,
+        figure: str = "MB/s",
+        timeout_s: float = 120.0,
+    ) -> dict[str, Any]:
+        """Encode a text once in a process that has encoded nothing but ``before``, each round."""
+        self.close()
+        request = self._request(operation, files, sample, options)
+        names = libraries or self.settings.libraries
+        runs = [Run(name) for name in names if name in self.settings.libraries]
+
+        def once(run: Run) -> None:
+            with Contender(run.name, cpus=cpus) as contender:
+                contender.ask("load", files=files.to_dict())
+                if before is not None:
+                    contender.ask("prepare", **{**request, "documents": str(_stored(before))})
+                    contender.ask("run", timeout_s=timeout_s)
+                contender.ask("prepare", **request)
+                seconds = contender.ask("run", timeout_s=timeout_s)["seconds"]
+                if not run.seconds:
+                    run.wrong = contender.ask("check")["wrong"]
+                run.seconds.append(seconds)
+
+        rounds_in_turn(
+            runs,
+            once,
+            rounds=max(1, self.settings.rounds - 2),
+            distant_rounds=max(1, self.settings.distant_rounds - 1),
+        )
+        return self.case(title, files, sample, runs, targets=targets, figure=figure)
+
+    def loading(
+        self, files: VocabularyFiles, sample: texts.Sample, *, compiled: bool
+    ) -> dict[str, Any]:
+        """Load and encode one sentence in a fresh process, from the file or the compiled form."""
+        self.close()
+        folder = vocabularies.BUILD / "compiled"
+        folder.mkdir(parents=True, exist_ok=True)
+        request = {"files": files.to_dict(), "folder": str(folder)}
+        (text,) = sample.documents
+        environment = {"JETON_CACHE_DIR": str(folder / "jeton")}
+        runs = [Run(name) for name in self.settings.libraries]
+        if compiled:
+            for run in runs:
+
+                def make(run: Run = run) -> None:
+                    with Contender(run.name, environment=environment) as contender:
+                        contender.ask("load", **request)
+                        contender.ask("save", **request)
+
+                run.guarded(make)
+
+        def once(run: Run) -> None:
+            with Contender(run.name, environment=environment) as contender:
+                if not compiled and contender.ask("about")["bundled"]:
+                    raise Missing("carries its vocabularies and reads no file")
+                answer = contender.ask("load", text=text, compiled=compiled, **request)
+                if not run.seconds:
+                    request_ids = self._request("one by one, into lists", files, sample, None)
+                    contender.ask("prepare", **request_ids)
+                    contender.ask("run")
+                    run.wrong = contender.ask("check")["wrong"]
+                run.seconds.append(answer["seconds"])
+
+        rounds_in_turn(
+            runs,
+            once,
+            rounds=self.settings.rounds,
+            distant_rounds=self.settings.distant_rounds,
+        )
+        title = "load and first encode, " + ("compiled form" if compiled else "from the file")
+        target = "load-compiled" if compiled else "load-file"
+        return self.case(title, files, sample, runs, targets=[target], figure="ms")
+
+    @staticmethod
+    def case(
+        title: str,
+        files: VocabularyFiles,
+        sample: texts.Sample,
+        runs: Sequence[Run],
+        *,
+        targets: Sequence[str],
+        figure: str = "MB/s",
+        repeats: int = 1,
+    ) -> dict[str, Any]:
+        """The rows of the runs, ranked, as they are recorded."""
+        rows = [
+            Row(
+                name=run.name,
+                values=() if run.failed else tuple(run.seconds),
+                wrong=run.wrong,
+                failed=run.failed,
+                n_bytes=sample.n_bytes * repeats,
+                note=run.note,
+            )
+            for run in runs
+            if run.missing is None
+        ]
+        return record.case(
+            title,
+            files.name,
+            sample.name,
+            rank(rows),
+            targets=targets,
+            n_texts=len(sample.documents) * repeats,
+            figure=figure,
+            absent={run.name: run.missing for run in runs if run.missing is not None},
+        )

@@ -1,0 +1,45 @@
+"""Time first passes: 12 MB of fresh text in a fresh process, documents of 2 to 3 KB, into arrays."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from benches import texts, vocabularies
+from benches.comparing import Comparison, Settings
+from benches.contenders import one_core
+from benches.program import Program, files_of, run
+
+__all__ = ["PROGRAM", "main"]
+
+
+def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
+    with Comparison(settings) as comparison:
+        for vocabulary in vocabularies.DEFAULT_NAMES:
+            files = files_of(vocabulary)
+            if files is None:
+                continue
+            for kind in texts.KINDS:
+                sample = texts.sample(kind, max_bytes=settings.fresh_bytes)
+                easiest = (vocabulary, kind) == ("cl100k_base", "english")
+                yield comparison.fresh(
+                    "one by one, into arrays",
+                    files,
+                    sample,
+                    targets=["first-cl100k-english" if easiest else "first"],
+                    cpus=one_core(),
+                    title="one by one, into arrays, first pass",
+                )
+
+
+PROGRAM = Program("first-pass", _measure)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the comparison; return the exit code."""
+    return run(PROGRAM, __doc__, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

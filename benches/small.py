@@ -1,0 +1,86 @@
+"""Time strings of 100 bytes, one call each: seen before and never seen, into arrays and lists."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from benches import texts
+from benches.comparing import Comparison, Settings
+from benches.contenders import one_core
+from benches.program import Program, files_of, run
+
+__all__ = ["PROGRAM", "main"]
+
+N_WARM = 64
+WARM_REPEATS = 500
+"""64 x 500 calls of about 1 us: tens of milliseconds a round."""
+N_NEW = 20_000
+"""Two megabytes of English, each string other text."""
+SIZE = 100
+CAVEATS = (
+    'microseconds a call, results dropped at once; "seen": 64 strings in turn; "never seen": '
+    "20,000 strings of running text, each once, after 2 MB of other English in the same process",
+)
+
+
+def _strings(document: str) -> list[str]:
+    """ASCII strings of 100 bytes, cut where words begin, as far as that goes."""
+    strings = []
+    start = 0
+    while start + SIZE <= len(document):
+        part = document[start : start + SIZE]
+        if part.isascii():
+            strings.append(part)
+        start = document.find(" ", start + SIZE)
+        if start < 0:
+            break
+    return strings
+
+
+def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
+    with Comparison(settings) as comparison:
+        documents = texts.sample("english", max_bytes=6_000_000).documents
+        strings = list(dict.fromkeys(s for document in documents for s in _strings(document)))
+        n_new = 2_000 if settings.quick else N_NEW
+        seen = texts.Sample.of("100 bytes, seen", strings[:N_WARM])
+        unseen = texts.Sample.of("100 bytes, never seen", strings[N_WARM : N_WARM + n_new])
+        before = texts.Sample.of("100 bytes, before", strings[N_WARM + n_new :][:n_new])
+        for vocabulary in ("cl100k_base", "o200k_base"):
+            files = files_of(vocabulary)
+            if files is None:
+                continue
+            for form, target in (("arrays", "small-array"), ("lists", "small-list")):
+                yield comparison.warm(
+                    f"short texts, into {form}",
+                    files,
+                    seen,
+                    targets=[target],
+                    cpus=one_core(),
+                    options={"repeats": WARM_REPEATS // (10 if settings.quick else 1)},
+                    title=f"100-byte strings, seen, into {form}",
+                    figure="us",
+                )
+                yield comparison.fresh(
+                    f"short texts, into {form}",
+                    files,
+                    unseen,
+                    targets=[target],
+                    cpus=one_core(),
+                    title=f"100-byte strings, never seen, into {form}",
+                    before=before,
+                    figure="us",
+                )
+
+
+PROGRAM = Program("small", _measure, CAVEATS)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the comparison; return the exit code."""
+    return run(PROGRAM, __doc__, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

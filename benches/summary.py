@@ -1,0 +1,226 @@
+"""One line for every bar: the least ratio among its cases, against whom, and whether it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benches.remarks import REMARKS
+from benches.targets import BY_KEY, TARGETS, Target
+
+__all__ = ["SCALES", "Verdict", "case_table", "figure", "judge", "line", "table"]
+
+US = "jeton"
+HOSTILE_SECONDS = 0.010
+"""A hostile text of 1 MB that takes less is fast enough, whoever is faster."""
+
+SCALES = {"s": 1.0, "MB": 1e6, "instructions": 1.0}
+"""Unit -> what one of it is in recorded values (seconds, bytes, instructions)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How one case stands against one bar.
+
+    Attributes:
+        case: the case as it is recorded.
+        ratio: the peer's figure over ours (times, bytes); None where there is nothing to compare.
+        peer: the row it is compared with, or None.
+        ours: our row, or None.
+        met: whether the bar is reached; None when that cannot be said.
+    """
+
+    case: Mapping[str, Any]
+    ratio: float | None
+    peer: Mapping[str, Any] | None
+    ours: Mapping[str, Any] | None
+    met: bool | None
+
+
+def figure(case: Mapping[str, Any], row: Mapping[str, Any] | None) -> str:
+    """The row's median as a reader wants it: MB/s, microseconds a text, milliseconds, MB."""
+    if row is None or row["median_value"] is None:
+        return ""
+    value, unit = row["median_value"], case.get("figure", "MB/s")
+    if unit == "us":
+        return f"{value / case['n_texts'] * 1e6:.2f}"
+    if unit == "ms":
+        return f"{value * 1e3:.1f}"
+    if unit == "MB":
+        return f"{value / 1e6:,.1f}"
+    if unit == "instructions":
+        return f"{value:,.0f}"
+    speed = row["megabytes_per_second"]
+    return "" if speed is None else f"{speed:.4g}"
+
+
+def _is_ours(row: Mapping[str, Any]) -> bool:
+    return str(row["name"]).startswith(US)
+
+
+def _peers(case: Mapping[str, Any], target: Target) -> list[Mapping[str, Any]]:
+    rows = [row for row in case["rows"] if row["values"] and not _is_ours(row)]
+    if target.inexact:
+        return [row for row in rows if row["wrong"] is not None]
+    right = [row for row in rows if row["wrong"] is None]
+    if target.against is not None:
+        return [row for row in right if row["name"] in target.against]
+    return right
+
+
+def judge(case: Mapping[str, Any], target: Target) -> Verdict:
+    """Compare our row of one case with the best peer that counts for this bar."""
+    mine = [row for row in case["rows"] if _is_ours(row) and row["values"] and not row["wrong"]]
+    ours = min(mine, key=lambda row: row["median_value"], default=None)
+    peer = min(_peers(case, target), key=lambda row: row["median_value"], default=None)
+    if ours is None:
+        return Verdict(case, None, peer, None, False)
+    if target.rule in ("growth", "flat"):
+        value = case.get("growth")
+        met = None if value is None else value <= target.least
+        return Verdict(case, value, None, ours, met)
+    if peer is None:
+        return Verdict(case, None, None, ours, None)
+    ratio = peer["median_value"] / ours["median_value"]
+    met = ratio >= target.least
+    if target.rule == "hostile":
+        met = met or ours["median_value"] <= HOSTILE_SECONDS
+    return Verdict(case, ratio, peer, ours, met)
+
+
+def verdicts(cases: Iterable[Mapping[str, Any]], target: Target) -> list[Verdict]:
+    """Those of all cases of a bar."""
+    return [judge(case, target) for case in cases if target.key in case.get("targets", ())]
+
+
+def _worst(found: Sequence[Verdict], target: Target) -> Verdict:
+    """The case furthest from the bar; those that cannot be judged last."""
+    sign = -1 if target.rule in ("growth", "flat") else 1
+    failed = [verdict for verdict in found if verdict.met is False]
+    judged = [verdict for verdict in failed or found if verdict.ratio is not None]
+    return min(judged, key=lambda verdict: sign * (verdict.ratio or 0.0), default=found[0])
+
+
+def _place(verdict: Verdict) -> str:
+    case = verdict.case
+    return f"{case['operation']}: {case['vocabulary']}, {case['text']}"
+
+
+def _cell(text: object) -> str:
+    return str(text).replace("|", "\\|")
+
+
+def _line(target: Target, found: Sequence[Verdict]) -> list[object]:
+    if not found:
+        return [target.case, target.words, "", "", "", "not measured", ""]
+    worst = _worst(found, target)
+    ratios = [verdict.ratio for verdict in found if verdict.ratio is not None]
+    n_met = sum(verdict.met is True for verdict in found)
+    n_judged = sum(verdict.met is not None for verdict in found)
+    if not ratios:
+        return [
+            target.case,
+            target.words,
+            "",
+            "no peer does this" if worst.ours else "",
+            f"{figure(worst.case, worst.ours)} {worst.case.get('figure', 'MB/s')}".strip(),
+            "no comparison" if n_judged == 0 else "**not met**",
+            _remark(target, worst, met=False),
+        ]
+    span = f"{min(ratios):.2f}x" if len(ratios) == 1 else f"{min(ratios):.2f}-{max(ratios):.2f}x"
+    met = n_met == n_judged
+    reached = "met" if met else "**not met**" if n_met == 0 else f"**met in {n_met} of {n_judged}**"
+    return [
+        target.case,
+        target.words,
+        span,
+        "" if worst.peer is None else worst.peer["name"],
+        f"{figure(worst.case, worst.ours)} {worst.case.get('figure', 'MB/s')}",
+        reached,
+        _remark(target, worst, met=met, several=len(found) > 1),
+    ]
+
+
+def _remark(target: Target, worst: Verdict, *, met: bool, several: bool = True) -> str:
+    words = [] if met and not several else [f"least: {_place(worst)}"]
+    if worst.ours is None:
+        words = [f"jeton's result is wrong or missing: {_place(worst)}"]
+    tried = REMARKS.get(target.key)
+    if tried and not met:
+        words.append(f"tried: {tried}")
+    return "; ".join(words)
+
+
+def _markdown(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = ["| " + " | ".join(headings) + " |", "|" + " --- |" * len(headings)]
+    lines += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows]
+    return "\n".join([*lines, ""])
+
+
+def table(cases: Sequence[Mapping[str, Any]]) -> str:
+    """The table at the head: a line for every bar, whatever has been measured."""
+    headings = (
+        "case",
+        "target",
+        "ratio to the best peer",
+        "best peer",
+        "Jeton",
+        "target met",
+        "remark",
+    )
+    rows = [_line(target, verdicts(cases, target)) for target in TARGETS]
+    return _markdown(headings, rows)
+
+
+def case_table(cases: Sequence[Mapping[str, Any]]) -> str:
+    """Every case on its own, in the order of the bars."""
+    headings = (
+        "case",
+        "vocabulary",
+        "text",
+        "target",
+        "ratio",
+        "best peer",
+        "its figure",
+        "Jeton",
+        "unit",
+        "met",
+    )
+    rows = []
+    for target in TARGETS:
+        for verdict in verdicts(cases, target):
+            case = verdict.case
+            rows.append(
+                [
+                    case["operation"],
+                    case["vocabulary"],
+                    case["text"],
+                    target.words,
+                    "" if verdict.ratio is None else f"{verdict.ratio:.2f}x",
+                    "" if verdict.peer is None else verdict.peer["name"],
+                    figure(case, verdict.peer),
+                    figure(case, verdict.ours),
+                    case.get("figure", "MB/s"),
+                    {True: "yes", False: "**no**", None: ""}[verdict.met],
+                ]
+            )
+    return _markdown(headings, rows)
+
+
+def line(case: Mapping[str, Any]) -> str:
+    """One case in one line, for a terminal."""
+    verdict = judge(case, BY_KEY[case["targets"][0]])
+    ratio = "no comparison" if verdict.ratio is None else f"{verdict.ratio:.2f}x"
+    peer = "" if verdict.peer is None else verdict.peer["name"]
+    theirs = figure(case, verdict.peer)
+    unit = case.get("figure", "MB/s")
+    return (
+        f"{_place(verdict)}: jeton {figure(case, verdict.ours) or 'wrong'}, {peer} {theirs} {unit}: "
+        f"{ratio} (target {verdict_target(case).words})"
+    )
+
+
+def verdict_target(case: Mapping[str, Any]) -> Target:
+    """The first bar that a case names."""
+    return BY_KEY[case["targets"][0]]
