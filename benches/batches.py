@@ -1,4 +1,4 @@
-"""Time batches of str, of bytes and of an Arrow column, with one thread and with all; and the first."""
+"""Time batches of str, of bytes and of an Arrow column: one thread and all, and the first one."""
 
 from __future__ import annotations
 

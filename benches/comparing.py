@@ -1,4 +1,4 @@
-"""Cases: every library that can do one thing, checked, then timed in turn, in processes of their own.
+"""Cases: all libraries that can do one thing, checked, then timed in turn, each in its process.
 
 ``warm`` keeps the processes and encodes the same text again; ``fresh`` starts one for each round
 and times the first call alone. Libraries far behind the fastest get fewer rounds.
@@ -7,6 +7,7 @@ and times the first call alone. Libraries far behind the fastest get fewer round
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -56,7 +57,14 @@ class Settings:
     @classmethod
     def small(cls, libraries: Sequence[str] = tuple(ENCODERS)) -> Settings:
         """Those of ``--quick``."""
-        return cls(True, 3, 1, 1_000_000, 2_000_000, tuple(libraries))
+        return cls(
+            quick=True,
+            rounds=3,
+            distant_rounds=1,
+            warm_bytes=1_000_000,
+            fresh_bytes=2_000_000,
+            libraries=tuple(libraries),
+        )
 
 
 @dataclass(slots=True)
@@ -141,10 +149,21 @@ def _version(library: str) -> str:
 
 
 class Comparison:
-    """The processes of one vocabulary, the texts and the references; a context manager."""
+    """The processes of one vocabulary, the texts and the references; a context manager.
 
-    def __init__(self, settings: Settings) -> None:
+    Args:
+        settings: how much is done.
+        variants: further contenders: name -> (library, environment of its process).
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        variants: Mapping[str, tuple[str, Mapping[str, str]]] | None = None,
+    ) -> None:
         self.settings = settings
+        self._variants = dict(variants or {})
         self._key: tuple[object, ...] = ()
         self._contenders: dict[str, Contender] = {}
         self._reasons: dict[str, tuple[str, str]] = {}
@@ -166,34 +185,58 @@ class Comparison:
             contender.close()
         self._contenders = {}
 
-    def reference(self, files: VocabularyFiles, sample: texts.Sample) -> Path:
-        """The ids of a sample by the vocabulary's own library, computed once and kept."""
+    def reference(
+        self, files: VocabularyFiles, sample: texts.Sample, *, fallback: str | None = None
+    ) -> Path:
+        """The ids of a sample by the vocabulary's own library, computed once and kept.
+
+        Where that one fails, ``fallback`` computes them anew each time.
+        """
         documents = _stored(sample)
         parts = (files.name, files.pattern or "", files.reference, _version(files.reference))
         digest = blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
         path = vocabularies.BUILD / "reference" / f"{documents.stem}-{digest}.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_file():
-            with Contender(files.reference) as contender:
-                contender.ask("load", files=files.to_dict())
-                contender.ask(
-                    "reference", documents=str(documents), reference=str(path), timeout_s=600.0
-                )
+            try:
+                self._write_reference(files.reference, files, documents, path)
+            except Failed:
+                if fallback is None:
+                    raise
+                path = path.with_name(f"{documents.stem}-{fallback}.npz")
+                self._write_reference(fallback, files, documents, path)
         return path
 
-    def _request(
+    @staticmethod
+    def _write_reference(library: str, files: VocabularyFiles, documents: Path, path: Path) -> None:
+        with Contender(library) as contender:
+            contender.ask("load", files=files.to_dict())
+            contender.ask(
+                "reference", documents=str(documents), reference=str(path), timeout_s=120.0
+            )
+
+    def request(
         self,
         operation: str,
         files: VocabularyFiles,
         sample: texts.Sample,
-        options: Mapping[str, Any] | None,
+        options: Mapping[str, Any] | None = None,
+        *,
+        fallback: str | None = None,
     ) -> dict[str, Any]:
+        """What a process needs to make an operation ready."""
         return {
             "operation": operation,
             "documents": str(_stored(sample)),
-            "reference": str(self.reference(files, sample)),
+            "reference": str(self.reference(files, sample, fallback=fallback)),
             "options": dict(options or {}),
         }
+
+    def _runs(self, libraries: Sequence[str] | None) -> list[Run]:
+        """Those that take part: of the settings or variants, and of ``libraries`` if given."""
+        taking = {*self.settings.libraries, *self._variants}
+        names = self.settings.libraries if libraries is None else dict.fromkeys(libraries)
+        return [Run(name) for name in names if name in taking]
 
     def _contender(
         self, name: str, files: VocabularyFiles, cpus: Sequence[int] | None
@@ -207,7 +250,8 @@ class Comparison:
             kind, words = self._reasons[name]
             raise (Missing if kind == "missing" else Failed)(words)
         if name not in self._contenders:
-            contender = Contender(name, cpus=cpus)
+            library, environment = self._variants.get(name, (name, {}))
+            contender = Contender(library, cpus=cpus, environment=environment)
             try:
                 contender.ask("load", files=files.to_dict())
             except (Missing, Failed) as reason:
@@ -237,9 +281,8 @@ class Comparison:
         figure: str = "MB/s",
     ) -> dict[str, Any]:
         """Encode the same text again and again: once to check, then the rounds."""
-        request = self._request(operation, files, sample, options)
-        names = libraries or self.settings.libraries
-        runs = [Run(name) for name in names if name in self.settings.libraries]
+        request = self.request(operation, files, sample, options)
+        runs = self._runs(libraries)
         for run in runs:
 
             def begin(run: Run = run) -> None:
@@ -287,13 +330,13 @@ class Comparison:
         title: str,
         before: texts.Sample | None = None,
         figure: str = "MB/s",
+        fallback: str | None = None,
         timeout_s: float = 120.0,
     ) -> dict[str, Any]:
         """Encode a text once in a process that has encoded nothing but ``before``, each round."""
         self.close()
-        request = self._request(operation, files, sample, options)
-        names = libraries or self.settings.libraries
-        runs = [Run(name) for name in names if name in self.settings.libraries]
+        request = self.request(operation, files, sample, options, fallback=fallback)
+        runs = self._runs(libraries)
 
         def once(run: Run) -> None:
             with Contender(run.name, cpus=cpus) as contender:
@@ -324,25 +367,38 @@ class Comparison:
         folder.mkdir(parents=True, exist_ok=True)
         request = {"files": files.to_dict(), "folder": str(folder)}
         (text,) = sample.documents
-        environment = {"JETON_CACHE_DIR": str(folder / "jeton")}
+        ours = folder / "jeton"
+        environment = {"JETON_CACHE_DIR": str(ours)}
         runs = [Run(name) for name in self.settings.libraries]
+        shutil.rmtree(ours, ignore_errors=True)
         if compiled:
             for run in runs:
 
                 def make(run: Run = run) -> None:
                     with Contender(run.name, environment=environment) as contender:
-                        contender.ask("load", **request)
-                        contender.ask("save", **request)
+                        contender.ask("load", files=request["files"], folder=str(folder), text=text)
+                        contender.ask("save", files=request["files"], folder=str(folder))
+                    if run.name == "jeton" and not any(ours.rglob("*")):
+                        raise Missing("this version keeps no compiled vocabularies")
 
                 run.guarded(make)
 
         def once(run: Run) -> None:
+            if not compiled:
+                # What a run leaves there must not help the next one.
+                shutil.rmtree(ours, ignore_errors=True)
             with Contender(run.name, environment=environment) as contender:
                 if not compiled and contender.ask("about")["bundled"]:
                     raise Missing("carries its vocabularies and reads no file")
-                answer = contender.ask("load", text=text, compiled=compiled, **request)
+                answer = contender.ask(
+                    "load",
+                    files=request["files"],
+                    folder=str(folder),
+                    text=text,
+                    compiled=compiled,
+                )
                 if not run.seconds:
-                    request_ids = self._request("one by one, into lists", files, sample, None)
+                    request_ids = self.request("one by one, into lists", files, sample)
                     contender.ask("prepare", **request_ids)
                     contender.ask("run")
                     run.wrong = contender.ask("check")["wrong"]

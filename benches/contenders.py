@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -102,10 +103,8 @@ class Contender:
     def close(self) -> None:
         """End the process."""
         if self._process.stdin is not None:
-            try:
+            with contextlib.suppress(OSError):
                 self._process.stdin.close()
-            except OSError:
-                pass
         try:
             self._process.wait(timeout=2)
         except subprocess.TimeoutExpired:

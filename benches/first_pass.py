@@ -1,4 +1,4 @@
-"""Time first passes: 12 MB of fresh text in a fresh process, documents of 2 to 3 KB, into arrays."""
+"""Time first passes: 12 MB of fresh text, documents of 2 to 3 KB, in a fresh process."""
 
 from __future__ import annotations
 

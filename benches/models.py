@@ -54,12 +54,12 @@ def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
                     title=f"{OPERATION}, first pass",
                 )
             if vocabulary == "llama2":
-                sample = texts.language_sample("Chinese", max_bytes=settings.warm_bytes // 2)
-                if sample is not None:
+                chinese = texts.language_sample("Chinese", max_bytes=settings.warm_bytes // 2)
+                if chinese is not None:
                     yield comparison.warm(
                         OPERATION,
                         files,
-                        sample,
+                        chinese,
                         targets=warm,
                         cpus=one_core(),
                         title=f"{OPERATION}, warm",

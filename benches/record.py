@@ -142,8 +142,8 @@ def table(measured: Mapping[str, Any]) -> str:
         f"**{measured['operation']}**: {measured['vocabulary']}, {measured['text']}"
         f"{_size(measured)}",
         "",
-        f"| library | {unit} | median {shown} | least {shown} | most {shown} | rounds | against the "
-        "best peer | remark |",
+        f"| library | {unit} | median {shown} | least {shown} | most {shown} | rounds | "
+        "against the best peer | remark |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in measured["rows"]:

@@ -1,4 +1,4 @@
-"""What was tried where Jeton is not ahead, or not as far as it should be: shown beside the figures."""
+"""What was tried where a bar is not reached: shown beside the figures."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Run the benchmarks one after the other, each in a process of its own, recording after each.
 
-``--only KIND`` (may be repeated) redoes some; ``--quick`` prints the main cases and records nothing.
+``--only KIND`` (may be repeated) redoes some; ``--quick`` prints the main cases, records nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ PARTS = {
     "small": "benches.small",
     "loading": "benches.loading",
     "models": "benches.models",
+    "patterns": "benches.patterns",
     "hostile": "benches.hostile",
+    "decoding": "benches.decoding",
+    "memory": "benches.memory",
+    "simd": "benches.simd",
+    "instructions": "benches.instructions",
     "growing": "benches.growing",
     "train": "benches.train",
     "audit": "benches.audit",

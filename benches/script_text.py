@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 __all__ = ["LANGUAGES", "language_of", "pure_text"]
@@ -36,11 +36,8 @@ LANGUAGES = tuple(_SCRIPTS)
 # ASCII that no sentence in these scripts has; a stop or comma after a letter stays.
 _FOREIGN = re.compile(r"(?<![^\x00-\x7f])[.,!?:;]|[^.,!?:;\s\x80-\U0010ffff]+")
 _SPACES = re.compile(r"[ \t]+")
-_COUNTERS: Mapping[str, Callable[[str], int]] = {
-    name: (lambda text, find=re.compile(f"[{chars}]").findall: len(find(text)))
-    for name, chars in _SCRIPTS.items()
-}
-_SPACELESS = ("Chinese", "Japanese", "Thai")
+_IN_SCRIPT = {name: re.compile(f"[{chars}]") for name, chars in _SCRIPTS.items()}
+_SPACELESS = ("Chinese", "Japanese")
 
 
 def language_of(record: Mapping[str, Any]) -> str | None:
@@ -52,15 +49,15 @@ def language_of(record: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _lines(texts: Iterable[str], language: str) -> Iterable[str]:
-    count = _COUNTERS[language]
+def _lines(texts: Iterable[str], language: str) -> Iterator[str]:
+    in_script = _IN_SCRIPT[language]
     for text in texts:
         for line in text.splitlines():
             kept = _SPACES.sub(" ", _FOREIGN.sub(" ", line)).strip(" .,!?:;")
             n_chars = len(kept) - kept.count(" ")
-            if n_chars and count(kept) >= LEAST_SHARE * n_chars:
+            if n_chars and len(in_script.findall(kept)) >= LEAST_SHARE * n_chars:
                 # What stood between two words in Latin letters leaves no space here.
-                yield kept.replace(" ", "") if language in _SPACELESS[:2] else kept
+                yield kept.replace(" ", "") if language in _SPACELESS else kept
 
 
 def pure_text(texts: Iterable[str], language: str) -> str:

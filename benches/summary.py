@@ -1,4 +1,4 @@
-"""One line for every bar: the least ratio among its cases, against whom, and whether it is reached."""
+"""One line for every bar: the least ratio among its cases, against whom, whether it is reached."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def judge(case: Mapping[str, Any], target: Target) -> Verdict:
     ours = min(mine, key=lambda row: row["median_value"], default=None)
     peer = min(_peers(case, target), key=lambda row: row["median_value"], default=None)
     if ours is None:
-        return Verdict(case, None, peer, None, False)
+        return Verdict(case, ratio=None, peer=peer, ours=None, met=False)
     if target.rule in ("growth", "flat"):
         value = case.get("growth")
         met = None if value is None else value <= target.least
@@ -216,8 +216,8 @@ def line(case: Mapping[str, Any]) -> str:
     theirs = figure(case, verdict.peer)
     unit = case.get("figure", "MB/s")
     return (
-        f"{_place(verdict)}: jeton {figure(case, verdict.ours) or 'wrong'}, {peer} {theirs} {unit}: "
-        f"{ratio} (target {verdict_target(case).words})"
+        f"{_place(verdict)}: jeton {figure(case, verdict.ours) or 'wrong'}, {peer} {theirs} "
+        f"{unit}: {ratio} (target {verdict_target(case).words})"
     )
 
 

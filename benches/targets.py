@@ -54,6 +54,9 @@ LANGUAGE_CASES = "Chinese, Japanese, Korean, Russian, Arabic, Hindi, Thai; cl100
 N_LOG_N = 25.0
 """16 n log(16 n) / n log n is 19 from 1 MB to 16 MB; a third more is noise. Quadratic is 256."""
 
+FLAT = 1.05
+"""What is resident varies by some percent with what the allocator holds back."""
+
 TARGETS: tuple[Target, ...] = (
     Target(
         "warm",
@@ -144,8 +147,8 @@ TARGETS: tuple[Target, ...] = (
     Target("memory", "memory beside the vocabulary", 1.0, part="memory"),
     Target(
         "memory-flat",
-        "resident memory while text never repeats",
-        1.0,
+        "resident memory while text never repeats: most of the second half over half time",
+        FLAT,
         rule="flat",
         part="memory",
     ),

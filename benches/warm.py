@@ -1,4 +1,4 @@
-"""Time warm encoding into arrays: three vocabularies, four kinds of text, documents of 2 to 3 KB."""
+"""Time warm encoding into arrays: three vocabularies, four kinds of text in 2 to 3 KB each."""
 
 from __future__ import annotations
 

@@ -133,6 +133,7 @@ class Adapter(ABC):
 
     def save_compiled(self, files: VocabularyFiles, folder: Path) -> None:
         """Make what ``load_compiled`` reads, after ``load``; nothing where it is in the library."""
+        return
 
     def load_compiled(self, files: VocabularyFiles, folder: Path) -> None:
         """Load the vocabulary in the library's own form, compiled into it or made before.
@@ -203,7 +204,7 @@ class Adapter(ABC):
         return self.encode_batch(column.to_pylist())
 
     def padded(self, texts: list[str], pad_id: int, max_length: int) -> Any:
-        """Encode into one matrix int (n_texts, longest row), cut at ``max_length``, filled right."""
+        """Encode into one matrix int (n_texts, longest row), cut at ``max_length``, filled."""
         raise Unsupported(f"{self.name} does not pad")
 
     def flatten(self, result: Any) -> Flat:

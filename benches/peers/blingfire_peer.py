@@ -37,4 +37,4 @@ class BlingfirePeer(Adapter):
     def array_call(self) -> Callable[[str], Any]:
         encode, handle, unknown = blingfire.text_to_ids, self._handle, self._unknown
         # No text has more ids than characters, but for the space that a model puts before it.
-        return lambda text: encode(handle, text, len(text) + 8, unknown, True)
+        return lambda text: encode(handle, text, len(text) + 8, unknown, no_padding=True)

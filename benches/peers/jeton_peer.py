@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +36,7 @@ class JetonPeer(Adapter):
         return self._tokenizer
 
     def load_compiled(self, files: VocabularyFiles, folder: Path) -> None:
-        if not COMPILED_CACHE:
-            raise Unsupported("this version of jeton keeps no compiled vocabularies")
+        # `load` finds by itself what it has kept.
         self.load(files)
 
     def list_call(self) -> Callable[[str], list[int]]:
@@ -105,7 +103,3 @@ class JetonPeer(Adapter):
 
     def cache_bytes(self) -> tuple[int, int] | None:
         return self._tokenizer.cache_used_bytes, self._tokenizer.cache_limit_bytes
-
-
-COMPILED_CACHE = "compiled" in signature(jeton.load).parameters
-"""Whether ``load`` keeps what it has compiled."""

@@ -57,7 +57,8 @@ class TiktokenPeer(Adapter):
         return call
 
     def offsets_of(self, result: Any) -> tuple[Any, Any]:
-        return result
+        ids, starts = result
+        return ids, starts
 
     def encode_batch(self, texts: list[str]) -> Any:
         return self._encoding.encode_ordinary_batch(texts, num_threads=self._threads)

@@ -34,7 +34,7 @@ class TokiePeer(Adapter):
 
     def list_call(self) -> Callable[[str], list[int]]:
         encode = self._tokenizer.encode
-        return lambda text: encode(text, False).ids
+        return lambda text: encode(text, add_special_tokens=False).ids
 
     def array_call(self) -> Callable[[str], Any]:
         encode = self._tokenizer.encode_batch_flat
@@ -48,7 +48,7 @@ class TokiePeer(Adapter):
         encode = self._tokenizer.encode_with_offsets
 
         def call(text: str) -> Any:
-            encoding = encode(text, False)
+            encoding = encode(text, add_special_tokens=False)
             return encoding.ids, encoding.offsets
 
         return call
@@ -69,13 +69,15 @@ class TokiePeer(Adapter):
         return self._tokenizer.encode_batch_flat(texts, add_special_tokens=False)
 
     def encode_batch_lists(self, texts: list[str]) -> list[list[int]]:
-        return [found.ids for found in self._tokenizer.encode_batch(texts, False)]
+        return [
+            found.ids for found in self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        ]
 
     def padded(self, texts: list[str], pad_id: int, max_length: int) -> Any:
         self._tokenizer.enable_truncation(max_length)
         self._tokenizer.enable_padding(pad_id=pad_id)
         try:
-            found = self._tokenizer.encode_batch(texts, False)
+            found = self._tokenizer.encode_batch(texts, add_special_tokens=False)
             return np.array([encoding.ids for encoding in found])
         finally:
             self._tokenizer.no_padding()

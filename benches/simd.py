@@ -1,0 +1,87 @@
+"""Time each SIMD path that the core can choose on this machine, beside the best peers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benches import texts
+from benches.comparing import Comparison, Settings
+from benches.contenders import one_core
+from benches.program import Program, files_of, run
+
+__all__ = ["PROGRAM", "main", "paths"]
+
+VARIABLE = "JETON_SIMD"
+NEEDED = {"portable": (), "avx2": ("avx2",), "avx512": ("avx512vbmi", "avx512bw")}
+"""Path -> the flags of the processor that it needs, as Linux names them."""
+PEERS = ("gigatoken", "fastokens", "toktok")
+CASES = (
+    ("cl100k_base", "english"),
+    ("cl100k_base", "code"),
+    ("cl100k_base", "logs"),
+    ("o200k_base", "english"),
+    ("llama3", "english"),
+)
+LANGUAGES = (("cl100k_base", "Chinese"), ("o200k_base", "Chinese"), ("o200k_base", "Russian"))
+CAVEATS = (
+    f"each path is a process of its own with {VARIABLE} set; the peers choose their own paths",
+)
+
+
+def paths(flags: set[str]) -> list[str]:
+    """The paths that a processor with these flags can take."""
+    return [path for path, needed in NEEDED.items() if set(needed) <= flags]
+
+
+def _flags() -> set[str]:
+    cpuinfo = Path("/proc/cpuinfo")
+    if not cpuinfo.is_file():
+        return set()
+    for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith("flags"):
+            return set(line.split(":", 1)[1].split())
+    return set()
+
+
+def _variants() -> Mapping[str, tuple[str, Mapping[str, str]]]:
+    return {f"jeton, {path}": ("jeton", {VARIABLE: path}) for path in paths(_flags())}
+
+
+def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
+    variants = _variants()
+    with Comparison(settings, variants=variants) as comparison:
+        samples = [
+            (vocabulary, texts.sample(kind, max_bytes=settings.warm_bytes))
+            for vocabulary, kind in CASES
+        ]
+        for vocabulary, language in LANGUAGES:
+            found = texts.language_sample(language, max_bytes=settings.warm_bytes)
+            if found is not None:
+                samples.append((vocabulary, found))
+        for vocabulary, sample in sorted(samples, key=lambda pair: pair[0]):
+            files = files_of(vocabulary)
+            if files is not None:
+                yield comparison.warm(
+                    "one by one, into arrays",
+                    files,
+                    sample,
+                    targets=[],
+                    cpus=one_core(),
+                    libraries=[*variants, *PEERS],
+                    title="one by one, into arrays, warm",
+                )
+
+
+PROGRAM = Program("simd", _measure, CAVEATS)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the comparison; return the exit code."""
+    return run(PROGRAM, __doc__, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
