@@ -85,10 +85,10 @@ differential: setup  ## compare with published libraries on very many edge texts
 fuzz: toolchain  ## fuzz the parsers: [TARGET=name] [SECONDS=600] each
 	@sh scripts/fuzz.sh "$(TARGET)" "$(SECONDS)"
 
-bench: bench-setup  ## time against other libraries in .venv-bench, rewrite BENCHMARKS.md
-	$(BENCH_VENV)/bin/python -m benches.run
+bench: bench-setup  ## time against other libraries in .venv-bench, rewrite BENCHMARKS.md (an hour; ONLY=languages redoes a part)
+	$(BENCH_VENV)/bin/python -m benches.run $(addprefix --only ,$(ONLY))
 
-bench-quick: bench-setup  ## the same on little text, to see that it works; nothing is recorded
+bench-quick: bench-setup  ## the main cases on little text, in some minutes; nothing is recorded
 	$(BENCH_VENV)/bin/python -m benches.run --quick
 
 bench-setup: $(BENCH_VENV)/.built

@@ -290,6 +290,7 @@ class Comparison:
                 answer = contender.ask("prepare", **request)
                 contender.ask("run")
                 run.wrong = contender.ask("check")["wrong"]
+                run.note = answer["note"]
                 if operation.endswith("arrays") and not answer["has_arrays"]:
                     run.note = "lists: it has no arrays"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benches.peers.base import Adapter, Flat
+from benches.peers.base import Adapter, Flat, Unsupported
 
 __all__ = ["OPERATIONS", "Operation", "Prepared"]
 
@@ -32,10 +32,12 @@ class Prepared:
     Attributes:
         run: what is timed.
         check: says how a result of ``run`` differs from the reference's, or None.
+        note: what a reader must know of how this library does it, or None.
     """
 
     run: Callable[[], Any]
     check: Check
+    note: str | None = None
 
 
 Operation = Callable[[Adapter, Sequence[str], Flat, Mapping[str, Any]], Prepared]
@@ -144,7 +146,14 @@ def _arrow(adapter: Adapter, documents: Sequence[str], reference: Flat, _: Any) 
 
 
 def _count(adapter: Adapter, documents: Sequence[str], reference: Flat, _: Any) -> Prepared:
-    return _each(adapter.count_call(), documents, _same_counts(reference))
+    texts, check = list(documents), _same_counts(reference)
+    try:
+        call = adapter.count_call()
+    except Unsupported:
+        # What its users do.
+        encode = adapter.array_call()
+        return Prepared(lambda: [len(encode(text)) for text in texts], check, "by encoding")
+    return Prepared(lambda: [call(text) for text in texts], check)
 
 
 def _count_batch(adapter: Adapter, documents: Sequence[str], reference: Flat, _: Any) -> Prepared:

@@ -191,6 +191,16 @@ def _other_machine(result: Mapping[str, Any], common: Sequence[str]) -> str:
     )
 
 
+def _paths(result: Mapping[str, Any]) -> list[str]:
+    return [
+        "### Each SIMD path",
+        "",
+        "Most processors have AVX2 and not AVX-512. Warm, one by one, into arrays, one core:",
+        "",
+        summary.path_table(result["cases"]),
+    ]
+
+
 def _head(found: Mapping[str, Mapping[str, Any]], common: Sequence[str]) -> str:
     """Caveats, machines, dates and versions, then the table of all bars."""
     versions: dict[str, str] = {}
@@ -214,6 +224,7 @@ def _head(found: Mapping[str, Mapping[str, Any]], common: Sequence[str]) -> str:
             f"Versions: {listed}.",
             "",
             summary.table(cases),
+            *(_paths(found["simd"]) if "simd" in found else ()),
             "### Every case of every row",
             "",
             summary.case_table(cases),

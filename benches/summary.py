@@ -9,7 +9,7 @@ from typing import Any
 from benches.remarks import REMARKS
 from benches.targets import BY_KEY, TARGETS, Target
 
-__all__ = ["SCALES", "Verdict", "case_table", "figure", "judge", "line", "table"]
+__all__ = ["SCALES", "Verdict", "case_table", "figure", "judge", "line", "path_table", "table"]
 
 US = "jeton"
 HOSTILE_SECONDS = 0.010
@@ -205,6 +205,34 @@ def case_table(cases: Sequence[Mapping[str, Any]]) -> str:
                     {True: "yes", False: "**no**", None: ""}[verdict.met],
                 ]
             )
+    return _markdown(headings, rows)
+
+
+def path_table(cases: Sequence[Mapping[str, Any]]) -> str:
+    """Our SIMD paths side by side, in MB/s, and the best peer beside the fastest of them."""
+    paths = ("portable", "avx2", "avx512")
+    headings = (
+        "vocabulary",
+        "text",
+        *(f"Jeton, {path} (MB/s)" for path in paths),
+        "best peer",
+        "its MB/s",
+        "ratio of the fastest",
+    )
+    rows = []
+    for case in cases:
+        mine = {row["name"].removeprefix(f"{US}, "): row for row in case["rows"] if _is_ours(row)}
+        verdict = judge(case, BY_KEY["warm"])
+        rows.append(
+            [
+                case["vocabulary"],
+                case["text"],
+                *(figure(case, mine.get(path)) for path in paths),
+                "" if verdict.peer is None else verdict.peer["name"],
+                figure(case, verdict.peer),
+                "" if verdict.ratio is None else f"{verdict.ratio:.2f}x",
+            ]
+        )
     return _markdown(headings, rows)
 
 

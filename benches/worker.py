@@ -87,7 +87,7 @@ class Worker:
         self._prepared = operation(
             self._adapter, documents, reference, request.get("options") or {}
         )
-        return {"has_arrays": self._adapter.has_arrays}
+        return {"has_arrays": self._adapter.has_arrays, "note": self._prepared.note}
 
     def do_run(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Run what is ready, within the clock, the garbage collector at rest."""

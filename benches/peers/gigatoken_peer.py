@@ -75,5 +75,10 @@ class GigatokenPeer(Adapter):
             texts, pad_id=pad_id, max_length=max_length, truncate=True
         )[0]
 
+    def count_batch(self, texts: list[str]) -> Any:
+        import awkward
+
+        return awkward.num(self._tokenizer.encode_batch(texts))
+
     def flatten(self, result: Any) -> Flat:
         return Flat.from_rows(result.to_list())
