@@ -16,6 +16,12 @@ BUILD = ROOT / "build" / "bench"
 """Where unpacked vocabularies, texts and references lie."""
 SHARED_DATA = ROOT.parent / "shared" / "data"
 DEFAULT_NAMES = ("cl100k_base", "o200k_base", "llama3")
+PUBLISHED_FORMS = {
+    "cl100k_base": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+}
+"""Split patterns as the ``tokenizer.json`` files on the hub have them (2026-11), where tiktoken's
+form is another."""
 MAX_BYTES = 2**28
 """No published vocabulary file comes near 256 MiB."""
 
@@ -56,15 +62,23 @@ def _pattern(name: str, rank_file: Path) -> str | None:
 
 
 def _hf_json(name: str, rank_file: Path, target: Path) -> Path | None:
-    """A ``tokenizer.json`` written from a rank file: the ids of the peers show if it is right."""
+    """A ``tokenizer.json`` written from a rank file: the ids of the peers show if it is right.
+
+    The split pattern is in the form in which such files are published, which libraries know by
+    sight: another form of the same pattern would be as right, and slow.
+    """
     import jeton
 
-    path = target / f"{name}.json"
+    path = target / f"{name}.published.json"
     if not path.is_file():
         try:
-            path.write_bytes(jeton.load(str(rank_file)).to_hf_json())
+            data = json.loads(jeton.load(str(rank_file)).to_hf_json())
         except jeton.JetonError:
             return None
+        known = PUBLISHED_FORMS.get(name)
+        if known is not None:
+            data["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = known
+        path.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
     return path
 
 

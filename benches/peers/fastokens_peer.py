@@ -13,15 +13,23 @@ from benches.peers.base import Adapter, Flat, Unsupported, VocabularyFiles
 __all__ = ["FastokensPeer"]
 
 
+# The names of encodings that it takes; its scanners are for its own form of their patterns.
+KNOWN = ("cl100k_base", "o200k_base")
+
+
 class FastokensPeer(Adapter):
-    """Rank file with its pattern, or ``tokenizer.json``; batches through its flat buffer."""
+    """Rank file with its name or pattern, or ``tokenizer.json``; batches through its flat buffer."""
 
     name = "fastokens"
     distribution = "fastokens"
     has_arrays = True
 
     def load(self, files: VocabularyFiles) -> None:
-        if files.rank_file is not None and files.pattern is not None:
+        if files.rank_file is not None and files.name in KNOWN and not files.has_own_pattern:
+            self._tokenizer = fastokens.Tokenizer.from_tiktoken(
+                str(files.rank_file), encoding=files.name, special_tokens={}
+            )
+        elif files.rank_file is not None and files.pattern is not None:
             self._tokenizer = fastokens.Tokenizer.from_tiktoken(
                 str(files.rank_file), pattern=files.pattern, special_tokens={}
             )
