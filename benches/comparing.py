@@ -37,7 +37,7 @@ class Settings:
     Attributes:
         quick: little text, few rounds; nothing is recorded.
         rounds: of each case, for all that are not far behind.
-        distant_rounds: for those that are; in fresh processes one less.
+        distant_rounds: for those that are; one in fresh processes.
         warm_bytes: text of a warm case.
         fresh_bytes: text of a first pass.
         libraries: those that take part.
@@ -332,6 +332,7 @@ class Comparison:
         before: texts.Sample | None = None,
         figure: str = "MB/s",
         fallback: str | None = None,
+        rounds: int | None = None,
         timeout_s: float = 120.0,
     ) -> dict[str, Any]:
         """Encode a text once in a process that has encoded nothing but ``before``, each round."""
@@ -354,8 +355,8 @@ class Comparison:
         rounds_in_turn(
             runs,
             once,
-            rounds=max(1, self.settings.rounds - 2),
-            distant_rounds=max(1, self.settings.distant_rounds - 1),
+            rounds=rounds or max(1, self.settings.rounds - 2),
+            distant_rounds=1,
         )
         return self.case(title, files, sample, runs, targets=targets, figure=figure)
 
@@ -369,7 +370,10 @@ class Comparison:
         request = {"files": files.to_dict(), "folder": str(folder)}
         (text,) = sample.documents
         ours = folder / "jeton"
-        environment = {"JETON_CACHE_DIR": str(ours)}
+        environment = {
+            "JETON_CACHE_DIR": str(ours),
+            "JETON_COMPILED_CACHE": "1" if compiled else "0",
+        }
         runs = [Run(name) for name in self.settings.libraries]
         shutil.rmtree(ours, ignore_errors=True)
         if compiled:
@@ -385,9 +389,6 @@ class Comparison:
                 run.guarded(make)
 
         def once(run: Run) -> None:
-            if not compiled:
-                # What a run leaves there must not help the next one.
-                shutil.rmtree(ours, ignore_errors=True)
             with Contender(run.name, environment=environment) as contender:
                 if not compiled and contender.ask("about")["bundled"]:
                     raise Missing("carries its vocabularies and reads no file")

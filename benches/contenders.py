@@ -16,6 +16,11 @@ from typing import Any, Self
 __all__ = ["Contender", "Failed", "Missing", "one_core"]
 
 ROOT = Path(__file__).resolve().parent.parent
+OWN_ENVIRONMENT = {
+    "JETON_CACHE_DIR": str(ROOT / "build" / "bench" / "cache"),
+    "JETON_COMPILED_CACHE": "0",
+}
+"""Jeton reads vocabularies from their files, and nothing of the user's own cache."""
 TIMEOUT_S = 120.0
 """The slowest peer takes 4 s for the largest text that is not hostile."""
 
@@ -58,7 +63,7 @@ class Contender:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "benches.worker", settings],
                 cwd=ROOT,
-                env={**os.environ, **(environment or {})},
+                env={**os.environ, **OWN_ENVIRONMENT, **(environment or {})},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -16,7 +16,7 @@ from benches import record, texts, vocabularies
 from benches.harness import DEFAULT_ROUNDS, Entry, Row, compare
 from benches.machine import header
 from benches.peers import ENCODERS, make_adapter
-from benches.peers.base import Adapter, Unsupported, VocabularyFiles
+from benches.peers.base import Adapter, VocabularyFiles
 from benches.peers.jeton_peer import JetonPeer
 
 __all__ = ["main"]
@@ -149,7 +149,7 @@ def _peers(files: VocabularyFiles, names: Sequence[str]) -> list[Adapter]:
         try:
             adapter = make_adapter(name)
             adapter.load(files)
-        except Unsupported as reason:
+        except Exception as reason:  # a benchmark must survive its subjects
             print(f"{name}: {reason}", file=sys.stderr)
             continue
         loaded.append(adapter)

@@ -24,7 +24,7 @@ CAVEATS = (
     "its own",
     "warm: the same text has been encoded before in the same process, so caches are as full as "
     "they get; first pass: the first call of a process after loading, start-up of threads included",
-    "medians of 7 rounds (warm) or 5 (first pass); of 3 or 2 for libraries over three times slower "
+    "medians of 7 rounds (warm) or 5 (first pass); of 3 or 1 for libraries over three times slower "
     "than the fastest",
 )
 

@@ -18,7 +18,7 @@ KNOWN = ("cl100k_base", "o200k_base")
 
 
 class FastokensPeer(Adapter):
-    """Rank file with its name or pattern, or ``tokenizer.json``; batches through its flat buffer."""
+    """Rank file with name or pattern, or ``tokenizer.json``; batches through its flat buffer."""
 
     name = "fastokens"
     distribution = "fastokens"
@@ -29,11 +29,12 @@ class FastokensPeer(Adapter):
             self._tokenizer = fastokens.Tokenizer.from_tiktoken(
                 str(files.rank_file), encoding=files.name, special_tokens={}
             )
-        elif files.rank_file is not None and files.pattern is not None:
+        elif files.rank_file is not None and files.has_own_pattern:
             self._tokenizer = fastokens.Tokenizer.from_tiktoken(
                 str(files.rank_file), pattern=files.pattern, special_tokens={}
             )
         elif files.hf_json is not None:
+            # Llama 3's ranks it refuses as such: "token did not decompose into 2 pieces".
             self._tokenizer = fastokens.Tokenizer.from_file(str(files.hf_json))
         else:
             raise Unsupported("no file of this vocabulary")

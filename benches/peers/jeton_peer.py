@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,9 @@ class JetonPeer(Adapter):
         return self._tokenizer.encode_array
 
     def document_call(self) -> Callable[[str], Any]:
+        call: Any = self._tokenizer.encode_array
+        if "num_threads" in signature(call).parameters:
+            return partial(call, num_threads=None)
         return self._tokenizer.encode_array
 
     def count_call(self) -> Callable[[str], int]:
@@ -93,6 +98,7 @@ class JetonPeer(Adapter):
             truncation="longest_first",
             max_length=max_length,
             pad_token=pad_id,
+            dtype="int32",
         ).input_ids
 
     def flatten(self, result: Any) -> Flat:
