@@ -8,123 +8,21 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from statistics import median
 from types import TracebackType
 from typing import Any, Self
 
 from benches import record, texts, vocabularies
 from benches.contenders import Contender, Failed, Missing
 from benches.harness import Row, rank
-from benches.peers import ENCODERS
 from benches.peers.base import VocabularyFiles
+from benches.rounds import Run, Settings, rounds_in_turn
 
-__all__ = ["Comparison", "Run", "Settings", "rounds_in_turn"]
-
-DISTANT = 3.0
-"""A library this many times slower than the fastest is far behind."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How much is done.
-
-    Attributes:
-        quick: little text, few rounds; nothing is recorded.
-        rounds: of each case, for all that are not far behind.
-        distant_rounds: for those that are; one in fresh processes.
-        warm_bytes: text of a warm case.
-        fresh_bytes: text of a first pass.
-        libraries: those that take part.
-    """
-
-    quick: bool = False
-    rounds: int = 7
-    distant_rounds: int = 3
-    warm_bytes: int = 4_000_000
-    fresh_bytes: int = 12_000_000
-    libraries: tuple[str, ...] = tuple(ENCODERS)
-
-    def changed(self, *, rounds: int | None, warm_bytes: int | None) -> Settings:
-        """The same with other rounds or another amount of warm text."""
-        return replace(self, rounds=rounds or self.rounds, warm_bytes=warm_bytes or self.warm_bytes)
-
-    @classmethod
-    def small(cls, libraries: Sequence[str] = tuple(ENCODERS)) -> Settings:
-        """Those of ``--quick``."""
-        return cls(
-            quick=True,
-            rounds=3,
-            distant_rounds=1,
-            warm_bytes=1_000_000,
-            fresh_bytes=2_000_000,
-            libraries=tuple(libraries),
-        )
-
-
-@dataclass(slots=True)
-class Run:
-    """What one library has done in one case so far.
-
-    Attributes:
-        name: as the table says it.
-        seconds: of the rounds.
-        wrong: how its results differ, or None.
-        failed: why it fell out, or None.
-        missing: why it never took part, or None.
-        note: what a reader must know.
-    """
-
-    name: str
-    seconds: list[float] = field(default_factory=list)
-    wrong: str | None = None
-    failed: str | None = None
-    missing: str | None = None
-    note: str | None = None
-
-    def guarded(self, step: Callable[[], None]) -> bool:
-        """Do a step; what goes wrong is noted, and the others go on."""
-        try:
-            step()
-        except Missing as reason:
-            self.missing = str(reason)
-        except Failed as reason:
-            self.failed = str(reason)
-        return self.takes_part
-
-    @property
-    def takes_part(self) -> bool:
-        """Whether nothing has gone wrong."""
-        return self.failed is None and self.missing is None
-
-
-def rounds_in_turn(
-    runs: Sequence[Run], once: Callable[[Run], None], *, rounds: int, distant_rounds: int
-) -> None:
-    """Call ``once`` for every run in each round, the order turned; distant ones stop early."""
-    for turn in range(rounds):
-        active = [run for run in runs if run.takes_part]
-        if turn >= distant_rounds:
-            medians = {run.name: median(run.seconds) for run in active if run.seconds}
-            right = [medians[run.name] for run in active if run.name in medians and not run.wrong]
-            least = min(right, default=0.0)
-            active = [
-                run
-                for run in active
-                if run.name.startswith("jeton") or medians.get(run.name, 0.0) <= DISTANT * least
-            ]
-        cut = turn % len(active) if active else 0
-        for run in [*active[cut:], *active[:cut]]:
-
-            def step(run: Run = run) -> None:
-                once(run)
-
-            run.guarded(step)
+__all__ = ["Comparison"]
 
 
 @lru_cache(maxsize=64)

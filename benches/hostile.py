@@ -10,14 +10,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benches import texts
-from benches.comparing import Comparison, Settings
+from benches.comparing import Comparison
 from benches.contenders import one_core
 from benches.program import Program, files_of, run
+from benches.rounds import Settings
 
 __all__ = ["PROGRAM", "growth", "main"]
 
 SIZES_MB = (4, 16)
-TIMEOUT_S = 60.0
+TIMEOUT_S = 20.0
 LARGE_ROUNDS = 3
 LONGEST_S = 1.0
 """A library that takes longer for 1 MB is not asked for more: 16 MB would take minutes."""

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from benches import record, texts, vocabularies
-from benches.comparing import Settings
 from benches.decoding import segments
 from benches.harness import Row
 from benches.program import Program, files_of, run
+from benches.rounds import Settings
 
 __all__ = ["PROGRAM", "main", "passes_of", "read_count"]
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benches import texts, vocabularies
-from benches.comparing import Comparison, Settings
+from benches.comparing import Comparison
 from benches.program import Program, files_of, run
+from benches.rounds import Settings
 
 __all__ = ["PROGRAM", "main"]
 

@@ -12,11 +12,12 @@ from functools import partial
 from typing import Any
 
 from benches import record, texts
-from benches.comparing import Comparison, Run, Settings, rounds_in_turn
+from benches.comparing import Comparison
 from benches.contenders import Contender
 from benches.harness import Row, rank
 from benches.peers.base import VocabularyFiles
 from benches.program import Program, files_of, run
+from benches.rounds import Run, Settings, rounds_in_turn
 
 __all__ = ["PROGRAM", "flatness", "main"]
 

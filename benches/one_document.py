@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benches import texts
-from benches.comparing import Comparison, Settings
+from benches.comparing import Comparison
 from benches.contenders import one_core
 from benches.program import Program, files_of, run
+from benches.rounds import Settings
 
 __all__ = ["PROGRAM", "main"]
 

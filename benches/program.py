@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from benches import record, vocabularies
-from benches.comparing import Settings
 from benches.machine import CAVEATS, header
 from benches.peers import ENCODERS
 from benches.peers.base import VocabularyFiles
+from benches.rounds import Settings
 
 __all__ = ["Program", "files_of", "run"]
 
@@ -49,6 +49,8 @@ def run(program: Program, description: str | None, arguments: Sequence[str] | No
     parser.add_argument("--rounds", type=int, default=None)
     parser.add_argument("--megabytes", type=int, default=None, help="of text, in warm cases")
     options = parser.parse_args(arguments)
+    if options.quick and options.record:
+        parser.error("a quick run is not recorded")
     names = tuple(ENCODERS)
     if options.library:
         names = tuple(name for name in names if name == "jeton" or name in options.library)

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benches import record, summary, texts
-from benches.comparing import Comparison, Settings
+from benches.comparing import Comparison
 from benches.contenders import one_core
 from benches.program import files_of
+from benches.rounds import Settings
 
 __all__ = ["main", "measure"]
 

@@ -8,6 +8,7 @@ import random
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from benches.script_text import language_of, pure_text
@@ -126,6 +127,7 @@ def _corpus(name: str, folder: Path, max_bytes: int) -> Sample | None:
     return Sample.of(name, _take([text for text in documents if _plain(text)], max_bytes))
 
 
+@lru_cache(maxsize=8)
 def sample(kind: str, *, max_bytes: int, corpora: Path = CORPORA) -> Sample:
     """Documents of 2 to 3 KB of one of ``KINDS``; Python's own texts where there is no corpus."""
     path = corpora / f"{KINDS[kind]}.jsonl.zst"
@@ -140,6 +142,7 @@ def sample(kind: str, *, max_bytes: int, corpora: Path = CORPORA) -> Sample:
     return Sample.of(kind, _take(kept or pieces, max_bytes))
 
 
+@lru_cache(maxsize=16)
 def language_sample(language: str, *, max_bytes: int, corpora: Path = CORPORA) -> Sample | None:
     """Documents of 2 to 3 KB in one language, without ASCII padding; None without the corpora."""
     paths = [corpora / f"{name}.jsonl.zst" for name in LANGUAGE_CORPORA]

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from benches import comparing, texts, vocabularies
-from benches.comparing import Comparison, Run, Settings, rounds_in_turn
+from benches.comparing import Comparison
 from benches.contenders import Contender, Failed, Missing
 from benches.operations import OPERATIONS
 from benches.peers.base import Adapter, Flat, Unsupported, VocabularyFiles
+from benches.rounds import Run, Settings, rounds_in_turn
 
 PATTERN = r"\p{L}+|[^\p{L}]+"
 TEXTS = ["hello world", "one 2 three", "naïve café", "x"]

@@ -3,6 +3,8 @@
 //! Arguments: rank file, pattern (a published name or a regular expression), file of documents that
 //! U+0000 separates, passes. Prints the number of ids of one pass.
 
+#![allow(clippy::print_stdout)] // A program: what it prints is its result.
+
 use std::error::Error;
 use std::{env, fs};
 
