@@ -13,6 +13,8 @@ __all__ = ["Run", "Settings", "rounds_in_turn"]
 
 DISTANT = 3.0
 """A library this many times slower than the fastest is far behind."""
+REMOTE = 10.0
+"""One this many times slower is run once: another round would not change its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +96,15 @@ def rounds_in_turn(
     """Call ``once`` for every run in each round, the order turned; distant ones stop early."""
     for turn in range(rounds):
         active = [run for run in runs if run.takes_part]
-        if turn >= distant_rounds:
+        if turn:
+            most = DISTANT if turn >= distant_rounds else REMOTE
             medians = {run.name: median(run.seconds) for run in active if run.seconds}
             right = [medians[run.name] for run in active if run.name in medians and not run.wrong]
             least = min(right, default=0.0)
             active = [
                 run
                 for run in active
-                if run.name.startswith("jeton") or medians.get(run.name, 0.0) <= DISTANT * least
+                if run.name.startswith("jeton") or medians.get(run.name, 0.0) <= most * least
             ]
         cut = turn % len(active) if active else 0
         for run in [*active[cut:], *active[:cut]]:

@@ -57,22 +57,23 @@ class ByteAdapter(Adapter):
 
 def test_rounds_turn_and_distant_runs_stop_early() -> None:
     order: list[str] = []
-    seconds = {"jeton": 9.0, "fast": 1.0, "near": 2.9, "far": 3.1, "wrong": 0.1}
+    seconds = {"jeton": 9.0, "fast": 1.0, "near": 2.9, "far": 3.1, "wrong": 0.1, "remote": 10.1}
     runs = [Run(name) for name in seconds]
-    runs[-1].wrong = "1 of 1 documents differ"
+    runs[4].wrong = "1 of 1 documents differ"
 
     def once(run: Run) -> None:
         order.append(run.name[0])
         run.seconds.append(seconds[run.name])
 
     rounds_in_turn(runs, once, rounds=4, distant_rounds=2)
-    assert "".join(order[:10]) == "jfnfw" + "fnfwj"
+    assert "".join(order[:11]) == "jfnfwr" + "fnfwj"
     assert {run.name: len(run.seconds) for run in runs} == {
         "jeton": 4,  # ours is always there to the end
         "fast": 4,
         "near": 4,
         "far": 2,
         "wrong": 4,  # its speed is no measure of the others
+        "remote": 1,
     }
 
 
