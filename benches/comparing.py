@@ -21,6 +21,7 @@ from benches.contenders import Contender, Failed, Missing
 from benches.harness import Row, rank
 from benches.peers.base import VocabularyFiles
 from benches.rounds import Run, Settings, rounds_in_turn
+from benches.targets import BY_KEY
 
 __all__ = ["Comparison"]
 
@@ -37,6 +38,11 @@ def _stored(sample: texts.Sample) -> Path:
         temporary.write_bytes(data)
         temporary.replace(path)
     return path
+
+
+def _named(targets: Sequence[str]) -> set[str]:
+    """The libraries that bars name: theirs are not to be single measurements, however slow."""
+    return {name for key in targets for name in BY_KEY[key].against or ()}
 
 
 def _version(library: str) -> str:
@@ -202,6 +208,7 @@ class Comparison:
             once,
             rounds=self.settings.rounds,
             distant_rounds=self.settings.distant_rounds,
+            always=_named(targets),
         )
         for run in runs:
             if run.failed is not None:
@@ -255,6 +262,7 @@ class Comparison:
             once,
             rounds=rounds or max(1, self.settings.rounds - 2),
             distant_rounds=1,
+            always=_named(targets),
         )
         return self.case(title, files, sample, runs, targets=targets, figure=figure)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
@@ -91,9 +91,17 @@ class Run:
 
 
 def rounds_in_turn(
-    runs: Sequence[Run], once: Callable[[Run], None], *, rounds: int, distant_rounds: int
+    runs: Sequence[Run],
+    once: Callable[[Run], None],
+    *,
+    rounds: int,
+    distant_rounds: int,
+    always: Collection[str] = (),
 ) -> None:
-    """Call ``once`` for every run in each round, the order turned; distant ones stop early."""
+    """Call ``once`` for every run in each round, the order turned; distant ones stop early.
+
+    Ours and those in ``always`` go on to the end.
+    """
     for turn in range(rounds):
         active = [run for run in runs if run.takes_part]
         if turn:
@@ -104,7 +112,9 @@ def rounds_in_turn(
             active = [
                 run
                 for run in active
-                if run.name.startswith("jeton") or medians.get(run.name, 0.0) <= most * least
+                if run.name.startswith("jeton")
+                or run.name in always
+                or medians.get(run.name, 0.0) <= most * least
             ]
         cut = turn % len(active) if active else 0
         for run in [*active[cut:], *active[:cut]]:

@@ -57,7 +57,15 @@ class ByteAdapter(Adapter):
 
 def test_rounds_turn_and_distant_runs_stop_early() -> None:
     order: list[str] = []
-    seconds = {"jeton": 9.0, "fast": 1.0, "near": 2.9, "far": 3.1, "wrong": 0.1, "remote": 10.1}
+    seconds = {
+        "jeton": 9.0,
+        "fast": 1.0,
+        "near": 2.9,
+        "far": 3.1,
+        "wrong": 0.1,
+        "remote": 10.1,
+        "named": 99.0,
+    }
     runs = [Run(name) for name in seconds]
     runs[4].wrong = "1 of 1 documents differ"
 
@@ -65,8 +73,8 @@ def test_rounds_turn_and_distant_runs_stop_early() -> None:
         order.append(run.name[0])
         run.seconds.append(seconds[run.name])
 
-    rounds_in_turn(runs, once, rounds=4, distant_rounds=2)
-    assert "".join(order[:11]) == "jfnfwr" + "fnfwj"
+    rounds_in_turn(runs, once, rounds=4, distant_rounds=2, always={"named"})
+    assert "".join(order[:13]) == "jfnfwrn" + "fnfwnj"
     assert {run.name: len(run.seconds) for run in runs} == {
         "jeton": 4,  # ours is always there to the end
         "fast": 4,
@@ -74,6 +82,7 @@ def test_rounds_turn_and_distant_runs_stop_early() -> None:
         "far": 2,
         "wrong": 4,  # its speed is no measure of the others
         "remote": 1,
+        "named": 4,  # a bar is about it
     }
 
 
