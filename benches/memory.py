@@ -32,8 +32,8 @@ SENTENCE = "The quick brown fox jumps over the lazy dog."
 CAVEATS = (
     "resident bytes of a process of its own, after garbage has been collected and freed memory "
     "given back; memory beside the vocabulary: all that loading and encoding 12 MB (results "
-    "dropped) have added, less the size of the vocabulary's file; what a first pass adds: what came "
-    "after loading and one sentence, which is next to nothing where a library keeps no cache",
+    "dropped) have added, less the size of the vocabulary's file; what a first pass adds: what "
+    "came after loading and one sentence, which is next to nothing where a library keeps no cache",
     "never-repeating text: random words of lower case letters, six long in the mean; growth is "
     "the most resident memory of the second half over that at half time",
 )
