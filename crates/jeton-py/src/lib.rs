@@ -22,11 +22,31 @@ mod tokenizer;
 mod train;
 mod view;
 
+use std::ffi::CString;
+
+use jeton_core::simd::{Level, set_limit};
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 
 /// The compiled core of jeton.
+/// Uses no wider vector instructions than `$JETON_SIMD` names: for measurements, and where a machine has faulty ones.
+fn limit_vectors(py: Python<'_>) -> PyResult<()> {
+    let Some(given) = std::env::var_os("JETON_SIMD") else {
+        return Ok(());
+    };
+    if let Some(level) = Level::ALL.into_iter().find(|level| given == level.name()) {
+        set_limit(level);
+        return Ok(());
+    }
+    let names = Level::ALL.map(Level::name).join(", ");
+    let message = format!("JETON_SIMD is {given:?} and has no effect; expected one of {names}");
+    let message = CString::new(message)?;
+    PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)
+}
+
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    limit_vectors(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<batch::TextBatch>()?;
     module.add_class::<batch::TokenBatch>()?;

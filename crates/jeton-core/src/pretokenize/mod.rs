@@ -22,7 +22,6 @@ pub mod scripts;
 mod splitter;
 
 pub(crate) use automaton::Pieces as TextPieces;
-pub(crate) use automaton::masks::{BLOCK, Kernel};
 pub(crate) use backtracking::Backtracking;
 pub(crate) use emptiness::ParsedPattern;
 pub(crate) use open::GrowingPiece;

@@ -4,6 +4,7 @@
 //! it is kept under its raw bytes, and most words of most texts were seen before. What happens between two cuts is
 //! done by the same steps as ever, on that part of the text alone, so that cuts are all that has to be proved.
 
+mod masks;
 mod plan;
 mod scan;
 mod sentence;

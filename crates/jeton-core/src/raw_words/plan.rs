@@ -11,6 +11,7 @@
 
 use hashbrown::HashSet;
 
+use super::masks::Kernel;
 use super::scan::{ALONE, BLANK, Edge, LETTER, Lie, ODD, OTHER, PLAIN, Scanner, WORD};
 use super::{Inside, NEVER, Prefix, RawWords, SPACE_CHAR as SPACE, SPACED};
 use crate::engine::Engine;
@@ -19,7 +20,7 @@ use crate::normalize::{Normalizer, NormalizerConfig, Separate};
 use crate::pipeline::Model as _;
 use crate::pretokenize::components::{PUNCTUATION, WHITE_SPACE, WORDS};
 use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
-use crate::pretokenize::{Behavior, Dialect, Kernel, SplitConfig, StepConfig};
+use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::spm::SpmEncoder;
 use crate::unicode::{UnicodeVersion, contains, parse_class};
 use crate::vocab::Vocab;

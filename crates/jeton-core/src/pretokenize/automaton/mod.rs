@@ -17,7 +17,6 @@
 
 mod boundaries;
 mod classes;
-pub(crate) mod masks;
 mod open;
 mod possessive;
 mod program;

@@ -4,17 +4,19 @@
 //! up at once, AVX2 does it in eight slices of the table; the portable twin loads one byte of the table for each
 //! byte of text and gathers bits by multiplication.
 
+use crate::simd::{Level, level};
+
 /// Bytes of a block: the bits of a mask.
-pub(crate) const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 /// Kinds that the masks of a block are made for at once: the bits of a byte.
-pub(crate) const KINDS_AT_ONCE: usize = 8;
+pub(super) const KINDS_AT_ONCE: usize = 8;
 
 /// A mask for each kind.
 type Masks = [u64; KINDS_AT_ONCE];
 
 /// How masks are made on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kernel {
+pub(super) enum Kernel {
     /// With the instructions that every machine has.
     Portable,
     #[cfg(target_arch = "x86_64")]
@@ -24,29 +26,30 @@ pub(crate) enum Kernel {
 }
 
 impl Kernel {
-    /// All that this machine can run, the fastest first.
-    pub(crate) fn available() -> Vec<Self> {
-        let mut kernels = Vec::new();
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi") {
-                kernels.push(Self::Avx512);
-            }
-            if is_x86_feature_detected!("avx2") {
-                kernels.push(Self::Avx2);
-            }
+    /// That of a level, if it may be used.
+    pub(super) fn of(wanted: Level) -> Option<Self> {
+        if wanted > level() {
+            return None;
         }
-        kernels.push(Self::Portable);
-        kernels
+        match wanted {
+            Level::Portable => Some(Self::Portable),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => Some(Self::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => Some(Self::Avx512),
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Avx2 | Level::Avx512 => None,
+        }
     }
 
-    pub(crate) fn fastest() -> Self {
-        Self::available()[0]
+    /// The fastest of those that may be used.
+    pub(super) fn fastest() -> Self {
+        Self::of(level()).unwrap_or(Self::Portable)
     }
 
     /// Makes the masks of the single-byte characters of the block at `start`; returns the mask of the other bytes.
     #[inline]
-    pub(crate) fn single_bytes(
+    pub(super) fn single_bytes(
         self,
         members: &[u8; 256],
         n_kinds: usize,
@@ -110,7 +113,7 @@ fn portable(members: &[u8; 256], n_kinds: usize, block: &[u8; BLOCK], masks: &mu
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    //! The same with vector instructions. They are called only where `Kernel::available` found them, which is all
+    //! The same with vector instructions. They are called only where `Kernel::of` found them, which is all
     //! that makes the calls unsafe; memory is read and written through references to arrays.
     #![allow(unsafe_code)]
 
@@ -228,7 +231,7 @@ mod tests {
             let bits = |is: &dyn Fn(u8) -> bool| -> u64 {
                 block.iter().enumerate().map(|(i, &byte)| u64::from(is(byte)) << i).sum()
             };
-            for kernel in Kernel::available() {
+            for kernel in Level::ALL.into_iter().filter_map(Kernel::of) {
                 let mut masks = [0; KINDS_AT_ONCE];
                 let wide = kernel.single_bytes(&members, n_kinds, &text, start, &mut masks);
                 prop_assert_eq!(wide, bits(&|byte| byte >= 0x80), "{:?}", kernel);
