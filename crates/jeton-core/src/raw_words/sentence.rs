@@ -151,7 +151,8 @@ impl RawWords {
                         continue;
                     }
                 }
-                if !self.spell(word.as_bytes(), normalized) {
+                // The quick way is for what goes on: at the beginning spaces may go, or be added to.
+                if anew || !self.spell(word.as_bytes(), normalized) {
                     *normalized = slow.normalize_sentence(word, anew)?;
                 }
                 let mut ids = words.take_ids();

@@ -386,6 +386,16 @@ fn most_tokenizers_cut() {
     }
 }
 
+/// A single space, or what becomes one, at the beginning: it goes, stays, or a second one comes before it.
+#[test]
+fn a_text_may_begin_with_a_space() {
+    for pair in tokenizers() {
+        for text in [" a", " the a", "\ta", "\n the", "  a", " ", " .", " 中"] {
+            pair.check(text);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
