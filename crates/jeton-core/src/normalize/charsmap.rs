@@ -179,26 +179,36 @@ impl Charsmap {
             return;
         };
         let mut seen = vec![false; self.units.len()];
-        let mut waiting = vec![(Unit(root).offset(), Vec::new())];
-        while let Some((base, from)) = waiting.pop() {
-            for byte in 1..=u8::MAX {
-                let at = base ^ usize::from(byte);
-                let Some(unit) = self.units.get(at).map(|&bits| Unit(bits)) else {
-                    continue;
-                };
-                if unit.label() != u32::from(byte) || std::mem::replace(&mut seen[at], true) {
+        // Nodes to enter: where their children are, their depth, and the byte that leads to them.
+        let mut waiting = vec![(Unit(root).offset(), 0, 0)];
+        let mut from: Vec<u8> = Vec::new();
+        while let Some((base, depth, byte)) = waiting.pop() {
+            if depth > 0 {
+                from.truncate(depth - 1);
+                from.push(byte);
+            }
+            // The children of a node share a block of 256 units.
+            let block = base & !0xFF;
+            let units = self.units.get(block..).unwrap_or_default();
+            for (place, &unit) in (0..256usize).zip(units) {
+                let (unit, byte) = (Unit(unit), (place ^ (base & 0xFF)) as u8);
+                if unit.label() != u32::from(byte) || byte == 0 {
                     continue;
                 }
-                let mut longer: Vec<u8> = from.clone();
-                longer.push(byte);
+                let at = block + place;
+                if std::mem::replace(&mut seen[at], true) {
+                    continue;
+                }
                 let next = at ^ unit.offset();
                 if unit.has_leaf()
                     && let Some(&leaf) = self.units.get(next)
                     && let Some(to) = self.replacement(Unit(leaf).value())
                 {
-                    each(&longer, to);
+                    from.push(byte);
+                    each(&from, to);
+                    from.pop();
                 }
-                waiting.push((next, longer));
+                waiting.push((next, depth + 1, byte));
             }
         }
     }

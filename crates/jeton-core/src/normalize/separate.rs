@@ -27,6 +27,10 @@ pub(crate) struct Separate {
     pub(crate) clusters: bool,
     /// Whether a character may join the one of ASCII before it.
     pub(crate) composes: bool,
+    /// Characters of ASCII that stand in a text that is changed as one, but not at its beginning.
+    pub(crate) inside: [bool; 128],
+    /// Characters of ASCII with which such a text begins that goes on in ASCII.
+    pub(crate) opens: [bool; 128],
     /// What is put in front of the whole text.
     pub(crate) prefix: Option<String>,
     /// Whether characters of several bytes may become white space, or nothing, without being `barred`.
@@ -49,6 +53,8 @@ impl Separate {
             images,
             clusters: false,
             composes: false,
+            inside: [false; 128],
+            opens: [false; 128],
             prefix: None,
             hides_spaces: false,
             only_spaces: true,
@@ -66,6 +72,20 @@ impl Separate {
             if !last.is_ascii() || from.len() > 1 || to.is_empty() {
                 self.barred.push(last);
             }
+        }
+    }
+
+    /// Takes note of a text that is changed as one, or kept as one.
+    pub(crate) fn join(&mut self, from: &[u8]) {
+        for byte in from.iter().skip(1) {
+            if let Some(inside) = self.inside.get_mut(usize::from(*byte)) {
+                *inside = true;
+            }
+        }
+        if let [first, second, ..] = from
+            && let Some(opens) = self.opens.get_mut(usize::from(*first))
+        {
+            *opens |= second.is_ascii();
         }
     }
 

@@ -185,8 +185,9 @@ impl RawWords {
 
     fn touching(scanner: Scanner, known: &Separate, first: Option<Prefix>) -> Self {
         let mut quick = [NEVER; 128];
-        for (quick, image) in quick.iter_mut().zip(known.images) {
-            *quick = match image {
+        let images = known.images.iter().zip(known.opens);
+        for (quick, (&image, opens)) in quick.iter_mut().zip(images) {
+            *quick = match image.filter(|_| !opens) {
                 Some(SPACE) => SPACED,
                 Some(c) if c.is_ascii_graphic() => c as u8,
                 _ => NEVER,
@@ -366,14 +367,16 @@ impl Joined {
         barred.dedup();
         let mut members = [0; 256];
         let graphic = |image: Option<char>| image.filter(char::is_ascii_graphic);
-        for (member, image) in members.iter_mut().zip(known.images) {
+        let images = || known.images.into_iter().zip(known.inside);
+        for (member, (image, inside)) in members.iter_mut().zip(images()) {
             match image {
-                Some(SPACE) => *member |= BLANK,
+                // Nothing goes across a place before a character that is inside of nothing.
+                Some(SPACE) if !inside => *member |= BLANK,
                 Some(image) if image.is_ascii_graphic() => {
                     if barred.binary_search(&image).is_err() {
                         *member |= PLAIN;
                     }
-                    if image.is_ascii_alphabetic() && has(image) {
+                    if image.is_ascii_alphabetic() && has(image) && !inside {
                         *member |= LETTER;
                     }
                 }
@@ -389,8 +392,9 @@ impl Joined {
             .filter(|(member, _)| **member & LETTER != 0)
             .filter_map(|(_, image)| image)
             .collect();
-        for (member, image) in members.iter_mut().zip(known.images) {
-            let Some(image) = graphic(image).filter(|&c| !c.is_ascii_alphabetic() && has(c)) else {
+        for (member, (image, inside)) in members.iter_mut().zip(images()) {
+            let is_other = |c: &char| !c.is_ascii_alphabetic() && has(*c) && !inside;
+            let Some(image) = graphic(image).filter(is_other) else {
                 continue;
             };
             let joins = |letter: &char| {

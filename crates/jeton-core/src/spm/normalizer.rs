@@ -196,21 +196,15 @@ impl SpmNormalizer {
     /// What becomes of single characters where neighbours do not matter, `kept` being the pieces that no rule
     /// touches; None where spaces are not told by U+2581 before words.
     ///
-    /// A rule goes across a place only if it has the character behind it, further on than at its beginning:
-    /// such a character of ASCII has no image.
+    /// A rule goes across a place only if it has the character behind it, further on than at its beginning.
     pub(crate) fn separate<'p>(&self, kept: impl Iterator<Item = &'p [u8]>) -> Option<Separate> {
         if self.as_suffix || self.space != SPACE {
             return None;
         }
         let mut known = Separate::identity();
         known.prefix = self.add_dummy_prefix.then(|| " ".to_owned());
-        let mut inside = [false; 128];
         let mut rule = |from: &[u8], to: &str| {
-            for byte in from.iter().skip(1) {
-                if let Some(inside) = inside.get_mut(usize::from(*byte)) {
-                    *inside = true;
-                }
-            }
+            known.join(from);
             known.bar(&String::from_utf8_lossy(from), to);
         };
         if let Some(charsmap) = &self.charsmap {
@@ -219,11 +213,11 @@ impl SpmNormalizer {
         for piece in kept {
             rule(piece, &String::from_utf8_lossy(piece));
         }
-        for (c, (image, inside)) in ('\0'..).zip(known.images.iter_mut().zip(inside)) {
+        for (c, image) in ('\0'..).zip(&mut known.images) {
             let mut buffer = [0; 4];
             let text: &str = c.encode_utf8(&mut buffer);
             let mut to = self.prefix(text, c).1.chars();
-            *image = to.next().filter(|_| !inside && to.next().is_none());
+            *image = to.next().filter(|_| to.next().is_none());
         }
         known.finish();
         Some(known)
