@@ -16,6 +16,12 @@ use crate::word_cache::{CacheBudget, Key, LongWords, ShortWords};
 /// Room for ids of one word that is kept from text to text.
 const MAX_KEPT_IDS: usize = 1 << 16;
 
+/// Units of a long pretoken that are cut, keyed and looked up together.
+const UNITS_AT_ONCE: usize = 32;
+
+/// A long pretoken of so many units is kept as a whole, too: a word, which comes again, rather than a sentence.
+const FEW_UNITS: usize = 3;
+
 /// A tokenization model: turns one pretoken into ids, and knows nothing of other models.
 pub trait Model: Send + Sync {
     /// Memory it reuses between pretokens.
@@ -38,10 +44,12 @@ pub trait Model: Send + Sync {
         None
     }
 
-    /// Where the unit of a pretoken ends that begins at `from`, which is 0 or what this said before: the ids of a
-    /// pretoken that is no exception are those of its units, each encoded by [`Self::encode_unit`].
-    fn next_cut(&self, pretoken: &[u8], _from: usize) -> usize {
-        pretoken.len()
+    /// Cuts a pretoken that is no exception into units whose ids, each encoded by [`Self::encode_unit`], are its own:
+    /// fills `ends` with the ends of the next of them and returns how many there are. The first one begins at
+    /// `from`, which is 0 or an end that was given before; the last one of all ends where the pretoken ends.
+    fn units(&self, pretoken: &[u8], _from: usize, ends: &mut [usize]) -> usize {
+        ends[0] = pretoken.len();
+        1
     }
 
     /// Appends the ids of a unit, or of a pretoken that is no exception.
@@ -317,52 +325,86 @@ impl<M: Model> Pipeline<M> {
             sink.take(&[id]);
             return Ok(());
         }
-        // Most long ones come once, most of their units often.
-        if pretoken.len() > Key::<1>::MAX_WORD_BYTES
-            && self.model.next_cut(pretoken, 0) < pretoken.len()
-        {
-            return self.units(pretoken, words, scratch, sink);
+        let mut ids = words.take_ids();
+        let n_units = if pretoken.len() <= Key::<1>::MAX_WORD_BYTES {
+            self.model
+                .encode_unit(pretoken, scratch, &mut ids)
+                .map(|()| 1)
+        } else {
+            self.units(pretoken, words, scratch, &mut ids)
+        };
+        if let Ok(n_units) = n_units {
+            if n_units <= FEW_UNITS {
+                words.keep(pretoken, &ids);
+            }
+            sink.take(&ids);
         }
-        self.fresh(pretoken, words, scratch, sink)
+        words.give_ids(ids);
+        n_units.map(|_| ())
     }
 
-    /// A pretoken without exception, unit by unit.
-    fn units<K: Sink>(
+    /// A long pretoken, unit by unit: most long ones come once, most of their units often. Appends its ids and returns
+    /// how many units it has.
+    fn units(
         &self,
         pretoken: &[u8],
         words: &mut WordScratch,
         scratch: &mut M::Scratch,
-        sink: &mut K,
-    ) -> Result<()> {
+        ids: &mut Vec<u32>,
+    ) -> Result<usize> {
+        let mut ends = [0; UNITS_AT_ONCE];
+        let mut keys = [(Key::NONE, 0); UNITS_AT_ONCE];
+        let mut n_units = 0;
         let mut start = 0;
         while start < pretoken.len() {
-            let end = self.model.next_cut(pretoken, start);
-            if let Some(known) = words.get(pretoken, start, end) {
-                sink.take(known);
-            } else {
-                self.fresh(&pretoken[start..end], words, scratch, sink)?;
+            let n = self.model.units(pretoken, start, &mut ends);
+            n_units += n;
+            let mut from = start;
+            let places = words.short.places();
+            for (key, &end) in keys.iter_mut().zip(&ends[..n]) {
+                let unit = Key::new(pretoken, from, end).unwrap_or(Key::NONE);
+                *key = (unit, places.fetch(unit));
+                from = end;
             }
-            start = end;
+            for (&(key, place), &end) in keys.iter().zip(&ends[..n]) {
+                if let Some((known, n_known)) = words.short.find(key, place) {
+                    // All of them are written, as many as count stay: no loop, no branch.
+                    let counting = ids.len() + n_known;
+                    ids.extend_from_slice(known);
+                    ids.truncate(counting);
+                } else {
+                    self.rare_unit(pretoken, start, end, words, scratch, ids)?;
+                }
+                start = end;
+            }
         }
-        Ok(())
+        Ok(n_units)
     }
 
-    /// What no cache has: from the model, and into a cache.
-    fn fresh<K: Sink>(
+    /// A unit that was not where the cache of short words had it.
+    #[inline(never)]
+    fn rare_unit(
         &self,
-        unit: &[u8],
+        pretoken: &[u8],
+        start: usize,
+        end: usize,
         words: &mut WordScratch,
         scratch: &mut M::Scratch,
-        sink: &mut K,
+        ids: &mut Vec<u32>,
     ) -> Result<()> {
-        let mut ids = words.take_ids();
-        let encoded = self.model.encode_unit(unit, scratch, &mut ids);
-        if encoded.is_ok() {
-            words.keep(unit, &ids);
-            sink.take(&ids);
+        let unit = &pretoken[start..end];
+        // The caller has looked for what is one unit, and keeps it.
+        if unit.len() == pretoken.len() {
+            return self.model.encode_unit(unit, scratch, ids);
         }
-        words.give_ids(ids);
-        encoded
+        if let Some(known) = words.get(pretoken, start, end) {
+            ids.extend_from_slice(known);
+            return Ok(());
+        }
+        let from = ids.len();
+        self.model.encode_unit(unit, scratch, ids)?;
+        words.keep(unit, &ids[from..]);
+        Ok(())
     }
 
     /// Encodes text without the cache: `each(id, start, end, word, surface)`, in bytes of the text, with the number

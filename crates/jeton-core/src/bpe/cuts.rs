@@ -200,20 +200,30 @@ impl Cuts {
                 && self.both[usize::from(last & 63)] >> (first & 63) & 1 != 0)
     }
 
-    /// The first cut after `from`, which is the beginning of a character; the end if there is none. Behind bytes that
-    /// are no character there are no cuts any more.
-    #[inline]
-    pub(super) fn next(&self, pretoken: &[u8], from: usize) -> usize {
-        let Some((mut left, mut end)) = character(pretoken, from) else {
-            return pretoken.len();
-        };
-        while let Some((right, next)) = character(pretoken, end) {
-            if !self.straddled(left, right, pretoken[end - 1], pretoken[end]) {
-                return end;
-            }
-            (left, end) = (right, next);
+    /// Fills `ends` with the next cuts after `from`, which is the beginning of a character, and with the end of the
+    /// pretoken behind the last one; returns how many they are. Behind bytes that are no character there are no
+    /// cuts any more.
+    pub(super) fn ends(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
+        let mut n = 0;
+        let mut here = character(pretoken, from);
+        while n < ends.len() {
+            let Some((left, place)) = here else {
+                break;
+            };
+            here = character(pretoken, place);
+            let Some((right, _)) = here else {
+                break;
+            };
+            // Written in any case, counted if it is one.
+            ends[n] = place;
+            let cut = !self.straddled(left, right, pretoken[place - 1], pretoken[place]);
+            n += usize::from(cut);
         }
-        pretoken.len()
+        if n < ends.len() {
+            ends[n] = pretoken.len();
+            n += 1;
+        }
+        n
     }
 }
 
@@ -289,19 +299,23 @@ mod tests {
             choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..60),
             text in prop::collection::vec(prop::sample::select(&LETTERS[..]), 1..60),
             by_rank in any::<bool>(),
+            at_once in 1usize..9,
         ) {
             let model = model(&choices, by_rank, false);
             let cuts = Cuts::new(&model.vocab);
             let text = text.concat().into_bytes();
             let mut units = Vec::new();
             let mut from = 0;
+            let mut ends = vec![0; at_once];
             while from < text.len() {
-                let to = cuts.next(&text, from);
-                units.extend(encode(&model, &text[from..to]));
-                if to < text.len() {
-                    prop_assert!(!naively_straddled(&model.vocab, &text, to));
+                let n = cuts.ends(&text, from, &mut ends);
+                for &to in &ends[..n] {
+                    units.extend(encode(&model, &text[from..to]));
+                    if to < text.len() {
+                        prop_assert!(!naively_straddled(&model.vocab, &text, to));
+                    }
+                    from = to;
                 }
-                from = to;
             }
             prop_assert_eq!(units, encode(&model, &text));
         }
@@ -313,11 +327,12 @@ mod tests {
         let cuts = Cuts::new(&model.vocab);
         // Only the token that nothing makes is there.
         let text = "你好ab你你ba".as_bytes();
-        let mut ends = Vec::new();
-        while ends.last() != Some(&text.len()) {
-            ends.push(cuts.next(text, ends.last().copied().unwrap_or_default()));
-        }
-        assert_eq!(ends, [3, 6, 7, 8, 15, 16]);
-        assert_eq!(cuts.next(b"\x80ab", 0), 3);
+        let mut ends = [0; 9];
+        assert_eq!(cuts.ends(text, 0, &mut ends), 6);
+        assert_eq!(ends[..6], [3, 6, 7, 8, 15, 16]);
+        assert_eq!(cuts.ends(text, 7, &mut ends[..2]), 2);
+        assert_eq!(ends[..2], [8, 15]);
+        assert_eq!(cuts.ends(b"\x80ab", 0, &mut ends), 1);
+        assert_eq!(ends[0], 3);
     }
 }

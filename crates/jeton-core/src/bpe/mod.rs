@@ -302,13 +302,16 @@ impl Model for BpeModel {
             .then_some(id)
     }
 
-    fn next_cut(&self, pretoken: &[u8], from: usize) -> usize {
+    fn units(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
         match &self.table {
             Some(table) if table.complete() => self
                 .cuts
                 .get_or_init(|| Cuts::new(&self.vocab))
-                .next(pretoken, from),
-            _ => pretoken.len(),
+                .ends(pretoken, from, ends),
+            _ => {
+                ends[0] = pretoken.len();
+                1
+            }
         }
     }
 
