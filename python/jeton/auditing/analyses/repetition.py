@@ -192,7 +192,9 @@ def _shingle_hashes(text: str, codes_of: dict[str, int]) -> NDArray[np.uint32] |
     # The upper bits of a product mix all bits.
     hashes = ((mixed * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(33)).astype(np.uint32)
     hashes.sort()
-    return hashes[np.concatenate([np.ones(1, dtype=np.bool_), hashes[1:] != hashes[:-1]])]
+    is_new = np.concatenate([np.ones(1, dtype=np.bool_), hashes[1:] != hashes[:-1]])
+    different: NDArray[np.uint32] = hashes[is_new]
+    return different
 
 
 def _signature(
