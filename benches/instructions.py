@@ -97,10 +97,6 @@ def _workloads() -> Iterator[texts.Sample]:
 
 
 def _measure(_: Settings) -> Iterator[dict[str, Any]]:
-    missing = [name for name in ("valgrind", "cargo") if shutil.which(name) is None]
-    if missing:
-        print(f"instructions: {' and '.join(missing)} not found; not counted", file=sys.stderr)
-        return
     program = _build()
     for vocabulary in ("cl100k_base", "o200k_base"):
         files = files_of(vocabulary)
@@ -138,7 +134,11 @@ PROGRAM = Program("instructions", _measure, CAVEATS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the comparison; return the exit code."""
+    """Count; return the exit code: 0 too where there is nothing to count with, which is said."""
+    missing = [name for name in ("valgrind", "cargo") if shutil.which(name) is None]
+    if missing:
+        print(f"instructions: {' and '.join(missing)} not found; not counted", file=sys.stderr)
+        return 0
     return run(PROGRAM, __doc__, arguments)
 
 

@@ -110,6 +110,14 @@ def test_passes_are_differences_and_counts_are_read() -> None:
     assert instructions.read_count("==7== nothing") is None
 
 
+def test_without_valgrind_nothing_is_counted_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None if name == "valgrind" else name)
+    assert instructions.main(["--record"]) == 0
+    assert "valgrind not found" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
