@@ -126,8 +126,9 @@ def test_half_a_surrogate_pair_is_no_text(prefix: str) -> None:
     for batch_call in (tok.encode_batch, tok.count_batch):
         with pytest.raises(jeton.JetonError, match=place):
             batch_call(["fine", text, "fine"])
+        many: list[str | bytes] = [b"fine"] * 50_000
         with pytest.raises(jeton.JetonError, match="offset 3"):
-            batch_call([b"fine"] * 50_000 + [b"abc\xff", text] + [b"fine"] * 50_000, num_threads=2)
+            batch_call([*many, b"abc\xff", text, *many], num_threads=2)
     assert tok.encode("fine") == tok.encode(b"fine")
 
 
@@ -140,7 +141,7 @@ def test_what_is_no_text_is_named() -> None:
         tok.encode_batch(["a", None])  # type: ignore[list-item]
     for one in ("text", b"text"):
         with pytest.raises(TypeError, match="several texts, got one"):
-            tok.encode_batch(one)
+            tok.encode_batch(one)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="num_threads is 0"):
         tok.encode("a", num_threads=0)
 
@@ -213,7 +214,8 @@ def test_decoding_batches_refuses_as_decoding_does() -> None:
         tok.decode_batch([1, 2])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="errors is"):
         tok.decode_batch([], errors="ignore")  # type: ignore[arg-type]
-    assert tok.decode([True, np.int64(3)]) == tok.decode([1, 3])
+    numbers: list[Any] = [True, np.int64(3)]
+    assert tok.decode(numbers) == tok.decode([1, 3])
     assert tok.decode_batch([]) == []
 
 

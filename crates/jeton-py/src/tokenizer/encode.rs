@@ -72,7 +72,7 @@ struct Made<R, L: FnOnce(&[u32]) -> PyResult<R>, O: FnOnce(Vec<u32>) -> PyResult
 
 #[pymethods]
 impl Tokenizer {
-    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)))]
+    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, add_special_tokens=False, allow_special=None, num_threads=1)")]
     fn encode<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -89,7 +89,7 @@ impl Tokenizer {
         self.with_ids(text, add_special_tokens, allow_special, num_threads, made)
     }
 
-    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)))]
+    #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, add_special_tokens=False, allow_special=None, num_threads=1)")]
     fn encode_array<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -153,7 +153,7 @@ impl Tokenizer {
         })
     }
 
-    #[pyo3(signature = (text, *, allow_special=None, num_threads=Some(1)))]
+    #[pyo3(signature = (text, *, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, allow_special=None, num_threads=1)")]
     fn count(
         &self,
         text: &Bound<'_, PyAny>,

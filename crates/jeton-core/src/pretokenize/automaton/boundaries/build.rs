@@ -408,7 +408,7 @@ pub(super) fn build(
         }
     }
     for (index, &row) in row_of.iter().enumerate() {
-        tables.pairs[(index / n) << 4 | index % n] = row as u8;
+        tables.pairs[((index / n) << 4) + index % n] = row as u8;
     }
     for (slice, outcomes) in nexts.iter().enumerate() {
         tables.outcomes[slice << 4..][..outcomes.len()].copy_from_slice(outcomes);
