@@ -42,5 +42,7 @@ def _private_folders(
 ) -> None:
     """Keep every test away from the user's own vocabularies and caches."""
     monkeypatch.setenv("JETON_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+    # Every test loads what it loads; those of the cache switch it on.
+    monkeypatch.setenv("JETON_COMPILED_CACHE", "0")
     if "JETON_VOCAB_DIR" in os.environ:
         monkeypatch.delenv("JETON_VOCAB_DIR")

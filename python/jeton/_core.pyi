@@ -594,6 +594,21 @@ class Tokenizer:
         data: bytes, *, name: str | None = None, path: str | None = None
     ) -> Tokenizer:
         """From the canonical written form, as ``to_canonical`` gives it."""
+    @staticmethod
+    def from_compiled(
+        data: bytes, *, name: str | None = None, path: str | None = None
+    ) -> Tokenizer:
+        """From what ``to_compiled`` of the same release gave; by default with the name in it.
+
+        Damage, and what another release wrote, is a ``FormatError``.
+        """
+    def to_compiled(self) -> bytes:
+        """The tokenizer as it lies in memory, with its name: the quickest to load.
+
+        It is for this release only. A SentencePiece model has no such form (``VocabularyError``).
+        """
+    def save_compiled(self, path: str | os.PathLike[str]) -> None:
+        """Write ``to_compiled`` to a file, whole or not at all; ``jeton.load`` reads it."""
     def to_canonical(self) -> bytes: ...
     def to_tiktoken(self) -> bytes: ...
     def to_hf_json(self) -> bytes: ...
@@ -1143,6 +1158,9 @@ def pair_digests(
     num_threads: int | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The digest of each document together with its companion, from the halves of its own."""
+
+def sha256(data: bytes) -> str:
+    """SHA-256 in hexadecimal, 64 digits."""
 
 def decompress(data: bytes, *, max_bytes: int = ..., path: str | None = None) -> bytes:
     """zstd or gzip by magic number; anything else is returned as it is. ``LimitError`` above max_bytes."""

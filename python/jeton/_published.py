@@ -137,4 +137,6 @@ def _names(part: str | dict[str, Any], *, languages: list[str]) -> list[str]:
     numbers = range(part["first"], part["first"] + part["count"])
     if "step" in part:
         return [part["each"].format(x=number * part["step"]) for number in numbers]
-    return [part["each"].format(x=number) for number in numbers]
+    # There are thousands, and the first load of a rank file waits for them.
+    before, after = part["each"].split("{x}")
+    return [f"{before}{number}{after}" for number in numbers]

@@ -73,7 +73,7 @@ def published(monkeypatch: pytest.MonkeyPatch) -> RankFile:
         )
         for name in ("tiny", "tiny_chat")
     }
-    for module in ("jeton.registry.fetching", "jeton.registry.loading", "jeton.registry.places"):
+    for module in ("jeton.registry.fetching", "jeton.registry.places"):
         monkeypatch.setattr(f"{module}.published_vocabularies", lambda: vocabularies)
     monkeypatch.setattr(_published, "published_vocabularies", lambda: vocabularies)
     return file
@@ -143,7 +143,7 @@ def test_nothing_is_downloaded_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_load_downloads_when_asked_to(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = registry.fetch
     monkeypatch.setattr(
-        "jeton.registry.loading.fetch", lambda name: real(name, _address=f"{address}/good")
+        "jeton.registry.fetching.fetch", lambda name: real(name, _address=f"{address}/good")
     )
     assert jeton.load("tiny", download=True).encode("hello") == [259]
 

@@ -11,7 +11,7 @@ import pytest
 import jeton
 from jeton import FormatError, UnknownTokenizerError, UsageError, registry
 from jeton.formats import save_file
-from jeton.registry import places
+from jeton.registry import finding
 from tests.formats import small
 
 
@@ -27,7 +27,7 @@ def vocab_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bundled"
     folder.mkdir()
-    monkeypatch.setattr(places, "bundled_dir", lambda: folder)
+    monkeypatch.setattr(finding, "bundled_dir", lambda: folder)
     return folder
 
 

@@ -34,6 +34,16 @@ pub(crate) fn spell(token: &str) -> Option<Vec<u8>> {
     token.chars().map(char_to_byte).collect()
 }
 
+/// Puts the bytes that a string of the alphabet spells into `bytes`; false if some character stands for no byte.
+pub(crate) fn spell_into(token: &str, bytes: &mut Vec<u8>) -> bool {
+    bytes.clear();
+    token.chars().all(|c| {
+        let byte = char_to_byte(c);
+        bytes.extend(byte);
+        byte.is_some()
+    })
+}
+
 /// Bytes written in the alphabet.
 pub(crate) fn write(bytes: &[u8]) -> String {
     bytes.iter().map(|&byte| byte_to_char(byte)).collect()
@@ -57,5 +67,9 @@ mod tests {
         }
         assert_eq!(spell("Ġthe"), Some(b" the".to_vec()));
         assert_eq!(spell("中"), None);
+        let mut bytes = vec![7];
+        assert!(spell_into("Ġthe", &mut bytes));
+        assert_eq!(bytes, b" the");
+        assert!(!spell_into("a中", &mut bytes));
     }
 }

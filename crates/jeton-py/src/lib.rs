@@ -6,6 +6,7 @@
 
 mod arrow;
 mod batch;
+mod digest;
 mod door;
 mod encoding;
 mod error;
@@ -69,6 +70,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tokenizer::SpecialToken>()?;
     module.add_class::<tokenizer::Tokenizer>()?;
     module.add_class::<train::PretokenCounts>()?;
+    module.add_function(wrap_pyfunction!(digest::sha256, module)?)?;
     module.add_function(wrap_pyfunction!(door::available_threads, module)?)?;
     module.add_function(wrap_pyfunction!(error::list_error_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(error::_raise_error_kind, module)?)?;

@@ -52,7 +52,7 @@ COMMANDS = {
     ),
     "lock": ("lock", "lock", "Lock what a tokenizer is and does; say what changed, and its price."),
     "info": ("info", "info", "Say what a tokenizer is."),
-    "vocab": ("vocab", "vocab", "List, add and fetch vocabularies."),
+    "vocab": ("vocab", "vocab", "List, add, fetch and compile vocabularies."),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
 }
 

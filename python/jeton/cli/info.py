@@ -160,7 +160,7 @@ def _facts(tokenizer: Tokenizer) -> dict[str, Any]:
 
 def _path(name: str) -> Path | None:
     """The file or folder that a name or path means; None where it cannot be told."""
-    from jeton.registry.places import find
+    from jeton.registry.finding import find
 
     found = find(name)
     if found is not None:

@@ -1,8 +1,9 @@
-"""``jeton vocab``: list, add and fetch vocabularies."""
+"""``jeton vocab``: list, add, fetch and compile vocabularies."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
@@ -13,7 +14,7 @@ __all__ = ["vocab"]
 
 @click.group()
 def vocab() -> None:
-    """List, add and fetch vocabularies.
+    """List, add, fetch and compile vocabularies.
 
     A name is looked for in the package, in $JETON_VOCAB_DIR, and in the user's cache
     ($JETON_CACHE_DIR, or the platform's cache folder), in this order.
@@ -120,3 +121,57 @@ def fetch(*, names: tuple[str, ...], as_json: bool) -> None:
             streams.write_line(str(path))
     if as_json:
         streams.write_json(fetched)
+
+
+@vocab.command("compile")
+@click.argument("tokenizer")
+@click.argument("output")
+@options.json_option
+def compile_command(*, tokenizer: str, output: str, as_json: bool) -> None:
+    """Write a tokenizer as it lies in memory: the quickest to load, for this release alone.
+
+    TOKENIZER is a name, a file or a folder; OUTPUT is usually called NAME.jetonc. What is loaded by
+    name or from a file is compiled into the user's cache anyway (docs/loading.md).
+
+    \b
+    Examples:
+      jeton vocab compile cl100k_base cl100k_base.jetonc
+      jeton vocab compile ./model-folder house.jetonc --json
+    """
+    import jeton
+
+    jeton.load(tokenizer).save_compiled(output)
+    n_bytes = Path(output).stat().st_size
+    if as_json:
+        streams.write_json({"path": output, "bytes": n_bytes})
+        return
+    streams.write_line(output)
+    streams.say(f"{n_bytes:,} bytes")
+
+
+@vocab.command("compiled")
+@click.option("--clear", is_flag=True, help="Remove them all; they are made again when needed.")
+@options.json_option
+def compiled_command(*, clear: bool, as_json: bool) -> None:
+    """Show the compiled tokenizers in the user's cache, or remove them.
+
+    \b
+    Examples:
+      jeton vocab compiled
+      jeton vocab compiled --clear
+    """
+    from jeton.registry import compiled
+
+    folder = compiled.compiled_dir(choice=True)
+    count = compiled.clear if clear else compiled.contents
+    n_entries, n_bytes = (0, 0) if folder is None else count(folder)
+    where = None if folder is None else str(folder)
+    if as_json:
+        value = {"folder": where, "entries": n_entries, "bytes": n_bytes, "removed": clear}
+        streams.write_json(value)
+        return
+    if where is None:
+        streams.say("the cache is switched off")
+        return
+    what = "removed " if clear else ""
+    streams.write_line(f"{where}: {what}{n_entries:,} compiled tokenizers, {n_bytes:,} bytes")

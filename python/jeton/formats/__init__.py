@@ -9,15 +9,18 @@ ids a file gives.
 
 from __future__ import annotations
 
-from jeton.formats.detection import FileFormat, detect
-from jeton.formats.folders import PretrainedFolder, read_folder
-from jeton.formats.loading import load_file
-from jeton.formats.names import card_path, name_of_file
-from jeton.formats.options import Reference
-from jeton.formats.pairs import companions
-from jeton.formats.reading import MAX_FILE_BYTES
-from jeton.formats.saving import save_file
-from jeton.formats.writing import FORMATS, Loss, Rewording, expressible, to_bytes
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jeton.formats.detection import FileFormat, detect
+    from jeton.formats.folders import PretrainedFolder, read_folder
+    from jeton.formats.loading import load_file
+    from jeton.formats.names import card_path, companions, name_of_file
+    from jeton.formats.options import Reference
+    from jeton.formats.reading import MAX_FILE_BYTES
+    from jeton.formats.saving import save_file
+    from jeton.formats.writing import FORMATS, Loss, Rewording, expressible, to_bytes
 
 __all__ = [
     "FORMATS",
@@ -37,3 +40,38 @@ __all__ = [
     "save_file",
     "to_bytes",
 ]
+
+# Loaded when first asked for: who loads a compiled tokenizer needs none of the readers.
+_LAZY = {
+    "FORMATS": "jeton.formats.writing",
+    "FileFormat": "jeton.formats.detection",
+    "Loss": "jeton.formats.writing",
+    "MAX_FILE_BYTES": "jeton.formats.reading",
+    "PretrainedFolder": "jeton.formats.folders",
+    "Reference": "jeton.formats.options",
+    "Rewording": "jeton.formats.writing",
+    "card_path": "jeton.formats.names",
+    "companions": "jeton.formats.names",
+    "detect": "jeton.formats.detection",
+    "expressible": "jeton.formats.writing",
+    "load_file": "jeton.formats.loading",
+    "name_of_file": "jeton.formats.names",
+    "read_folder": "jeton.formats.folders",
+    "save_file": "jeton.formats.saving",
+    "to_bytes": "jeton.formats.writing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use (PEP 562)."""
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module 'jeton.formats' has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, whether imported yet or not."""
+    return sorted(__all__)

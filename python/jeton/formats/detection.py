@@ -7,6 +7,7 @@ import re
 from enum import Enum
 from pathlib import Path
 
+from jeton.formats.compiled import is_compiled
 from jeton.formats.names import plain_name
 
 __all__ = ["FileFormat", "detect", "json_seen"]
@@ -43,6 +44,7 @@ class FileFormat(Enum):
     CLIP = "CLIP merges"
     RWKV = "RWKV vocabulary"
     GGUF = "GGUF model"
+    COMPILED = "compiled tokenizer"
     OTHER_JSON = "JSON of another kind"
     BINARY = "binary data"
     TEXT = "text"
@@ -61,6 +63,8 @@ def detect(data: bytes, *, path: str | None = None) -> FileFormat:
     name = "" if path is None else plain_name(path)
     if start.startswith(b"GGUF"):
         return FileFormat.GGUF
+    if is_compiled(start):
+        return FileFormat.COMPILED
     if _CANONICAL_START.match(start):
         return FileFormat.CANONICAL
     stripped = start.removeprefix(b"\xef\xbb\xbf").lstrip()

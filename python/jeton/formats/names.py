@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["COMPRESSED_SUFFIXES", "card_path", "is_folder_name", "name_of_file", "plain_name"]
+__all__ = [
+    "COMPRESSED_SUFFIXES",
+    "card_path",
+    "companions",
+    "is_folder_name",
+    "name_of_file",
+    "partner_names",
+    "plain_name",
+    "samples_path",
+]
 
 COMPRESSED_SUFFIXES = (".zst", ".gz")
+
+# GPT-2's two files, as transformers names them, and as OpenAI did.
+_PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 
 # Longest first, so that "x.jeton.json" loses more than ".json".
 _KINDS = (
@@ -16,6 +28,7 @@ _KINDS = (
     ".merges.txt",
     ".vocab.txt",
     ".tiktoken",
+    ".jetonc",
     ".json",
     ".model",
     ".gguf",
@@ -53,3 +66,32 @@ def card_path(path: str | Path) -> Path:
 def is_folder_name(target: Path) -> bool:
     """Whether saving under this name makes a folder: it is one, or it has no suffix."""
     return target.is_dir() or not target.suffix
+
+
+def samples_path(file: Path) -> Path:
+    """Where the samples of a file lie that has none in itself."""
+    return file.with_name(f"{name_of_file(file)}.jeton-samples.json")
+
+
+def companions(file: Path) -> list[Path]:
+    """Files beside a file that may decide, too, what it loads as; most are not there."""
+    names = partner_names(file, of_vocab=True) + partner_names(file, of_vocab=False)
+    paths = [file.with_name(n + s) for n in names for s in ("", *COMPRESSED_SUFFIXES)]
+    return [*paths, file.with_name("tokenizer_config.json"), samples_path(file)]
+
+
+def partner_names(file: Path, *, of_vocab: bool) -> list[str]:
+    """Names that the other of GPT-2's two files may have, uncompressed, the likeliest first.
+
+    Args:
+        file: One of the two.
+        of_vocab: Whether it is the vocabulary and not the merges.
+    """
+    own, other = (0, 1) if of_vocab else (1, 0)
+    name = plain_name(file)
+    # In the case of letters that the file has.
+    stored = file.name[: len(name)]
+    names = [stored[: -len(pair[own])] + pair[other] for pair in _PAIRS if name.endswith(pair[own])]
+    if not names:
+        names = [f"{name_of_file(file)}.{_PAIRS[0][other]}", _PAIRS[0][other]]
+    return names

@@ -7,14 +7,10 @@ from pathlib import Path
 from jeton._core import Tokenizer
 from jeton.errors import FormatError
 from jeton.formats.detection import FileFormat, detect
-from jeton.formats.names import COMPRESSED_SUFFIXES, name_of_file, plain_name
+from jeton.formats.names import COMPRESSED_SUFFIXES, partner_names
 from jeton.formats.reading import read
-from jeton.formats.samples import samples_path
 
-__all__ = ["companions", "load_pair", "partner_names"]
-
-# As transformers names them, and as OpenAI did.
-_NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
+__all__ = ["load_pair"]
 
 
 def load_pair(
@@ -44,28 +40,9 @@ def load_pair(
     )
 
 
-def companions(file: Path) -> list[Path]:
-    """Files beside a file that may decide, too, what it loads as; most are not there."""
-    names = partner_names(file, FileFormat.GPT2_VOCAB) + partner_names(file, FileFormat.GPT2_MERGES)
-    paths = [file.with_name(n + s) for n in names for s in ("", *COMPRESSED_SUFFIXES)]
-    return [*paths, file.with_name("tokenizer_config.json"), samples_path(file)]
-
-
-def partner_names(file: Path, found: FileFormat) -> list[str]:
-    """Names that the other of the two files may have, uncompressed, the likeliest first."""
-    own, other = (0, 1) if found is FileFormat.GPT2_VOCAB else (1, 0)
-    name = plain_name(file)
-    # In the case of letters that the file has.
-    stored = file.name[: len(name)]
-    names = [stored[: -len(pair[own])] + pair[other] for pair in _NAMES if name.endswith(pair[own])]
-    if not names:
-        names = [f"{name_of_file(file)}.{_NAMES[0][other]}", _NAMES[0][other]]
-    return names
-
-
 def _partner(file: Path, found: FileFormat) -> tuple[Path, bytes]:
     wanted = FileFormat.GPT2_MERGES if found is FileFormat.GPT2_VOCAB else FileFormat.GPT2_VOCAB
-    names = partner_names(file, found)
+    names = partner_names(file, of_vocab=found is FileFormat.GPT2_VOCAB)
     for name in names:
         for suffix in ("", *COMPRESSED_SUFFIXES):
             path = file.with_name(name + suffix)

@@ -15,9 +15,9 @@ from typing import Any
 from jeton._core import Tokenizer
 from jeton.errors import EncodeError, FormatError, UsageError
 from jeton.formats.documents import read_object
-from jeton.formats.names import name_of_file
+from jeton.formats.names import samples_path
 
-__all__ = ["make_samples", "samples_path", "verify_samples", "written_samples"]
+__all__ = ["make_samples", "verify_samples", "written_samples"]
 
 SCHEMA = "jeton.samples/1"
 
@@ -64,11 +64,6 @@ def make_samples(tokenizer: Tokenizer, *, texts: Sequence[str] | bool) -> list[d
                 continue  # a vocabulary without an unknown token knows some texts only
             raise UsageError(f"the sample {text[:40]!r} cannot be encoded: {error}") from error
     return made
-
-
-def samples_path(file: Path) -> Path:
-    """Where the samples of a file lie that has none in itself."""
-    return file.with_name(f"{name_of_file(file)}.jeton-samples.json")
 
 
 def written_samples(samples: Sequence[dict[str, Any]]) -> bytes:

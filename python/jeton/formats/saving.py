@@ -19,9 +19,9 @@ from jeton._core import Tokenizer
 from jeton._files import write_whole
 from jeton.errors import FormatError, JetonError
 from jeton.formats.loading import load_file
-from jeton.formats.names import card_path
+from jeton.formats.names import card_path, samples_path
 from jeton.formats.pretrained_files import pretrained_files
-from jeton.formats.samples import make_samples, samples_path, written_samples
+from jeton.formats.samples import make_samples, written_samples
 from jeton.formats.targets import Target, find_target
 from jeton.formats.writing import Loss, Rendering, Rewording, lossy_error, render, warn
 

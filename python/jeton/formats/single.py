@@ -87,6 +87,8 @@ def _load(
             return Tokenizer.from_rwkv(data, name=name, path=where)
         case FileFormat.GGUF:
             return load_gguf(data, file, name=name)
+        case FileFormat.COMPILED:
+            return Tokenizer.from_compiled(data, name=name, path=where)
         case _:
             return Tokenizer.from_canonical(data, name=name, path=where)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton._core import Tokenizer, __version__
-from jeton.registry.places import find
+from jeton.registry.finding import find
 
 __all__ = ["MAX_WRITTEN_CHARS", "LockedFile", "components_of", "files_of", "library_versions"]
 

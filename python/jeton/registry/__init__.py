@@ -12,15 +12,14 @@ Nothing touches the network unless it is asked to.
 
 from __future__ import annotations
 
-from jeton.registry.fetching import fetch
-from jeton.registry.loading import add, load
-from jeton.registry.places import (
-    VocabularyEntry,
-    bundled_dir,
-    cache_dir,
-    list_vocabularies,
-    training_card,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jeton.registry.fetching import fetch
+    from jeton.registry.finding import bundled_dir, cache_dir
+    from jeton.registry.loading import add, load
+    from jeton.registry.places import VocabularyEntry, list_vocabularies, training_card
 
 __all__ = [
     "VocabularyEntry",
@@ -32,3 +31,30 @@ __all__ = [
     "load",
     "training_card",
 ]
+
+# Loaded when first asked for: who loads a tokenizer need not wait for what downloads one.
+_LAZY = {
+    "VocabularyEntry": "jeton.registry.places",
+    "add": "jeton.registry.loading",
+    "bundled_dir": "jeton.registry.finding",
+    "cache_dir": "jeton.registry.finding",
+    "fetch": "jeton.registry.fetching",
+    "list_vocabularies": "jeton.registry.places",
+    "load": "jeton.registry.loading",
+    "training_card": "jeton.registry.places",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use (PEP 562)."""
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module 'jeton.registry' has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, whether imported yet or not."""
+    return sorted(__all__)

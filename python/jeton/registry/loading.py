@@ -8,34 +8,23 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from threading import Lock
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from jeton._core import Tokenizer
-from jeton._files import write_whole
-from jeton._nearest import nearest
-from jeton._published import published_vocabularies
 from jeton.errors import UnknownTokenizerError, UsageError
-from jeton.formats import (
-    FileFormat,
-    Reference,
-    companions,
-    load_file,
-    name_of_file,
-    save_file,
-)
-from jeton.formats.describing import format_of
-from jeton.registry.fetching import fetch
-from jeton.registry.places import (
-    VocabularyEntry,
-    cache_dir,
-    find,
-    how_to_get,
-    known_names,
-)
+from jeton.formats.names import companions, name_of_file
+from jeton.registry.compiled import CacheChoice, compiled_dir, load_through
+from jeton.registry.finding import cache_dir, find
+
+# What follows is imported where it is needed: who loads a compiled tokenizer, which takes a
+# millisecond or two, should not wait ten times as long for the readers of files.
+if TYPE_CHECKING:
+    from jeton.formats import Reference
+    from jeton.registry.places import VocabularyEntry
 
 __all__ = ["add", "load"]
 
-_FILE_SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".gguf")
+_FILE_SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".gguf", ".jetonc")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
@@ -64,6 +53,7 @@ def load(
     lowercase: bool | None = None,
     add_prefix_space: bool | None = None,
     reference: Reference | None = None,
+    cache: CacheChoice = True,
 ) -> Tokenizer:
     """Load a tokenizer by its name, or from a file or folder.
 
@@ -81,6 +71,9 @@ def load(
         add_prefix_space: Whether a vocab.json with merges.txt wants a space before a text.
         reference: Whose ids to give, where another library than the file's own may run it
             (``"hf"`` for rank files).
+        cache: Whether compiled tokenizers are kept in the user's cache, so that the next load
+            takes a millisecond or two (docs/loading.md); a path: in this folder. The environment
+            variable ``JETON_COMPILED_CACHE=0`` switches the user's cache off.
 
     Raises:
         UnknownTokenizerError: No such name; the nearest names are offered.
@@ -96,20 +89,27 @@ def load(
         "reference": reference,
     }
     if not isinstance(name_or_path, str) or _is_path(name_or_path):
-        return _load(Path(name_or_path), options=options, name=None)
+        return _load(Path(name_or_path), options=options, name=None, cache=cache)
     name = name_or_path
     found = find(name)
     if found is not None:
         place, path = found
         # The newest version of a bundled tokenizer says which one it is.
         label = name_of_file(path) if place == "bundled" else name
-        return _load(path, options=options, name=label)
+        return _load(path, options=options, name=label, cache=cache)
     if name and Path(name).exists():
-        return _load(Path(name), options=options, name=None)
-    if name in published_vocabularies():
+        return _load(Path(name), options=options, name=None, cache=cache)
+    from jeton import _published
+
+    if name in _published.published_vocabularies():
         if not download:
             raise _not_at_hand(name)
-        return _load(fetch(name), options=options, name=name)
+        from jeton.registry import fetching
+
+        return _load(fetching.fetch(name), options=options, name=name, cache=cache)
+    from jeton._nearest import nearest
+    from jeton.registry.places import known_names
+
     raise UnknownTokenizerError(name, nearest=nearest(name, known_names()))
 
 
@@ -137,6 +137,10 @@ def add(
         FormatError: The file is damaged or in no supported format.
         OSError: The file cannot be read, or the cache cannot be written.
     """
+    from jeton._files import write_whole
+    from jeton.formats import load_file, save_file
+    from jeton.registry.places import VocabularyEntry
+
     source = Path(path)
     label = name or name_of_file(source.resolve())
     if not _NAME.fullmatch(label) or label.lower().endswith(_FILE_SUFFIXES):
@@ -176,6 +180,8 @@ def _is_path(text: str) -> bool:
 
 
 def _not_at_hand(name: str) -> UnknownTokenizerError:
+    from jeton.registry.places import how_to_get
+
     error = UnknownTokenizerError(name)
     # The class builds the message for names that mean nothing; this one does mean something.
     error.args = (
@@ -185,28 +191,49 @@ def _not_at_hand(name: str) -> UnknownTokenizerError:
     return error
 
 
-def _load(path: Path, *, options: _Options, name: str | None) -> Tokenizer:
-    if path.is_dir():
-        return load_file(path, name=name, **options)
-    state = path.stat()
+def _load(path: Path, *, options: _Options, name: str | None, cache: CacheChoice) -> Tokenizer:
     special_tokens = options["special_tokens"]
+    said = (
+        *(value for option, value in sorted(options.items()) if option != "special_tokens"),
+        None if special_tokens is None else tuple(sorted(special_tokens.items())),
+        name,
+    )
+
+    def load() -> Tokenizer:
+        folder = compiled_dir(cache)
+        if folder is None:
+            return _load_file(path, options=options, name=name)
+        return load_through(
+            path,
+            key=said,
+            folder=folder,
+            load=lambda: _load_file(path, options=options, name=name),
+        )
+
+    if path.is_dir():
+        return load()
+    state = path.stat()
     key = (
         str(path.resolve()),
         state.st_mtime_ns,
         state.st_size,
         state.st_ino,
         *_states(companions(path)),
-        *(value for option, value in sorted(options.items()) if option != "special_tokens"),
-        None if special_tokens is None else tuple(sorted(special_tokens.items())),
-        name,
+        *said,
     )
     with _loaded_lock:
         tokenizer = _loaded.get(key)
     if tokenizer is None:
-        tokenizer = load_file(path, name=name, **options)
+        tokenizer = load()
         with _loaded_lock:
             tokenizer = _loaded.setdefault(key, tokenizer)
     return tokenizer
+
+
+def _load_file(path: Path, *, options: _Options, name: str | None) -> Tokenizer:
+    from jeton.formats import load_file
+
+    return load_file(path, name=name, **options)
 
 
 def _states(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
@@ -220,6 +247,9 @@ def _states(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
 
 def _stored_suffix(source: Path) -> str | None:
     """The suffix under which a copy is found again; None: keep the canonical form instead."""
+    from jeton.formats import FileFormat
+    from jeton.formats.describing import format_of
+
     if source.is_dir() or format_of(source) in (FileFormat.GPT2_VOCAB, FileFormat.GPT2_MERGES):
         # Half of a pair says nothing alone.
         return None

@@ -1,6 +1,7 @@
 //! Models: from their parameters to an engine, and back.
 
 use crate::base64_bytes::Base64Bytes;
+use crate::bpe::listed::Listed;
 use crate::bpe::{BpeModel, CharacterBpeModel, CharacterBpeOptions, Merges, Missing};
 use crate::config::{MissingCharacterConfig, ModelConfig, Real, SentencePieceConfig};
 use crate::engine::{Engine, SentencePiece};
@@ -21,6 +22,13 @@ pub(crate) enum ModelParts {
     Bpe {
         vocab: Vocab,
         merges: Merges,
+        whole_pretokens: bool,
+        missing: Missing,
+    },
+    /// The same with a list of merges that is made already.
+    ListedBpe {
+        vocab: Vocab,
+        list: Listed,
         whole_pretokens: bool,
         missing: Missing,
     },
@@ -60,7 +68,7 @@ pub(crate) enum ModelParts {
 
 impl ModelParts {
     /// Reads the canonical form.
-    pub(super) fn from_config(config: ModelConfig) -> Result<Self> {
+    pub(crate) fn from_config(config: ModelConfig) -> Result<Self> {
         Ok(match config {
             ModelConfig::Bpe {
                 tokens,
@@ -172,6 +180,16 @@ impl ModelParts {
             } => {
                 let vocab = with_added(vocab, added)?;
                 let model = BpeModel::new(vocab, &merges, whole_pretokens, missing)?;
+                Engine::Bpe(pipeline(steps, model)?)
+            }
+            Self::ListedBpe {
+                vocab,
+                list,
+                whole_pretokens,
+                missing,
+            } => {
+                let vocab = with_added(vocab, added)?;
+                let model = BpeModel::with_list(vocab, list, whole_pretokens, missing)?;
                 Engine::Bpe(pipeline(steps, model)?)
             }
             Self::CharacterBpe {

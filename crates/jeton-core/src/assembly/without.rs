@@ -87,8 +87,8 @@ impl Engine {
             ModelParts::SentencePiece(model) => {
                 ModelParts::SentencePiece(without_pieces(model, unmatched, inside))
             }
-            // A byte is a token whatever it is part of.
-            parts @ ModelParts::RawBytes { .. } => parts,
+            // A byte is a token whatever it is part of; the canonical form has its merges as they were given.
+            parts @ (ModelParts::RawBytes { .. } | ModelParts::ListedBpe { .. }) => parts,
         };
         parts.build(steps, added)
     }

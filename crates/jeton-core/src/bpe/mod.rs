@@ -15,6 +15,8 @@
 mod characters;
 mod cuts;
 mod dropout;
+mod lazy;
+pub(crate) mod listed;
 pub(crate) mod merge;
 #[cfg(test)]
 mod naive;
@@ -30,6 +32,8 @@ pub use characters::{
 use cuts::Cuts;
 pub use dropout::DropoutScratch;
 pub use merge::BpeScratch;
+use lazy::{LazyTables, Tables};
+use listed::Listed;
 use pairs::PairTable;
 use table::MergeTable;
 use windows::Windows;
@@ -78,13 +82,10 @@ impl Missing {
 #[derive(Debug)]
 pub struct BpeModel {
     vocab: Vocab,
-    /// None of a vocabulary that is too large for it: then all pairs are made at once.
-    table: Option<MergeTable>,
-    /// What the table leaves out, too, made when it is first needed.
-    every_pair: OnceLock<PairTable>,
+    /// Made when it is worth it.
+    tables: LazyTables,
     /// Made when the first pretoken comes that is too long for caches.
     cuts: OnceLock<Cuts>,
-    by_rank: bool,
     bytes: [u32; 256],
     whole_pretokens: bool,
     missing: Missing,
@@ -96,6 +97,21 @@ impl BpeModel {
     pub fn new(
         vocab: Vocab,
         merges: &Merges,
+        whole_pretokens: bool,
+        missing: Missing,
+    ) -> Result<Self> {
+        let list = match merges {
+            Merges::ByRank => None,
+            Merges::List(list) => Some(Listed::new(&vocab, list, 0)?),
+        };
+        Self::with_list(vocab, list, whole_pretokens, missing)
+    }
+
+    /// The model with a list of merges that is made already, for this vocabulary; without one any pair merges whose
+    /// concatenation is a token.
+    pub(crate) fn with_list(
+        vocab: Vocab,
+        list: Option<Listed>,
         whole_pretokens: bool,
         missing: Missing,
     ) -> Result<Self> {
@@ -111,72 +127,46 @@ impl BpeModel {
                 format!("the unknown token's id {id} has no token"),
             ));
         }
-        let by_rank = matches!(merges, Merges::ByRank);
         let mut symbols = bytes;
         if let Missing::Unknown(id) = missing {
             for symbol in symbols.iter_mut().filter(|symbol| **symbol == NONE) {
                 *symbol = id;
             }
         }
-        let every_pair = OnceLock::new();
-        let table = match merges {
-            Merges::ByRank if table::fits(&vocab, 0) => {
-                // An unknown token is a symbol that stands for bytes which are not its own.
-                let every = symbols != bytes;
-                Some(MergeTable::from_ranks(&vocab, symbols, every))
-            }
-            Merges::List(list) if table::fits(&vocab, list.len()) => {
-                let mut table = MergeTable::from_list(&vocab, list, symbols)?;
-                if whole_pretokens {
-                    table.find_exceptions(&vocab);
-                }
-                Some(table)
-            }
-            Merges::ByRank => None,
-            Merges::List(list) => {
-                let _ = every_pair.set(PairTable::from_prefixed_list(&vocab, list, 0)?);
-                None
-            }
-        };
+        // An unknown token is a symbol that stands for bytes which are not its own.
+        let every = symbols != bytes;
         Ok(Self {
+            tables: LazyTables::new(&vocab, list, symbols, every, whole_pretokens),
             vocab,
-            table,
-            every_pair,
             cuts: OnceLock::new(),
-            by_rank,
             bytes,
             whole_pretokens,
             missing,
         })
     }
 
+    /// The list of merges, if the file has one.
+    pub(crate) fn list(&self) -> Option<&Listed> {
+        self.tables.list()
+    }
+
     /// The merges, as they were given.
     pub fn merges(&self) -> Merges {
-        if self.by_rank {
-            Merges::ByRank
-        } else {
-            let Some(table) = &self.table else {
-                return Merges::List(self.every_pair().by_rank());
-            };
-            let pairs = table.by_rank().into_iter();
-            Merges::List(pairs.map(|(left, right, _)| (left, right)).collect())
+        match self.list() {
+            None => Merges::ByRank,
+            Some(list) => Merges::List(list.by_rank()),
         }
     }
 
     /// All pairs that may merge, also those that only do when others are left out.
     fn every_pair(&self) -> &PairTable {
-        self.every_pair.get_or_init(|| match &self.table {
-            Some(table) if !self.by_rank => {
-                let pairs = table.by_rank();
-                let mut all = PairTable::with_capacity(pairs.len());
-                for (left, right, index) in pairs {
-                    let merged = u64::from(table.merged(index));
-                    all.insert(left, right, u64::from(index) << 32 | merged);
-                }
-                all
-            }
-            _ => PairTable::from_ranks(&self.vocab),
-        })
+        self.tables.every_pair(&self.vocab)
+    }
+
+    /// The table of merges; none of a vocabulary that is too large for it.
+    #[cfg(test)]
+    fn table(&self) -> Option<&MergeTable> {
+        self.tables.get(&self.vocab).table()
     }
 
     /// Whether a pretoken that is a token is never cut.
@@ -241,6 +231,52 @@ impl BpeModel {
         }
         Ok(())
     }
+
+    /// Appends the ids of a unit.
+    #[inline]
+    fn encode_with(
+        &self,
+        tables: &Tables,
+        pretoken: &[u8],
+        scratch: &mut BpeScratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        if let Some(table) = tables.table()
+            && table.complete()
+        {
+            if !small::merge(table, pretoken, out) {
+                Windows::merge(table, pretoken, scratch, out);
+            }
+            return Ok(());
+        }
+        let start = out.len();
+        self.byte_ids(pretoken, out)?;
+        let symbols = &mut out[start..];
+        let merged = match tables.table() {
+            Some(table) => merge::merge(table, symbols, scratch),
+            None => merge::merge(self.every_pair(), symbols, scratch),
+        };
+        out.truncate(start + merged);
+        Ok(())
+    }
+
+    /// The same as long as there are no tables.
+    #[cold]
+    fn encode_first(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut BpeScratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        if self.tables.are_wanted(pretoken.len()) {
+            return self.encode_with(self.tables.get(&self.vocab), pretoken, scratch, out);
+        }
+        let start = out.len();
+        self.byte_ids(pretoken, out)?;
+        let merged = self.tables.merge_without(&self.vocab, &mut out[start..]);
+        out.truncate(start + merged);
+        Ok(())
+    }
 }
 
 impl Model for BpeModel {
@@ -269,30 +305,20 @@ impl Model for BpeModel {
         scratch: &mut BpeScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if let Some(table) = &self.table
-            && table.complete()
-        {
-            if !small::merge(table, pretoken, out) {
-                Windows::merge(table, pretoken, scratch, out);
-            }
-            return Ok(());
+        match self.tables.made() {
+            Some(tables) => self.encode_with(tables, pretoken, scratch, out),
+            None => self.encode_first(pretoken, scratch, out),
         }
-        let start = out.len();
-        self.byte_ids(pretoken, out)?;
-        let symbols = &mut out[start..];
-        let merged = match &self.table {
-            Some(table) => merge::merge(table, symbols, scratch),
-            None => merge::merge(self.every_pair(), symbols, scratch),
-        };
-        out.truncate(start + merged);
-        Ok(())
     }
 
     fn exception(&self, pretoken: &[u8]) -> Option<u32> {
         if !self.whole_pretokens {
             return None;
         }
-        let exceptions = self.table.as_ref().map(MergeTable::exceptions);
+        let Some(tables) = self.tables.made() else {
+            return self.vocab.bytes_to_id(pretoken);
+        };
+        let exceptions = tables.table().map(MergeTable::exceptions);
         if exceptions.is_some_and(<[u32]>::is_empty) {
             return None;
         }
@@ -303,16 +329,12 @@ impl Model for BpeModel {
     }
 
     fn units(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
-        match &self.table {
-            Some(table) if table.complete() => self
-                .cuts
-                .get_or_init(|| Cuts::new(&self.vocab))
-                .ends(pretoken, from, ends),
-            _ => {
-                ends[0] = pretoken.len();
-                1
-            }
+        if self.tables.are_complete() {
+            let cuts = self.cuts.get_or_init(|| Cuts::new(&self.vocab));
+            return cuts.ends(pretoken, from, ends);
         }
+        ends[0] = pretoken.len();
+        1
     }
 
     fn encode_spans(

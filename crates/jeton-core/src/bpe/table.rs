@@ -15,9 +15,8 @@
 //! Most pairs that are looked up cannot merge. A filter, an eighth of the table, says so of all but a few percent
 //! of them without reading the table.
 
-use super::pairs::{Merge, NO_MERGE, Pairs, listed};
+use super::pairs::{Merge, NO_MERGE, Pairs};
 use super::{NONE, small};
-use crate::error::Result;
 use crate::vocab::Vocab;
 
 /// Ids must be below this for an entry to fit a word: five times those of the largest published vocabulary.
@@ -118,25 +117,20 @@ impl MergeTable {
         table
     }
 
-    /// The listed pairs; the place in the list is the rank, of a pair that is listed twice the last.
-    pub(super) fn from_list(
-        vocab: &Vocab,
-        list: &[(u32, u32)],
-        symbols: [u32; 256],
-    ) -> Result<Self> {
-        let merged = listed(vocab, list, 0)?;
+    /// Pairs and the tokens that they make; the place in the list is the rank.
+    pub(super) fn from_list(list: &[(u32, u32, u32)], symbols: [u32; 256]) -> Self {
         let mut table = Self::with_capacity(list.len(), symbols);
-        for (&(left, right), index) in list.iter().zip(0..) {
+        for (&(left, right, _), index) in list.iter().zip(0..) {
             table.insert(left, right, index);
         }
         table.fill_grid();
-        let offset = merged.first().copied().unwrap_or_default();
-        if (offset..).zip(&merged).all(|(id, &merged)| id == merged) {
+        let offset = list.first().map_or(0, |&(.., merged)| merged);
+        if (offset..).zip(list).all(|(id, &(.., merged))| id == merged) {
             table.offset = offset;
         } else {
-            table.merged = merged;
+            table.merged = list.iter().map(|&(.., merged)| merged).collect();
         }
-        Ok(table)
+        table
     }
 
     /// Finds out which tokens are exceptions.

@@ -393,7 +393,7 @@ mod tests {
             assert_eq!(encode(&model, &text), expected);
             // Small windows do not join here, and wide ones are not allowed.
             let mut ids = Vec::new();
-            let table = model.table.as_ref().unwrap();
+            let table = model.table().unwrap();
             let mut scratch = BpeScratch::default();
             assert!(!Windows::default().walk(table, &text, 0, &mut scratch, &mut ids));
         }

@@ -137,6 +137,12 @@ impl From<Real> for f64 {
     }
 }
 
+/// SHA-256 in hexadecimal.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Config {
     /// The canonical bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
@@ -177,7 +183,6 @@ impl Config {
 
     /// SHA-256 of the canonical bytes, in hexadecimal.
     pub fn fingerprint(&self) -> Result<String> {
-        let digest = Sha256::digest(self.to_bytes()?);
-        Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(sha256_hex(&self.to_bytes()?))
     }
 }

@@ -16,6 +16,7 @@ use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
 use crate::vocab::{MAX_IDS, Vocab};
 
+mod lines;
 mod write;
 
 pub use write::to_tiktoken;
@@ -102,9 +103,17 @@ fn parse_ranks(bytes: &[u8]) -> Result<Vocab> {
     // Lines are about 14 bytes.
     let mut vocab = Vocab::with_capacity(bytes.len() / 14);
     let mut token = Vec::new();
-    for (number, line) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
+    for (number, line) in (1..).zip(split_lines(bytes)) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
+            continue;
+        }
+        if let Some(rank) = lines::read(line, &mut token)
+            && vocab.can_take(rank)
+        {
+            if let Some(other) = vocab.insert_new(rank, &token)? {
+                return Err(same_token(number, &token, other, rank));
+            }
             continue;
         }
         let bad = |reason: String| Error::format_line(FORMAT, number, reason);
@@ -139,13 +148,9 @@ fn parse_ranks(bytes: &[u8]) -> Result<Vocab> {
         if token.is_empty() {
             return Err(bad("the token is empty".into()));
         }
-        if let Some(other) = vocab.bytes_to_id(&token) {
-            let token = String::from_utf8_lossy(&token);
-            return Err(bad(format!(
-                "the token {token:?} has the ranks {other} and {rank}"
-            )));
+        if let Some(other) = vocab.insert_new(rank, &token)? {
+            return Err(same_token(number, &token, other, rank));
         }
-        vocab.insert(rank, &token)?;
     }
     if vocab.n_tokens() == 0 {
         return Err(Error::format(FORMAT, "it holds no ranks"));
@@ -160,6 +165,19 @@ fn parse_ranks(bytes: &[u8]) -> Result<Vocab> {
         return Err(Error::format(FORMAT, reason));
     }
     Ok(vocab)
+}
+
+/// Lines without their ends; behind the last end of a line comes an empty one.
+fn split_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut from = 0;
+    let ends = memchr::memchr_iter(b'\n', bytes).chain(std::iter::once(bytes.len()));
+    ends.map(move |end| &bytes[std::mem::replace(&mut from, end + 1)..end])
+}
+
+fn same_token(line: u64, token: &[u8], other: u32, rank: u32) -> Error {
+    let token = String::from_utf8_lossy(token);
+    let reason = format!("the token {token:?} has the ranks {other} and {rank}");
+    Error::format_line(FORMAT, line, reason)
 }
 
 fn parse_rank(digits: &[u8]) -> Option<u32> {

@@ -219,6 +219,33 @@ impl Tokenizer {
         Self::load(py, name, path, || format::from_canonical(data))
     }
 
+    /// The name is in the file; another one may be given.
+    #[staticmethod]
+    #[pyo3(signature = (data, *, name=None, path=None))]
+    fn from_compiled(
+        py: Python<'_>,
+        data: &[u8],
+        name: Option<String>,
+        path: Option<&str>,
+    ) -> PyResult<Self> {
+        let (core, own_name) = py
+            .detach(|| format::from_compiled(data))
+            .map_err(|error| to_python_at(py, &error, path))?;
+        Ok(Self::wrap(core, name.or(own_name)))
+    }
+
+    fn to_compiled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let name = self.name.as_deref();
+        let bytes = enter(py, |_| format::to_compiled(&self.core, name))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Files live in Python, above the core.
+    fn save_compiled<'py>(slf: &Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
+        let module = slf.py().import("jeton.formats.compiled")?;
+        module.getattr("save_compiled")?.call1((slf, path)).map(|_| ())
+    }
+
     fn to_canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(
             py,

@@ -8,6 +8,7 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
 mod charsmap;
+mod compiled;
 mod convert;
 mod formats;
 mod patterns;
@@ -17,6 +18,7 @@ mod streams;
 mod tokenizer;
 
 pub use charsmap::charsmap;
+pub use compiled::compiled;
 pub use convert::convert;
 pub use formats::{canonical, hf_json, rwkv, sentencepiece, tiktoken, vocab_txt};
 pub use patterns::patterns;
@@ -40,6 +42,7 @@ pub const TARGETS: &[Target] = &[
     target("charsmap", charsmap),
     target("hf_json", hf_json),
     target("canonical", canonical),
+    target("compiled", compiled),
     target("convert", convert),
     target("vocab_txt", vocab_txt),
     target("rwkv", rwkv),

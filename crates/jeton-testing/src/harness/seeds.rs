@@ -1,6 +1,8 @@
 //! Small files from which fuzzing starts: one of each shape that a reader knows.
 
-use jeton_core::format::{from_hf_json, from_sentencepiece, from_tiktoken, to_canonical};
+use jeton_core::format::{
+    from_canonical, from_hf_json, from_sentencepiece, from_tiktoken, to_canonical, to_compiled,
+};
 use jeton_core::pretokenize::published;
 use jeton_io::compress_zstd;
 
@@ -30,6 +32,7 @@ pub fn seeds(target: &str) -> Vec<Seed> {
         ],
         "hf_json" => hf_json(),
         "canonical" => canonical(),
+        "compiled" => compiled(),
         "convert" => convert(),
         "vocab_txt" => vocab_txt(),
         "rwkv" => rwkv(),
@@ -291,6 +294,18 @@ fn canonical() -> Vec<Seed> {
             seed(name, bytes, true)
         })
         .collect()
+}
+
+/// What follows the header of the compiled form of the other formats' seeds.
+fn compiled() -> Vec<Seed> {
+    const HEADER_BYTES: usize = 40;
+    let forms = canonical().into_iter().filter_map(|form| {
+        let tokenizer = from_canonical(&form.bytes).expect("a seed that is read is read");
+        // SentencePiece models have none.
+        let bytes = to_compiled(&tokenizer, Some(&form.name)).ok()?;
+        Some(seed(form.name, &bytes[HEADER_BYTES..], true))
+    });
+    forms.collect()
 }
 
 fn vocab_txt() -> Vec<Seed> {

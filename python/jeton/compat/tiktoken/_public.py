@@ -11,7 +11,7 @@ from jeton.compat.tiktoken import load
 from jeton.compat.tiktoken.core import Encoding
 from jeton.errors import UnknownTokenizerError
 from jeton.formats import load_file
-from jeton.registry.places import find
+from jeton.registry.finding import find
 
 __all__ = ["NAMES", "arguments", "encoding"]
 

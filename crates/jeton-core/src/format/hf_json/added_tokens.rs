@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::bad;
-use super::model::Entries;
+use super::entries::Entries;
 use crate::error::Result;
 use crate::special::AddedToken;
 

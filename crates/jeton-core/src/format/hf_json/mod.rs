@@ -6,6 +6,7 @@
 
 mod added_tokens;
 mod decoder;
+mod entries;
 mod inputs;
 mod model;
 mod normalizer;
@@ -28,7 +29,7 @@ use crate::tokenizer::Tokenizer;
 const FORMAT: &str = "tokenizer.json";
 
 #[derive(Deserialize)]
-struct File {
+struct File<'v> {
     #[serde(default)]
     truncation: Option<Value>,
     #[serde(default)]
@@ -43,15 +44,21 @@ struct File {
     post_processor: Option<Value>,
     #[serde(default)]
     decoder: Option<Value>,
-    model: model::Written,
+    #[serde(borrow)]
+    model: model::Written<'v>,
 }
 
 /// Reads a `tokenizer.json`.
 pub fn from_hf_json(bytes: &[u8]) -> Result<Tokenizer> {
-    let file: File = serde_json::from_slice(bytes)
+    // Text that is looked through at once need not be looked at string by string.
+    let file: serde_json::Result<File<'_>> = match simdutf8::basic::from_utf8(bytes) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(bytes),
+    };
+    let file = file
         .map_err(|error| Error::format_line(FORMAT, error.line() as u64, error.to_string()))?;
     let kind = model::Kind::of(&file.model)?;
-    let entries = model::Entries::read(&file.model, kind)?;
+    let entries = entries::Entries::read(&file.model.vocab, kind)?;
     let added_tokens = added_tokens::read(file.added_tokens, &entries)?;
     let normalizer = normalizer::read(file.normalizer.as_ref())?;
     // Where the model can work on bytes, GPT-2's alphabet is a detail of the file.

@@ -1,21 +1,21 @@
 //! `model`, read.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde::Deserialize;
-use serde_json::Value;
 
+use super::entries::{Entries, Pair, WrittenVocab};
 use super::{FORMAT, bad};
 use crate::assembly::ModelParts;
 use crate::bpe::{CharacterBpeOptions, Merges, Missing};
 use crate::byte_alphabet;
 use crate::error::{Error, Result};
 use crate::special::AddedToken;
-use crate::vocab::{MAX_IDS, Vocab};
+use crate::vocab::Vocab;
 use crate::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
 
 #[derive(Deserialize)]
-pub(super) struct Written {
+pub(super) struct Written<'v> {
     #[serde(rename = "type", default)]
     kind: Option<String>,
     #[serde(default)]
@@ -36,35 +36,20 @@ pub(super) struct Written {
     byte_fallback: bool,
     #[serde(default)]
     ignore_merges: bool,
-    vocab: Value,
-    #[serde(default)]
-    merges: Option<Vec<Pair>>,
+    #[serde(borrow)]
+    pub(super) vocab: WrittenVocab<'v>,
+    #[serde(borrow, default)]
+    merges: Option<Vec<Pair<'v>>>,
 }
 
-impl Written {
+impl<'v> Written<'v> {
     /// The share of merges to leave out at random.
     pub(super) fn dropout(&self) -> Option<f64> {
         self.dropout.filter(|&dropout| dropout > 0.0)
     }
 
-    fn merges(&self) -> &[Pair] {
+    fn merges(&self) -> &[Pair<'v>] {
         self.merges.as_deref().unwrap_or_default()
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Pair {
-    Joined(String),
-    Parts(String, String),
-}
-
-impl Pair {
-    fn parts(&self) -> Option<(&str, &str)> {
-        match self {
-            Self::Parts(left, right) => Some((left, right)),
-            Self::Joined(joined) => joined.split_once(' '),
-        }
     }
 }
 
@@ -79,7 +64,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// The kind by its name, or by its fields in files that do not name it.
-    pub(super) fn of(model: &Written) -> Result<Self> {
+    pub(super) fn of(model: &Written<'_>) -> Result<Self> {
         match model.kind.as_deref() {
             Some("BPE") => Ok(Self::Bpe),
             Some("WordPiece") => Ok(Self::WordPiece),
@@ -87,7 +72,7 @@ impl Kind {
             Some("Unigram") => Ok(Self::Unigram),
             Some(name) => Err(Error::unsupported(FORMAT, "model", name)),
             None if model.merges.is_some() => Ok(Self::Bpe),
-            None if model.vocab.is_array() => Ok(Self::Unigram),
+            None if model.vocab.is_list() => Ok(Self::Unigram),
             None if model.max_input_chars_per_word.is_some() => Ok(Self::WordPiece),
             None if model.unk_token.is_some() => Ok(Self::WordLevel),
             None => Err(Error::unsupported(
@@ -99,67 +84,9 @@ impl Kind {
     }
 }
 
-/// The vocabulary, whichever way it is written.
-pub(super) struct Entries<'v> {
-    ids: HashMap<&'v str, u32>,
-    /// In the order of the file.
-    listed: Vec<(&'v str, u32)>,
-    /// Scores by id, if the model has some.
-    scores: Vec<f64>,
-}
-
-impl<'v> Entries<'v> {
-    pub(super) fn read(model: &'v Written, kind: Kind) -> Result<Self> {
-        let mut entries = Self {
-            ids: HashMap::new(),
-            listed: Vec::new(),
-            scores: Vec::new(),
-        };
-        match (&model.vocab, kind) {
-            (Value::Array(pieces), Kind::Unigram) => {
-                if pieces.len() > MAX_IDS as usize {
-                    return Err(bad(format!("more than {MAX_IDS} pieces")));
-                }
-                for (id, piece) in (0..).zip(pieces) {
-                    let (Some(text), Some(score)) = (piece[0].as_str(), piece[1].as_f64()) else {
-                        return Err(bad(format!(
-                            "piece {id} is not a text and a score: {piece}"
-                        )));
-                    };
-                    entries.listed.push((text, id));
-                    entries.scores.push(score);
-                }
-            }
-            (Value::Object(tokens), Kind::Bpe | Kind::WordPiece | Kind::WordLevel) => {
-                for (token, id) in tokens {
-                    let id = super::id(id).filter(|&id| id < MAX_IDS).ok_or_else(|| {
-                        bad(format!(
-                            "the token {token:?} has the id {id}, not a whole number below {MAX_IDS}"
-                        ))
-                    })?;
-                    entries.listed.push((token, id));
-                }
-            }
-            (_, Kind::Unigram) => return Err(bad("the vocabulary is not a list")),
-            _ => return Err(bad("the vocabulary is not an object")),
-        }
-        // Of equal pieces the last counts.
-        entries.ids = entries.listed.iter().copied().collect();
-        Ok(entries)
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.listed.len()
-    }
-
-    pub(super) fn id(&self, token: &str) -> Option<u32> {
-        self.ids.get(token).copied()
-    }
-}
-
 /// Whether a BPE model in GPT-2's alphabet is the same as one on bytes: nothing is put around
 /// characters, and what is unknown is either impossible or handled byte by byte.
-pub(super) fn works_on_bytes(model: &Written, entries: &Entries<'_>) -> bool {
+pub(super) fn works_on_bytes(model: &Written<'_>, entries: &Entries<'_>) -> bool {
     let empty = |affix: &Option<String>| affix.as_deref().is_none_or(str::is_empty);
     let complete = || {
         (0..=255u8).all(|byte| {
@@ -173,7 +100,7 @@ pub(super) fn works_on_bytes(model: &Written, entries: &Entries<'_>) -> bool {
 }
 
 pub(super) fn read(
-    model: &Written,
+    model: &Written<'_>,
     kind: Kind,
     entries: &Entries<'_>,
     added_tokens: &[AddedToken],
@@ -230,20 +157,22 @@ fn read_vocab(entries: &Entries<'_>, left_out: &HashSet<&str>) -> Result<Vocab> 
 }
 
 fn read_bpe_on_bytes(
-    model: &Written,
+    model: &Written<'_>,
     entries: &Entries<'_>,
     added_tokens: &[AddedToken],
 ) -> Result<ModelParts> {
     let mut vocab = Vocab::with_capacity(entries.len());
+    let mut bytes = Vec::new();
     let left_out = unreachable_special_tokens(model, added_tokens);
     let kept = entries
         .listed
         .iter()
         .filter(|(token, _)| !left_out.contains(token));
     for &(token, id) in kept {
-        match byte_alphabet::spell(token) {
-            Some(bytes) => vocab.insert(id, &bytes),
-            None => vocab.insert_opaque(id, token.as_bytes()),
+        if byte_alphabet::spell_into(token, &mut bytes) {
+            vocab.insert(id, &bytes)
+        } else {
+            vocab.insert_opaque(id, token.as_bytes())
         }
         .map_err(|error| bad(format!("the token {token:?}: {error}")))?;
     }
@@ -259,7 +188,7 @@ fn read_bpe_on_bytes(
 }
 
 fn read_bpe(
-    model: &Written,
+    model: &Written<'_>,
     entries: &Entries<'_>,
     added_tokens: &[AddedToken],
 ) -> Result<ModelParts> {
@@ -281,7 +210,7 @@ fn read_bpe(
     })
 }
 
-fn read_unknown(model: &Written, entries: &Entries<'_>) -> Result<Option<u32>> {
+fn read_unknown(model: &Written<'_>, entries: &Entries<'_>) -> Result<Option<u32>> {
     let Some(token) = &model.unk_token else {
         return Ok(None);
     };
@@ -297,7 +226,7 @@ fn read_unknown(model: &Written, entries: &Entries<'_>) -> Result<Option<u32>> {
 /// them, so they are special tokens only. (With `ignore_merges`, `tokenizers` would find one that is a
 /// whole pretoken; text that looks like a special token stays text here.)
 fn unreachable_special_tokens<'t>(
-    model: &Written,
+    model: &Written<'_>,
     added_tokens: &'t [AddedToken],
 ) -> HashSet<&'t str> {
     let affixes = [&model.continuing_subword_prefix, &model.end_of_word_suffix];
@@ -306,11 +235,19 @@ fn unreachable_special_tokens<'t>(
         token.special && !is_symbol(&token.content, prefix, suffix, model.byte_fallback)
     });
     let mut special: HashSet<&str> = special.map(|token| token.content.as_str()).collect();
-    for pair in model.merges() {
-        if let Some((left, right)) = pair.parts() {
-            special.remove(left);
-            special.remove(right);
-            special.remove(format!("{left}{right}").as_str());
+    // Merges are many and special tokens few: lengths tell most of them apart.
+    let longest = special.iter().map(|text| text.len()).max().unwrap_or(0);
+    let mut lengths = vec![false; longest + 1];
+    special.iter().for_each(|text| lengths[text.len()] = true);
+    let may_be = |length: usize| lengths.get(length).copied().unwrap_or(false);
+    for (left, right) in model.merges().iter().filter_map(Pair::parts) {
+        for part in [left, right] {
+            if may_be(part.len()) {
+                special.remove(part);
+            }
+        }
+        if may_be(left.len() + right.len()) {
+            special.remove([left, right].concat().as_str());
         }
     }
     special
@@ -324,7 +261,7 @@ pub(super) fn is_symbol(content: &str, prefix: &str, suffix: &str, byte_fallback
     inside.chars().nth(1).is_none() || is_byte
 }
 
-fn read_merges(model: &Written, entries: &Entries<'_>) -> Result<Vec<(u32, u32)>> {
+fn read_merges(model: &Written<'_>, entries: &Entries<'_>) -> Result<Vec<(u32, u32)>> {
     let id = |token: &str, number: usize| -> Result<u32> {
         entries.id(token).ok_or_else(|| {
             bad(format!(

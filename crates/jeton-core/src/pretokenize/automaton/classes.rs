@@ -179,12 +179,23 @@ struct BlockTable {
     blocks: Vec<u16>,
     table: Vec<u8>,
     known: HashMap<Vec<u8>, u16>,
+    /// Blocks of one class, which most are: the class and the block's index.
+    uniform: Vec<(u8, u16)>,
 }
 
 impl BlockTable {
     fn fill(&mut self, from: u32, to: u32, class: u8) {
         let mut left = (to - from) as usize;
         while left > 0 {
+            if left >= 128
+                && self.current.is_empty()
+                && let Some(&(_, index)) = self.uniform.iter().find(|(of, _)| *of == class)
+            {
+                self.blocks.extend(std::iter::repeat_n(index, left / 128));
+                left %= 128;
+                continue;
+            }
+            let is_uniform = left >= 128 && self.current.is_empty();
             let take = left.min(128 - self.current.len());
             self.current.resize(self.current.len() + take, class);
             left -= take;
@@ -199,6 +210,9 @@ impl BlockTable {
                         index
                     }
                 };
+                if is_uniform {
+                    self.uniform.push((class, index));
+                }
                 self.blocks.push(index);
             }
         }

@@ -2,13 +2,16 @@
 //!
 //! All token bytes lie in one arena; an id is an index into a list of spans, so `id_to_bytes` is two
 //! loads. Ids may have holes (p50k has one at 50256). The way back is an open-addressing table of
-//! ids, keyed by the bytes in the arena, with a fixed hash seed: no allocation per token, and nothing
-//! depends on a random state.
+//! ids ([`table`]): no allocation per token, and nothing depends on a random state.
+
+mod raw;
+mod strings;
+mod table;
 
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
+pub(crate) use self::strings::StringTable;
+use self::table::{Bytes, Table};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The fixed seed of every hash in the core: results and iteration never depend on a random state.
@@ -17,45 +20,85 @@ const HASH_SEED: u64 = 0x6a65_746f_6e31;
 /// Length that marks an id without a token.
 const HOLE: u32 = u32::MAX;
 
+/// In a length: the token is only decoded, never found.
+const OPAQUE: u32 = 1 << 31;
+
 /// Most ids a vocabulary may have: far above any published one, and small enough that tables
 /// sized by it cannot exhaust memory because of one absurd id in a hostile file.
 pub const MAX_IDS: u32 = 1 << 24;
 
-#[derive(Clone, Copy, Debug)]
+/// Most bytes of all tokens together: below it, the length of a token leaves its highest bit free.
+const MAX_ARENA_BYTES: usize = (OPAQUE - 2) as usize;
+
+/// Where a token lies in the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     start: u32,
+    /// The token's bytes, with [`OPAQUE`] where `bytes_to_id` may not answer with the id; [`HOLE`].
     len: u32,
-    /// Whether `bytes_to_id` may answer with this id.
-    findable: bool,
+}
+
+impl Span {
+    const HOLE: Self = Self {
+        start: 0,
+        len: HOLE,
+    };
+
+    #[inline]
+    fn range(self) -> Option<std::ops::Range<usize>> {
+        if self.len == HOLE {
+            return None;
+        }
+        let start = self.start as usize;
+        Some(start..start + (self.len & !OPAQUE) as usize)
+    }
 }
 
 /// Token bytes and their ids.
 #[derive(Clone, Debug, Default)]
 pub struct Vocab {
+    tokens: Tokens,
+    table: Table,
+    n_tokens: u32,
+    n_findable: u32,
+    longest: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Tokens {
     arena: Vec<u8>,
     spans: Vec<Span>,
-    table: HashTable<u32>,
-    n_tokens: u32,
-    longest: u32,
+}
+
+impl Tokens {
+    #[inline]
+    fn get(&self, id: u32) -> Option<&[u8]> {
+        let range = self.spans.get(id as usize)?.range()?;
+        self.arena.get(range)
+    }
+}
+
+impl Bytes for Tokens {
+    #[inline]
+    fn of(&self, id: u32) -> &[u8] {
+        self.get(id).unwrap_or_default()
+    }
 }
 
 pub(crate) fn hasher() -> FixedState {
     FixedState::with_seed(HASH_SEED)
 }
 
-fn hash_bytes(bytes: &[u8]) -> u64 {
-    hasher().hash_one(bytes)
-}
-
 impl Vocab {
     /// An empty vocabulary with room for `n_tokens`.
     pub fn with_capacity(n_tokens: usize) -> Self {
         Self {
-            arena: Vec::with_capacity(n_tokens * 8),
-            spans: Vec::with_capacity(n_tokens),
-            table: HashTable::with_capacity(n_tokens),
-            n_tokens: 0,
-            longest: 0,
+            tokens: Tokens {
+                arena: Vec::with_capacity(n_tokens * 8),
+                spans: Vec::with_capacity(n_tokens),
+            },
+            table: Table::with_capacity(n_tokens),
+            ..Self::default()
         }
     }
 
@@ -63,16 +106,32 @@ impl Vocab {
     ///
     /// Fails if the id is taken or beyond [`MAX_IDS`].
     pub fn insert(&mut self, id: u32, bytes: &[u8]) -> Result<()> {
-        self.insert_span(id, bytes, true)
+        self.insert_span(id, bytes, 0)?;
+        self.n_findable += 1;
+        self.table.insert(id, &self.tokens)?;
+        Ok(())
+    }
+
+    /// The same for a token that must be the only one of its bytes: the id of the other one, where there is one.
+    /// The vocabulary is of no use then.
+    pub(crate) fn insert_new(&mut self, id: u32, bytes: &[u8]) -> Result<Option<u32>> {
+        self.insert_span(id, bytes, 0)?;
+        self.n_findable += 1;
+        self.table.insert(id, &self.tokens)
+    }
+
+    /// Whether an id is free and may be taken.
+    pub(crate) fn can_take(&self, id: u32) -> bool {
+        id < MAX_IDS && self.id_to_bytes(id).is_none()
     }
 
     /// Adds a token that is only decoded, never found: a string in a byte-level vocabulary that does
     /// not spell bytes, or the text of a special token.
     pub fn insert_opaque(&mut self, id: u32, bytes: &[u8]) -> Result<()> {
-        self.insert_span(id, bytes, false)
+        self.insert_span(id, bytes, OPAQUE)
     }
 
-    fn insert_span(&mut self, id: u32, bytes: &[u8], findable: bool) -> Result<()> {
+    fn insert_span(&mut self, id: u32, bytes: &[u8], opaque: u32) -> Result<()> {
         if id >= MAX_IDS {
             return Err(ErrorKind::TooLarge {
                 what: "token id",
@@ -80,63 +139,39 @@ impl Vocab {
             }
             .into());
         }
-        let start = u32::try_from(self.arena.len())
-            .ok()
-            .filter(|start| bytes.len() < (HOLE - start) as usize)
-            .ok_or_else(|| {
-                Error::from(ErrorKind::TooLarge {
-                    what: "vocabulary",
-                    limit: u64::from(u32::MAX),
-                })
-            })?;
-        let index = id as usize;
-        if index >= self.spans.len() {
-            self.spans.resize(
-                index + 1,
-                Span {
-                    start: 0,
-                    len: HOLE,
-                    findable: false,
-                },
-            );
+        let Tokens { arena, spans } = &mut self.tokens;
+        if bytes.len() > MAX_ARENA_BYTES - arena.len() {
+            return Err(ErrorKind::TooLarge {
+                what: "vocabulary",
+                limit: MAX_ARENA_BYTES as u64,
+            }
+            .into());
         }
-        if self.spans[index].len != HOLE {
+        let index = id as usize;
+        if index >= spans.len() {
+            spans.resize(index + 1, Span::HOLE);
+        }
+        if spans[index].len != HOLE {
             return Err(Error::format(
                 "vocabulary",
                 format!("id {id} is used twice"),
             ));
         }
-        self.arena.extend_from_slice(bytes);
-        self.spans[index] = Span {
-            start,
-            len: bytes.len() as u32,
-            findable,
+        let len = bytes.len() as u32;
+        spans[index] = Span {
+            start: arena.len() as u32,
+            len: len | opaque,
         };
+        arena.extend_from_slice(bytes);
         self.n_tokens += 1;
-        self.longest = self.longest.max(bytes.len() as u32);
-        if findable && self.bytes_to_id(bytes).is_none() {
-            let Self {
-                arena,
-                spans,
-                table,
-                ..
-            } = self;
-            table.insert_unique(hash_bytes(bytes), id, |&other| {
-                hash_bytes(span_bytes(arena, spans, other))
-            });
-        }
+        self.longest = self.longest.max(len);
         Ok(())
     }
 
     /// The bytes of a token; None where the id has none.
     #[inline]
     pub fn id_to_bytes(&self, id: u32) -> Option<&[u8]> {
-        let span = self.spans.get(id as usize)?;
-        if span.len == HOLE {
-            return None;
-        }
-        self.arena
-            .get(span.start as usize..span.start as usize + span.len as usize)
+        self.tokens.get(id)
     }
 
     /// How many bytes a token has; 0 where an id has none.
@@ -190,23 +225,23 @@ impl Vocab {
         if bytes.len() > self.longest as usize {
             return None;
         }
-        self.table
-            .find(hash_bytes(bytes), |&id| {
-                span_bytes(&self.arena, &self.spans, id) == bytes
-            })
-            .copied()
+        self.table.find(bytes, &self.tokens)
     }
 
     /// Whether `bytes_to_id` may answer with this id.
     pub fn is_findable(&self, id: u32) -> bool {
-        self.spans
-            .get(id as usize)
-            .is_some_and(|span| span.len != HOLE && span.findable)
+        let span = self.tokens.spans.get(id as usize);
+        span.is_some_and(|span| span.len != HOLE && span.len & OPAQUE == 0)
+    }
+
+    /// Whether `bytes_to_id` answers with every id that is findable: no two tokens have the same bytes.
+    pub(crate) fn is_unique(&self) -> bool {
+        self.n_findable as usize == self.table.len()
     }
 
     /// One past the highest id: the rows that an embedding needs.
     pub fn size(&self) -> u32 {
-        self.spans.len() as u32
+        self.tokens.spans.len() as u32
     }
 
     /// Ids that have a token.
@@ -223,11 +258,6 @@ impl Vocab {
     pub fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> {
         (0..self.size()).filter_map(|id| self.id_to_bytes(id).map(|bytes| (id, bytes)))
     }
-}
-
-fn span_bytes<'a>(arena: &'a [u8], spans: &[Span], id: u32) -> &'a [u8] {
-    let span = spans[id as usize];
-    &arena[span.start as usize..span.start as usize + span.len as usize]
 }
 
 #[cfg(test)]
@@ -247,8 +277,13 @@ mod tests {
         assert_eq!(vocab.bytes_to_id(b"bc"), Some(3));
         assert_eq!(vocab.bytes_to_id(b"b"), None);
         assert!(!vocab.is_findable(2));
+        assert!(vocab.is_unique());
         assert!(vocab.insert(3, b"x").is_err());
         assert!(vocab.insert(u32::MAX, b"x").is_err());
+        vocab.insert(5, b"bc").unwrap();
+        assert!(!vocab.is_unique());
+        assert_eq!(vocab.bytes_to_id(b"bc"), Some(3));
+        assert_eq!(vocab.id_to_bytes(5), Some(&b"bc"[..]));
     }
 
     proptest::proptest! {

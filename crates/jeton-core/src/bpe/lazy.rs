@@ -1,0 +1,313 @@
+//! The tables of merges, made when it is worth it.
+//!
+//! Whoever loads a tokenizer to encode one text should not wait for the merges of a hundred thousand tokens. So the first
+//! words are merged with what loading has made anyhow: with the vocabulary itself where any pair whose concatenation
+//! is a token may merge, with the list by left tokens otherwise. That takes a few times as long for a word; after
+//! [`FREE_WORDS`] of them the tables are made, once, and all is as if they had been there from the start.
+//!
+//! No thread waits for another one that makes the tables: it goes on as before meanwhile. So a process may fork at
+//! any time.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use once_cell::race::OnceBox;
+
+use super::NONE;
+use super::listed::Listed;
+use super::pairs::{Merge, NO_MERGE, PairTable};
+use super::table::{self, MergeTable};
+use crate::vocab::Vocab;
+
+/// Words that are merged without the tables: those of cl100k take some 20 ms, and a word without them takes a few
+/// microseconds longer (2026-11-21, a 2.1 GHz Xeon), so that nothing costs more than about twice the better choice.
+const FREE_WORDS: u32 = 2048;
+
+/// Longest word that is merged without the tables, in bytes: the way without is quadratic.
+const MAX_BYTES_WITHOUT: usize = 128;
+
+/// Nobody makes the tables.
+const NOBODY: u32 = 0;
+
+/// What is made of the merges.
+#[derive(Debug)]
+pub(super) struct Tables(Option<MergeTable>);
+
+impl Tables {
+    /// None of a vocabulary that is too large for it: then all pairs are used.
+    #[inline]
+    pub(super) fn table(&self) -> Option<&MergeTable> {
+        self.0.as_ref()
+    }
+}
+
+/// Which pairs merge, in which order, and what is made of them.
+#[derive(Debug)]
+pub(super) struct LazyTables {
+    /// The merges; without a list any pair merges whose concatenation is a token, by the token's id.
+    list: Option<Listed>,
+    /// What each byte starts as.
+    symbols: [u32; 256],
+    /// Whether a symbol stands for bytes that are not its own.
+    every: bool,
+    /// Whether tokens that merges do not make matter.
+    whole_pretokens: bool,
+    fits: bool,
+    tables: OnceBox<Tables>,
+    /// What the tables leave out, too, made when it is first needed.
+    every_pair: OnceLock<PairTable>,
+    free_words: AtomicU32,
+    /// The process in which a thread makes the tables: the child of a fork has no such thread.
+    maker: AtomicU32,
+}
+
+impl LazyTables {
+    pub(super) fn new(
+        vocab: &Vocab,
+        list: Option<Listed>,
+        symbols: [u32; 256],
+        every: bool,
+        whole_pretokens: bool,
+    ) -> Self {
+        let n_listed = list.as_ref().map_or(0, Listed::len);
+        // Of tokens with the same bytes the vocabulary finds one only.
+        let free_words = if list.is_some() || vocab.is_unique() {
+            FREE_WORDS
+        } else {
+            0
+        };
+        Self {
+            fits: table::fits(vocab, n_listed),
+            list,
+            symbols,
+            every,
+            whole_pretokens,
+            tables: OnceBox::new(),
+            every_pair: OnceLock::new(),
+            free_words: AtomicU32::new(free_words),
+            maker: AtomicU32::new(NOBODY),
+        }
+    }
+
+    /// The list of merges, if there is one.
+    pub(super) fn list(&self) -> Option<&Listed> {
+        self.list.as_ref()
+    }
+
+    /// Whether there is, or will be, a table of merges, and every byte has a symbol.
+    pub(super) fn are_complete(&self) -> bool {
+        self.fits && !self.symbols.contains(&NONE)
+    }
+
+    /// The tables, if they are made.
+    #[inline]
+    pub(super) fn made(&self) -> Option<&Tables> {
+        self.tables.get()
+    }
+
+    /// The tables.
+    pub(super) fn get(&self, vocab: &Vocab) -> &Tables {
+        self.tables.get_or_init(|| {
+            Box::new(Tables(self.fits.then(|| match &self.list {
+                None => MergeTable::from_ranks(vocab, self.symbols, self.every),
+                Some(list) => {
+                    let mut table = MergeTable::from_list(&list.merges(), self.symbols);
+                    if self.whole_pretokens {
+                        table.find_exceptions(vocab);
+                    }
+                    table
+                }
+            })))
+        })
+    }
+
+    /// All pairs that may merge, also those that only do when others are left out.
+    pub(super) fn every_pair(&self, vocab: &Vocab) -> &PairTable {
+        self.every_pair.get_or_init(|| match &self.list {
+            None => PairTable::from_ranks(vocab),
+            Some(list) => list.table(),
+        })
+    }
+
+    /// Whether a thread that has no tables is to make them, for a word of so many bytes.
+    pub(super) fn are_wanted(&self, n_bytes: usize) -> bool {
+        if n_bytes > MAX_BYTES_WITHOUT {
+            return true;
+        }
+        let left = self.free_words.load(Ordering::Relaxed);
+        if left > 0 {
+            // Threads that count at once lose a word: it need not be exact.
+            self.free_words.store(left - 1, Ordering::Relaxed);
+            return false;
+        }
+        let process = std::process::id();
+        let maker = self.maker.load(Ordering::Relaxed);
+        maker != process
+            && self
+                .maker
+                .compare_exchange(maker, process, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    /// Merges the symbols of a word in place, without the tables; returns how many are left.
+    pub(super) fn merge_without(&self, vocab: &Vocab, ids: &mut [u32]) -> usize {
+        match &self.list {
+            None => {
+                let mut bytes = Vec::with_capacity(64);
+                merge_short(ids, |left, right| by_vocab(vocab, left, right, &mut bytes))
+            }
+            Some(list) => merge_short(ids, |left, right| list.get(left, right)),
+        }
+    }
+}
+
+/// How a pair merges by the vocabulary: the naive twin of a table of ranks, for tokens that are all different.
+fn by_vocab(vocab: &Vocab, left: u32, right: u32, bytes: &mut Vec<u8>) -> Merge {
+    let (Some(first), Some(second)) = (vocab.id_to_bytes(left), vocab.id_to_bytes(right)) else {
+        return NO_MERGE;
+    };
+    if first.len() + second.len() > vocab.longest()
+        || first.is_empty()
+        || second.is_empty()
+        || !vocab.is_findable(left)
+        || !vocab.is_findable(right)
+    {
+        return NO_MERGE;
+    }
+    bytes.clear();
+    bytes.extend_from_slice(first);
+    bytes.extend_from_slice(second);
+    match vocab.bytes_to_id(bytes) {
+        Some(id) => u64::from(id) << 32 | u64::from(id),
+        None => NO_MERGE,
+    }
+}
+
+/// Merges a short word. `get` says how a pair merges.
+fn merge_short(ids: &mut [u32], mut get: impl FnMut(u32, u32) -> Merge) -> usize {
+    let mut merges = [NO_MERGE; MAX_BYTES_WITHOUT];
+    let mut n = ids.len();
+    for (place, pair) in merges.iter_mut().zip(ids.windows(2)) {
+        *place = get(pair[0], pair[1]);
+    }
+    while n > 1 {
+        let pairs = &merges[..n - 1];
+        // The smallest, the leftmost of equals.
+        let Some((at, &best)) = pairs.iter().enumerate().min_by_key(|&(_, &merge)| merge) else {
+            break;
+        };
+        if best == NO_MERGE {
+            break;
+        }
+        ids[at] = best as u32;
+        ids.copy_within(at + 2..n, at + 1);
+        merges.copy_within(at + 1..n - 1, at);
+        n -= 1;
+        if at > 0 {
+            merges[at - 1] = get(ids[at - 1], ids[at]);
+        }
+        if at + 1 < n {
+            merges[at] = get(ids[at], ids[at + 1]);
+        }
+    }
+    n
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::pairs::Pairs;
+    use super::super::{BpeModel, BpeScratch, Merges, Missing};
+    use super::*;
+    use crate::pipeline::Model;
+
+    fn vocab(tokens: &[Vec<u8>]) -> Vocab {
+        let mut vocab = Vocab::default();
+        for byte in 0..=255u8 {
+            vocab.insert(u32::from(byte), &[byte]).unwrap();
+        }
+        for token in tokens {
+            if vocab.bytes_to_id(token).is_none() {
+                vocab.insert(vocab.size(), token).unwrap();
+            }
+        }
+        vocab
+    }
+
+    fn encode(model: &BpeModel, word: &[u8]) -> Vec<u32> {
+        let mut ids = Vec::new();
+        let mut scratch = BpeScratch::default();
+        model.encode_pretoken(word, &mut scratch, &mut ids).unwrap();
+        ids
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// Words are the same with and without tables, of ranks and of lists; and a list says of every pair what the
+        /// table of all pairs says.
+        #[test]
+        fn words_are_the_same_without_tables(
+            tokens in prop::collection::vec(prop::collection::vec(0..4u8, 2..6), 0..30),
+            words in prop::collection::vec(prop::collection::vec(0..4u8, 1..MAX_BYTES_WITHOUT + 9), 1..20),
+            picks in prop::collection::vec((0..40u32, 0..40u32), 0..40),
+            whole_pretokens in any::<bool>(),
+        ) {
+            let vocab = vocab(&tokens);
+            // Four bytes, and the tokens made of them.
+            let id = |n: u32| if n < 4 { n } else { n + 252 };
+            let bytes = |id| vocab.id_to_bytes(id).unwrap_or_default();
+            let list: Vec<(u32, u32)> = picks
+                .into_iter()
+                .map(|(left, right)| (id(left), id(right)))
+                .filter(|&(left, right)| {
+                    let both = [bytes(left), bytes(right)];
+                    both.iter().all(|b| !b.is_empty()) && vocab.bytes_to_id(&both.concat()).is_some()
+                })
+                .collect();
+            let naive = PairTable::from_list(&vocab, &list).unwrap();
+            let listed = Listed::new(&vocab, &list, 0).unwrap();
+            for left in (0..40).map(id) {
+                for right in (0..40).map(id) {
+                    prop_assert_eq!(listed.get(left, right), naive.get(left, right));
+                    prop_assert_eq!(listed.table().get(left, right), naive.get(left, right));
+                }
+            }
+            prop_assert_eq!(listed.by_rank(), naive.by_rank());
+            let (starts, pairs) = listed.raw();
+            let again = Listed::from_raw(starts.to_vec(), pairs.to_vec(), &vocab);
+            prop_assert_eq!(again.as_ref(), Some(&listed));
+            for merges in [Merges::ByRank, Merges::List(list)] {
+                let model = |missing| {
+                    BpeModel::new(vocab.clone(), &merges, whole_pretokens, missing).unwrap()
+                };
+                let (first, then) = (model(Missing::Fail), model(Missing::Fail));
+                let _ = then.tables.get(&then.vocab);
+                for word in &words {
+                    let is_long = word.len() > MAX_BYTES_WITHOUT;
+                    let was_made = first.tables.made().is_some();
+                    prop_assert_eq!(encode(&first, word), encode(&then, word));
+                    let whole = whole_pretokens && first.vocab.bytes_to_id(word).is_some();
+                    let is_made = first.tables.made().is_some();
+                    prop_assert_eq!(is_made, was_made || is_long && !whole);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_tables_are_made_after_some_words() {
+        let vocab = vocab(&[vec![0, 1]]);
+        let model = BpeModel::new(vocab, &Merges::ByRank, true, Missing::Fail).unwrap();
+        for _ in 0..FREE_WORDS {
+            assert_eq!(encode(&model, &[0, 1, 2]), [256, 2]);
+        }
+        assert!(model.tables.made().is_none());
+        // A thread of a process that was forked away makes them no more.
+        let other = std::process::id().wrapping_add(1);
+        model.tables.maker.store(other, Ordering::Relaxed);
+        assert_eq!(encode(&model, &[0, 1, 2]), [256, 2]);
+        assert!(model.tables.made().is_some());
+    }
+}

@@ -1,0 +1,147 @@
+//! A tokenizer as it lies in memory: the quickest to load, and a cache of what other files say.
+//!
+//! A compiled file belongs to the release that wrote it; every other one refuses it, and the file that it was made from is
+//! read again. It is the same on every machine (little-endian, hashes of our own). Layout: [`MAGIC`], the version of the
+//! layout (`u32`), a zero (`u32`), the length of what follows (`u64`) and its 128-bit XXH3; then the release, the name,
+//! the canonical form without its bulk as JSON, and the bulk: tokens, the table that finds them, merges, pieces.
+//!
+//! Nothing in a file is trusted. The checksum finds damage; whoever makes a file on purpose can make any tokenizer, but every
+//! length and id is checked, so that a hostile file is an error or a tokenizer, and never more.
+
+mod model;
+mod wire;
+
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+use self::model::{read_model, take_bulk};
+use self::wire::{Reader, Writer, bad};
+use crate::assembly::Parts;
+use crate::config::{CANONICAL_VERSION, Config};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tokenizer::Tokenizer;
+
+/// The first bytes of a compiled file: no text, and damaged by whatever changes line ends.
+pub(super) const MAGIC: [u8; 8] = [0x93, b'J', b'E', b'T', b'O', b'N', b'\n', 0x1A];
+
+/// Version of the layout and of all that decides what the bulk means, such as the hash of tokens.
+const VERSION: u32 = 1;
+
+const HEADER_BYTES: usize = 40;
+
+/// Who wrote a file.
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
+
+/// Whether bytes begin as a compiled file does.
+pub fn is_compiled(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC)
+}
+
+/// Writes a tokenizer, with its name.
+///
+/// Fails with `Inexpressible` for a SentencePiece model: its own file says everything, and is read as quickly.
+pub fn to_compiled(tokenizer: &Tokenizer, name: Option<&str>) -> Result<Vec<u8>> {
+    let mut config = tokenizer.to_config();
+    let mut bulk = Writer::default();
+    take_bulk(&tokenizer.engine, &mut config.model, &mut bulk)?;
+    let mut out = Writer::default();
+    out.bytes(RELEASE.as_bytes());
+    out.number(u64::from(name.is_some()));
+    out.bytes(name.unwrap_or_default().as_bytes());
+    out.bytes(&config.to_bytes()?);
+    out.0.extend_from_slice(&bulk.0);
+    Ok(sealed(&out.0))
+}
+
+/// A file with the header that belongs to what follows it: for whoever makes such files on purpose, as tests do.
+pub fn sealed(payload: &[u8]) -> Vec<u8> {
+    let fields = [
+        &MAGIC[..],
+        &VERSION.to_le_bytes(),
+        &[0; 4],
+        &(payload.len() as u64).to_le_bytes(),
+        &checksum(payload).to_le_bytes(),
+        payload,
+    ];
+    fields.concat()
+}
+
+/// Reads a tokenizer and its name.
+///
+/// Fails with `Format` where the file is damaged, or another release wrote it.
+pub fn from_compiled(bytes: &[u8]) -> Result<(Tokenizer, Option<String>)> {
+    let payload = payload(bytes)?;
+    let mut reader = Reader(payload);
+    let release = String::from_utf8_lossy(reader.bytes()?);
+    if release != RELEASE {
+        let release: String = release.chars().take(40).collect();
+        return Err(stale(&format!("release {release:?} wrote it, and this is {RELEASE:?}")));
+    }
+    let is_named = reader.number()? != 0;
+    let name = std::str::from_utf8(reader.bytes()?).map_err(|_| bad("its name is not UTF-8"))?;
+    let name = is_named.then(|| name.to_owned());
+    let config: Config = serde_json::from_slice(reader.bytes()?)
+        .map_err(|error| bad(format!("its configuration: {error}")))?;
+    if config.jeton != CANONICAL_VERSION {
+        return Err(bad("its configuration has another version"));
+    }
+    let model = read_model(config.model, &mut reader)?;
+    reader.finish()?;
+    let tokenizer = Tokenizer::from_parts(Parts {
+        reference: config.reference,
+        normalizer: config.normalizer,
+        added_tokens: config.added_tokens,
+        pretokenizer: config.pretokenizer,
+        template: config.template,
+        decoder: config.decoder,
+        truncation: config.truncation,
+        padding: config.padding,
+        dropout: config.dropout.map(f64::from),
+        model,
+    })?;
+    Ok((tokenizer, name))
+}
+
+/// What follows the header, if it is what was written.
+fn payload(bytes: &[u8]) -> Result<&[u8]> {
+    if !is_compiled(bytes) {
+        return Err(bad("it does not begin as one"));
+    }
+    let (header, payload) = bytes
+        .split_at_checked(HEADER_BYTES)
+        .ok_or_else(|| bad("it breaks off"))?;
+    let version = u32::from_le_bytes(field(header, 8));
+    if version != VERSION {
+        return Err(stale(&format!("its layout is {version}, and this release reads {VERSION}")));
+    }
+    if u64::from_le_bytes(field(header, 16)) != payload.len() as u64 || field(header, 12) != [0; 4] {
+        return Err(bad("it is cut off, or something is behind it"));
+    }
+    if u128::from_le_bytes(field(header, 24)) != checksum(payload) {
+        return Err(bad("its checksum does not fit: it is damaged"));
+    }
+    Ok(payload)
+}
+
+fn field<const N: usize>(header: &[u8], at: usize) -> [u8; N] {
+    let field = header.get(at..at + N).and_then(|field| field.try_into().ok());
+    field.unwrap_or([0; N])
+}
+
+fn checksum(payload: &[u8]) -> u128 {
+    xxh3_128_with_seed(payload, u64::from(VERSION))
+}
+
+fn stale(why: &str) -> Error {
+    bad(format!("{why}: compile the original file again"))
+}
+
+fn inexpressible() -> Error {
+    ErrorKind::Inexpressible {
+        format: wire::FORMAT,
+        reason: "a SentencePiece model is read from its own file as quickly".to_owned(),
+    }
+    .into()
+}
+
+#[cfg(test)]
+mod tests;

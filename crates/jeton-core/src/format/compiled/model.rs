@@ -1,0 +1,163 @@
+//! The bulk of a model: tokens, merges and pieces, apart from the canonical form, in which they would be text.
+
+use super::inexpressible;
+use super::wire::{Reader, Writer, bad};
+use crate::assembly::ModelParts;
+use crate::bpe::listed::{Listed, ListedPair};
+use crate::config::{ModelConfig};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::vocab::Vocab;
+
+/// Takes the bulk out of a canonical form and writes it by itself.
+pub(super) fn take_bulk(engine: &Engine, model: &mut ModelConfig, out: &mut Writer) -> Result<()> {
+    match model {
+        ModelConfig::Bpe {
+            tokens,
+            opaque,
+            merges,
+            ..
+        } => {
+            (*tokens, *opaque) = (Vec::new(), Vec::new());
+            write_vocab(engine.vocab(), out);
+            if let Some(list) = merges {
+                list.clear();
+                if let Engine::Bpe(pipeline) = engine
+                    && let Some(list) = pipeline.model().list()
+                {
+                    write_list(list, out);
+                }
+            }
+        }
+        ModelConfig::CharacterBpe {
+            tokens,
+            opaque,
+            merges,
+            ..
+        } => {
+            (*tokens, *opaque) = (Vec::new(), Vec::new());
+            write_vocab(engine.vocab(), out);
+            let (left, right): (Vec<u32>, Vec<u32>) = std::mem::take(merges).into_iter().unzip();
+            out.u32s(left.into_iter());
+            out.u32s(right.into_iter());
+        }
+        ModelConfig::WordPiece { tokens, opaque, .. }
+        | ModelConfig::Word { tokens, opaque, .. }
+        | ModelConfig::Character { tokens, opaque, .. }
+        | ModelConfig::RawBytes { tokens, opaque, .. }
+        | ModelConfig::Greedy { tokens, opaque } => {
+            (*tokens, *opaque) = (Vec::new(), Vec::new());
+            write_vocab(engine.vocab(), out);
+        }
+        ModelConfig::Unigram { pieces, .. } => {
+            let pieces = std::mem::take(pieces);
+            let lengths: Vec<u32> = pieces.iter().map(|(text, _)| text.len() as u32).collect();
+            let texts: Vec<u8> = pieces.iter().flat_map(|(text, _)| text.bytes()).collect();
+            out.bytes(&texts);
+            out.u32s(lengths.into_iter());
+            let scores: Vec<u64> = pieces.iter().map(|(_, score)| f64::from(*score).to_bits()).collect();
+            out.u64s(scores.into_iter());
+        }
+        ModelConfig::SentencePiece(_) => return Err(inexpressible()),
+    }
+    Ok(())
+}
+
+/// Puts a canonical form and its bulk together.
+pub(super) fn read_model(model: ModelConfig, reader: &mut Reader<'_>) -> Result<ModelParts> {
+    let is_listed = matches!(&model, ModelConfig::Bpe { merges: Some(_), .. });
+    let mut parts = ModelParts::from_config(model)?;
+    match &mut parts {
+        ModelParts::Bpe {
+            vocab,
+            whole_pretokens,
+            missing,
+            ..
+        } => {
+            *vocab = read_vocab(reader)?;
+            if is_listed {
+                let list = read_list(vocab, reader)?;
+                return Ok(ModelParts::ListedBpe {
+                    vocab: std::mem::take(vocab),
+                    list,
+                    whole_pretokens: *whole_pretokens,
+                    missing: *missing,
+                });
+            }
+        }
+        ModelParts::CharacterBpe { vocab, merges, .. } => {
+            *vocab = read_vocab(reader)?;
+            let (left, right) = (reader.u32s()?, reader.u32s()?);
+            if left.len() != right.len() {
+                return Err(bad("half a merge"));
+            }
+            *merges = left.into_iter().zip(right).collect();
+        }
+        ModelParts::WordPiece { vocab, .. }
+        | ModelParts::Word { vocab, .. }
+        | ModelParts::Character { vocab, .. }
+        | ModelParts::RawBytes { vocab, .. }
+        | ModelParts::Greedy { vocab } => *vocab = read_vocab(reader)?,
+        ModelParts::Unigram { pieces, .. } => *pieces = read_pieces(reader)?,
+        ModelParts::ListedBpe { .. } | ModelParts::SentencePiece(_) => {
+            return Err(bad("a model that is not compiled"));
+        }
+    }
+    Ok(parts)
+}
+
+fn write_vocab(vocab: &Vocab, out: &mut Writer) {
+    let raw = vocab.raw();
+    out.bytes(raw.arena);
+    out.u32s(raw.starts.into_iter());
+    out.u32s(raw.lengths.into_iter());
+    out.u32s(raw.slots.iter().copied());
+    out.number(u64::from(raw.seed));
+}
+
+fn read_vocab(reader: &mut Reader<'_>) -> Result<Vocab> {
+    let arena = reader.bytes()?.to_vec();
+    let (starts, lengths, slots) = (reader.u32s()?, reader.u32s()?, reader.u32s()?);
+    let seed = u32::try_from(reader.number()?).map_err(|_| bad("a seed that no table has"))?;
+    Vocab::from_raw(arena, &starts, &lengths, slots, seed)
+        .ok_or_else(|| bad("its vocabulary is none"))
+}
+
+fn write_list(list: &Listed, out: &mut Writer) {
+    let (starts, pairs) = list.raw();
+    out.u32s(starts.iter().copied());
+    out.u32s(pairs.iter().map(|pair| pair.right));
+    out.u32s(pairs.iter().map(|pair| pair.rank));
+    out.u32s(pairs.iter().map(|pair| pair.merged));
+}
+
+fn read_list(vocab: &Vocab, reader: &mut Reader<'_>) -> Result<Listed> {
+    let (starts, right) = (reader.u32s()?, reader.u32s()?);
+    let (rank, merged) = (reader.u32s()?, reader.u32s()?);
+    if right.len() != rank.len() || right.len() != merged.len() {
+        return Err(bad("half a merge"));
+    }
+    let pairs = right.into_iter().zip(rank).zip(merged);
+    let pairs = pairs.map(|((right, rank), merged)| ListedPair {
+        right,
+        rank,
+        merged,
+    });
+    Listed::from_raw(starts, pairs.collect(), vocab).ok_or_else(|| bad("its merges are none"))
+}
+
+fn read_pieces(reader: &mut Reader<'_>) -> Result<Vec<(String, f64)>> {
+    let texts = std::str::from_utf8(reader.bytes()?).map_err(|_| bad("a piece is not UTF-8"))?;
+    let (lengths, scores) = (reader.u32s()?, reader.u64s()?);
+    if lengths.len() != scores.len() {
+        return Err(bad("a piece without a score"));
+    }
+    let mut start = 0;
+    let pieces = lengths.iter().zip(scores).map(|(&length, bits)| {
+        let text = texts.get(start..start + length as usize);
+        start += length as usize;
+        let text = text.ok_or_else(|| bad("a piece that lies elsewhere"))?;
+        Ok((text.to_owned(), f64::from_bits(bits)))
+    });
+    pieces.collect()
+}

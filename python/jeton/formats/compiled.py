@@ -1,0 +1,32 @@
+"""Compiled tokenizers: files of this release alone, the quickest to load."""
+
+from __future__ import annotations
+
+import os
+
+from jeton._core import Tokenizer
+
+__all__ = ["COMPILED_SUFFIX", "MAGIC", "is_compiled", "save_compiled"]
+
+MAGIC = b"\x93JETON\n\x1a"
+"""The first bytes of a compiled file."""
+
+COMPILED_SUFFIX = ".jetonc"
+"""What compiled files are usually called; they are known by their first bytes."""
+
+
+def is_compiled(data: bytes) -> bool:
+    """Whether bytes begin as a compiled file does."""
+    return data.startswith(MAGIC)
+
+
+def save_compiled(tokenizer: Tokenizer, path: str | os.PathLike[str]) -> None:
+    """Write a tokenizer as it lies in memory, for this release of Jeton alone.
+
+    Raises:
+        VocabularyError: It is a SentencePiece model, which has no such form.
+        OSError: The file cannot be written; an old one is as it was.
+    """
+    from jeton._files import write_whole
+
+    write_whole(path, tokenizer.to_compiled())

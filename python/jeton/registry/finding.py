@@ -1,0 +1,166 @@
+"""Where a name's file lies: the folders that are searched, and the files in them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from jeton.formats.names import name_of_file
+
+__all__ = [
+    "LISTED_SUFFIXES",
+    "Place",
+    "bundled",
+    "bundled_dir",
+    "cache_dir",
+    "files_by_name",
+    "find",
+    "folders",
+    "suffix_of",
+    "vocab_dir",
+]
+
+Place: TypeAlias = Literal["bundled", "vocab-dir", "cache", "published"]
+
+_BUNDLED_SUFFIX = ".jeton.json.zst"
+_VERSIONED = re.compile(r"(?P<base>.+)-v(?P<version>[0-9]+)$")
+
+# Where one folder has several files of one name, the first of these is taken: those that say
+# everything about a tokenizer come before those that need a lookup.
+_SUFFIXES = (
+    ".jeton.json",
+    ".tiktoken",
+    ".json",
+    ".recon.json",
+    ".model",
+    ".gguf",
+    ".vocab.json",
+    ".merges.txt",
+    ".vocab.txt",
+    ".txt",
+)
+LISTED_SUFFIXES = tuple(s for s in _SUFFIXES if s not in (".merges.txt", ".txt"))
+"""A listing leaves out the second half of a pair, and text files, most of which are something else;
+they are found by name all the same."""
+
+
+def bundled_dir() -> Path:
+    """The folder of the tokenizers that travel with the package."""
+    return Path(__file__).resolve().parent.parent / "vocabularies"
+
+
+def vocab_dir() -> Path | None:
+    """``$JETON_VOCAB_DIR``, where it is set."""
+    value = os.environ.get("JETON_VOCAB_DIR")
+    return Path(value).expanduser() if value else None
+
+
+def cache_dir() -> Path:
+    r"""The user's own folder of vocabularies: ``$JETON_CACHE_DIR`` or the platform's cache.
+
+    Linux: ``$XDG_CACHE_HOME/jeton``, by default ``~/.cache/jeton``. macOS:
+    ``~/Library/Caches/jeton``. Windows: ``%LOCALAPPDATA%\jeton\cache``.
+    """
+    own = os.environ.get("JETON_CACHE_DIR")
+    if own:
+        return Path(own).expanduser()
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        base = Path(local) if local else Path.home() / "AppData" / "Local"
+        return base / "jeton" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "jeton"
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    # The XDG specification: a relative path is to be ignored.
+    base = Path(xdg) if xdg and Path(xdg).is_absolute() else Path.home() / ".cache"
+    return base / "jeton"
+
+
+def find(name: str) -> tuple[Place, Path] | None:
+    """The place and file of a name that is at hand; None where there is none."""
+    at_hand = bundled().get(name)
+    if at_hand is not None:
+        return "bundled", at_hand
+    for place, folder in folders():
+        files = files_by_name(folder)
+        if name in files:
+            return place, files[name][0]
+        # Another vocabulary made from the same ranks: only its rank file will do.
+        other = _rank_file(name)
+        found = [path for path in files.get(other, []) if ".tiktoken" in path.suffixes]
+        if found and other != name:
+            return place, found[0]
+    return None
+
+
+def _rank_file(name: str) -> str:
+    """The name of the rank file of a published vocabulary; of any other name itself."""
+    # Imported late: most names are those of files.
+    from jeton import _published
+
+    published = _published.published_vocabularies().get(name)
+    return name if published is None else published.rank_file.name
+
+
+def bundled() -> dict[str, Path]:
+    """Bundled names, with and without their version; without means the newest."""
+    names: dict[str, Path] = {}
+    newest: dict[str, int] = {}
+    folder = bundled_dir()
+    if not folder.is_dir():
+        return names
+    for path in sorted(folder.iterdir()):
+        if not path.name.endswith(_BUNDLED_SUFFIX):
+            continue
+        name = path.name.removesuffix(_BUNDLED_SUFFIX)
+        names[name] = path
+        match = _VERSIONED.match(name)
+        # Versions are numbers: v10 is newer than v9.
+        if match and int(match["version"]) > newest.get(match["base"], -1):
+            newest[match["base"]] = int(match["version"])
+            names[match["base"]] = path
+    return names
+
+
+def folders() -> Iterator[tuple[Place, Path]]:
+    """The folders that are searched, in this order."""
+    own = vocab_dir()
+    if own is not None:
+        yield "vocab-dir", own
+    yield "cache", cache_dir()
+
+
+def files_by_name(folder: Path) -> dict[str, list[Path]]:
+    """The files of a folder by the name that they stand for, the preferred one first."""
+    files: dict[str, list[Path]] = {}
+    if not folder.is_dir():
+        return files
+    for path in sorted(folder.iterdir()):
+        plain = _plain_name(path)
+        if plain.startswith(".") or plain.endswith(".card.json") or not path.is_file():
+            continue
+        if plain.endswith(_SUFFIXES):
+            files.setdefault(name_of_file(path), []).append(path)
+    for paths in files.values():
+        paths.sort(key=_preference)
+    return files
+
+
+def suffix_of(path: Path) -> str:
+    """The suffix that says what a found file is."""
+    return _SUFFIXES[_preference(path)]
+
+
+def _preference(path: Path) -> int:
+    plain = _plain_name(path)
+    ranks = [i for i, suffix in enumerate(_SUFFIXES) if plain.endswith(suffix)]
+    # "x.recon.json" ends with ".json" too: the longest suffix is the one that counts.
+    return max(ranks, key=lambda i: len(_SUFFIXES[i]))
+
+
+def _plain_name(path: Path) -> str:
+    return path.name.lower().removesuffix(".zst").removesuffix(".gz")
