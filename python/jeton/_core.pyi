@@ -602,6 +602,12 @@ class Tokenizer:
 
         Damage, and what another release wrote, is a ``FormatError``.
         """
+    @staticmethod
+    def from_compiled_file(path: str, *, name: str | None = None) -> Tokenizer:
+        """The same from a file, which does not lie in memory as a whole meanwhile.
+
+        A file that cannot be opened is an ``OSError``.
+        """
     def to_compiled(self) -> bytes:
         """The tokenizer as it lies in memory, with its name: the quickest to load.
 

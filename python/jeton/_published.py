@@ -9,10 +9,9 @@ changes nothing, and, where several vocabularies share one rank file (``r50k_bas
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = [
     "PublishedVocabulary",
@@ -25,9 +24,10 @@ __all__ = [
 _TABLE = Path(__file__).with_name("published_vocabularies.json")
 
 
-@dataclass(frozen=True, slots=True)
-class RankFile:
+class RankFile(NamedTuple):
     """One published rank file.
+
+    No dataclass: the module of those takes longer to import than a rank file to load.
 
     Attributes:
         name: The file's name without suffixes.
@@ -46,8 +46,7 @@ class RankFile:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedVocabulary:
+class PublishedVocabulary(NamedTuple):
     """What turns a rank file into a tokenizer.
 
     Attributes:

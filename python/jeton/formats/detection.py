@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from enum import Enum
 from pathlib import Path
@@ -86,6 +85,8 @@ def detect(data: bytes, *, path: str | None = None) -> FileFormat:
 
 def json_seen(data: bytes) -> str:
     """What is wrong with JSON that is no tokenizer, in words."""
+    import json  # most files are told without it
+
     try:
         value = json.loads(data)
     except json.JSONDecodeError as error:
@@ -106,6 +107,8 @@ def _detect_json(data: bytes) -> FileFormat:
     if _HF_MODEL.search(data):
         return FileFormat.HF_JSON
     # What is left is small, or will be refused.
+    import json
+
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from jeton._core import Tokenizer
-from jeton.formats.finding import find_tokenizer_file
+from jeton.formats.names import samples_path
 from jeton.formats.options import LoadOptions, Reference
-from jeton.formats.pretrained import load_folder
-from jeton.formats.samples import verify_samples
 from jeton.formats.single import load_one
 
 __all__ = ["load_file"]
@@ -60,9 +59,16 @@ def load_file(
         reference=reference,
     )
     if file.is_dir():
+        # What folders and samples need is imported for them only: a file alone needs half of it.
+        from jeton.formats.finding import find_tokenizer_file
+        from jeton.formats.pretrained import load_folder
+
         tokenizer = load_folder(file, options=options, name=name)
         file = find_tokenizer_file(file) or file
     else:
         tokenizer = load_one(file, options=options, name=name)[0]
-    verify_samples(tokenizer, file)
+    if os.path.lexists(samples_path(file)):
+        from jeton.formats.samples import verify_samples
+
+        verify_samples(tokenizer, file)
     return tokenizer

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from jeton.errors import UsageError
 from jeton.formats.detection import FileFormat
@@ -16,9 +15,10 @@ Reference: TypeAlias = Literal["tiktoken", "hf"]
 """Libraries whose ids a file can be asked to give instead of those of its own library."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadOptions:
+class LoadOptions(NamedTuple):
     """Keywords of ``load_file``; None: not given.
+
+    No dataclass: the module of those takes longer to import than most files to load.
 
     Attributes:
         pattern: Split pattern of a rank file.
@@ -37,7 +37,7 @@ class LoadOptions:
     @property
     def given(self) -> tuple[str, ...]:
         """Names of the options that were given."""
-        return tuple(f.name for f in fields(self) if getattr(self, f.name) is not None)
+        return tuple(name for name, value in self._asdict().items() if value is not None)
 
 
 OPTIONS_OF_FORMATS: dict[FileFormat, tuple[str, ...]] = {

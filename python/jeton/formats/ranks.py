@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
-from jeton import _core
+from jeton import _core, _published
 from jeton._core import Tokenizer
-from jeton._published import PublishedVocabulary, published_vocabularies, vocabularies_of_file
+from jeton._published import PublishedVocabulary
 from jeton.errors import FormatError
 from jeton.formats.detection import FileFormat
 from jeton.formats.names import name_of_file
@@ -67,16 +66,17 @@ def as_reference(
 
 def _published_for(data: bytes, file: Path, *, name: str) -> PublishedVocabulary | None:
     """The published vocabulary that a rank file is; None where it is none of them."""
-    candidates = vocabularies_of_file(hashlib.sha256(data).hexdigest())
+    candidates = _published.vocabularies_of_file(_core.sha256(data))
     if not candidates:
         # The same ranks with other line ends, or without the last one.
         lines = [line.strip() for line in data.splitlines()]
         tidy = b"".join(line + b"\n" for line in lines if line)
-        candidates = vocabularies_of_file(hashlib.sha256(tidy).hexdigest())
+        candidates = _published.vocabularies_of_file(_core.sha256(tidy))
     if candidates:
         names = (name, name_of_file(file))
         return next((v for wanted in names for v in candidates if v.name == wanted), candidates[0])
-    known = published_vocabularies().get(name) or published_vocabularies().get(name_of_file(file))
+    published = _published.published_vocabularies()
+    known = published.get(name) or published.get(name_of_file(file))
     if known is None:
         return None
     # Named like a published vocabulary, but something else: damaged, or cut short. The core

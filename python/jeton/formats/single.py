@@ -8,12 +8,9 @@ from typing import Any
 
 from jeton._core import Tokenizer
 from jeton.errors import FormatError
-from jeton.formats.bert import load_word_list
 from jeton.formats.detection import FileFormat, detect, json_seen
 from jeton.formats.names import name_of_file
 from jeton.formats.options import LoadOptions, refuse_misplaced
-from jeton.formats.pairs import load_pair
-from jeton.formats.ranks import as_reference, load_ranks
 from jeton.formats.reading import SUPPORTED, load_gguf, read
 
 __all__ = ["load_one"]
@@ -61,22 +58,31 @@ def _load(
     config: Mapping[str, Any] | None,
 ) -> Tokenizer:
     where = str(file)
+    # Readers that bring others along are imported where they are needed.
     match found:
         case FileFormat.TIKTOKEN:
+            from jeton.formats.ranks import load_ranks
+
             return load_ranks(data, file, options=options, name=name)
         case FileFormat.HF_JSON:
             return Tokenizer.from_hf_json(data, name=name, path=where)
         case FileFormat.SENTENCEPIECE:
             return Tokenizer.from_sentencepiece(data, name=name, path=where)
         case FileFormat.WORDPIECE_TXT:
+            from jeton.formats.bert import load_word_list
+
             lowercase = options.lowercase
             return load_word_list(data, file, name=name, lowercase=lowercase, config=config)
         case FileFormat.GPT2_VOCAB | FileFormat.GPT2_MERGES:
+            from jeton.formats.pairs import load_pair
+
             prefix = options.add_prefix_space
             if prefix is None:
                 prefix = (config or {}).get("add_prefix_space") is True
             return load_pair(data, file, found, add_prefix_space=prefix, name=name)
         case FileFormat.TEKKEN:
+            from jeton.formats.ranks import as_reference
+
             tokenizer = Tokenizer.from_tekken(data, name=name, path=where)
             return as_reference(tokenizer, options.reference, name=name)
         case FileFormat.CLAUDE:

@@ -213,40 +213,33 @@ def _read_entry(folder: Path, name: str) -> Tokenizer | None:
     if len(name) != 64 or not name.isalnum() or not name.isascii():
         return None
     file = folder / f"{name}{_SUFFIX}"
-    data = _read_own(file)
-    if data is None:
-        return None
     try:
-        return Tokenizer.from_compiled(data, path=str(file))
-    except JetonError:
+        return Tokenizer.from_compiled_file(str(file)) if _is_own(file) else None
+    except (JetonError, OSError):
         return None
 
 
 def _read_text(file: Path) -> str | None:
-    data = _read_own(file)
-    return None if data is None else data.decode("ascii", "replace")
-
-
-def _read_own(file: Path) -> bytes | None:
-    """The bytes of a file that nobody else can have written; None where there is none."""
     try:
-        with file.open("rb") as stream:
-            state = os.fstat(stream.fileno())
-            if not stat.S_ISREG(state.st_mode) or not _is_own(state):
-                return None
-            data = stream.read(_MAX_CACHE_BYTES)
-        if time.time() - state.st_mtime > _TOUCH_AFTER_SECONDS:
-            with suppress(OSError):
-                os.utime(file)
+        return file.read_bytes().decode("ascii", "replace") if _is_own(file) else None
     except OSError:
         return None
-    return data
 
 
-def _is_own(state: os.stat_result) -> bool:
-    if os.name != "posix":
-        return True
-    return state.st_uid in (os.geteuid(), 0) and not state.st_mode & 0o022
+def _is_own(file: Path) -> bool:
+    """Whether a file is there that nobody else can have written; it is marked as used.
+
+    A folder that others may write to is not made safe by this: it is the user's who chose it.
+    """
+    state = _stat(file)
+    if state is None or not stat.S_ISREG(state.st_mode):
+        return False
+    if os.name == "posix" and (state.st_uid not in (os.geteuid(), 0) or state.st_mode & 0o022):
+        return False
+    if time.time() - state.st_mtime > _TOUCH_AFTER_SECONDS:
+        with suppress(OSError):
+            os.utime(file)
+    return True
 
 
 def _write(file: Path, data: bytes) -> None:

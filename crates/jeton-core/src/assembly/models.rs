@@ -189,7 +189,7 @@ impl ModelParts {
                 missing,
             } => {
                 let vocab = with_added(vocab, added)?;
-                let model = BpeModel::with_list(vocab, list, whole_pretokens, missing)?;
+                let model = BpeModel::with_list(vocab, Some(list), whole_pretokens, missing)?;
                 Engine::Bpe(pipeline(steps, model)?)
             }
             Self::CharacterBpe {

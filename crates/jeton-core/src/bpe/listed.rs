@@ -110,7 +110,11 @@ impl Listed {
             let pairs = &self.pairs[from..*end as usize];
             from = *end as usize;
             let is_last = |at: usize| pairs.get(at + 1).is_none_or(|n| n.right != pairs[at].right);
-            kept.extend((0..pairs.len()).filter(|&at| is_last(at)).map(|at| pairs[at]));
+            kept.extend(
+                (0..pairs.len())
+                    .filter(|&at| is_last(at))
+                    .map(|at| pairs[at]),
+            );
             *end = kept.len() as u32;
         }
         self.pairs = kept;
@@ -147,7 +151,10 @@ impl Listed {
 
     /// How a pair merges; [`NO_MERGE`] if it does not.
     pub(crate) fn get(&self, left: u32, right: u32) -> Merge {
-        let Some(&[start, end]) = self.starts.get(left as usize..).and_then(|s| s.first_chunk())
+        let Some(&[start, end]) = self
+            .starts
+            .get(left as usize..)
+            .and_then(|s| s.first_chunk())
         else {
             return NO_MERGE;
         };
@@ -218,7 +225,9 @@ fn pair_bytes(
     let right = bytes(right)?.get(prefix_bytes..).ok_or_else(|| {
         Error::format(
             "BPE model",
-            format!("the right token of merge {rank} is shorter than the prefix of continuing tokens"),
+            format!(
+                "the right token of merge {rank} is shorter than the prefix of continuing tokens"
+            ),
         )
     })?;
     Ok([bytes(left)?, right])

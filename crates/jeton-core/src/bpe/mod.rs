@@ -31,9 +31,9 @@ pub use characters::{
 };
 use cuts::Cuts;
 pub use dropout::DropoutScratch;
-pub use merge::BpeScratch;
 use lazy::{LazyTables, Tables};
 use listed::Listed;
+pub use merge::BpeScratch;
 use pairs::PairTable;
 use table::MergeTable;
 use windows::Windows;

@@ -278,14 +278,6 @@ impl MergeTable {
         }
         self.merged[index as usize]
     }
-
-    /// All pairs by rising rank.
-    pub(super) fn by_rank(&self) -> Vec<(u32, u32, u32)> {
-        let entries = self.entries.iter().filter(|&&entry| entry != EMPTY);
-        let mut all: Vec<_> = entries.map(|&entry| unpack(entry)).collect();
-        all.sort_unstable_by_key(|&(.., index)| index);
-        all
-    }
 }
 
 fn unpack(entry: u64) -> (u32, u32, u32) {

@@ -44,13 +44,19 @@ impl Span {
         len: HOLE,
     };
 
+    /// The token's bytes, where there is a token.
+    #[inline]
+    fn length(self) -> usize {
+        (self.len & !OPAQUE) as usize
+    }
+
     #[inline]
     fn range(self) -> Option<std::ops::Range<usize>> {
         if self.len == HOLE {
             return None;
         }
         let start = self.start as usize;
-        Some(start..start + (self.len & !OPAQUE) as usize)
+        Some(start..start + self.length())
     }
 }
 
@@ -177,9 +183,9 @@ impl Vocab {
     /// How many bytes a token has; 0 where an id has none.
     #[inline]
     pub(crate) fn token_length(&self, id: u32) -> usize {
-        let span = self.spans.get(id as usize);
+        let span = self.tokens.spans.get(id as usize);
         span.filter(|span| span.len != HOLE)
-            .map_or(0, |span| span.len as usize)
+            .map_or(0, |span| span.length())
     }
 
     /// The bytes of some ids, one after the other, appended to `out`. Fails with the first id that has no token, and then
@@ -191,24 +197,24 @@ impl Vocab {
         let start = out.len();
         let mut n_bytes = 0;
         for &id in ids {
-            match self.spans.get(id as usize) {
-                Some(span) if span.len != HOLE => n_bytes += span.len as usize,
+            match self.tokens.spans.get(id as usize) {
+                Some(span) if span.len != HOLE => n_bytes += span.length(),
                 _ => return Err(id),
             }
         }
         out.resize(start + n_bytes + AT_ONCE, 0);
         let mut at = start;
         for &id in ids {
-            let Some(span) = self.spans.get(id as usize) else {
+            let Some(span) = self.tokens.spans.get(id as usize) else {
                 continue;
             };
-            let (from, len) = (span.start as usize, span.len as usize);
+            let (from, len) = (span.start as usize, span.length());
             if len <= AT_ONCE
-                && let Some(bytes) = self.arena.get(from..from + AT_ONCE)
+                && let Some(bytes) = self.tokens.arena.get(from..from + AT_ONCE)
                 && let Some(place) = out.get_mut(at..at + AT_ONCE)
             {
                 place.copy_from_slice(bytes);
-            } else if let Some(bytes) = self.arena.get(from..from + len)
+            } else if let Some(bytes) = self.tokens.arena.get(from..from + len)
                 && let Some(place) = out.get_mut(at..at + len)
             {
                 place.copy_from_slice(bytes);

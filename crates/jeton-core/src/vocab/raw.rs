@@ -1,27 +1,57 @@
-//! A vocabulary as flat lists, to be written and read as it lies in memory.
+//! A vocabulary as flat lists, to be written and read nearly as it lies in memory.
+//!
+//! Tokens lie in the order of their ids, so that lengths, a byte each for nearly all of them, tell where they begin.
 
 use super::table::Table;
 use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, OPAQUE, Span, Tokens, Vocab};
 
+/// As a length: the id has no token.
+const NONE: u8 = 0xFF;
+
+/// As a length: it is in the list of long ones.
+const LONG: u8 = 0xFE;
+
 /// The parts of a vocabulary.
 pub(crate) struct RawVocab<'v> {
-    pub(crate) arena: &'v [u8],
-    pub(crate) starts: Vec<u32>,
-    pub(crate) lengths: Vec<u32>,
+    pub(crate) arena: Vec<u8>,
+    /// By id: the length, [`LONG`] or [`NONE`].
+    pub(crate) lengths: Vec<u8>,
+    /// Lengths that are not in `lengths`, by rising id.
+    pub(crate) long: Vec<u32>,
+    /// Ids that are only decoded, rising.
+    pub(crate) opaque: Vec<u32>,
     pub(crate) slots: &'v [u32],
     pub(crate) seed: u32,
 }
 
 impl Vocab {
     pub(crate) fn raw(&self) -> RawVocab<'_> {
-        let Tokens { arena, spans } = &self.tokens;
-        RawVocab {
-            arena,
-            starts: spans.iter().map(|span| span.start).collect(),
-            lengths: spans.iter().map(|span| span.len).collect(),
+        let mut raw = RawVocab {
+            arena: Vec::with_capacity(self.tokens.arena.len()),
+            lengths: Vec::with_capacity(self.size() as usize),
+            long: Vec::new(),
+            opaque: Vec::new(),
             slots: self.table.slots(),
             seed: self.table.seed(),
+        };
+        for id in 0..self.size() {
+            let Some(token) = self.id_to_bytes(id) else {
+                raw.lengths.push(NONE);
+                continue;
+            };
+            raw.arena.extend_from_slice(token);
+            match u8::try_from(token.len()) {
+                Ok(length) if length < LONG => raw.lengths.push(length),
+                _ => {
+                    raw.lengths.push(LONG);
+                    raw.long.push(token.len() as u32);
+                }
+            }
+            if !self.is_findable(id) {
+                raw.opaque.push(id);
+            }
         }
+        raw
     }
 
     /// A vocabulary of parts, unless they do not fit together.
@@ -29,30 +59,47 @@ impl Vocab {
     /// Whether the table finds every token is not looked at: what it finds has the right bytes.
     pub(crate) fn from_raw(
         arena: Vec<u8>,
-        starts: &[u32],
-        lengths: &[u32],
+        lengths: &[u8],
+        long: &[u32],
+        opaque: &[u32],
         slots: Vec<u32>,
         seed: u32,
     ) -> Option<Self> {
-        if starts.len() != lengths.len()
-            || starts.len() > MAX_IDS as usize
-            || arena.len() > MAX_ARENA_BYTES
-        {
+        if lengths.len() > MAX_IDS as usize || arena.len() > MAX_ARENA_BYTES {
             return None;
         }
-        let spans: Vec<Span> = starts
-            .iter()
-            .zip(lengths)
-            .map(|(&start, &len)| Span { start, len })
-            .collect();
-        let (mut n_tokens, mut n_findable, mut longest) = (0, 0, 0);
-        for span in spans.iter().filter(|span| span.len != HOLE) {
-            if span.range()?.end > arena.len() {
+        let mut long = long.iter();
+        let (mut start, mut n_tokens, mut longest) = (0_usize, 0, 0);
+        let mut spans = Vec::with_capacity(lengths.len());
+        for &length in lengths {
+            let length = match length {
+                NONE => {
+                    spans.push(Span::HOLE);
+                    continue;
+                }
+                LONG => *long.next()?,
+                length => u32::from(length),
+            };
+            spans.push(Span {
+                start: start as u32,
+                len: length,
+            });
+            let end = start.checked_add(length as usize);
+            start = end.filter(|&end| end <= arena.len())?;
+            n_tokens += 1;
+            longest = longest.max(length);
+        }
+        if start != arena.len() || long.next().is_some() {
+            return None;
+        }
+        let mut n_findable = n_tokens;
+        for &id in opaque {
+            let span = spans.get_mut(id as usize)?;
+            if span.len == HOLE || span.len & OPAQUE != 0 {
                 return None;
             }
-            n_tokens += 1;
-            n_findable += u32::from(span.len & OPAQUE == 0);
-            longest = longest.max(span.len & !OPAQUE);
+            span.len |= OPAQUE;
+            n_findable -= 1;
         }
         let table = Table::from_slots(slots, seed)?;
         let in_place = table.ids().all(|id| (id as usize) < spans.len());

@@ -34,7 +34,12 @@ impl StringTable {
 
     /// The place of a string.
     #[inline]
-    pub(crate) fn find<'s>(&self, string: &str, string_at: &impl Fn(u32) -> &'s str) -> Option<u32> {
-        self.0.find(string.as_bytes(), &Strings(string_at, PhantomData))
+    pub(crate) fn find<'s>(
+        &self,
+        string: &str,
+        string_at: &impl Fn(u32) -> &'s str,
+    ) -> Option<u32> {
+        self.0
+            .find(string.as_bytes(), &Strings(string_at, PhantomData))
     }
 }

@@ -40,7 +40,10 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 fn word(bytes: &[u8], at: usize) -> u64 {
-    match bytes.get(at..at + 8).and_then(|eight| eight.try_into().ok()) {
+    match bytes
+        .get(at..at + 8)
+        .and_then(|eight| eight.try_into().ok())
+    {
         Some(eight) => u64::from_le_bytes(eight),
         None => 0,
     }
@@ -284,7 +287,9 @@ mod tests {
         let bytes: Vec<u8> = (0..40).collect();
         let digest = [0, 1, 3, 4, 7, 8, 16, 17, 32, 33, 40]
             .iter()
-            .fold(0, |all: u64, &n| all.rotate_left(7) ^ hash(0, &bytes[..n]) ^ hash(5, &bytes[..n]));
+            .fold(0, |all: u64, &n| {
+                all.rotate_left(7) ^ hash(0, &bytes[..n]) ^ hash(5, &bytes[..n])
+            });
         assert_eq!(digest, 0xE196_4B4D_55BE_4340);
     }
 

@@ -234,6 +234,18 @@ impl Tokenizer {
         Ok(Self::wrap(core, name.or(own_name)))
     }
 
+    /// The same from a file, which does not lie in memory as a whole meanwhile.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, name=None))]
+    fn from_compiled_file(py: Python<'_>, path: &str, name: Option<String>) -> PyResult<Self> {
+        let mut file = std::fs::File::open(path)?;
+        let n_bytes = file.metadata()?.len();
+        let (core, own_name) = py
+            .detach(|| format::read_compiled(&mut file, n_bytes))
+            .map_err(|error| to_python_at(py, &error, Some(path)))?;
+        Ok(Self::wrap(core, name.or(own_name)))
+    }
+
     fn to_compiled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let name = self.name.as_deref();
         let bytes = enter(py, |_| format::to_compiled(&self.core, name))?;
@@ -243,7 +255,10 @@ impl Tokenizer {
     /// Files live in Python, above the core.
     fn save_compiled<'py>(slf: &Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
         let module = slf.py().import("jeton.formats.compiled")?;
-        module.getattr("save_compiled")?.call1((slf, path)).map(|_| ())
+        module
+            .getattr("save_compiled")?
+            .call1((slf, path))
+            .map(|_| ())
     }
 
     fn to_canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

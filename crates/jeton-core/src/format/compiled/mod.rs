@@ -11,6 +11,8 @@
 mod model;
 mod wire;
 
+use std::io::Read;
+
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use self::model::{read_model, take_bulk};
@@ -69,23 +71,32 @@ pub fn sealed(payload: &[u8]) -> Vec<u8> {
 ///
 /// Fails with `Format` where the file is damaged, or another release wrote it.
 pub fn from_compiled(bytes: &[u8]) -> Result<(Tokenizer, Option<String>)> {
-    let payload = payload(bytes)?;
-    let mut reader = Reader(payload);
-    let release = String::from_utf8_lossy(reader.bytes()?);
+    let mut source = bytes;
+    read_compiled(&mut source, bytes.len() as u64)
+}
+
+/// The same from wherever bytes come from. There must be exactly so many, so that what is reserved is never more than
+/// there is.
+pub fn read_compiled(source: &mut dyn Read, n_bytes: u64) -> Result<(Tokenizer, Option<String>)> {
+    let checksum = read_header(source, n_bytes)?;
+    let n_bytes = n_bytes.saturating_sub(HEADER_BYTES as u64);
+    let mut reader = Reader::new(source, n_bytes, u64::from(VERSION));
+    let release = String::from_utf8_lossy(&reader.bytes()?).into_owned();
     if release != RELEASE {
         let release: String = release.chars().take(40).collect();
-        return Err(stale(&format!("release {release:?} wrote it, and this is {RELEASE:?}")));
+        return Err(stale(&format!(
+            "release {release:?} wrote it, and this is {RELEASE:?}"
+        )));
     }
     let is_named = reader.number()? != 0;
-    let name = std::str::from_utf8(reader.bytes()?).map_err(|_| bad("its name is not UTF-8"))?;
-    let name = is_named.then(|| name.to_owned());
-    let config: Config = serde_json::from_slice(reader.bytes()?)
+    let name = String::from_utf8(reader.bytes()?).map_err(|_| bad("its name is not UTF-8"))?;
+    let config: Config = serde_json::from_slice(&reader.bytes()?)
         .map_err(|error| bad(format!("its configuration: {error}")))?;
     if config.jeton != CANONICAL_VERSION {
         return Err(bad("its configuration has another version"));
     }
     let model = read_model(config.model, &mut reader)?;
-    reader.finish()?;
+    reader.finish(checksum)?;
     let tokenizer = Tokenizer::from_parts(Parts {
         reference: config.reference,
         normalizer: config.normalizer,
@@ -98,32 +109,36 @@ pub fn from_compiled(bytes: &[u8]) -> Result<(Tokenizer, Option<String>)> {
         dropout: config.dropout.map(f64::from),
         model,
     })?;
-    Ok((tokenizer, name))
+    Ok((tokenizer, is_named.then_some(name)))
 }
 
-/// What follows the header, if it is what was written.
-fn payload(bytes: &[u8]) -> Result<&[u8]> {
-    if !is_compiled(bytes) {
+/// The checksum of what follows the header, in a file of so many bytes.
+fn read_header(source: &mut dyn Read, n_bytes: u64) -> Result<u128> {
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    let read = source.take(HEADER_BYTES as u64).read_to_end(&mut header);
+    if !is_compiled(&header) {
         return Err(bad("it does not begin as one"));
     }
-    let (header, payload) = bytes
-        .split_at_checked(HEADER_BYTES)
-        .ok_or_else(|| bad("it breaks off"))?;
-    let version = u32::from_le_bytes(field(header, 8));
-    if version != VERSION {
-        return Err(stale(&format!("its layout is {version}, and this release reads {VERSION}")));
+    if read.is_err() || header.len() < HEADER_BYTES {
+        return Err(bad("it breaks off"));
     }
-    if u64::from_le_bytes(field(header, 16)) != payload.len() as u64 || field(header, 12) != [0; 4] {
+    let version = u32::from_le_bytes(field(&header, 8));
+    if version != VERSION {
+        return Err(stale(&format!(
+            "its layout is {version}, and this release reads {VERSION}"
+        )));
+    }
+    let said = u64::from_le_bytes(field(&header, 16)).checked_add(HEADER_BYTES as u64);
+    if said != Some(n_bytes) || field(&header, 12) != [0; 4] {
         return Err(bad("it is cut off, or something is behind it"));
     }
-    if u128::from_le_bytes(field(header, 24)) != checksum(payload) {
-        return Err(bad("its checksum does not fit: it is damaged"));
-    }
-    Ok(payload)
+    Ok(u128::from_le_bytes(field(&header, 24)))
 }
 
 fn field<const N: usize>(header: &[u8], at: usize) -> [u8; N] {
-    let field = header.get(at..at + N).and_then(|field| field.try_into().ok());
+    let field = header
+        .get(at..at + N)
+        .and_then(|field| field.try_into().ok());
     field.unwrap_or([0; N])
 }
 

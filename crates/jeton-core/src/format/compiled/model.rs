@@ -4,7 +4,7 @@ use super::inexpressible;
 use super::wire::{Reader, Writer, bad};
 use crate::assembly::ModelParts;
 use crate::bpe::listed::{Listed, ListedPair};
-use crate::config::{ModelConfig};
+use crate::config::ModelConfig;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::vocab::Vocab;
@@ -55,7 +55,10 @@ pub(super) fn take_bulk(engine: &Engine, model: &mut ModelConfig, out: &mut Writ
             let texts: Vec<u8> = pieces.iter().flat_map(|(text, _)| text.bytes()).collect();
             out.bytes(&texts);
             out.u32s(lengths.into_iter());
-            let scores: Vec<u64> = pieces.iter().map(|(_, score)| f64::from(*score).to_bits()).collect();
+            let scores: Vec<u64> = pieces
+                .iter()
+                .map(|(_, score)| f64::from(*score).to_bits())
+                .collect();
             out.u64s(scores.into_iter());
         }
         ModelConfig::SentencePiece(_) => return Err(inexpressible()),
@@ -65,7 +68,13 @@ pub(super) fn take_bulk(engine: &Engine, model: &mut ModelConfig, out: &mut Writ
 
 /// Puts a canonical form and its bulk together.
 pub(super) fn read_model(model: ModelConfig, reader: &mut Reader<'_>) -> Result<ModelParts> {
-    let is_listed = matches!(&model, ModelConfig::Bpe { merges: Some(_), .. });
+    let is_listed = matches!(
+        &model,
+        ModelConfig::Bpe {
+            merges: Some(_),
+            ..
+        }
+    );
     let mut parts = ModelParts::from_config(model)?;
     match &mut parts {
         ModelParts::Bpe {
@@ -108,18 +117,19 @@ pub(super) fn read_model(model: ModelConfig, reader: &mut Reader<'_>) -> Result<
 
 fn write_vocab(vocab: &Vocab, out: &mut Writer) {
     let raw = vocab.raw();
-    out.bytes(raw.arena);
-    out.u32s(raw.starts.into_iter());
-    out.u32s(raw.lengths.into_iter());
+    out.bytes(&raw.arena);
+    out.bytes(&raw.lengths);
+    out.u32s(raw.long.into_iter());
+    out.u32s(raw.opaque.into_iter());
     out.u32s(raw.slots.iter().copied());
     out.number(u64::from(raw.seed));
 }
 
 fn read_vocab(reader: &mut Reader<'_>) -> Result<Vocab> {
-    let arena = reader.bytes()?.to_vec();
-    let (starts, lengths, slots) = (reader.u32s()?, reader.u32s()?, reader.u32s()?);
+    let (arena, lengths) = (reader.bytes()?, reader.bytes()?);
+    let (long, opaque, slots) = (reader.u32s()?, reader.u32s()?, reader.u32s()?);
     let seed = u32::try_from(reader.number()?).map_err(|_| bad("a seed that no table has"))?;
-    Vocab::from_raw(arena, &starts, &lengths, slots, seed)
+    Vocab::from_raw(arena, &lengths, &long, &opaque, slots, seed)
         .ok_or_else(|| bad("its vocabulary is none"))
 }
 
@@ -147,7 +157,8 @@ fn read_list(vocab: &Vocab, reader: &mut Reader<'_>) -> Result<Listed> {
 }
 
 fn read_pieces(reader: &mut Reader<'_>) -> Result<Vec<(String, f64)>> {
-    let texts = std::str::from_utf8(reader.bytes()?).map_err(|_| bad("a piece is not UTF-8"))?;
+    let texts = reader.bytes()?;
+    let texts = std::str::from_utf8(&texts).map_err(|_| bad("a piece is not UTF-8"))?;
     let (lengths, scores) = (reader.u32s()?, reader.u64s()?);
     if lengths.len() != scores.len() {
         return Err(bad("a piece without a score"));

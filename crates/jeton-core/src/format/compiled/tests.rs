@@ -41,7 +41,10 @@ fn of_every_kind() -> Vec<Tokenizer> {
     let merges = json!([["a", "b"], ["ab", "a"], ["a", "b"], ["b", "a"]]);
     let letters = json!({"a": 0, "b": 1, "ab": 2, "aba": 3, "ba": 4, "<unk>": 5, "##b": 6});
     vec![
-        file(bytes, json!({"type": "BPE", "vocab": letters, "merges": merges})),
+        file(
+            bytes,
+            json!({"type": "BPE", "vocab": letters, "merges": merges}),
+        ),
         file(
             words.clone(),
             json!({"type": "BPE", "vocab": letters, "merges": merges, "unk_token": "<unk>", "fuse_unk": true}),
@@ -50,7 +53,10 @@ fn of_every_kind() -> Vec<Tokenizer> {
             words.clone(),
             json!({"type": "WordPiece", "vocab": letters, "unk_token": "<unk>", "max_input_chars_per_word": 9}),
         ),
-        file(words.clone(), json!({"type": "WordLevel", "vocab": letters, "unk_token": "<unk>"})),
+        file(
+            words.clone(),
+            json!({"type": "WordLevel", "vocab": letters, "unk_token": "<unk>"}),
+        ),
         file(
             words,
             json!({"type": "Unigram", "unk_id": 0, "byte_fallback": true,
@@ -61,9 +67,15 @@ fn of_every_kind() -> Vec<Tokenizer> {
 
 fn same(tokenizer: &Tokenizer, again: &Tokenizer, text: &str) {
     assert_eq!(again.to_config(), tokenizer.to_config());
-    assert_eq!(to_canonical(again).unwrap(), to_canonical(tokenizer).unwrap());
+    assert_eq!(
+        to_canonical(again).unwrap(),
+        to_canonical(tokenizer).unwrap()
+    );
     let (found, expected) = (ids(again, text), ids(tokenizer, text));
-    assert_eq!(found.map_err(|e| e.to_string()), expected.map_err(|e| e.to_string()));
+    assert_eq!(
+        found.map_err(|e| e.to_string()),
+        expected.map_err(|e| e.to_string())
+    );
 }
 
 #[test]
@@ -104,10 +116,18 @@ fn other_releases_and_damage_are_refused() {
         assert!(from_compiled(&bytes[..n]).is_err(), "{n}");
     }
     assert!(from_compiled(&[&bytes[..], b"\0"].concat()).is_err());
-    let release = bytes.windows(RELEASE.len()).position(|window| window == RELEASE.as_bytes());
+    // A length that nothing can hold is refused before anything is reserved.
+    let mut huge = bytes[HEADER_BYTES..].to_vec();
+    huge[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+    assert!(from_compiled(&sealed(&huge)).is_err());
+    let release = bytes
+        .windows(RELEASE.len())
+        .position(|window| window == RELEASE.as_bytes());
     let mut other = bytes.clone();
     other[release.unwrap()] ^= 1;
-    let error = from_compiled(&sealed(&other[HEADER_BYTES..])).unwrap_err().to_string();
+    let error = from_compiled(&sealed(&other[HEADER_BYTES..]))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("compile the original file again"), "{error}");
 }
 

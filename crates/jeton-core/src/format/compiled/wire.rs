@@ -1,5 +1,9 @@
 //! Numbers, bytes and lists as a compiled file has them: little-endian, each list with its length in front.
 
+use std::io::Read;
+
+use xxhash_rust::xxh3::Xxh3;
+
 use crate::error::{Error, Result};
 
 pub(super) const FORMAT: &str = "compiled tokenizer";
@@ -34,55 +38,101 @@ impl Writer {
     }
 }
 
-/// Bytes from which values are taken. A length that the bytes cannot hold is an error, before anything is reserved.
-pub(super) struct Reader<'b>(pub(super) &'b [u8]);
+/// Bytes that come from somewhere, of which values are taken as they come, so that nothing lies in memory twice. A
+/// length that what is left cannot hold is an error, before anything is reserved.
+pub(super) struct Reader<'r> {
+    source: &'r mut dyn Read,
+    /// Bytes that are still to come.
+    left: u64,
+    checksum: Box<Xxh3>,
+    buffer: Vec<u8>,
+}
 
-impl<'b> Reader<'b> {
-    fn take(&mut self, n: usize) -> Result<&'b [u8]> {
-        let (taken, rest) = self
-            .0
-            .split_at_checked(n)
-            .ok_or_else(|| bad("it breaks off"))?;
-        self.0 = rest;
-        Ok(taken)
+/// Bytes that are read at once where they are not kept as they are.
+const BUFFER_BYTES: usize = 1 << 15;
+
+impl<'r> Reader<'r> {
+    pub(super) fn new(source: &'r mut dyn Read, left: u64, seed: u64) -> Self {
+        Self {
+            source,
+            left,
+            checksum: Box::new(Xxh3::with_seed(seed)),
+            buffer: Vec::with_capacity(BUFFER_BYTES),
+        }
+    }
+
+    /// Reads bytes to the end of a list.
+    fn read(source: &mut dyn Read, n: usize, out: &mut Vec<u8>) -> Result<()> {
+        out.reserve_exact(n);
+        let wanted = out.len() + n;
+        // What `read_to_end` reads beyond the capacity to find the end is one small try.
+        let read = source.take(n as u64).read_to_end(out);
+        if read.is_err() || out.len() != wanted {
+            return Err(bad("it breaks off"));
+        }
+        Ok(())
+    }
+
+    /// The bytes of a list of `n` items, which are taken from what is left.
+    fn claim(&mut self, n: u64, width: u64) -> Result<usize> {
+        let n_bytes = n.checked_mul(width).filter(|&n_bytes| n_bytes <= self.left);
+        let n_bytes = n_bytes.ok_or_else(|| bad("it breaks off"))?;
+        self.left -= n_bytes;
+        usize::try_from(n_bytes).map_err(|_| bad("it is too large for this machine"))
     }
 
     pub(super) fn number(&mut self) -> Result<u64> {
-        let (eight, rest) = self
-            .0
-            .split_first_chunk()
-            .ok_or_else(|| bad("it breaks off"))?;
-        self.0 = rest;
-        Ok(u64::from_le_bytes(*eight))
+        self.claim(1, 8)?;
+        let mut eight = [0; 8];
+        self.source
+            .read_exact(&mut eight)
+            .map_err(|_| bad("it breaks off"))?;
+        self.checksum.update(&eight);
+        Ok(u64::from_le_bytes(eight))
     }
 
-    /// A list of items of `width` bytes.
-    fn list(&mut self, width: usize) -> Result<&'b [u8]> {
-        let n = usize::try_from(self.number()?).unwrap_or(usize::MAX);
-        let n_bytes = n
-            .checked_mul(width)
-            .ok_or_else(|| bad("it breaks off"))?;
-        self.take(n_bytes)
+    pub(super) fn bytes(&mut self) -> Result<Vec<u8>> {
+        let n = self.number()?;
+        let n_bytes = self.claim(n, 1)?;
+        let mut bytes = Vec::new();
+        Self::read(self.source, n_bytes, &mut bytes)?;
+        self.checksum.update(&bytes);
+        Ok(bytes)
     }
 
-    pub(super) fn bytes(&mut self) -> Result<&'b [u8]> {
-        self.list(1)
+    /// A list of numbers of `N` bytes, each as `each` makes it.
+    fn list<const N: usize, T>(&mut self, each: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
+        let n = self.number()?;
+        let mut n_bytes = self.claim(n, N as u64)?;
+        let mut values = Vec::with_capacity(n_bytes / N);
+        while n_bytes > 0 {
+            let now = n_bytes.min(BUFFER_BYTES);
+            self.buffer.clear();
+            Self::read(self.source, now, &mut self.buffer)?;
+            self.checksum.update(&self.buffer);
+            let (items, _) = self.buffer.as_chunks();
+            values.extend(items.iter().copied().map(&each));
+            n_bytes -= now;
+        }
+        Ok(values)
     }
 
     pub(super) fn u32s(&mut self) -> Result<Vec<u32>> {
-        let (values, _) = self.list(4)?.as_chunks();
-        Ok(values.iter().copied().map(u32::from_le_bytes).collect())
+        self.list(u32::from_le_bytes)
     }
 
     pub(super) fn u64s(&mut self) -> Result<Vec<u64>> {
-        let (values, _) = self.list(8)?.as_chunks();
-        Ok(values.iter().copied().map(u64::from_le_bytes).collect())
+        self.list(u64::from_le_bytes)
     }
 
-    pub(super) fn finish(self) -> Result<()> {
-        if self.0.is_empty() {
-            return Ok(());
+    /// Whether all was read, and is what was written.
+    pub(super) fn finish(self, checksum: u128) -> Result<()> {
+        if self.left > 0 {
+            return Err(bad(format!("{} bytes too many", self.left)));
         }
-        Err(bad(format!("{} bytes too many", self.0.len())))
+        if self.checksum.digest128() != checksum {
+            return Err(bad("its checksum does not fit: it is damaged"));
+        }
+        Ok(())
     }
 }

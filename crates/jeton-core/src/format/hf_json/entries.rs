@@ -289,7 +289,10 @@ impl<'v> Entries<'v> {
                     entries.add(token, *id, false)?;
                 }
             }
-            (WrittenVocab::Other(Value::Object(tokens)), Kind::Bpe | Kind::WordPiece | Kind::WordLevel) => {
+            (
+                WrittenVocab::Other(Value::Object(tokens)),
+                Kind::Bpe | Kind::WordPiece | Kind::WordLevel,
+            ) => {
                 let (token, id) = tokens.iter().next().unzip();
                 let (token, id) = (token.map_or("", String::as_str), id.unwrap_or(&Value::Null));
                 return Err(bad(format!(

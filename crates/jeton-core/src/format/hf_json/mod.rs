@@ -55,8 +55,8 @@ pub fn from_hf_json(bytes: &[u8]) -> Result<Tokenizer> {
         Ok(text) => serde_json::from_str(text),
         Err(_) => serde_json::from_slice(bytes),
     };
-    let file = file
-        .map_err(|error| Error::format_line(FORMAT, error.line() as u64, error.to_string()))?;
+    let file =
+        file.map_err(|error| Error::format_line(FORMAT, error.line() as u64, error.to_string()))?;
     let kind = model::Kind::of(&file.model)?;
     let entries = entries::Entries::read(&file.model.vocab, kind)?;
     let added_tokens = added_tokens::read(file.added_tokens, &entries)?;

@@ -108,7 +108,16 @@ mod tests {
 
     #[test]
     fn other_lines_are_left_to_the_slow_way() {
-        for line in ["", "YQ==", "YQ== ", "YQ== x", "YQ==  1 ", "= 5", "YQ== -1", "YQ== 123456789"] {
+        for line in [
+            "",
+            "YQ==",
+            "YQ== ",
+            "YQ== x",
+            "YQ==  1 ",
+            "= 5",
+            "YQ== -1",
+            "YQ== 123456789",
+        ] {
             assert_eq!(read(line.as_bytes(), &mut Vec::new()), None, "{line:?}");
         }
     }
