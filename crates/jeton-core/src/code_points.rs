@@ -5,6 +5,15 @@ use std::cell::OnceCell;
 /// Bytes between two places whose number is kept, and the longest way that is walked rather than looked up.
 const BLOCK_BYTES: usize = 512;
 
+/// The last place up to `at` where a character of the text begins or the text ends.
+pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
+    let mut floor = at.min(text.len());
+    while !text.is_char_boundary(floor) {
+        floor -= 1;
+    }
+    floor
+}
+
 /// Byte ranges as code-point ranges: a range that begins or ends inside a character takes all of it.
 ///
 /// Starts and ends rise as a rule (tokens come in order of the text), so one walk over the text does for each.

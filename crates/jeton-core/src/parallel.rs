@@ -310,7 +310,7 @@ mod tests {
         for threads in [1, 3] {
             let work = Work {
                 worker: &|| (),
-                task: &|(), index, _: &mut ()| match index {
+                task: &|(), index, (): &mut ()| match index {
                     0..5 => Ok(()),
                     _ => Err(ErrorKind::InvalidUtf8 {
                         byte_offset: index as u64,

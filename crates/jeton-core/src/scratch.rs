@@ -77,6 +77,8 @@ impl<T: Lent> Pool<T> {
         }
     }
 
+    // What slots hold is boxed.
+    #[allow(clippy::unnecessary_box_returns)]
     #[cold]
     fn make(&self) -> Box<T> {
         let mut item: Box<T> = Box::default();

@@ -40,6 +40,7 @@ fn limit_vectors(py: Python<'_>) -> PyResult<()> {
         return Ok(());
     }
     let names = Level::ALL.map(Level::name).join(", ");
+    let given = given.to_string_lossy();
     let message = format!("JETON_SIMD is {given:?} and has no effect; expected one of {names}");
     let message = CString::new(message)?;
     PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)

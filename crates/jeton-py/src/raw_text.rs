@@ -64,8 +64,8 @@ impl<'a> Raw<'a> {
     fn as_it_is(self) -> Result<Option<&'a str>> {
         match self {
             Self::Bytes(bytes) => as_text(bytes).map(Some),
-            // SAFETY: ASCII is UTF-8.
             Self::Ucs1(characters) if characters.is_ascii() => {
+                // SAFETY: ASCII is UTF-8.
                 Ok(Some(unsafe { std::str::from_utf8_unchecked(characters) }))
             }
             _ => Ok(None),
@@ -124,8 +124,8 @@ pub(crate) fn with_text<R>(
 pub(crate) struct GivenTexts {
     /// They live as long as what owns them, below; nobody gets them for longer than the borrow of this.
     texts: Vec<Raw<'static>>,
-    _objects: Vec<Py<PyAny>>,
-    _arrays: Vec<ArrayRef>,
+    objects: Vec<Py<PyAny>>,
+    arrays: Vec<ArrayRef>,
 }
 
 impl GivenTexts {
@@ -133,12 +133,12 @@ impl GivenTexts {
     pub(crate) fn new(given: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut made = Self {
             texts: Vec::new(),
-            _objects: Vec::new(),
-            _arrays: Vec::new(),
+            objects: Vec::new(),
+            arrays: Vec::new(),
         };
         if let Ok(list) = given.cast_exact::<PyList>() {
             made.texts.reserve(list.len());
-            made._objects.reserve(list.len());
+            made.objects.reserve(list.len());
             for text in list {
                 made.push(text)?;
             }
@@ -160,7 +160,7 @@ impl GivenTexts {
         // as long as `self`, which owns a reference to it and gives the slice to nobody for longer.
         self.texts
             .push(unsafe { std::mem::transmute::<Raw<'_>, Raw<'static>>(raw) });
-        self._objects.push(text.unbind());
+        self.objects.push(text.unbind());
         Ok(())
     }
 
@@ -174,7 +174,7 @@ impl GivenTexts {
             texts.push(unsafe { std::mem::transmute::<Raw<'_>, Raw<'static>>(Raw::Bytes(bytes)) });
             Ok(())
         })?;
-        self._arrays.push(array);
+        self.arrays.push(array);
         Ok(())
     }
 }

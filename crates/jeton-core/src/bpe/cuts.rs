@@ -152,7 +152,7 @@ impl Cuts {
                 // Where a side is neither, no text of whole characters has what this token has.
                 match (before(token, place), after(token, place)) {
                     (Some(Side::Whole(left)), Some(Side::Whole(right))) => {
-                        whole.push((left, right))
+                        whole.push((left, right));
                     }
                     (Some(Side::Whole(left)), Some(Side::Part(right))) => {
                         begins.push((left, u32::from(right)));

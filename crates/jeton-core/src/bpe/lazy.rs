@@ -65,7 +65,7 @@ impl LazyTables {
     pub(super) fn new(
         vocab: &Vocab,
         list: Option<Listed>,
-        symbols: [u32; 256],
+        symbols: &[u32; 256],
         every: bool,
         whole_pretokens: bool,
     ) -> Self {
@@ -79,7 +79,7 @@ impl LazyTables {
         Self {
             fits: table::fits(vocab, n_listed),
             list,
-            symbols,
+            symbols: *symbols,
             every,
             whole_pretokens,
             tables: OnceBox::new(),
@@ -109,9 +109,9 @@ impl LazyTables {
     pub(super) fn get(&self, vocab: &Vocab) -> &Tables {
         self.tables.get_or_init(|| {
             Box::new(Tables(self.fits.then(|| match &self.list {
-                None => MergeTable::from_ranks(vocab, self.symbols, self.every),
+                None => MergeTable::from_ranks(vocab, &self.symbols, self.every),
                 Some(list) => {
-                    let mut table = MergeTable::from_list(&list.merges(), self.symbols);
+                    let mut table = MergeTable::from_list(&list.merges(), &self.symbols);
                     if self.whole_pretokens {
                         table.find_exceptions(vocab);
                     }

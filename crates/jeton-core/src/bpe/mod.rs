@@ -136,7 +136,7 @@ impl BpeModel {
         // An unknown token is a symbol that stands for bytes which are not its own.
         let every = symbols != bytes;
         Ok(Self {
-            tables: LazyTables::new(&vocab, list, symbols, every, whole_pretokens),
+            tables: LazyTables::new(&vocab, list, &symbols, every, whole_pretokens),
             vocab,
             cuts: OnceLock::new(),
             bytes,

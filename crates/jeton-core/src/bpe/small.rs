@@ -56,8 +56,9 @@ pub(super) fn merge_in_place<const N: usize>(
         if best == NOTHING {
             return there;
         }
+        let best = best.cast_unsigned();
         let at = best as usize % N;
-        let id = table.merged(best as u32 >> PLACE_BITS);
+        let id = table.merged(best >> PLACE_BITS);
         let after = there & !1 << at;
         there &= !(after & after.wrapping_neg());
         candidates[after.trailing_zeros() as usize % N] = NOTHING;

@@ -60,7 +60,7 @@ pub(super) fn fits(vocab: &Vocab, n_listed: usize) -> bool {
 }
 
 impl MergeTable {
-    fn with_capacity(pairs: usize, symbols: [u32; 256]) -> Self {
+    fn with_capacity(pairs: usize, symbols: &[u32; 256]) -> Self {
         Self {
             entries: vec![EMPTY; (pairs * SLOTS_FOR_TWO / 2).max(16)],
             filter: vec![0; (pairs * FILTER_BITS / 64).max(16)],
@@ -70,14 +70,14 @@ impl MergeTable {
             offset: 0,
             merged: Vec::new(),
             complete: symbols.iter().all(|&symbol| symbol != NONE),
-            symbols,
+            symbols: *symbols,
             exceptions: Vec::new(),
         }
     }
 
     /// Pairs whose concatenation is a token, ranked by its id. `every`: all of them, not only those that can show
     /// where a pretoken starts as its bytes' tokens.
-    pub(super) fn from_ranks(vocab: &Vocab, symbols: [u32; 256], every: bool) -> Self {
+    pub(super) fn from_ranks(vocab: &Vocab, symbols: &[u32; 256], every: bool) -> Self {
         let mut table = Self::with_capacity(vocab.n_tokens() as usize, symbols);
         let mut parts = Vec::new();
         let tokens = vocab
@@ -118,7 +118,7 @@ impl MergeTable {
     }
 
     /// Pairs and the tokens that they make; the place in the list is the rank.
-    pub(super) fn from_list(list: &[(u32, u32, u32)], symbols: [u32; 256]) -> Self {
+    pub(super) fn from_list(list: &[(u32, u32, u32)], symbols: &[u32; 256]) -> Self {
         let mut table = Self::with_capacity(list.len(), symbols);
         for (&(left, right, _), index) in list.iter().zip(0..) {
             table.insert(left, right, index);
@@ -174,7 +174,7 @@ impl MergeTable {
 
     /// A number below `n` from the high bits of a hash.
     fn scale(hash: u64, n: usize) -> usize {
-        ((hash >> 32) * n as u64 >> 32) as usize
+        (((hash >> 32) * n as u64) >> 32) as usize
     }
 
     /// The bits of a pair in its word of the filter.

@@ -96,8 +96,7 @@ impl RawWords {
             (None, Some(PrependScheme::First)) if configs.is_empty() => {
                 Some(Prefix::AtTheBeginning)
             }
-            (None, Some(PrependScheme::First)) => return Ok(None),
-            (Some(_), _) => return Ok(None),
+            (None, Some(PrependScheme::First)) | (Some(_), _) => return Ok(None),
             (None, _) => None,
         };
         if metaspace.is_some() {

@@ -60,9 +60,9 @@ pub(super) struct Edge {
 
 impl Edge {
     fn permits(&self, c: char) -> bool {
-        !self.nobody
-            && !(self.clusters && !crate::normalize::is_cluster(c))
-            && self.barred.binary_search(&c).is_err()
+        let is_barred = self.barred.binary_search(&c).is_ok();
+        let is_other = self.clusters && !crate::normalize::is_cluster(c);
+        !(self.nobody || is_other || is_barred)
     }
 }
 

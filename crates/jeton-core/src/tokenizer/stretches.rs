@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::Tokenizer;
+use crate::code_points::floor_boundary;
 use crate::engine::Engine;
 use crate::special::Allow;
 use crate::stretch::Stretch;
@@ -98,7 +99,7 @@ impl Tokenizer {
         let mut starts = vec![0];
         let n_parts = n / target.max(2 * LOOK_BYTES);
         for part in 1..n_parts {
-            let guess = of_section.floor_char_boundary(n / n_parts * part);
+            let guess = floor_boundary(of_section, n / n_parts * part);
             starts.extend(self.likely_end(of_section, guess));
         }
         starts.extend([n, n]);
@@ -114,7 +115,7 @@ impl Tokenizer {
 
     /// An end of a pretoken, probably, behind a place in a text; none if there is none near.
     fn likely_end(&self, text: &str, from: usize) -> Option<usize> {
-        let until = text.floor_char_boundary(from + LOOK_BYTES);
+        let until = floor_boundary(text, from + LOOK_BYTES);
         let near = text.get(from..until)?;
         let mut pieces = self.engine.pretokenizer()?.pieces_of_text(near)?;
         let mut ends = [0; PASSED_ENDS];

@@ -6,6 +6,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use proptest::prelude::*;
 
 use crate::batch::DocumentBatch;
+use crate::code_points::floor_boundary;
 use crate::format::{TiktokenOptions, from_tiktoken};
 use crate::pretokenize::published::by_name;
 use crate::special::Allow;
@@ -55,10 +56,7 @@ static TOKENIZERS: LazyLock<Vec<Tokenizer>> = LazyLock::new(|| {
 /// What all stretches make together; None if two of them do not meet.
 fn in_stretches(tokenizer: &Tokenizer, text: &str, cuts: &[usize]) -> Option<Vec<u32>> {
     let mut starts = vec![0];
-    starts.extend(
-        cuts.iter()
-            .map(|&cut| text.floor_char_boundary(cut.min(text.len()))),
-    );
+    starts.extend(cuts.iter().map(|&cut| floor_boundary(text, cut)));
     starts.sort_unstable();
     starts.dedup();
     starts.retain(|&start| start < text.len() || start == 0);

@@ -31,15 +31,15 @@ fn decode(digits: &[u8], out: &mut Vec<u8>) -> bool {
     };
     let mut seen = 0;
     for four in fours {
-        let bits = bits(four);
+        let bits = bits(*four);
         seen |= bits;
         out.extend_from_slice(&bits.to_be_bytes()[1..]);
     }
     // Only the last four may end in padding, and what the padding cuts off must be zero.
     let (n, bits) = match last {
-        [a, b, b'=', b'='] => (1, bits(&[*a, *b, b'A', b'A'])),
-        [a, b, c, b'='] => (2, bits(&[*a, *b, *c, b'A'])),
-        four => (3, bits(four)),
+        [a, b, b'=', b'='] => (1, bits([*a, *b, b'A', b'A'])),
+        [a, b, c, b'='] => (2, bits([*a, *b, *c, b'A'])),
+        four => (3, bits(*four)),
     };
     let cut_off = if n == 3 { 0 } else { 0x00FF_FFFF >> (8 * n) };
     seen |= bits;
@@ -48,7 +48,7 @@ fn decode(digits: &[u8], out: &mut Vec<u8>) -> bool {
 }
 
 #[inline]
-fn bits(four: &[u8; 4]) -> u32 {
+fn bits(four: [u8; 4]) -> u32 {
     let of = |place: usize| WORTH[place][four[place] as usize];
     of(0) | of(1) | of(2) | of(3)
 }
