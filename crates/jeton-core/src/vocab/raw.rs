@@ -101,9 +101,8 @@ impl Vocab {
             span.len |= OPAQUE;
             n_findable -= 1;
         }
-        let table = Table::from_slots(slots, seed)?;
-        let in_place = table.ids().all(|id| (id as usize) < spans.len());
-        if !in_place || table.len() > n_findable as usize {
+        let table = Table::from_slots(slots, seed, spans.len())?;
+        if table.len() > n_findable as usize {
             return None;
         }
         Some(Self {

@@ -127,10 +127,17 @@ impl Table {
         }
     }
 
-    /// A table as it was written, unless its size cannot be that of any.
-    pub(super) fn from_slots(slots: Vec<u32>, seed: u32) -> Option<Self> {
-        let n_used = slots.iter().filter(|&&slot| slot != EMPTY).count();
-        let fits = slots.len().is_power_of_two() && slots.len() >= slots_for(n_used);
+    /// A table as it was written, with ids below `n_ids`, unless it can be none.
+    pub(super) fn from_slots(slots: Vec<u32>, seed: u32, n_ids: usize) -> Option<Self> {
+        // Without branches: which slots are used nobody can predict.
+        let (n_used, largest) = slots.iter().fold((0, 0), |(n, largest), &slot| {
+            let used = u32::from(slot != EMPTY);
+            (n + used, largest.max(id_of(slot) * used))
+        });
+        let n_used = n_used as usize;
+        let fits = slots.len().is_power_of_two()
+            && slots.len() >= slots_for(n_used)
+            && (n_used == 0 || (largest as usize) < n_ids);
         fits.then_some(Self {
             slots,
             seed,
@@ -150,8 +157,8 @@ impl Table {
         self.n_used
     }
 
-    /// Ids in slots, for a check.
-    pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
+    /// Ids in slots.
+    fn ids(&self) -> impl Iterator<Item = u32> {
         let used = self.slots.iter().filter(|&&slot| slot != EMPTY);
         used.map(|&slot| id_of(slot))
     }
@@ -274,7 +281,7 @@ mod tests {
                 map.entry(token).or_insert(id);
             }
             prop_assert_eq!(table.len(), map.len());
-            let again = Table::from_slots(table.slots.clone(), table.seed).unwrap();
+            let again = Table::from_slots(table.slots.clone(), table.seed, tokens.len()).unwrap();
             for bytes in tokens.iter().chain(&others) {
                 prop_assert_eq!(again.find(bytes, &tokens), map.get(bytes.as_slice()).copied());
             }
