@@ -129,6 +129,8 @@ def load_through(
             else:
                 _write(folder / f"{entry_name}{_SUFFIX}", data)
                 _prune(folder, _SUFFIX, max_bytes=_MAX_CACHE_BYTES, max_files=_MAX_INDEX_ENTRIES)
+    if entry_name is None:
+        return tokenizer
     with suppress(OSError):
         _write(pointer, entry_name.encode("ascii"))
         _prune(pointer.parent, "", max_bytes=_MAX_CACHE_BYTES, max_files=_MAX_INDEX_ENTRIES)
