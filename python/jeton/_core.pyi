@@ -39,6 +39,7 @@ __all__ = [
     "list_error_kinds",
     "pair_digests",
     "published_patterns",
+    "sha256",
     "text_digests",
     "train_bpe",
 ]
