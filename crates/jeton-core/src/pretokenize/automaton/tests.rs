@@ -167,6 +167,31 @@ fn ends_are_those_of_pieces_on_long_texts() {
     }
 }
 
+#[test]
+fn the_last_character_may_reach_into_another_block() {
+    // A wide space at the end, behind another: whether it is the last decides.
+    for (_, pattern, _) in PATTERNS {
+        let automaton = automaton(pattern);
+        for n in 50..70 {
+            for end in [
+                " \u{3000}",
+                "\n\u{3000}",
+                " \u{2029}",
+                "'\u{17f}",
+                " \u{1f600}",
+                "\u{e9}",
+            ] {
+                let text = format!("{}{end}", "a".repeat(n));
+                assert_eq!(
+                    ends(&automaton, &text, 64),
+                    piece_ends(&automaton, &text),
+                    "{pattern} {n} {end:?}"
+                );
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn ends_are_those_of_pieces(

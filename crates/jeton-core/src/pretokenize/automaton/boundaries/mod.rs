@@ -177,9 +177,12 @@ impl Automaton {
             boundaries = boundaries & !spoiled | found.spoiled_boundaries & spoiled;
             unsure = unsure & !spoiled | found.spoiled_unsure & spoiled;
         }
-        if rest <= BLOCK {
-            // What comes after the last character is not a character.
-            unsure |= found.depends & (1 << 63 >> there.leading_zeros());
+        // What comes after the last character is not a character. That one may reach into the next block.
+        if rest < BLOCK + 4
+            && let Some(place) = last_begin(text).checked_sub(start)
+            && place < BLOCK
+        {
+            unsure |= found.depends & 1 << place;
         }
         let runs = found.runs & there;
         if runs != 0 {
@@ -197,6 +200,16 @@ impl Automaton {
         progress.is_wide = is_wide;
         progress.next_block = start + BLOCK;
     }
+}
+
+/// Where the last character of a text begins.
+#[inline]
+fn last_begin(text: &[u8]) -> usize {
+    let mut last = text.len().saturating_sub(1);
+    while last > 0 && text[last] & 0xC0 == 0x80 {
+        last -= 1;
+    }
+    last
 }
 
 impl Boundaries {
