@@ -315,6 +315,7 @@ impl Model for BpeModel {
         if !self.whole_pretokens {
             return None;
         }
+        // Without tables nobody knows which tokens merging makes: the same id by another way.
         let Some(tables) = self.tables.made() else {
             return self.vocab.bytes_to_id(pretoken);
         };

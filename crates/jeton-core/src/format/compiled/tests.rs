@@ -1,3 +1,5 @@
+//! Compiled tokenizers: what is written comes back, and what is damaged does no harm.
+
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use proptest::prelude::*;
 use serde_json::json;
