@@ -35,6 +35,7 @@ COMMANDS = {
     ),
     "show": ("show", "show", "Show how a text is cut into tokens."),
     "train": ("train", "train", "Train a byte-level BPE tokenizer on your own text."),
+    "sweep": ("sweep", "sweep", "Say which vocabulary size pays, from one training."),
     "explain": (
         "explain",
         "explain",

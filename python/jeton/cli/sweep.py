@@ -1,0 +1,209 @@
+"""``jeton sweep``: which vocabulary size pays."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from jeton.cli import options, streams, tables
+from jeton.cli.outputs import check_outputs
+from jeton.cli.progress import training_progress
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton.planning import Sweep
+
+__all__ = ["sweep"]
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kK]?)")
+
+
+class _Sizes(click.ParamType[tuple[int, ...]]):
+    """``8k,16k,32000``: sizes, a k is a thousand."""
+
+    name = "sizes"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        found = []
+        for part in str(value).split(","):
+            match = _SIZE.fullmatch(part.strip())
+            number = Decimal(match[1]) * (1000 if match[2] else 1) if match else Decimal(0)
+            if number < 1 or number != int(number):
+                self.fail(f"{part!r} is not a size; expected numbers such as 8k,16k,32000", param)
+            found.append(int(number))
+        return tuple(found)
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "--vocab-sizes",
+    type=_Sizes(),
+    default="8k,16k,32k,64k,128k",
+    show_default=True,
+    metavar="SIZES",
+    help="Sizes to compare; 32k is 32,000. One training to the largest tells all.",
+)
+@click.option(
+    "--heldout",
+    multiple=True,
+    metavar="INPUT",
+    help="Text to measure on. Repeatable. By default 5% of the documents, which are then not "
+    "trained on.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="M",
+    help="Model that would have the vocabulary; `jeton catalog models`. Repeatable. Without one "
+    "nothing is recommended.",
+)
+@click.option(
+    "--gpu", metavar="G", default="h100-sxm", show_default=True, help="GPU that it runs on."
+)
+@click.option(
+    "--output-tokens",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    metavar="N",
+    help="Tokens generated after each document.",
+)
+@click.option(
+    "--minimise",
+    type=click.Choice(["usd_per_request", "seconds_per_request", "weight_bytes"]),
+    default="usd_per_request",
+    show_default=True,
+    help="What the best size has the least of.",
+)
+@click.option(
+    "--pattern", metavar="P", default="llama3", show_default=True, help="Split pattern to train by."
+)
+@options.field_option
+@options.documents_option
+@options.strict_option
+@options.threads_option
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR_OR_FILE",
+    help="Save the tokenizer of the best size (of the largest without a model).",
+)
+@click.option("--html", metavar="F", help="Write a page with plots.")
+@click.option("--json", "json_file", metavar="F", help="Write JSON; - is standard output.")
+@click.option("--markdown", metavar="F", help="Write Markdown; - is standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
+def sweep(
+    *,
+    inputs: tuple[str, ...],
+    vocab_sizes: tuple[int, ...],
+    heldout: tuple[str, ...],
+    models: tuple[str, ...],
+    gpu: str,
+    output_tokens: float,
+    minimise: Literal["usd_per_request", "seconds_per_request", "weight_bytes"],
+    pattern: str,
+    field: str,
+    documents: Literal["file", "line"],
+    strict: bool,
+    num_threads: int | None,
+    output: str | None,
+    html: str | None,
+    json_file: str | None,
+    markdown: str | None,
+    quiet: bool,
+) -> None:
+    """Say which vocabulary size pays, from one training.
+
+    Trains byte-level BPE to the largest size, measures every size on held-out text, and works out
+    what each costs a model in money, time and memory, beside what published laws call best.
+
+    \b
+    Examples:
+      jeton sweep notes/ --vocab-sizes 8k,16k,32k,64k --model llama-3.2-1b --html sizes.html
+      jeton sweep docs.jsonl --heldout new.jsonl --model llama-3-8b --output-tokens 300
+      jeton sweep corpus/ --vocab-sizes 16k,32k --json - | jq .points
+    """
+    from jeton.planning import sweep as run_sweep
+    from jeton.training import TrainSettings
+
+    check_outputs(html=html, json_file=json_file, markdown=markdown)
+    if output is not None and Path(output).exists() and not Path(output).is_dir():
+        raise UsageError(f"--output {output}: there is a file of that name already")
+    with training_progress(quiet=quiet) as on_progress:
+        found = run_sweep(
+            inputs,
+            vocab_sizes=vocab_sizes,
+            heldout=list(heldout) or None,
+            models=models,
+            gpu=gpu,
+            output_tokens=output_tokens,
+            minimise=minimise,
+            settings=TrainSettings(pattern=pattern),
+            field=field,
+            documents=documents,
+            strict=strict,
+            num_threads=num_threads,
+            on_progress=on_progress,
+        )
+    _write(found, html=html, json_file=json_file, markdown=markdown, quiet=quiet)
+    if output is not None:
+        from jeton.formats import name_of_file, save_file
+
+        best = found.models[0].best if found.models else found.points[-1].vocab_size
+        tokenizer = found.tokenizer(best, name=name_of_file(Path(output).resolve()))
+        for path in save_file(tokenizer, Path(output)):
+            streams.say(f"wrote {path}: {best:,} ids")
+
+
+def _write(
+    found: Sweep,
+    *,
+    html: str | None,
+    json_file: str | None,
+    markdown: str | None,
+    quiet: bool,
+) -> None:
+    from jeton._files import write_whole
+    from jeton.report import sweep as looks
+
+    if html is not None:
+        write_whole(html, looks.sweep_html(found))
+    for name, make in ((json_file, looks.sweep_json), (markdown, looks.sweep_markdown)):
+        if name == "-":
+            streams.write_bytes(make(found).encode())
+        elif name is not None:
+            write_whole(Path(name), make(found))
+    if not quiet and "-" not in (json_file, markdown):
+        _print(found)
+    for name in (html, json_file, markdown):
+        if name not in (None, "-") and not quiet:
+            streams.say(f"wrote {name}")
+
+
+def _print(found: Sweep) -> None:
+    from jeton.report.numbers import Numbers
+    from jeton.report.sweep import grids, sweep_words
+
+    for words in sweep_words(found):
+        streams.say(words)
+    for grid in grids(Numbers(found.to_dict())):
+        streams.write_line(grid.title)
+        body = [["" if cell is None else cell.text for cell in row] for row in grid.rows]
+        header = [*grid.header]
+        if grid.best is not None:
+            header.append("")
+            body = [[*row, "best" if i == grid.best else ""] for i, row in enumerate(body)]
+        tables.print_table(header, body, right=grid.header)
+        for reason in grid.reasons:
+            streams.write_line(f"  {reason}")
+        streams.write_line("")

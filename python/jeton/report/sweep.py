@@ -1,0 +1,262 @@
+"""A sweep of vocabulary sizes as tables and plots: in a terminal, as Markdown, as JSON, on a page.
+
+All forms are made from `Sweep.to_dict`, so that they show the same numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from jeton.report.json_report import embed_json, safe_json
+from jeton.report.markdown_text import escaped, rows, text, written
+from jeton.report.numbers import Numbers, Shown
+from jeton.report.svg import PALETTE, Labels, chart_style, new_figure, to_svg
+from jeton.report.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from jeton.planning import Sweep
+
+__all__ = ["Grid", "grids", "sweep_html", "sweep_json", "sweep_markdown", "sweep_words"]
+
+_WIDTH_PX, _HEIGHT_PX = 340.0, 220.0
+_BOX = (0.15, 0.13, 0.8, 0.83)
+_N_LOOKS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table; a row is a vocabulary size. ``best`` is the row to point at."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Shown | None, ...], ...]
+    best: int | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def grids(numbers: Numbers) -> tuple[Grid, ...]:
+    """The tables: tokens on held-out text, then the costs of each model."""
+    return (_tokens(numbers), *(_costs(numbers, i) for i in range(len(numbers.data["models"]))))
+
+
+def _tokens(numbers: Numbers) -> Grid:
+    found = []
+    for index, point in enumerate(numbers.data["points"]):
+        path = f"points[{index}]"
+        ends = point["bytes_per_token_interval"]
+        found.append(
+            (
+                numbers.show(f"{path}.vocab_size", "count"),
+                numbers.show(f"{path}.n_tokens", "count"),
+                numbers.show(f"{path}.bytes_per_token", "rate"),
+                numbers.show(f"{path}.bytes_per_token_interval.low", "rate") if ends else None,
+                numbers.show(f"{path}.bytes_per_token_interval.high", "rate") if ends else None,
+                None
+                if point["tokens_saved"] is None
+                else numbers.show(f"{path}.tokens_saved", "share"),
+            )
+        )
+    return Grid(
+        "Tokens of the held-out text",
+        ("Vocabulary", "Tokens", "Bytes per token", "95% from", "to", "Saved by this step"),
+        tuple(found),
+    )
+
+
+def _costs(numbers: Numbers, model: int) -> Grid:
+    data = numbers.data["models"][model]
+    asked = {point["vocab_size"] for point in numbers.data["points"]}
+    found: list[tuple[Shown | None, ...]] = []
+    best = None
+    for index, point in enumerate(data["trade"]["points"]):
+        if point["vocab_size"] not in asked:
+            continue
+        path = f"models[{model}].trade.points[{index}]"
+        if point["vocab_size"] == data["best"]:
+            best = len(found)
+        found.append(
+            (
+                numbers.show(f"{path}.vocab_size", "count"),
+                numbers.show(f"{path}.usd_per_request", "usd"),
+                numbers.show(f"{path}.seconds_per_request", "seconds"),
+                numbers.show(f"{path}.weight_bytes", "bytes"),
+                numbers.show(f"{path}.table_bytes", "bytes"),
+                numbers.show(f"{path}.head_share", "share"),
+                numbers.show(f"{path}.kv_bytes_per_request", "bytes"),
+            )
+        )
+    return Grid(
+        f"{data['model']} on {data['gpu']}",
+        (
+            "Vocabulary",
+            "Cost of a request",
+            "Time of a request",
+            "Weights",
+            "Tables",
+            "Head's share of reads",
+            "KV cache of a request",
+        ),
+        tuple(found),
+        best,
+        tuple(data["reasons"]),
+    )
+
+
+def sweep_json(found: Sweep) -> str:
+    """As JSON text with a line end."""
+    return safe_json(found.to_dict())
+
+
+def sweep_words(found: Sweep) -> tuple[str, ...]:
+    """What was done, in sentences for people."""
+    data = found.to_dict()
+    numbers = Numbers(data)
+    held = data["held_out"]
+    words = [
+        f"trained on {written(numbers.show('trained_on.n_documents', 'count'))} documents, "
+        f"{written(numbers.show('trained_on.n_bytes', 'bytes'))}; measured on "
+        f"{written(numbers.show('held_out.n_documents', 'count'))} others, "
+        f"{written(numbers.show('held_out.n_bytes', 'bytes'))}"
+    ]
+    if held["n_documents"] < 2:
+        words.append("one held-out document says nothing of others: no intervals")
+    if data["n_left_out"]:
+        words.append(
+            f"{data['n_left_out']} of the sizes asked for are left out: the text has pairs for "
+            f"{found.nested.vocab_size:,} ids only"
+        )
+    if not data["models"]:
+        words.append(
+            "no size is recommended: what one costs depends on the model (--model NAME, see "
+            "`jeton catalog models`)"
+        )
+    return tuple(words)
+
+
+def sweep_markdown(found: Sweep) -> str:
+    """As GitHub-flavoured Markdown."""
+    numbers = Numbers(found.to_dict())
+    blocks = ["# Vocabulary sizes", *(escaped(words) for words in sweep_words(found))]
+    for grid in grids(numbers):
+        body = [[escaped("" if cell is None else cell.text) for cell in row] for row in grid.rows]
+        if grid.best is not None:
+            body[grid.best] = [f"**{cell}**" if cell else "" for cell in body[grid.best]]
+        blocks += [f"## {text(grid.title)}", rows(list(grid.header), body, n_text=0)]
+        if grid.reasons:
+            blocks.append("\n".join(f"- {escaped(reason)}" for reason in grid.reasons))
+    blocks.append(f"Made by Jeton {text(numbers.data['jeton_version'])}.")
+    return "\n\n".join(blocks) + "\n"
+
+
+def sweep_html(found: Sweep) -> str:
+    """The page: plots, tables and reasons; the figures as JSON in it."""
+    from jeton.report.page import asset, environment
+
+    data = found.to_dict()
+    numbers = Numbers(data)
+    context = {
+        "data": data,
+        "numbers": numbers,
+        "words": sweep_words(found),
+        "grids": grids(numbers),
+        "charts": (_compression_chart(numbers), *_cost_charts(numbers)),
+        "css": asset("report.css"),
+        "embedded": embed_json(data),
+        "version": data["jeton_version"],
+    }
+    return environment().get_template("sweep.html.j2").render(context)
+
+
+def _compression_chart(numbers: Numbers) -> Markup:
+    data = numbers.data
+    curve = data["curve"]
+    labels = Labels()
+    with chart_style("sweep-tokens"):
+        figure = new_figure(width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
+        axes = _axes(figure.add_axes(_BOX))
+        axes.plot(
+            [point["vocab_size"] for point in curve],
+            [point["bytes_per_token"] for point in curve],
+            color=PALETTE["soft"],
+            linewidth=1.6,
+        )
+        for point in data["points"]:
+            ends = point["bytes_per_token_interval"]
+            if ends:
+                axes.plot(
+                    [point["vocab_size"]] * 2,
+                    [ends["low"], ends["high"]],
+                    color=PALETTE["t0"],
+                    linewidth=1.2,
+                )
+        axes.plot(
+            [point["vocab_size"] for point in data["points"]],
+            [point["bytes_per_token"] for point in data["points"]],
+            linestyle="none",
+            marker="o",
+            color=PALETTE["t0"],
+        )
+        alt = "Bytes per token of the held-out text by vocabulary size: " + "; ".join(
+            f"{point['vocab_size']:,} {point['bytes_per_token']:.3f}" for point in data["points"]
+        )
+        return to_svg(figure, name="sweep-tokens", alt=alt, labels=labels)
+
+
+def _cost_charts(numbers: Numbers) -> tuple[Markup, ...]:
+    return tuple(_cost_chart(model, index) for index, model in enumerate(numbers.data["models"]))
+
+
+def _cost_chart(model: dict[str, Any], index: int) -> Markup:
+    """What the best size of the curve is cheaper by, over all sizes."""
+    minimised = model["trade"]["minimised"]
+    points = model["trade"]["points"]
+    values = [float(point[minimised]) for point in points]
+    least = min(values)
+    over = [100 * (value / least - 1) for value in values]
+    labels = Labels()
+    name = f"sweep-cost-{index}"
+    color = PALETTE[f"t{(index + 1) % _N_LOOKS}"]
+    with chart_style(name):
+        figure = new_figure(width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
+        axes = _axes(figure.add_axes(_BOX))
+        axes.plot([point["vocab_size"] for point in points], over, color=color, linewidth=1.6)
+        for point, value in zip(points, over, strict=True):
+            if point["vocab_size"] == model["best"]:
+                axes.plot(point["vocab_size"], value, marker="o", color=color)
+        axes.text(
+            0.5,
+            0.93,
+            labels(f"{visible(model['model'])}: {minimised} above the least, %"),
+            transform=axes.transAxes,
+            ha="center",
+        )
+        alt = f"{model['model']}: {minimised} above the least by vocabulary size: " + "; ".join(
+            f"{point['vocab_size']:,} {value:.2f}%"
+            for point, value in zip(points, over, strict=True)
+        )
+        return to_svg(figure, name=name, alt=alt, labels=labels)
+
+
+def _axes(axes: Axes) -> Axes:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    axes.set_xscale("log", base=2)
+    sizes: Sequence[int] = [250 * 2**power for power in range(0, 13, 2)]
+    axes.xaxis.set_major_locator(FixedLocator([float(size) for size in sizes]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _thousands(value)))
+    axes.grid(visible=True, color=PALETTE["rule"], linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0, pad=4)
+    return axes
+
+
+def _thousands(value: float) -> str:
+    return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
