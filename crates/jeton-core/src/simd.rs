@@ -65,6 +65,53 @@ pub fn level() -> Level {
     Level::ALL[usize::from(limit.min(detected as u8))]
 }
 
+/// The vector code that loops may use: only [`Kernel::of`] and [`Kernel::fastest`] make one, so that who holds one may
+/// call what is compiled for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    /// With the instructions that every machine has.
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Detected),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Detected),
+}
+
+/// Shows that the machine has the instructions: nothing but [`Kernel::of`] makes one.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Detected(());
+
+impl Kernel {
+    /// That of a level, if it may be used.
+    pub(crate) fn of(wanted: Level) -> Option<Self> {
+        if wanted > level() {
+            return None;
+        }
+        match wanted {
+            Level::Portable => Some(Self::Portable),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => Some(Self::Avx2(Detected(()))),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => Some(Self::Avx512(Detected(()))),
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Avx2 | Level::Avx512 => None,
+        }
+    }
+
+    /// The fastest of those that may be used.
+    pub(crate) fn fastest() -> Self {
+        Self::of(level()).unwrap_or(Self::Portable)
+    }
+}
+
+/// Gathers the lowest bit of each of eight bytes into one byte.
+#[inline]
+pub(crate) fn gather_bits(bytes: u64) -> u64 {
+    // Bit 8i goes to bit 56 + i; no two of them meet below.
+    (bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
 /// Work that is compiled twice: for every machine, and for those that count and find bits in one instruction.
 pub(crate) trait Work {
     /// What comes of it.
@@ -106,6 +153,24 @@ mod tests {
         #[inline(always)]
         fn run(self) -> u32 {
             self.0.count_ones()
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_within_the_level() {
+        for wanted in Level::ALL {
+            assert_eq!(Kernel::of(wanted).is_some(), wanted <= level());
+        }
+        assert_eq!(Some(Kernel::fastest()), Kernel::of(level()));
+    }
+
+    #[test]
+    fn bits_are_gathered_from_any_bytes() {
+        for expected in 0..=u8::MAX {
+            for others in [0, 0x2A, 0xFE] {
+                let bytes = std::array::from_fn(|i| others | expected >> i & 1);
+                assert_eq!(gather_bits(u64::from_le_bytes(bytes)), u64::from(expected));
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 //! up at once, AVX2 does it in eight slices of the table; the portable twin loads one byte of the table for each
 //! byte of text and gathers bits by multiplication.
 
-use crate::simd::{Level, level};
+use crate::simd::{Kernel, gather_bits};
 
 /// Bytes of a block: the bits of a mask.
 pub(super) const BLOCK: usize = 64;
@@ -14,39 +14,7 @@ pub(super) const KINDS_AT_ONCE: usize = 8;
 /// A mask for each kind.
 type Masks = [u64; KINDS_AT_ONCE];
 
-/// How masks are made on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kernel {
-    /// With the instructions that every machine has.
-    Portable,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
 impl Kernel {
-    /// That of a level, if it may be used.
-    pub(super) fn of(wanted: Level) -> Option<Self> {
-        if wanted > level() {
-            return None;
-        }
-        match wanted {
-            Level::Portable => Some(Self::Portable),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => Some(Self::Avx2),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => Some(Self::Avx512),
-            #[cfg(not(target_arch = "x86_64"))]
-            Level::Avx2 | Level::Avx512 => None,
-        }
-    }
-
-    /// The fastest of those that may be used.
-    pub(super) fn fastest() -> Self {
-        Self::of(level()).unwrap_or(Self::Portable)
-    }
-
     /// Makes the masks of the single-byte characters of the block at `start`; returns the mask of the other bytes.
     #[inline]
     pub(super) fn single_bytes(
@@ -84,18 +52,11 @@ impl Kernel {
         match self {
             Self::Portable => portable(members, n_kinds, block, masks),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => x86::call_avx2(members, n_kinds, block, masks),
+            Self::Avx2(_) => x86::call_avx2(members, n_kinds, block, masks),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => x86::call_avx512(members, n_kinds, block, masks),
+            Self::Avx512(_) => x86::call_avx512(members, n_kinds, block, masks),
         }
     }
-}
-
-/// Gathers a bit of each of eight bytes into one byte.
-#[inline]
-fn gather(bits: u64) -> u64 {
-    // Bit 8i goes to bit 56 + i; no two of them meet below.
-    (bits & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 fn portable(members: &[u8; 256], n_kinds: usize, block: &[u8; BLOCK], masks: &mut Masks) -> u64 {
@@ -104,9 +65,9 @@ fn portable(members: &[u8; 256], n_kinds: usize, block: &[u8; BLOCK], masks: &mu
     for (index, eight) in block.as_chunks::<8>().0.iter().enumerate() {
         let sets = u64::from_le_bytes(eight.map(|byte| members[byte as usize]));
         for (set, mask) in masks.iter_mut().enumerate().take(n_kinds) {
-            *mask |= gather(sets >> set) << (8 * index);
+            *mask |= gather_bits(sets >> set) << (8 * index);
         }
-        wide |= gather(u64::from_le_bytes(*eight) >> 7) << (8 * index);
+        wide |= gather_bits(u64::from_le_bytes(*eight) >> 7) << (8 * index);
     }
     wide
 }
@@ -211,6 +172,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::Level;
     use proptest::prelude::*;
 
     proptest! {

@@ -11,7 +11,6 @@
 
 use hashbrown::HashSet;
 
-use super::masks::Kernel;
 use super::scan::{ALONE, BLANK, Edge, LETTER, Lie, ODD, OTHER, PLAIN, Scanner, WORD};
 use super::{Inside, NEVER, Prefix, RawWords, SPACE_CHAR as SPACE, SPACED};
 use crate::engine::Engine;
@@ -21,6 +20,7 @@ use crate::pipeline::Model as _;
 use crate::pretokenize::components::{PUNCTUATION, WHITE_SPACE, WORDS};
 use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
+use crate::simd::Kernel;
 use crate::spm::SpmEncoder;
 use crate::unicode::{UnicodeVersion, contains, parse_class};
 use crate::vocab::Vocab;

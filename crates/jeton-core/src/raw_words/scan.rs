@@ -4,7 +4,8 @@
 //! cuts are then a few operations on masks of 64 bits. Characters of several bytes are looked at one by one, and only
 //! where they touch a place that may be a cut.
 
-use super::masks::{BLOCK, Kernel};
+use super::masks::BLOCK;
+use crate::simd::Kernel;
 
 /// What a byte of ASCII is where words lie apart: part of a word.
 pub(super) const WORD: u8 = 1;

@@ -1,41 +1,9 @@
 //! Looking the characters of a block up in the tables, with the widest instructions that the machine has.
 
 use super::tables::{Codes, Found, Tables, WINDOW};
-use crate::simd::{Level, level};
-
-/// How it is done on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Kernel {
-    /// With the instructions that every machine has.
-    Portable,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
+use crate::simd::Kernel;
 
 impl Kernel {
-    /// That of a level, if the machine has it.
-    pub(super) fn of(wanted: Level) -> Option<Self> {
-        if wanted > level() {
-            return None;
-        }
-        match wanted {
-            Level::Portable => Some(Self::Portable),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => Some(Self::Avx2),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => Some(Self::Avx512),
-            #[cfg(not(target_arch = "x86_64"))]
-            Level::Avx2 | Level::Avx512 => None,
-        }
-    }
-
-    /// The fastest of those that may be used.
-    pub(super) fn fastest() -> Self {
-        Self::of(level()).unwrap_or(Self::Portable)
-    }
-
     /// What is known of the places of a block of single-byte characters; None where there are others. `at_start`: the
     /// block is the text's first.
     #[inline]
@@ -50,9 +18,9 @@ impl Kernel {
                 .is_ascii()
                 .then(|| tables.find(&tables.codes(window, at_start))),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => avx2::call_find_ascii(tables, window, at_start),
+            Self::Avx2(_) => avx2::call_find_ascii(tables, window, at_start),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => avx512::call_find_ascii(tables, window, at_start),
+            Self::Avx512(_) => avx512::call_find_ascii(tables, window, at_start),
         }
     }
 
@@ -62,9 +30,9 @@ impl Kernel {
         match self {
             Self::Portable => tables.codes(window, at_start),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => avx2::call_codes(tables, window, at_start),
+            Self::Avx2(_) => avx2::call_codes(tables, window, at_start),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => avx512::call_codes(tables, window, at_start),
+            Self::Avx512(_) => avx512::call_codes(tables, window, at_start),
         }
     }
 
@@ -74,9 +42,9 @@ impl Kernel {
         match self {
             Self::Portable => tables.find(codes),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => avx2::call_find(tables, codes),
+            Self::Avx2(_) => avx2::call_find(tables, codes),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => avx512::call_find(tables, codes),
+            Self::Avx512(_) => avx512::call_find(tables, codes),
         }
     }
 }
@@ -408,6 +376,7 @@ mod avx2 {
 mod tests {
     use super::super::tables::{BLOCK, Table};
     use super::*;
+    use crate::simd::Level;
     use proptest::prelude::*;
 
     fn table() -> impl Strategy<Value = Table> {

@@ -20,9 +20,9 @@ mod rules;
 mod tables;
 mod wide;
 
-use self::kernels::Kernel;
 use self::tables::{BLOCK, BOUNDARY, SPOILED_BOUNDARY, SPOILED_UNSURE, Tables, UNSURE, WINDOW};
 use super::Automaton;
+use crate::simd::Kernel;
 
 /// How far behind a block the end of a run is looked for.
 const FAR: usize = 64;

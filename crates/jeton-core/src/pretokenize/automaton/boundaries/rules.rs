@@ -3,9 +3,9 @@
 use super::super::classes::ClassMap;
 use super::Boundaries;
 use super::build::build;
-use super::kernels::Kernel;
 use super::possible::{Outcome, Possible, Set, Table};
 use super::tables::MAX_KINDS;
+use crate::simd::Kernel;
 
 /// Most classes, the end of the text among them: the bits of a set of classes.
 const MAX_CLASSES: usize = 64;

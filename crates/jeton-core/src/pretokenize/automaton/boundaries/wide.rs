@@ -3,6 +3,7 @@
 use super::super::Automaton;
 use super::Boundaries;
 use super::tables::{BLOCK, Codes};
+use crate::simd::gather_bits;
 
 /// A bit for each byte of a longer character, of at most 64.
 fn high_bits(bytes: &[u8]) -> u64 {
@@ -10,9 +11,7 @@ fn high_bits(bytes: &[u8]) -> u64 {
     for (index, eight) in bytes.chunks(8).enumerate() {
         let mut padded = [0; 8];
         padded[..eight.len()].copy_from_slice(eight);
-        let tops = u64::from_le_bytes(padded) >> 7 & 0x0101_0101_0101_0101;
-        // Bit 8i goes to bit 56 + i; no two of them meet below.
-        high |= (tops.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * index);
+        high |= gather_bits(u64::from_le_bytes(padded) >> 7) << (8 * index);
     }
     high
 }
