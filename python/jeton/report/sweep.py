@@ -6,6 +6,7 @@ All forms are made from `Sweep.to_dict`, so that they show the same numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log2
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -17,17 +18,21 @@ from jeton.report.svg import PALETTE, Labels, chart_style, new_figure, to_svg
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
     from jeton.planning import Sweep
 
-__all__ = ["Grid", "grids", "sweep_html", "sweep_json", "sweep_markdown", "sweep_words"]
+__all__ = ["Grid", "Plot", "grids", "sweep_html", "sweep_json", "sweep_markdown", "sweep_words"]
 
 _WIDTH_PX, _HEIGHT_PX = 340.0, 220.0
+_MOST_TICKS = 6
 _BOX = (0.15, 0.13, 0.8, 0.83)
 _N_LOOKS = 6
+_MINIMISED = {
+    "usd_per_request": "cost of a request",
+    "seconds_per_request": "time of a request",
+    "weight_bytes": "weights",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,15 @@ class Grid:
     rows: tuple[tuple[Shown | None, ...], ...]
     best: int | None = None
     reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A drawn plot, what it shows, and how to read it."""
+
+    title: str
+    hint: str
+    svg: Markup
 
 
 def grids(numbers: Numbers) -> tuple[Grid, ...]:
@@ -166,7 +180,17 @@ def sweep_html(found: Sweep) -> str:
         "numbers": numbers,
         "words": sweep_words(found),
         "grids": grids(numbers),
-        "charts": (_compression_chart(numbers), *_cost_charts(numbers)),
+        "plots": (
+            Plot("Bytes per token", "of the held-out text, by size", _compression_chart(numbers)),
+            *(
+                Plot(
+                    f"{visible(model['model'])}: {_MINIMISED[model['trade']['minimised']]}",
+                    "percent above the least, by size",
+                    _cost_chart(model, index),
+                )
+                for index, model in enumerate(data["models"])
+            ),
+        ),
         "css": asset("report.css"),
         "embedded": embed_json(data),
         "version": data["jeton_version"],
@@ -180,7 +204,7 @@ def _compression_chart(numbers: Numbers) -> Markup:
     labels = Labels()
     with chart_style("sweep-tokens"):
         figure = new_figure(width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
-        axes = _axes(figure.add_axes(_BOX))
+        axes = figure.add_axes(_BOX)
         axes.plot(
             [point["vocab_size"] for point in curve],
             [point["bytes_per_token"] for point in curve],
@@ -203,14 +227,11 @@ def _compression_chart(numbers: Numbers) -> Markup:
             marker="o",
             color=PALETTE["t0"],
         )
+        _finish(axes)
         alt = "Bytes per token of the held-out text by vocabulary size: " + "; ".join(
             f"{point['vocab_size']:,} {point['bytes_per_token']:.3f}" for point in data["points"]
         )
         return to_svg(figure, name="sweep-tokens", alt=alt, labels=labels)
-
-
-def _cost_charts(numbers: Numbers) -> tuple[Markup, ...]:
-    return tuple(_cost_chart(model, index) for index, model in enumerate(numbers.data["models"]))
 
 
 def _cost_chart(model: dict[str, Any], index: int) -> Markup:
@@ -225,18 +246,12 @@ def _cost_chart(model: dict[str, Any], index: int) -> Markup:
     color = PALETTE[f"t{(index + 1) % _N_LOOKS}"]
     with chart_style(name):
         figure = new_figure(width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
-        axes = _axes(figure.add_axes(_BOX))
+        axes = figure.add_axes(_BOX)
         axes.plot([point["vocab_size"] for point in points], over, color=color, linewidth=1.6)
         for point, value in zip(points, over, strict=True):
             if point["vocab_size"] == model["best"]:
                 axes.plot(point["vocab_size"], value, marker="o", color=color)
-        axes.text(
-            0.5,
-            0.93,
-            labels(f"{visible(model['model'])}: {minimised} above the least, %"),
-            transform=axes.transAxes,
-            ha="center",
-        )
+        _finish(axes)
         alt = f"{model['model']}: {minimised} above the least by vocabulary size: " + "; ".join(
             f"{point['vocab_size']:,} {value:.2f}%"
             for point, value in zip(points, over, strict=True)
@@ -244,18 +259,21 @@ def _cost_chart(model: dict[str, Any], index: int) -> Markup:
         return to_svg(figure, name=name, alt=alt, labels=labels)
 
 
-def _axes(axes: Axes) -> Axes:
+def _finish(axes: Axes) -> None:
+    """A logarithmic axis of sizes, marked at octaves."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     axes.set_xscale("log", base=2)
-    sizes: Sequence[int] = [250 * 2**power for power in range(0, 13, 2)]
+    low, high = axes.get_xlim()
+    n_octaves = log2(high / max(low, 1))
+    step = 1 if n_octaves < _MOST_TICKS else 2
+    sizes = [250 * 2**power for power in range(0, 13, step)]
     axes.xaxis.set_major_locator(FixedLocator([float(size) for size in sizes]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _thousands(value)))
     axes.grid(visible=True, color=PALETTE["rule"], linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(length=0, pad=4)
-    return axes
 
 
 def _thousands(value: float) -> str:
