@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from benches import texts
-from benches.comparing import Comparison
-from benches.contenders import one_core
-from benches.program import Program, files_of, run
+from benches.cases import Case
+from benches.program import Program, compared, files_of, run
 from benches.rounds import Settings
 
 __all__ = ["PROGRAM", "main"]
@@ -25,37 +23,25 @@ CAVEATS = (
 )
 
 
-def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
-    with Comparison(settings) as comparison:
-        files = files_of("cl100k_base")
-        if files is None:
-            return
-        warm = texts.sample("english", max_bytes=2 * settings.warm_bytes)
-        fresh = texts.sample("english", max_bytes=settings.fresh_bytes)
-        threads = (("1 thread", one_core()), ("all threads", None))
-        for words, cpus in threads:
-            for operation, target in FORMS.items():
-                yield comparison.warm(
-                    operation,
-                    files,
-                    warm,
-                    targets=[target],
-                    cpus=cpus,
-                    title=f"{operation}, warm, {words}",
-                )
-        for words, cpus in threads:
-            for operation in FORMS:
-                yield comparison.fresh(
-                    operation,
-                    files,
-                    fresh,
-                    targets=["batch-first"],
-                    cpus=cpus,
-                    title=f"{operation}, first of a process, {words}",
-                )
+def _cases(settings: Settings) -> Iterator[Case]:
+    warm = texts.sample("english", max_bytes=2 * settings.warm_bytes)
+    first = texts.sample("english", max_bytes=settings.fresh_bytes)
+    for files in files_of("cl100k_base"):
+        for sample, fresh, words in ((warm, False, "warm"), (first, True, "first of a process")):
+            for all_cores in (False, True):
+                for operation, target in FORMS.items():
+                    yield Case(
+                        files,
+                        sample,
+                        ["batch-first" if fresh else target],
+                        operation,
+                        fresh=fresh,
+                        all_cores=all_cores,
+                        title=f"{operation}, {words}, {'all threads' if all_cores else '1 thread'}",
+                    )
 
 
-PROGRAM = Program("batches", _measure, CAVEATS)
+PROGRAM = Program("batches", compared(_cases), CAVEATS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

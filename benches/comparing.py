@@ -1,7 +1,7 @@
 """Cases: all libraries that can do one thing, checked, then timed in turn, each in its process.
 
-``warm`` keeps the processes and encodes the same text again; ``fresh`` starts one for each round
-and times the first call alone. Libraries far behind the fastest get fewer rounds.
+A warm case keeps the processes and encodes the same text again; a fresh one starts them anew in
+each round and times the first call alone. Libraries far behind the fastest get fewer rounds.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from benches import record, texts, vocabularies
-from benches.contenders import Contender, Failed, Missing
+from benches.cases import LISTS, Case
+from benches.contenders import Closing, Contender, Failed, Missing, one_core
 from benches.harness import Row, rank
 from benches.peers.base import VocabularyFiles
 from benches.rounds import Run, Settings, rounds_in_turn
@@ -52,7 +52,19 @@ def _version(library: str) -> str:
         return "absent"
 
 
-class Comparison:
+def _cores(case: Case) -> list[int] | None:
+    return None if case.all_cores else one_core()
+
+
+def _note(case: Case, answer: Mapping[str, Any]) -> str | None:
+    """What a reader must know of how a library does it."""
+    if case.operation.endswith("arrays") and not answer["has_arrays"]:
+        return "lists: it has no arrays"
+    note: str | None = answer["note"]
+    return note
+
+
+class Comparison(Closing):
     """The processes of one vocabulary, the texts and the references; a context manager.
 
     Args:
@@ -71,17 +83,6 @@ class Comparison:
         self._key: tuple[object, ...] = ()
         self._contenders: dict[str, Contender] = {}
         self._reasons: dict[str, tuple[str, str]] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End all processes."""
@@ -171,32 +172,22 @@ class Comparison:
         if contender is not None:
             contender.close()
 
-    def warm(
-        self,
-        operation: str,
-        files: VocabularyFiles,
-        sample: texts.Sample,
-        *,
-        targets: Sequence[str],
-        cpus: Sequence[int] | None,
-        options: Mapping[str, Any] | None = None,
-        libraries: Sequence[str] | None = None,
-        title: str | None = None,
-        figure: str = "MB/s",
-    ) -> dict[str, Any]:
+    def measure(self, case: Case) -> dict[str, Any]:
+        """Time a case; return it as it is recorded."""
+        return self._fresh(case) if case.fresh else self._warm(case)
+
+    def _warm(self, case: Case) -> dict[str, Any]:
         """Encode the same text again and again: once to check, then the rounds."""
-        request = self.request(operation, files, sample, options)
-        runs = self._runs(libraries)
+        request = self._request_of(case)
+        runs = self._runs(case.libraries)
         for run in runs:
 
             def begin(run: Run = run) -> None:
-                contender = self._contender(run.name, files, cpus)
+                contender = self._contender(run.name, case.files, _cores(case))
                 answer = contender.ask("prepare", **request)
                 contender.ask("run")
                 run.wrong = contender.ask("check")["wrong"]
-                run.note = answer["note"]
-                if operation.endswith("arrays") and not answer["has_arrays"]:
-                    run.note = "lists: it has no arrays"
+                run.note = _note(case, answer)
 
             run.guarded(begin)
 
@@ -208,63 +199,58 @@ class Comparison:
             once,
             rounds=self.settings.rounds,
             distant_rounds=self.settings.distant_rounds,
-            always=_named(targets),
+            always=_named(case.targets),
         )
         for run in runs:
             if run.failed is not None:
                 self._drop(run.name)
-        return self.case(
-            title or operation,
-            files,
-            sample,
-            runs,
-            targets=targets,
-            figure=figure,
-            repeats=(options or {}).get("repeats", 1),
-        )
+        return self._recorded(case, runs)
 
-    def fresh(
-        self,
-        operation: str,
-        files: VocabularyFiles,
-        sample: texts.Sample,
-        *,
-        targets: Sequence[str],
-        cpus: Sequence[int] | None,
-        options: Mapping[str, Any] | None = None,
-        libraries: Sequence[str] | None = None,
-        title: str,
-        before: texts.Sample | None = None,
-        figure: str = "MB/s",
-        fallback: str | None = None,
-        rounds: int | None = None,
-        timeout_s: float = 120.0,
-    ) -> dict[str, Any]:
+    def _fresh(self, case: Case) -> dict[str, Any]:
         """Encode a text once in a process that has encoded nothing but ``before``, each round."""
         self.close()
-        request = self.request(operation, files, sample, options, fallback=fallback)
-        runs = self._runs(libraries)
+        request = self._request_of(case)
+        runs = self._runs(case.libraries)
 
         def once(run: Run) -> None:
-            with Contender(run.name, cpus=cpus) as contender:
-                contender.ask("load", files=files.to_dict())
-                if before is not None:
-                    contender.ask("prepare", **{**request, "documents": str(_stored(before))})
-                    contender.ask("run", timeout_s=timeout_s)
-                contender.ask("prepare", **request)
-                seconds = contender.ask("run", timeout_s=timeout_s)["seconds"]
+            library, environment = self._variants.get(run.name, (run.name, {}))
+            with Contender(library, cpus=_cores(case), environment=environment) as contender:
+                contender.ask("load", files=case.files.to_dict())
+                if case.before is not None:
+                    documents = str(_stored(case.before))
+                    contender.ask("prepare", **{**request, "documents": documents})
+                    contender.ask("run", timeout_s=case.timeout_s)
+                answer = contender.ask("prepare", **request)
+                seconds = contender.ask("run", timeout_s=case.timeout_s)["seconds"]
                 if not run.seconds:
                     run.wrong = contender.ask("check")["wrong"]
+                    run.note = _note(case, answer)
                 run.seconds.append(seconds)
 
         rounds_in_turn(
             runs,
             once,
-            rounds=rounds or max(1, self.settings.rounds - 2),
+            rounds=case.rounds or max(1, self.settings.rounds - 2),
             distant_rounds=1,
-            always=_named(targets),
+            always=_named(case.targets),
         )
-        return self.case(title, files, sample, runs, targets=targets, figure=figure)
+        return self._recorded(case, runs)
+
+    def _request_of(self, case: Case) -> dict[str, Any]:
+        return self.request(
+            case.operation, case.files, case.sample, case.options, fallback=case.fallback
+        )
+
+    def _recorded(self, case: Case, runs: Sequence[Run]) -> dict[str, Any]:
+        return self.case(
+            case.words,
+            case.files,
+            case.sample,
+            runs,
+            targets=case.targets,
+            figure=case.figure,
+            repeats=case.options.get("repeats", 1),
+        )
 
     def loading(
         self, files: VocabularyFiles, sample: texts.Sample, *, compiled: bool
@@ -306,7 +292,7 @@ class Comparison:
                     compiled=compiled,
                 )
                 if not run.seconds:
-                    request_ids = self.request("one by one, into lists", files, sample)
+                    request_ids = self.request(LISTS, files, sample)
                     contender.ask("prepare", **request_ids)
                     contender.ask("run")
                     run.wrong = contender.ask("check")["wrong"]

@@ -8,12 +8,12 @@ import os
 import select
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["Contender", "Failed", "Missing", "one_core"]
+__all__ = ["TIMEOUT_S", "Closing", "Contender", "Failed", "Missing", "one_core"]
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN_ENVIRONMENT = {
@@ -40,7 +40,21 @@ def one_core() -> list[int]:
     return [max(os.sched_getaffinity(0))]
 
 
-class Contender:
+class Closing(ABC):
+    """Closed at the end of a ``with``."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what it holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Contender(Closing):
     """One library in one process.
 
     Args:
@@ -118,14 +132,3 @@ class Contender:
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._errors.unlink(missing_ok=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from benches import texts
-from benches.comparing import Comparison
-from benches.contenders import one_core
-from benches.program import Program, files_of, run
+from benches.cases import Case
+from benches.program import Program, compared, files_of, run
 from benches.rounds import Settings
 
 __all__ = ["PROGRAM", "main", "segments"]
@@ -46,40 +44,28 @@ def segments(sample: texts.Sample) -> texts.Sample:
     )
 
 
-def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
-    with Comparison(settings) as comparison:
-        files = files_of("cl100k_base")
-        if files is None:
-            return
-        sample = texts.sample("english", max_bytes=settings.warm_bytes)
-        for operations, cpus, words in (
-            (ON_ONE_CORE, one_core(), "one core"),
-            (ON_ALL_CORES, None, "all cores"),
-        ):
-            for operation, target in operations.items():
-                yield comparison.warm(
-                    operation,
-                    files,
-                    sample,
-                    targets=[target],
-                    cpus=cpus,
-                    title=f"{operation}, {words}",
-                )
-        tiny = segments(sample)
+def _cases(settings: Settings) -> Iterator[Case]:
+    sample = texts.sample("english", max_bytes=settings.warm_bytes)
+    tiny = segments(sample)
+    for files in files_of("cl100k_base"):
+        for operation, target in ON_ONE_CORE.items():
+            yield Case(files, sample, [target], operation, title=f"{operation}, one core")
+        for operation, target in ON_ALL_CORES.items():
+            title = f"{operation}, all cores"
+            yield Case(files, sample, [target], operation, all_cores=True, title=title)
         for form in ("arrays", "lists"):
-            yield comparison.warm(
-                f"short texts, into {form}",
+            yield Case(
                 files,
                 tiny,
-                targets=["segments"],
-                cpus=one_core(),
+                ["segments"],
+                f"short texts, into {form}",
                 options={"repeats": 20},
                 title=f"tiny segments, each a call, into {form}",
                 figure="us",
             )
 
 
-PROGRAM = Program("decoding", _measure, CAVEATS)
+PROGRAM = Program("decoding", compared(_cases), CAVEATS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from benches import texts, vocabularies
-from benches.comparing import Comparison
-from benches.contenders import one_core
-from benches.program import Program, files_of, run
+from benches.cases import Case
+from benches.program import Program, compared, files_of, run
 from benches.rounds import Settings
 
 __all__ = ["PROGRAM", "main"]
 
 
-def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
-    with Comparison(settings) as comparison:
-        for vocabulary in vocabularies.DEFAULT_NAMES:
-            files = files_of(vocabulary)
-            if files is None:
-                continue
-            for kind in texts.KINDS:
-                sample = texts.sample(kind, max_bytes=settings.fresh_bytes)
-                easiest = (vocabulary, kind) == ("cl100k_base", "english")
-                yield comparison.fresh(
-                    "one by one, into arrays",
-                    files,
-                    sample,
-                    targets=["first-cl100k-english" if easiest else "first"],
-                    cpus=one_core(),
-                    title="one by one, into arrays, first pass",
-                )
+def _cases(settings: Settings) -> Iterator[Case]:
+    for files in files_of(*vocabularies.DEFAULT_NAMES):
+        for kind in texts.KINDS:
+            easiest = (files.name, kind) == ("cl100k_base", "english")
+            yield Case(
+                files,
+                texts.sample(kind, max_bytes=settings.fresh_bytes),
+                ["first-cl100k-english" if easiest else "first"],
+                fresh=True,
+            )
 
 
-PROGRAM = Program("first-pass", _measure)
+PROGRAM = Program("first-pass", compared(_cases))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from benches import texts
+from benches.cases import Case
 from benches.comparing import Comparison
-from benches.contenders import one_core
+from benches.peers.base import VocabularyFiles
 from benches.program import Program, files_of, run
 from benches.rounds import Settings
 
@@ -47,23 +49,18 @@ def growth(small: dict[str, Any], large: dict[str, Any]) -> float | None:
 
 
 def _case(
-    comparison: Comparison,
+    files: VocabularyFiles,
     kind: str,
     size_mb: int,
     *,
-    targets: Sequence[str],
+    targets: Sequence[str] = (),
     libraries: Sequence[str] | None = None,
-) -> dict[str, Any] | None:
-    files = files_of(VOCABULARY)
-    if files is None:
-        return None
-    sample = texts.Sample.of(kind, [texts.hostile_text(kind, size_mb * 1_000_000)])
-    return comparison.fresh(
-        "one by one, into arrays",
+) -> Case:
+    return Case(
         files,
-        sample,
-        targets=targets,
-        cpus=one_core(),
+        texts.Sample.of(kind, [texts.hostile_text(kind, size_mb * 1_000_000)]),
+        targets,
+        fresh=True,
         libraries=libraries,
         title=f"{size_mb} MB, one call",
         figure="ms",
@@ -75,28 +72,20 @@ def _case(
 
 def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
     with Comparison(settings) as comparison:
-        for kind in texts.HOSTILE:
-            first = _case(comparison, kind, 1, targets=["hostile"])
-            if first is None:
-                return
+        for files, kind in product(files_of(VOCABULARY), texts.HOSTILE):
+            first = comparison.measure(_case(files, kind, 1, targets=["hostile"]))
             yield first
             quick = [
                 row["name"]
                 for row in first["rows"]
                 if row["median_value"] is not None and row["median_value"] < LONGEST_S
             ]
-            case = first
             for size_mb in SIZES_MB[:1] if settings.quick else SIZES_MB:
-                found = _case(comparison, kind, size_mb, targets=[], libraries=["jeton", *quick])
-                if found is not None:
-                    case = found
-                    if size_mb == SIZES_MB[-1]:
-                        case = {
-                            **found,
-                            "targets": ["hostile-growth"],
-                            "growth": growth(first, found),
-                        }
-                    yield case
+                case = _case(files, kind, size_mb, libraries=["jeton", *quick])
+                found = comparison.measure(case)
+                if size_mb == SIZES_MB[-1]:
+                    found |= {"targets": ["hostile-growth"], "growth": growth(first, found)}
+                yield found
 
 
 PROGRAM = Program("hostile", _measure, CAVEATS)

@@ -98,16 +98,15 @@ def _workloads() -> Iterator[texts.Sample]:
 
 def _measure(_: Settings) -> Iterator[dict[str, Any]]:
     program = _build()
-    for vocabulary in ("cl100k_base", "o200k_base"):
-        files = files_of(vocabulary)
-        if files is None or files.rank_file is None:
+    for files in files_of("cl100k_base", "o200k_base"):
+        if files.rank_file is None:
             continue
         for sample in _workloads():
             path = vocabularies.BUILD / "texts" / f"workload-{sample.name}.txt".replace(" ", "-")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("\0".join(sample.documents), encoding="utf-8")
             counts = [
-                _count(program, files.rank_file, vocabulary, path, passes) for passes in range(3)
+                _count(program, files.rank_file, files.name, path, passes) for passes in range(3)
             ]
             rows = [
                 Row(
@@ -122,7 +121,7 @@ def _measure(_: Settings) -> Iterator[dict[str, Any]]:
             ]
             yield record.case(
                 "instructions",
-                vocabulary,
+                files.name,
                 sample.name,
                 rows,
                 n_texts=len(sample.documents),

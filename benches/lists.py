@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from benches import texts
-from benches.comparing import Comparison
-from benches.contenders import one_core
-from benches.program import Program, files_of, run
+from benches.cases import LISTS, Case
+from benches.program import Program, compared, files_of, run
 from benches.rounds import Settings
 
 __all__ = ["PROGRAM", "main"]
@@ -18,25 +16,16 @@ CASES = (("cl100k_base", "english"), ("o200k_base", "english"), ("cl100k_base", 
 TARGETS = ("lists-fastokens", "lists-gigatoken", "lists")
 
 
-def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
-    with Comparison(settings) as comparison:
-        for vocabulary, kind in CASES:
-            files = files_of(vocabulary)
-            if files is None:
-                continue
+def _cases(settings: Settings) -> Iterator[Case]:
+    for vocabulary, kind in CASES:
+        for files in files_of(vocabulary):
             sample = texts.sample(kind, max_bytes=settings.warm_bytes)
-            for operation in ("one by one, into lists", "batch, into lists"):
-                yield comparison.warm(
-                    operation,
-                    files,
-                    sample,
-                    targets=TARGETS,
-                    cpus=one_core(),
-                    title=f"{operation}, warm, 1 thread",
-                )
+            for operation in (LISTS, "batch, into lists"):
+                title = f"{operation}, warm, 1 thread"
+                yield Case(files, sample, TARGETS, operation, title=title)
 
 
-PROGRAM = Program("lists", _measure)
+PROGRAM = Program("lists", compared(_cases))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -25,11 +25,9 @@ CAVEATS = (
 def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
     sample = texts.Sample.of("one sentence", [SENTENCE])
     with Comparison(settings) as comparison:
-        for vocabulary in vocabularies.DEFAULT_NAMES:
-            files = files_of(vocabulary)
-            if files is not None:
-                for compiled in (False, True):
-                    yield comparison.loading(files, sample, compiled=compiled)
+        for files in files_of(*vocabularies.DEFAULT_NAMES):
+            for compiled in (False, True):
+                yield comparison.loading(files, sample, compiled=compiled)
 
 
 PROGRAM = Program("loading", _measure, CAVEATS)

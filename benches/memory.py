@@ -144,13 +144,10 @@ def _endless(settings: Settings, files: VocabularyFiles, gigabytes: float) -> di
 
 def _measure(settings: Settings, *, gigabytes: float) -> Iterator[dict[str, Any]]:
     with Comparison(settings) as comparison:
-        for vocabulary in ("cl100k_base", "o200k_base"):
-            files = files_of(vocabulary)
-            if files is not None:
-                sample = texts.sample("english", max_bytes=settings.fresh_bytes)
-                yield from _beside(settings, comparison, files, sample)
-        files = files_of("cl100k_base")
-        if files is not None:
+        for files in files_of("cl100k_base", "o200k_base"):
+            sample = texts.sample("english", max_bytes=settings.fresh_bytes)
+            yield from _beside(settings, comparison, files, sample)
+        for files in files_of("cl100k_base"):
             yield _endless(settings, files, gigabytes / 20 if settings.quick else gigabytes)
 
 

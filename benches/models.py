@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from benches import texts
-from benches.comparing import Comparison
-from benches.contenders import one_core
-from benches.program import Program, files_of, run
+from benches.cases import Case
+from benches.program import Program, compared, files_of, run
 from benches.rounds import Settings
 
 __all__ = ["PROGRAM", "main"]
@@ -21,7 +19,6 @@ MODELS = (
     ("llama2", ("english", "code"), ("spbpe-warm",), ("spbpe-first",)),
 )
 """Vocabulary, kinds of text, targets warm and first."""
-OPERATION = "one by one, into arrays"
 CAVEATS = (
     "models of SentencePiece are compared with sentencepiece itself; libraries that read the "
     "`tokenizer.json` of the same model follow tokenizers, whose normalization differs",
@@ -29,45 +26,20 @@ CAVEATS = (
 )
 
 
-def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
-    with Comparison(settings) as comparison:
-        for vocabulary, kinds, warm, first in MODELS:
-            files = files_of(vocabulary)
-            if files is None:
-                continue
+def _cases(settings: Settings) -> Iterator[Case]:
+    n_warm = settings.warm_bytes // 2
+    for vocabulary, kinds, warm, first in MODELS:
+        for files in files_of(vocabulary):
             for kind in kinds:
-                sample = texts.sample(kind, max_bytes=settings.warm_bytes // 2)
-                yield comparison.warm(
-                    OPERATION,
-                    files,
-                    sample,
-                    targets=warm,
-                    cpus=one_core(),
-                    title=f"{OPERATION}, warm",
-                )
+                yield Case(files, texts.sample(kind, max_bytes=n_warm), warm)
                 sample = texts.sample(kind, max_bytes=settings.fresh_bytes)
-                yield comparison.fresh(
-                    OPERATION,
-                    files,
-                    sample,
-                    targets=first,
-                    cpus=one_core(),
-                    title=f"{OPERATION}, first pass",
-                )
+                yield Case(files, sample, first, fresh=True)
             if vocabulary == "llama2":
-                chinese = texts.language_sample("Chinese", max_bytes=settings.warm_bytes // 2)
-                if chinese is not None:
-                    yield comparison.warm(
-                        OPERATION,
-                        files,
-                        chinese,
-                        targets=warm,
-                        cpus=one_core(),
-                        title=f"{OPERATION}, warm",
-                    )
+                for sample in texts.language_samples(["Chinese"], max_bytes=n_warm):
+                    yield Case(files, sample, warm)
 
 
-PROGRAM = Program("models", _measure, CAVEATS)
+PROGRAM = Program("models", compared(_cases), CAVEATS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from benches import texts
-from benches.comparing import Comparison
-from benches.contenders import one_core
-from benches.program import Program, files_of, run
+from benches.cases import Case
+from benches.program import Program, compared, files_of, run
 from benches.rounds import Settings
 
 __all__ = ["PROGRAM", "main"]
@@ -20,33 +18,23 @@ CAVEATS = (
 )
 
 
-def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
-    with Comparison(settings) as comparison:
-        files = files_of("cl100k_base")
-        if files is None:
-            return
+def _cases(settings: Settings) -> Iterator[Case]:
+    for files in files_of("cl100k_base"):
         for kind in ("english", "code"):
             parts = texts.sample(kind, max_bytes=settings.fresh_bytes).documents
             sample = texts.Sample.of(f"{kind}, one document", ["".join(parts)])
-            yield comparison.warm(
-                "one by one, into arrays",
+            yield Case(files, sample, ["document"], title="one document, one core, warm")
+            yield Case(
                 files,
                 sample,
-                targets=["document"],
-                cpus=one_core(),
-                title="one document, one core, warm",
-            )
-            yield comparison.warm(
+                ["document-threads"],
                 "one document",
-                files,
-                sample,
-                targets=["document-threads"],
-                cpus=None,
+                all_cores=True,
                 title="one document, all cores, warm",
             )
 
 
-PROGRAM = Program("document", _measure, CAVEATS)
+PROGRAM = Program("document", compared(_cases), CAVEATS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from benches import texts, vocabularies
-from benches.comparing import Comparison
-from benches.contenders import one_core
-from benches.program import Program, files_of, run
+from benches.cases import Case
+from benches.program import Program, compared, files_of, run
 from benches.rounds import Settings
 
 __all__ = ["PATTERNS", "PROGRAM", "main"]
@@ -29,27 +27,17 @@ CAVEATS = (
 )
 
 
-def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
-    with Comparison(settings) as comparison:
-        plain = files_of("cl100k_base")
-        if plain is None:
-            return
+def _cases(settings: Settings) -> Iterator[Case]:
+    for plain in files_of("cl100k_base"):
         for name, pattern in PATTERNS.items():
             label = name.replace(" ", "-")
             files = vocabularies.with_pattern(plain, pattern, label=label)
             for kind in ("english", "code"):
                 sample = texts.sample(kind, max_bytes=settings.warm_bytes // 2)
-                yield comparison.warm(
-                    "one by one, into arrays",
-                    files,
-                    sample,
-                    targets=["pattern"],
-                    cpus=one_core(),
-                    title=f"split pattern: {name}, warm",
-                )
+                yield Case(files, sample, ["pattern"], title=f"split pattern: {name}, warm")
 
 
-PROGRAM = Program("patterns", _measure, CAVEATS)
+PROGRAM = Program("patterns", compared(_cases), CAVEATS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

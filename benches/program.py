@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from benches import record, vocabularies
+from benches.cases import Case
+from benches.comparing import Comparison
 from benches.machine import CAVEATS, header
 from benches.peers import ENCODERS
 from benches.peers.base import VocabularyFiles
 from benches.rounds import Settings
 
-__all__ = ["Program", "files_of", "run"]
+__all__ = ["Program", "compared", "files_of", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,27 @@ class Program:
     caveats: tuple[str, ...] = ()
 
 
-def files_of(name: str) -> VocabularyFiles | None:
-    """The files of a vocabulary; None, said on standard error, where it is not here."""
-    files = vocabularies.prepare(name, target=vocabularies.BUILD)
-    if files is None:
-        print(f"{name}: no file here; left out", file=sys.stderr)
-    return files
+def files_of(*names: str) -> Iterator[VocabularyFiles]:
+    """The files of vocabularies; those that are not here are left out, which is said."""
+    for name in names:
+        files = vocabularies.prepare(name, target=vocabularies.BUILD)
+        if files is None:
+            print(f"{name}: no file here; left out", file=sys.stderr)
+        else:
+            yield files
+
+
+def compared(
+    cases: Callable[[Settings], Iterator[Case]],
+) -> Callable[[Settings], Iterator[dict[str, Any]]]:
+    """Measure a list of cases, those of one vocabulary best one after another."""
+
+    def measure(settings: Settings) -> Iterator[dict[str, Any]]:
+        with Comparison(settings) as comparison:
+            for case in cases(settings):
+                yield comparison.measure(case)
+
+    return measure
 
 
 def run(program: Program, description: str | None, arguments: Sequence[str] | None) -> int:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from benches import record, summary, texts
-from benches.comparing import Comparison
-from benches.contenders import one_core
-from benches.program import files_of
+from benches.cases import ARRAYS, LISTS, Case
+from benches.program import compared, files_of
 from benches.rounds import Settings
 
-__all__ = ["main", "measure"]
+__all__ = ["main"]
 
 LIBRARIES = (
     "jeton",
@@ -25,8 +23,6 @@ LIBRARIES = (
     "sentencepiece",
 )
 """Those that are best in some case; `make bench` has them all."""
-ARRAYS = "one by one, into arrays"
-LISTS = "one by one, into lists"
 WARM: tuple[tuple[str, str, str, str], ...] = (
     ("cl100k_base", "english", ARRAYS, "warm"),
     ("cl100k_base", "english", LISTS, "lists-gigatoken"),
@@ -49,45 +45,19 @@ FRESH: tuple[tuple[str, str, str], ...] = (
 LANGUAGE_CASES = ("Chinese", "Russian", "Hindi")
 
 
-def measure(settings: Settings) -> Iterator[dict[str, Any]]:
-    """Yield the cases, those of one vocabulary together."""
-    with Comparison(settings) as comparison:
-        for vocabulary, kind, operation, target in WARM:
-            files = files_of(vocabulary)
-            if files is None:
-                continue
+def _cases(settings: Settings) -> Iterator[Case]:
+    """The cases, those of one vocabulary together."""
+    for vocabulary, kind, operation, target in WARM:
+        for files in files_of(vocabulary):
             sample = texts.sample(kind, max_bytes=settings.warm_bytes)
-            yield comparison.warm(
-                operation,
-                files,
-                sample,
-                targets=[target],
-                cpus=one_core(),
-                title=f"{operation}, warm",
-            )
-        files = files_of("o200k_base")
-        for language in LANGUAGE_CASES if files is not None else ():
-            of_language = texts.language_sample(language, max_bytes=settings.warm_bytes)
-            if of_language is not None and files is not None:
-                yield comparison.warm(
-                    ARRAYS,
-                    files,
-                    of_language,
-                    targets=["language-warm"],
-                    cpus=one_core(),
-                    title=f"{ARRAYS}, warm",
-                )
-        for vocabulary, kind, target in FRESH:
-            files = files_of(vocabulary)
-            if files is not None:
-                yield comparison.fresh(
-                    ARRAYS,
-                    files,
-                    texts.sample(kind, max_bytes=settings.fresh_bytes),
-                    targets=[target],
-                    cpus=one_core(),
-                    title=f"{ARRAYS}, first pass",
-                )
+            yield Case(files, sample, [target], operation)
+    for files in files_of("o200k_base"):
+        for sample in texts.language_samples(LANGUAGE_CASES, max_bytes=settings.warm_bytes):
+            yield Case(files, sample, ["language-warm"])
+    for vocabulary, kind, target in FRESH:
+        for files in files_of(vocabulary):
+            sample = texts.sample(kind, max_bytes=settings.fresh_bytes)
+            yield Case(files, sample, [target], fresh=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tables", action="store_true", help="every library of every case too")
     options = parser.parse_args(arguments)
     cases = []
-    for case in measure(Settings.small(LIBRARIES)):
+    for case in compared(_cases)(Settings.small(LIBRARIES)):
         cases.append(case)
         if options.tables:
             print(record.table(case), flush=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benches import texts
+from benches import texts, vocabularies
+from benches.cases import Case
 from benches.comparing import Comparison
-from benches.contenders import one_core
 from benches.program import Program, files_of, run
 from benches.rounds import Settings
 
@@ -19,14 +19,12 @@ VARIABLE = "JETON_SIMD"
 NEEDED = {"portable": (), "avx2": ("avx2",), "avx512": ("avx512vbmi", "avx512bw")}
 """Path -> the flags of the processor that it needs, as Linux names them."""
 PEERS = ("gigatoken", "fastokens", "toktok")
-CASES = (
-    ("cl100k_base", "english"),
-    ("cl100k_base", "code"),
-    ("cl100k_base", "logs"),
-    ("o200k_base", "english"),
-    ("llama3", "english"),
-)
-LANGUAGES = (("cl100k_base", "Chinese"), ("o200k_base", "Chinese"), ("o200k_base", "Russian"))
+KINDS = {
+    "cl100k_base": ("english", "code", "logs"),
+    "o200k_base": ("english",),
+    "llama3": ("english",),
+}
+LANGUAGES = {"cl100k_base": ("Chinese",), "o200k_base": ("Chinese", "Russian"), "llama3": ()}
 CAVEATS = (
     f"each path is a process of its own with {VARIABLE} set; the peers choose their own paths",
 )
@@ -51,29 +49,21 @@ def _variants() -> Mapping[str, tuple[str, Mapping[str, str]]]:
     return {f"jeton, {path}": ("jeton", {VARIABLE: path}) for path in paths(_flags())}
 
 
+def _cases(settings: Settings, libraries: Sequence[str]) -> Iterator[Case]:
+    for files in files_of(*vocabularies.DEFAULT_NAMES):
+        samples = [
+            *(texts.sample(kind, max_bytes=settings.warm_bytes) for kind in KINDS[files.name]),
+            *texts.language_samples(LANGUAGES[files.name], max_bytes=settings.warm_bytes),
+        ]
+        for sample in samples:
+            yield Case(files, sample, [], libraries=libraries)
+
+
 def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
     variants = _variants()
     with Comparison(settings, variants=variants) as comparison:
-        samples = [
-            (vocabulary, texts.sample(kind, max_bytes=settings.warm_bytes))
-            for vocabulary, kind in CASES
-        ]
-        for vocabulary, language in LANGUAGES:
-            found = texts.language_sample(language, max_bytes=settings.warm_bytes)
-            if found is not None:
-                samples.append((vocabulary, found))
-        for vocabulary, sample in sorted(samples, key=lambda pair: pair[0]):
-            files = files_of(vocabulary)
-            if files is not None:
-                yield comparison.warm(
-                    "one by one, into arrays",
-                    files,
-                    sample,
-                    targets=[],
-                    cpus=one_core(),
-                    libraries=[*variants, *PEERS],
-                    title="one by one, into arrays, warm",
-                )
+        for case in _cases(settings, [*variants, *PEERS]):
+            yield comparison.measure(case)
 
 
 PROGRAM = Program("simd", _measure, CAVEATS)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
 
 from benches import texts
-from benches.comparing import Comparison
-from benches.contenders import one_core
-from benches.program import Program, files_of, run
+from benches.cases import Case
+from benches.program import Program, compared, files_of, run
 from benches.rounds import Settings
 
 __all__ = ["PROGRAM", "main"]
@@ -40,42 +39,31 @@ def _strings(document: str) -> list[str]:
     return strings
 
 
-def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
-    with Comparison(settings) as comparison:
-        documents = texts.sample("english", max_bytes=6_000_000).documents
-        strings = list(dict.fromkeys(s for document in documents for s in _strings(document)))
-        n_new = 2_000 if settings.quick else N_NEW
-        seen = texts.Sample.of("100 bytes, seen", strings[:N_WARM])
-        unseen = texts.Sample.of("100 bytes, never seen", strings[N_WARM : N_WARM + n_new])
-        before = texts.Sample.of("100 bytes, before", strings[N_WARM + n_new :][:n_new])
-        for vocabulary in ("cl100k_base", "o200k_base"):
-            files = files_of(vocabulary)
-            if files is None:
-                continue
-            for form, target in (("arrays", "small-array"), ("lists", "small-list")):
-                yield comparison.warm(
-                    f"short texts, into {form}",
-                    files,
-                    seen,
-                    targets=[target],
-                    cpus=one_core(),
-                    options={"repeats": WARM_REPEATS // (10 if settings.quick else 1)},
-                    title=f"100-byte strings, seen, into {form}",
-                    figure="us",
-                )
-                yield comparison.fresh(
-                    f"short texts, into {form}",
-                    files,
-                    unseen,
-                    targets=[target],
-                    cpus=one_core(),
-                    title=f"100-byte strings, never seen, into {form}",
-                    before=before,
-                    figure="us",
-                )
+def _cases(settings: Settings) -> Iterator[Case]:
+    documents = texts.sample("english", max_bytes=6_000_000).documents
+    strings = list(dict.fromkeys(s for document in documents for s in _strings(document)))
+    n_new = 2_000 if settings.quick else N_NEW
+    seen = texts.Sample.of("100 bytes, seen", strings[:N_WARM])
+    unseen = texts.Sample.of("100 bytes, never seen", strings[N_WARM : N_WARM + n_new])
+    before = texts.Sample.of("100 bytes, before", strings[N_WARM + n_new :][:n_new])
+    repeats = WARM_REPEATS // (10 if settings.quick else 1)
+    for files in files_of("cl100k_base", "o200k_base"):
+        for form, target in (("arrays", "small-array"), ("lists", "small-list")):
+            warm = Case(
+                files,
+                seen,
+                [target],
+                f"short texts, into {form}",
+                options={"repeats": repeats},
+                title=f"100-byte strings, seen, into {form}",
+                figure="us",
+            )
+            yield warm
+            title = f"100-byte strings, never seen, into {form}"
+            yield replace(warm, sample=unseen, before=before, fresh=True, options={}, title=title)
 
 
-PROGRAM = Program("small", _measure, CAVEATS)
+PROGRAM = Program("small", compared(_cases), CAVEATS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,7 +6,7 @@ import io
 import json
 import random
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +20,7 @@ __all__ = [
     "chunks",
     "hostile_text",
     "language_sample",
+    "language_samples",
     "random_words",
     "sample",
     "samples",
@@ -157,6 +158,14 @@ def language_sample(language: str, *, max_bytes: int, corpora: Path = CORPORA) -
         return None
     pieces = [piece for piece in chunks(pure_text(texts, language)) if _plain(piece)]
     return Sample.of(language, _take(pieces, max_bytes))
+
+
+def language_samples(languages: Iterable[str], *, max_bytes: int) -> Iterator[Sample]:
+    """Those of the languages that there are corpora of."""
+    for language in languages:
+        found = language_sample(language, max_bytes=max_bytes)
+        if found is not None:
+            yield found
 
 
 def _standard_library(max_bytes: int) -> Sample:

@@ -88,6 +88,13 @@ class Flat:
         np.cumsum(np.asarray(lengths, dtype=np.int64), out=offsets[1:])
         return cls(np.asarray(ids, dtype=np.uint32), offsets)
 
+    @classmethod
+    def from_buffers(cls, ids: Any, offsets: Any) -> Flat:
+        """View the bytes of two flat buffers, little-endian, of 32 and of 64 bits."""
+        return cls(
+            np.frombuffer(ids, dtype="<u4"), np.frombuffer(offsets, dtype="<u8").astype(np.int64)
+        )
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -122,6 +129,15 @@ class Adapter(ABC):
     """Whether it carries its vocabularies itself and reads no file."""
     has_arrays: ClassVar[bool] = False
     """Whether ``array_call`` gives arrays; else lists stand in for them."""
+    carried: ClassVar[tuple[str, ...]] = ()
+    """The vocabularies that a library which is ``bundled`` has."""
+    count_name: ClassVar[str | None] = None
+    decode_name: ClassVar[str | None] = None
+    decode_batch_name: ClassVar[str | None] = None
+    """Methods of what ``load`` has made that do just this, where it has them."""
+
+    _tokenizer: Any
+    """What ``load`` has made."""
 
     @abstractmethod
     def load(self, files: VocabularyFiles) -> None:
@@ -141,7 +157,22 @@ class Adapter(ABC):
         Raises:
             Unsupported: the library has no such form.
         """
-        raise Unsupported(f"{self.name} has no compiled form of a vocabulary")
+        if not self.bundled:
+            raise Unsupported(f"{self.name} has no compiled form of a vocabulary")
+        self.load(files)
+
+    def must_carry(self, files: VocabularyFiles) -> None:
+        """Refuse what a library that reads no files does not have."""
+        if files.name not in self.carried or files.has_own_pattern:
+            raise Unsupported(
+                f"{self.name} has its own vocabularies only, and this is not one of them"
+            )
+
+    def _method(self, name: str | None, lacking: str) -> Callable[[Any], Any]:
+        if name is None:
+            raise Unsupported(f"{self.name} {lacking}")
+        method: Callable[[Any], Any] = getattr(self._tokenizer, name)
+        return method
 
     @abstractmethod
     def list_call(self) -> Callable[[str], list[int]]:
@@ -157,7 +188,7 @@ class Adapter(ABC):
 
     def count_call(self) -> Callable[[str], int]:
         """The function from one text to its number of tokens, without making ids."""
-        raise Unsupported(f"{self.name} does not count without encoding")
+        return self._method(self.count_name, "does not count without encoding")
 
     def offsets_call(self) -> Callable[[str], Any]:
         """The function from one text to ids with offsets."""
@@ -173,11 +204,11 @@ class Adapter(ABC):
 
     def decode_call(self) -> Callable[[Any], Any]:
         """The function from ids (as ``decode_input`` gives them) to text, str or bytes."""
-        raise Unsupported(f"{self.name} does not decode")
+        return self._method(self.decode_name, "does not decode")
 
     def decode_batch_call(self) -> Callable[[list[Any]], Any]:
         """The function from many ids to a sequence of texts, str or bytes."""
-        raise Unsupported(f"{self.name} has no batch for decoding")
+        return self._method(self.decode_batch_name, "has no batch for decoding")
 
     def encode_list(self, text: str) -> list[int]:
         """Encode one text into a Python list."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import fastokens
 import numpy as np
 
-from benches.peers.base import Adapter, Flat, Unsupported, VocabularyFiles
+from benches.peers.base import Flat, Unsupported, VocabularyFiles
+from benches.peers.encodings import EncodingAdapter
 
 __all__ = ["FastokensPeer"]
 
@@ -17,12 +18,14 @@ __all__ = ["FastokensPeer"]
 KNOWN = ("cl100k_base", "o200k_base")
 
 
-class FastokensPeer(Adapter):
+class FastokensPeer(EncodingAdapter):
     """Rank file with name or pattern, or ``tokenizer.json``; batches through its flat buffer."""
 
     name = "fastokens"
     distribution = "fastokens"
     has_arrays = True
+    decode_name = "decode"
+    decode_batch_name = "decode_batch"
 
     def load(self, files: VocabularyFiles) -> None:
         if files.rank_file is not None and files.name in KNOWN and not files.has_own_pattern:
@@ -47,33 +50,12 @@ class FastokensPeer(Adapter):
         encode, view = self._tokenizer.encode_batch_flat, np.frombuffer
         return lambda text: view(encode([text], split_special_tokens=True)[0], np.uint32)
 
-    def decode_call(self) -> Callable[[Any], Any]:
-        call: Callable[[Any], Any] = self._tokenizer.decode
-        return call
-
-    def decode_batch_call(self) -> Callable[[list[Any]], Any]:
-        call: Callable[[list[Any]], Any] = self._tokenizer.decode_batch
-        return call
-
     def encode_batch(self, texts: list[str]) -> Any:
         return self._tokenizer.encode_batch_flat(texts, split_special_tokens=True)
 
-    def encode_batch_lists(self, texts: list[str]) -> list[list[int]]:
-        found = self._tokenizer.encode_batch(texts, split_special_tokens=True)
-        return [encoding.ids for encoding in found]
-
-    def padded(self, texts: list[str], pad_id: int, max_length: int) -> Any:
-        self._tokenizer.enable_truncation(max_length)
-        self._tokenizer.enable_padding(pad_id=pad_id)
-        try:
-            found = self._tokenizer.encode_batch(texts, split_special_tokens=True)
-            return np.array([encoding.ids for encoding in found])
-        finally:
-            self._tokenizer.no_padding()
-            self._tokenizer.no_truncation()
+    def encodings(self, texts: list[str]) -> Sequence[Any]:
+        found: Sequence[Any] = self._tokenizer.encode_batch(texts, split_special_tokens=True)
+        return found
 
     def flatten(self, result: Any) -> Flat:
-        ids, offsets = result
-        return Flat(
-            np.frombuffer(ids, dtype="<u4"), np.frombuffer(offsets, dtype="<u8").astype(np.int64)
-        )
+        return Flat.from_buffers(*result)

@@ -23,6 +23,10 @@ class JetonPeer(Adapter):
     name = "jeton"
     distribution = "jeton"
     has_arrays = True
+    count_name = "count"
+    decode_name = "decode"
+
+    _tokenizer: jeton.Tokenizer
 
     def load(self, files: VocabularyFiles) -> None:
         """Load the rank file where there is one, else the model, else the ``tokenizer.json``."""
@@ -53,9 +57,6 @@ class JetonPeer(Adapter):
             return partial(call, num_threads=None)
         return self._tokenizer.encode_array
 
-    def count_call(self) -> Callable[[str], int]:
-        return self._tokenizer.count
-
     def offsets_call(self) -> Callable[[str], Any]:
         return self._tokenizer.encode_with_offsets
 
@@ -64,9 +65,6 @@ class JetonPeer(Adapter):
 
     def decode_input(self, ids: NDArray[np.uint32]) -> Any:
         return ids
-
-    def decode_call(self) -> Callable[[Any], Any]:
-        return self._tokenizer.decode
 
     def decode_batch_call(self) -> Callable[[list[Any]], Any]:
         call: Callable[[list[Any]], Any] | None = getattr(self._tokenizer, "decode_batch", None)

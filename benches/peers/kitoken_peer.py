@@ -18,40 +18,34 @@ class KitokenPeer(Adapter):
 
     name = "kitoken"
     distribution = "kitoken"
+    decode_name = "decode"
+    decode_batch_name = "decode_all"
 
     def load(self, files: VocabularyFiles) -> None:
         if files.has_own_pattern:
             raise Unsupported("kitoken takes no split pattern with a rank file")
         if files.rank_file is not None:
-            self._kitoken = kitoken.Kitoken.from_tiktoken_file(str(files.rank_file))
+            self._tokenizer = kitoken.Kitoken.from_tiktoken_file(str(files.rank_file))
         elif files.sp_model is not None:
-            self._kitoken = kitoken.Kitoken.from_sentencepiece_file(str(files.sp_model))
+            self._tokenizer = kitoken.Kitoken.from_sentencepiece_file(str(files.sp_model))
         elif files.hf_json is not None:
-            self._kitoken = kitoken.Kitoken.from_tokenizers_file(str(files.hf_json))
+            self._tokenizer = kitoken.Kitoken.from_tokenizers_file(str(files.hf_json))
         else:
             raise Unsupported("no file of this vocabulary")
 
     def save_compiled(self, files: VocabularyFiles, folder: Path) -> None:
-        self._kitoken.to_file(str(folder / f"{files.name}.kit"))
+        self._tokenizer.to_file(str(folder / f"{files.name}.kit"))
 
     def load_compiled(self, files: VocabularyFiles, folder: Path) -> None:
-        self._kitoken = kitoken.Kitoken.from_file(str(folder / f"{files.name}.kit"))
+        self._tokenizer = kitoken.Kitoken.from_file(str(folder / f"{files.name}.kit"))
 
     def list_call(self) -> Callable[[str], list[int]]:
-        call: Callable[[str], list[int]] = self._kitoken.encode
-        return call
-
-    def decode_call(self) -> Callable[[Any], Any]:
-        call: Callable[[Any], Any] = self._kitoken.decode
-        return call
-
-    def decode_batch_call(self) -> Callable[[list[Any]], Any]:
-        call: Callable[[list[Any]], Any] = self._kitoken.decode_all
+        call: Callable[[str], list[int]] = self._tokenizer.encode
         return call
 
     def encode_batch(self, texts: list[str]) -> Any:
-        return self._kitoken.encode_all(texts)
+        return self._tokenizer.encode_all(texts)
 
     def encode_batch_lists(self, texts: list[str]) -> list[list[int]]:
-        rows: list[list[int]] = self._kitoken.encode_all(texts)
+        rows: list[list[int]] = self._tokenizer.encode_all(texts)
         return rows

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from rs_bpe.bpe import openai
 
-from benches.peers.base import Adapter, Unsupported, VocabularyFiles
+from benches.peers.base import Adapter, VocabularyFiles
 
 __all__ = ["RsBpePeer"]
 
@@ -19,25 +18,16 @@ class RsBpePeer(Adapter):
     name = "rs-bpe"
     distribution = "rs-bpe"
     bundled = True
+    carried = ("cl100k_base", "o200k_base")
+    count_name = "count"
+    decode_name = "decode"
 
     def load(self, files: VocabularyFiles) -> None:
-        if files.name not in ("cl100k_base", "o200k_base") or files.has_own_pattern:
-            raise Unsupported("rs-bpe has its own vocabularies only, and this is not one of them")
+        self.must_carry(files)
         self._tokenizer = getattr(openai, files.name)()
-
-    def load_compiled(self, files: VocabularyFiles, folder: Path) -> None:
-        self.load(files)
 
     def list_call(self) -> Callable[[str], list[int]]:
         call: Callable[[str], list[int]] = self._tokenizer.encode
-        return call
-
-    def count_call(self) -> Callable[[str], int]:
-        call: Callable[[str], int] = self._tokenizer.count
-        return call
-
-    def decode_call(self) -> Callable[[Any], Any]:
-        call: Callable[[Any], Any] = self._tokenizer.decode
         return call
 
     def encode_batch(self, texts: list[str]) -> Any:

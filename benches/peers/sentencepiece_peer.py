@@ -18,23 +18,20 @@ class SentencePiecePeer(Adapter):
 
     name = "sentencepiece"
     distribution = "sentencepiece"
+    decode_name = "decode"
 
     def load(self, files: VocabularyFiles) -> None:
         if files.sp_model is None:
             raise Unsupported("sentencepiece reads .model files only")
-        self._processor = sentencepiece.SentencePieceProcessor(model_file=str(files.sp_model))
+        self._tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(files.sp_model))
         self._threads = len(os.sched_getaffinity(0))
 
     def list_call(self) -> Callable[[str], list[int]]:
-        call: Callable[[str], list[int]] = self._processor.encode_as_ids
-        return call
-
-    def decode_call(self) -> Callable[[Any], Any]:
-        call: Callable[[Any], Any] = self._processor.decode
+        call: Callable[[str], list[int]] = self._tokenizer.encode_as_ids
         return call
 
     def encode_batch(self, texts: list[str]) -> Any:
-        return self._processor.encode(texts, out_type=int, num_threads=self._threads)
+        return self._tokenizer.encode(texts, out_type=int, num_threads=self._threads)
 
     def encode_batch_lists(self, texts: list[str]) -> list[list[int]]:
         rows: list[list[int]] = self.encode_batch(texts)

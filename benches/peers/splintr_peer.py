@@ -28,6 +28,8 @@ class SplintrPeer(Adapter):
     name = "splintr"
     distribution = "splintr-rs"
     has_arrays = True
+    decode_name = "decode"
+    decode_batch_name = "decode_batch"
 
     def load(self, files: VocabularyFiles) -> None:
         self._raw = False
@@ -63,14 +65,6 @@ class SplintrPeer(Adapter):
         call: Callable[[str], Any] = self._tokenizer.encode_rayon
         return call
 
-    def decode_call(self) -> Callable[[Any], Any]:
-        call: Callable[[Any], Any] = self._tokenizer.decode
-        return call
-
-    def decode_batch_call(self) -> Callable[[list[Any]], Any]:
-        call: Callable[[list[Any]], Any] = self._tokenizer.decode_batch
-        return call
-
     def encode_batch(self, texts: list[str]) -> Any:
         if self._raw:
             raise Unsupported("splintr puts the file's template around batches")
@@ -83,7 +77,4 @@ class SplintrPeer(Adapter):
         return rows
 
     def flatten(self, result: Any) -> Flat:
-        ids, offsets = result
-        return Flat(
-            np.frombuffer(ids, dtype="<u4"), np.frombuffer(offsets, dtype="<u8").astype(np.int64)
-        )
+        return Flat.from_buffers(*result)

@@ -21,6 +21,9 @@ class TiktokenPeer(Adapter):
     name = "tiktoken"
     distribution = "tiktoken"
     has_arrays = True
+    decode_name = "decode_bytes"
+
+    _tokenizer: tiktoken.Encoding
 
     def load(self, files: VocabularyFiles) -> None:
         if files.rank_file is None or files.pattern is None:
@@ -30,25 +33,22 @@ class TiktokenPeer(Adapter):
             if line:
                 token, rank = line.split()
                 ranks[b64decode(token)] = int(rank)
-        self._encoding = tiktoken.Encoding(
+        self._tokenizer = tiktoken.Encoding(
             files.name, pat_str=files.pattern, mergeable_ranks=ranks, special_tokens={}
         )
         self._threads = len(os.sched_getaffinity(0))
 
     def list_call(self) -> Callable[[str], list[int]]:
-        return self._encoding.encode_ordinary
+        return self._tokenizer.encode_ordinary
 
     def array_call(self) -> Callable[[str], Any]:
-        return partial(self._encoding.encode_to_numpy, disallowed_special=())
-
-    def decode_call(self) -> Callable[[Any], Any]:
-        return self._encoding.decode_bytes
+        return partial(self._tokenizer.encode_to_numpy, disallowed_special=())
 
     def decode_batch_call(self) -> Callable[[list[Any]], Any]:
-        return partial(self._encoding.decode_bytes_batch, num_threads=self._threads)
+        return partial(self._tokenizer.decode_bytes_batch, num_threads=self._threads)
 
     def offsets_call(self) -> Callable[[str], Any]:
-        encode, locate = self._encoding.encode_ordinary, self._encoding.decode_with_offsets
+        encode, locate = self._tokenizer.encode_ordinary, self._tokenizer.decode_with_offsets
 
         def call(text: str) -> Any:
             ids = encode(text)
@@ -61,7 +61,7 @@ class TiktokenPeer(Adapter):
         return ids, starts
 
     def encode_batch(self, texts: list[str]) -> Any:
-        return self._encoding.encode_ordinary_batch(texts, num_threads=self._threads)
+        return self._tokenizer.encode_ordinary_batch(texts, num_threads=self._threads)
 
     def encode_batch_lists(self, texts: list[str]) -> list[list[int]]:
-        return self._encoding.encode_ordinary_batch(texts, num_threads=self._threads)
+        return self._tokenizer.encode_ordinary_batch(texts, num_threads=self._threads)

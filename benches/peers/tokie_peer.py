@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tokie
 
-from benches.peers.base import Adapter, Flat, Unsupported, VocabularyFiles
+from benches.peers.base import Flat, Unsupported, VocabularyFiles
+from benches.peers.encodings import EncodingAdapter, locating
 
 __all__ = ["TokiePeer"]
 
 
-class TokiePeer(Adapter):
+class TokiePeer(EncodingAdapter):
     """``tokenizer.json``; batches through its flat buffer."""
 
     name = "tokie"
     distribution = "tokie"
     has_arrays = True
+    count_name = "count_tokens"
+    decode_name = "decode_bytes"
+    decode_batch_name = "decode_batch"
 
     def load(self, files: VocabularyFiles) -> None:
         if files.hf_json is None:
@@ -40,48 +43,15 @@ class TokiePeer(Adapter):
         encode = self._tokenizer.encode_batch_flat
         return lambda text: encode([text], add_special_tokens=False)[0]
 
-    def count_call(self) -> Callable[[str], int]:
-        call: Callable[[str], int] = self._tokenizer.count_tokens
-        return call
-
     def offsets_call(self) -> Callable[[str], Any]:
-        encode = self._tokenizer.encode_with_offsets
-
-        def call(text: str) -> Any:
-            encoding = encode(text, add_special_tokens=False)
-            return encoding.ids, encoding.offsets
-
-        return call
-
-    def offsets_of(self, result: Any) -> tuple[Any, Any]:
-        ids, offsets = result
-        return ids, [start for start, _ in offsets]
-
-    def decode_call(self) -> Callable[[Any], Any]:
-        call: Callable[[Any], Any] = self._tokenizer.decode_bytes
-        return call
-
-    def decode_batch_call(self) -> Callable[[list[Any]], Any]:
-        call: Callable[[list[Any]], Any] = self._tokenizer.decode_batch
-        return call
+        return locating(self._tokenizer.encode_with_offsets)
 
     def encode_batch(self, texts: list[str]) -> Any:
         return self._tokenizer.encode_batch_flat(texts, add_special_tokens=False)
 
-    def encode_batch_lists(self, texts: list[str]) -> list[list[int]]:
-        return [
-            found.ids for found in self._tokenizer.encode_batch(texts, add_special_tokens=False)
-        ]
-
-    def padded(self, texts: list[str], pad_id: int, max_length: int) -> Any:
-        self._tokenizer.enable_truncation(max_length)
-        self._tokenizer.enable_padding(pad_id=pad_id)
-        try:
-            found = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-            return np.array([encoding.ids for encoding in found])
-        finally:
-            self._tokenizer.no_padding()
-            self._tokenizer.no_truncation()
+    def encodings(self, texts: list[str]) -> Sequence[Any]:
+        found: Sequence[Any] = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        return found
 
     def flatten(self, result: Any) -> Flat:
         ids, lengths = result

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from benches import comparing, texts, vocabularies
+from benches.cases import Case
 from benches.comparing import Comparison
 from benches.contenders import Contender, Failed, Missing
 from benches.operations import OPERATIONS
@@ -105,8 +106,7 @@ def test_a_library_is_checked_against_the_reference(files: VocabularyFiles, buil
     sample = texts.Sample.of("tiny", TEXTS)
     settings = Settings(rounds=2, distant_rounds=1, libraries=("jeton", "blingfire"))
     with Comparison(settings) as comparison:
-        operation = "one by one, into arrays"
-        found = comparison.warm(operation, files, sample, targets=["warm"], cpus=None)
+        found = comparison.measure(Case(files, sample, ["warm"]))
         (row,) = found["rows"]
         assert (row["name"], row["wrong"], len(row["values"])) == ("jeton", None, 2)
         assert list(found["absent"]) == ["blingfire"]
@@ -117,8 +117,10 @@ def test_a_library_is_checked_against_the_reference(files: VocabularyFiles, buil
             ids, offsets = stored["ids"], stored["offsets"]
         offsets[-1] += 1
         np.savez(path, ids=np.append(ids, np.uint32(7)), offsets=offsets)
-        again = comparison.fresh(
-            operation, files, sample, targets=[], cpus=None, title="first pass"
+        again = comparison.measure(Case(files, sample, [], fresh=True))
+        assert (found["operation"], again["operation"]) == (
+            "one by one, into arrays, warm",
+            "one by one, into arrays, first pass",
         )
         assert again["rows"][0]["wrong"] == "1 of 4 documents differ"
         assert again["rows"][0]["ratio_to_best_peer"] is None
