@@ -70,7 +70,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tokenizer::NoncanonicalIds>()?;
     module.add_class::<tokenizer::SpecialToken>()?;
     module.add_class::<tokenizer::Tokenizer>()?;
-    module.add_class::<train::PretokenCounts>()?;
+    train::register(module)?;
     module.add_function(wrap_pyfunction!(digest::sha256, module)?)?;
     module.add_function(wrap_pyfunction!(door::available_threads, module)?)?;
     module.add_function(wrap_pyfunction!(error::list_error_kinds, module)?)?;
@@ -81,6 +81,5 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sentencepiece::compile_charsmap, module)?)?;
     module.add_function(wrap_pyfunction!(survey::pair_digests, module)?)?;
     module.add_function(wrap_pyfunction!(survey::text_digests, module)?)?;
-    module.add_function(wrap_pyfunction!(train::train_bpe, module)?)?;
     Ok(())
 }
