@@ -99,6 +99,7 @@ fn what_is_remembered_lasts_for_long_texts() {
 
 /// The ends of all pieces, a few at a time.
 fn ends(automaton: &Automaton, text: &str, at_once: usize) -> Vec<usize> {
+    automaton.boundaries(WALKED_FIRST);
     let mut pieces = automaton.pieces(text.as_bytes());
     let mut some = vec![0; at_once];
     let mut ends = Vec::new();
@@ -120,14 +121,14 @@ fn piece_ends(automaton: &Automaton, text: &str) -> Vec<usize> {
 #[test]
 fn characters_tell_where_published_patterns_end() {
     for (name, pattern, _) in PATTERNS {
-        assert!(automaton(pattern).boundaries.is_some(), "{name}");
+        assert!(automaton(pattern).boundaries(WALKED_FIRST).is_some(), "{name}");
     }
 }
 
 #[test]
 fn what_leaves_gaps_has_no_boundaries_to_tell() {
     let automaton = automaton(r"\p{L}+|\p{N}");
-    assert!(automaton.boundaries.is_none());
+    assert!(automaton.boundaries(WALKED_FIRST).is_none());
     assert_eq!(ends(&automaton, "ab, 12", 2), [2, 4, 5, 6]);
 }
 
