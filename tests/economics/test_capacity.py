@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from jeton.catalog import gpu, model
 from jeton.economics.activations import (
+    attention_score_bytes,
     logit_bytes,
     prefill_activation_bytes,
     training_logit_bytes,
@@ -162,6 +163,12 @@ class TestActivations:
         scores = logit_bytes(1, 128_256)
         assert prefill_activation_bytes(LLAMA, 2000) - scores == 2 * (one - scores)
 
+    def test_scores_that_are_written_down_are_quadratic(self) -> None:
+        # 32 heads x 2,048 x 2,048 scores of 2 bytes.
+        assert attention_score_bytes(LLAMA, 2048) == 268_435_456
+        assert attention_score_bytes(LLAMA, 8192) == 16 * 268_435_456
+        assert attention_score_bytes(LLAMA, 0) == 0
+
     def test_only_the_experts_at_work_count(self) -> None:
         sparse = model("qwen3-30b-a3b")
         per_token = 2 * 2048 + max((2 * 32 + 2 * 4) * 128, 2 * 8 * 768)
@@ -173,6 +180,8 @@ class TestActivations:
             logit_bytes(-1, 10)
         with pytest.raises(UsageError):
             prefill_activation_bytes(LLAMA, -1)
+        with pytest.raises(UsageError, match="-1 tokens"):
+            attention_score_bytes(LLAMA, -1)
 
 
 @pytest.mark.parametrize(

@@ -147,3 +147,13 @@ def test_padding_of_the_table_is_not_taken_for_another_vocabulary(
 def test_an_empty_vocabulary_is_refused() -> None:
     with pytest.raises(UsageError, match="vocab_size is 0"):
         count_parameters(model("gpt2"), vocab_size=0)
+
+
+def test_attention_is_a_part_of_the_matrices() -> None:
+    # Llama-3-8B: 32 layers of 4,096 x 4,096 queries and outputs, 4,096 x 1,024 keys and values.
+    count = count_parameters(model("llama-3-8b"))
+    assert count.attention_matrices == 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024)
+    assert count.layer_matrices - count.attention_matrices == 32 * 3 * 4096 * 14_336
+    for facts in models():
+        each = count_parameters(facts)
+        assert 0 < each.attention_matrices < each.active_layer_matrices, facts.name

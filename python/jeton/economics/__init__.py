@@ -7,6 +7,7 @@ with worked numbers. Inputs are facts of `jeton.catalog`; nothing is looked up h
 from __future__ import annotations
 
 from jeton.economics.activations import (
+    attention_score_bytes,
     logit_bytes,
     prefill_activation_bytes,
     training_logit_bytes,
@@ -123,6 +124,7 @@ __all__ = [
     "api_cost",
     "attended_pairs",
     "attention_flops",
+    "attention_score_bytes",
     "bill_by_group",
     "catalog_price",
     "context_room",

@@ -14,6 +14,7 @@ from jeton.errors import UsageError
 __all__ = [
     "LOGIT_BYTES",
     "TRAINING_LOGIT_COPIES",
+    "attention_score_bytes",
     "logit_bytes",
     "prefill_activation_bytes",
     "training_logit_bytes",
@@ -54,6 +55,28 @@ def training_logit_bytes(n_tokens: int, vocab_size: int, *, fused: bool = False)
     Source: arXiv:2411.09009 table 1.
     """
     return 0 if fused else TRAINING_LOGIT_COPIES * logit_bytes(n_tokens, vocab_size)
+
+
+def attention_score_bytes(
+    model: ModelFacts, n_tokens: int, *, dtype_bytes: int = DEFAULT_DTYPE_BYTES
+) -> int:
+    """Return the bytes of the attention scores of one layer where they are written down.
+
+    Formula: ``H n^2 b``: every query against every key, for every head. Fused kernels keep only
+    tiles of it on the chip, so with them this memory is never taken.
+
+    Source: arXiv:2205.14135 section 2.2 (standard attention writes the n x n scores to memory, and
+    their softmax as a second matrix of this size).
+
+    Raises:
+        UsageError: If ``n_tokens`` is negative or ``dtype_bytes`` below 1.
+    """
+    if n_tokens < 0 or dtype_bytes < 1:
+        raise UsageError(
+            f"cannot hold the scores of {n_tokens} tokens in {dtype_bytes} bytes each; expected at "
+            "least 0 and 1"
+        )
+    return model.n_heads * n_tokens**2 * dtype_bytes
 
 
 def prefill_activation_bytes(

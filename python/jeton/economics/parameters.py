@@ -35,6 +35,8 @@ class ParameterCount:
         routed_expert_matrices: The routed experts among the matrices.
         vectors: Norms, biases and sinks.
         n_unused_vectors: Those of the vectors that do not work on a token (idle experts' biases).
+        attention_matrices: Queries, keys, values and output of the layers with attention, which
+            are among the matrices of the layers.
     """
 
     input_embedding: int
@@ -46,6 +48,7 @@ class ParameterCount:
     routed_expert_matrices: int
     vectors: int
     n_unused_vectors: int
+    attention_matrices: int
 
     @property
     def total(self) -> int:
@@ -106,7 +109,7 @@ def count_parameters(model: ModelFacts, *, vocab_size: int | None = None) -> Par
     n_expert_layers = 0 if experts is None else n_layers - experts.n_dense_layers
     n_dense_layers = n_layers - n_expert_layers
 
-    matrices = model.n_attention_layers * _attention_matrices(model)
+    attention = matrices = model.n_attention_layers * _attention_matrices(model)
     if model.recurrent is not None:
         matrices += model.recurrent.n_layers * _recurrent_matrices(model.recurrent, d)
     matrices += n_dense_layers * n_mlp_matrices * d * model.intermediate_size
@@ -128,6 +131,7 @@ def count_parameters(model: ModelFacts, *, vocab_size: int | None = None) -> Par
         routed_expert_matrices=routed,
         vectors=vectors,
         n_unused_vectors=n_unused_vectors,
+        attention_matrices=attention,
     )
 
 
