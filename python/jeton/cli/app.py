@@ -36,6 +36,11 @@ COMMANDS = {
     "show": ("show", "show", "Show how a text is cut into tokens."),
     "train": ("train", "train", "Train a byte-level BPE tokenizer on your own text."),
     "sweep": ("sweep", "sweep", "Say which vocabulary size pays, from one training."),
+    "recommend": (
+        "recommend",
+        "recommend",
+        "Say what to train for a corpus: split pattern, normalization, algorithm, sharing, size.",
+    ),
     "explain": (
         "explain",
         "explain",

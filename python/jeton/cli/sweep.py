@@ -17,12 +17,12 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.planning import Sweep
 
-__all__ = ["sweep"]
+__all__ = ["SizesType", "sweep"]
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([kK]?)")
 
 
-class _Sizes(click.ParamType[tuple[int, ...]]):
+class SizesType(click.ParamType[tuple[int, ...]]):
     """``8k,16k,32000``: sizes, a k is a thousand."""
 
     name = "sizes"
@@ -30,6 +30,7 @@ class _Sizes(click.ParamType[tuple[int, ...]]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, ...]:
+        """Read a list of sizes."""
         if isinstance(value, tuple):
             return value
         found = []
@@ -46,7 +47,7 @@ class _Sizes(click.ParamType[tuple[int, ...]]):
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
     "--vocab-sizes",
-    type=_Sizes(),
+    type=SizesType(),
     default="8k,16k,32k,64k,128k",
     show_default=True,
     metavar="SIZES",

@@ -1,12 +1,13 @@
-"""What to choose before anything runs: the vocabulary size that a workload should have.
+"""What to choose before anything runs: the tokenizer, and the vocabulary size, of a workload.
 
-``sweep`` trains once and tells tokens, memory, time and money of every size; ``NestedVocabularies``
-is the theorem that makes one training enough.
+``recommend`` tries each choice on a sample; ``sweep`` trains once and tells tokens, memory, time
+and money of every size; ``NestedVocabularies`` is the theorem that makes one training enough.
 """
 
 from __future__ import annotations
 
 from jeton.planning.nested import NestedVocabularies
+from jeton.planning.recommend import Decision, DomainTrial, Recommendation, Trial, recommend
 from jeton.planning.sweep import (
     DEFAULT_GPU,
     DEFAULT_VOCAB_SIZES,
@@ -20,10 +21,15 @@ from jeton.planning.sweep import (
 __all__ = [
     "DEFAULT_GPU",
     "DEFAULT_VOCAB_SIZES",
+    "Decision",
+    "DomainTrial",
     "LawfulSize",
     "ModelSweep",
     "NestedVocabularies",
+    "Recommendation",
     "Sweep",
     "SweepPoint",
+    "Trial",
+    "recommend",
     "sweep",
 ]

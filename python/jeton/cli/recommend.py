@@ -1,0 +1,170 @@
+"""``jeton recommend``: what to train for a corpus, each choice with its measured reason."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from jeton.cli import options, streams, tables
+from jeton.cli.outputs import check_outputs
+from jeton.cli.progress import training_progress
+from jeton.cli.sweep import SizesType
+
+if TYPE_CHECKING:
+    from jeton.planning import Recommendation
+
+__all__ = ["recommend"]
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="M",
+    help="Model that would have the vocabulary; `jeton catalog models`. Decides the size.",
+)
+@click.option(
+    "--gpu", metavar="G", default="h100-sxm", show_default=True, help="GPU that it runs on."
+)
+@click.option(
+    "--output-tokens",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    metavar="N",
+    help="Tokens generated after each document.",
+)
+@click.option(
+    "--vocab-sizes",
+    type=SizesType(),
+    default="8k,16k,32k,64k,128k",
+    show_default=True,
+    metavar="SIZES",
+    help="Sizes to compare.",
+)
+@click.option(
+    "--domains",
+    type=click.Choice(["file", "folder"]),
+    help="Files or folders are domains (languages, say) that may want a vocabulary of their own.",
+)
+@click.option("--domain-field", metavar="NAME", default="", help="Field that names the domain.")
+@options.field_option
+@options.documents_option
+@options.strict_option
+@options.threads_option
+@click.option("--json", "json_file", metavar="F", help="Write JSON; - is standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the file.")
+def recommend(
+    *,
+    inputs: tuple[str, ...],
+    models: tuple[str, ...],
+    gpu: str,
+    output_tokens: float,
+    vocab_sizes: tuple[int, ...],
+    domains: Literal["file", "folder"] | None,
+    domain_field: str,
+    field: str,
+    documents: Literal["file", "line"],
+    strict: bool,
+    num_threads: int | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Say what to train for a corpus: split pattern, normalization, algorithm, sharing, size.
+
+    Each choice is tried on a sample of the corpus and measured on documents kept apart.
+
+    \b
+    Examples:
+      jeton recommend notes/ --model llama-3.2-1b
+      jeton recommend languages/ --domains folder --model llama-3-8b
+      jeton recommend docs.jsonl --domain-field service --json - | jq .settings
+    """
+    from jeton.planning import recommend as run_recommend
+
+    check_outputs(json_file=json_file)
+
+    def on_step(words: str) -> None:
+        if not quiet and sys.stderr.isatty():
+            streams.say(f"trying {words}")
+
+    with training_progress(quiet=quiet) as on_progress:
+        found = run_recommend(
+            inputs,
+            models=models,
+            gpu=gpu,
+            output_tokens=output_tokens,
+            vocab_sizes=vocab_sizes,
+            field=field,
+            documents=documents,
+            domains_by=domains,
+            domain_field=domain_field,
+            strict=strict,
+            num_threads=num_threads,
+            on_progress=on_progress,
+            on_step=on_step,
+        )
+    if json_file is not None:
+        _write_json(found, json_file)
+    if not quiet and json_file != "-":
+        _print(found, inputs)
+
+
+def _write_json(found: Recommendation, name: str) -> None:
+    from jeton._files import write_whole
+    from jeton.report.json_report import safe_json
+
+    data = safe_json(found.to_dict())
+    if name == "-":
+        streams.write_bytes(data.encode())
+    else:
+        write_whole(name, data)
+
+
+def _print(found: Recommendation, inputs: tuple[str, ...]) -> None:
+    import shlex
+
+    streams.say(f"tried on {found.n_documents:,} documents, {found.n_bytes / 1e6:,.1f} MB")
+    tables.print_table(
+        ["Choice", "Take", "Because"],
+        [[d.question, d.choice, d.reason] for d in found.decisions],
+    )
+    for decision in found.decisions:
+        if len(decision.trials) > 1:
+            streams.write_line("")
+            tables.print_table(
+                [decision.question, "Tokens", "Change", "95%"],
+                [
+                    [
+                        trial.value,
+                        trial.failed or f"{trial.n_tokens:,}",
+                        "" if trial.interval is None else f"{trial.change:+.2%}",
+                        ""
+                        if trial.interval is None
+                        else f"{trial.interval.low:+.2%} to {trial.interval.high:+.2%}",
+                    ]
+                    for trial in decision.trials
+                ],
+                right=("Tokens", "Change"),
+            )
+    if found.domains:
+        streams.write_line("")
+        tables.print_table(
+            ["Domain", "Shared", "Own", "Saving"],
+            [
+                [d.domain, f"{d.shared_tokens:,}", f"{d.own_tokens:,}", f"{d.saving:.1%}"]
+                for d in found.domains
+            ],
+            right=("Shared", "Own", "Saving"),
+        )
+    settings = found.settings
+    words = ["jeton", "train", *inputs, "--vocab-size", str(settings.vocab_size)]
+    words += ["--algorithm", settings.algorithm, "--pattern", settings.pattern]
+    if settings.normalizer:
+        words += ["--normalizer", settings.normalizer]
+    streams.write_line("")
+    streams.write_line(shlex.join([*words, "-o", "my-tokenizer"]))

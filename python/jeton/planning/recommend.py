@@ -1,0 +1,503 @@
+"""What to train for a corpus: each choice is tried on it, and made by what was measured.
+
+Every trial changes one setting of a starting point, trains on a sample of the corpus and counts the
+tokens of the same held-out documents, so that differences are paired by document. A setting other
+than the default is chosen only where it saves at least `LEAST_SAVING` of the tokens and its 95%
+interval is below none: the default is what most tools read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton import _core
+from jeton.corpus import DomainsBy, open_documents, require_text
+from jeton.errors import TrainingError, UsageError
+from jeton.metrics.bootstrap import Interval, bootstrap_sums
+from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES, Sweep, sweep
+from jeton.training import DEFAULT_PATTERN, TrainProgress, TrainSettings, train
+
+__all__ = [
+    "ALGORITHMS_TRIED",
+    "PATTERNS_TRIED",
+    "Decision",
+    "DomainTrial",
+    "Recommendation",
+    "Trial",
+    "recommend",
+]
+
+PATTERNS_TRIED = (DEFAULT_PATTERN, "gpt2", "o200k_base", "qwen")
+"""Families of published patterns: numbers in threes, whole, in threes with case apart, by
+digits."""
+
+ALGORITHMS_TRIED = ("bpe", "unigram")
+"""Of those that lose no text and that common tools read."""
+
+LEAST_SAVING = 0.005
+"""Share of the tokens below which a setting is not worth leaving the default. Ours: half a percent
+of a bill is less than a week of the price changes that a year brings."""
+
+OWN_VOCABULARY_SAVING = 0.10
+"""Share of its tokens that a domain must save with a vocabulary of its own before one is advised.
+Ours: a vocabulary of its own means a model of its own, so a few percent never pay for it."""
+
+MAX_SAMPLE_BYTES = 32_000_000
+"""Text that trials train on: choices between settings show long before that."""
+
+HELD_OUT_ONE_IN = 10
+"""One document in so many is held out, by its digest."""
+
+TRIAL_VOCAB_SIZE = 16_000
+"""Ids of the trials; as many as the sample can fill."""
+
+MIN_DOMAIN_SHARE = 0.02
+"""Share of the text from which a domain is looked at by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One setting that was tried.
+
+    Attributes:
+        value: The setting.
+        n_tokens: Tokens of the held-out documents.
+        change: Against the default, as a share: below 0 is fewer tokens.
+        interval: 95% of the change, paired by document; None for the default itself, or with fewer
+            than two documents.
+        failed: Why it could not be tried; empty where it could.
+    """
+
+    value: str
+    n_tokens: int
+    change: float
+    interval: Interval | None
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One choice and its grounds.
+
+    Attributes:
+        question: What is chosen: ``"split pattern"``, ``"normalization"``, ``"algorithm"`` ...
+        choice: The setting to take.
+        reason: Why, with the figures.
+        trials: What was tried, the default first.
+    """
+
+    question: str
+    choice: str
+    reason: str
+    trials: tuple[Trial, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DomainTrial:
+    """One domain under the shared vocabulary and under one of its own.
+
+    Attributes:
+        domain: Its name.
+        n_bytes: Held-out text of it.
+        shared_tokens: Tokens with the vocabulary trained on all domains.
+        own_tokens: Tokens with one of the same size trained on this domain's sample alone.
+    """
+
+    domain: str
+    n_bytes: int
+    shared_tokens: int
+    own_tokens: int
+
+    @property
+    def saving(self) -> float:
+        """Share of the shared vocabulary's tokens that its own would save."""
+        return 1 - self.own_tokens / self.shared_tokens if self.shared_tokens else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """What to train, and why.
+
+    Attributes:
+        settings: The settings to train with.
+        decisions: Each choice, in the order in which they were made.
+        domains: The domains under a shared and an own vocabulary; empty with fewer than two.
+        sweep: The sizes that were measured.
+        n_documents: Documents of the sample, held-out ones included.
+        n_bytes: Bytes of their text.
+    """
+
+    settings: TrainSettings
+    decisions: tuple[Decision, ...]
+    domains: tuple[DomainTrial, ...]
+    sweep: Sweep
+    n_documents: int
+    n_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "schema_version": "jeton.recommend/1",
+            "jeton_version": _core.__version__,
+            "settings": self.settings.to_dict(),
+            "decisions": [asdict(decision) for decision in self.decisions],
+            "domains": [{**asdict(d), "saving": d.saving} for d in self.domains],
+            "sweep": self.sweep.to_dict(),
+            "sample": {"n_documents": self.n_documents, "n_bytes": self.n_bytes},
+        }
+
+
+@dataclass(slots=True)
+class _Sample:
+    """Documents to train trials on and documents to count, with their domains."""
+
+    train: list[str]
+    held: list[str]
+    train_domains: list[int]
+    held_domains: list[int]
+    names: list[str]
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(len(text.encode()) for text in (*self.train, *self.held))
+
+
+def recommend(
+    inputs: Any,
+    *,
+    models: Sequence[str] = (),
+    gpu: str = DEFAULT_GPU,
+    output_tokens: float = 0.0,
+    vocab_sizes: Sequence[int] = DEFAULT_VOCAB_SIZES,
+    patterns: Sequence[str] = PATTERNS_TRIED,
+    algorithms: Sequence[str] = ALGORITHMS_TRIED,
+    field: str = "text",
+    documents: Literal["file", "line"] = "file",
+    domains_by: DomainsBy | None = None,
+    domain_field: str = "",
+    strict: bool = False,
+    seed: int = 0,
+    num_threads: int | None = None,
+    on_progress: Callable[[TrainProgress], None] | None = None,
+    on_step: Callable[[str], None] | None = None,
+) -> Recommendation:
+    """Try what could be chosen on a sample of the corpus, and say what to train.
+
+    Args: inputs: The corpus, as `jeton.train` takes it. models: Models of the catalog that would
+        have the vocabulary; the first decides the size. gpu: The GPU that they run on.
+        output_tokens: Tokens generated after each document. vocab_sizes: Sizes to compare.
+        patterns: Split patterns to try; the first is the default. algorithms: Algorithms to try;
+        the first is the default. field: JSONL and Parquet: where the text is. documents: Text
+        files: the whole file is one document, or each line. domains_by: Files or folders are
+        domains (languages, say) that may want their own vocabulary. domain_field: JSONL and
+        Parquet: the field that names the domain. strict: Text that is not valid Unicode is an error
+        instead of being replaced. seed: Of the intervals. num_threads: Threads; None: all there
+        are. Does not change the result. on_progress: Called as `jeton.train` calls it, for each
+        trial. on_step: Called with what is tried next, in words.
+
+    Raises:
+        EmptyCorpusError: There is no text.
+        UsageError: Too few documents to hold one out, or an argument that cannot be meant.
+        UnknownModelError, UnknownGpuError: The catalog does not have it.
+    """
+    if not patterns or not algorithms:
+        raise UsageError("there is nothing to try; expected at least one pattern and algorithm")
+    sample = _read(
+        inputs,
+        {"field": field, "documents": documents, "strict": strict},
+        domains_by=domains_by,
+        domain_field=domain_field,
+    )
+    if not sample.held or not sample.train:
+        raise UsageError(
+            f"the corpus has {len(sample.train) + len(sample.held)} documents, too few to keep "
+            "some apart for measuring\n"
+            "hint: make each line a document (documents='line', --documents line)"
+        )
+    run = _Runner(sample, num_threads, on_progress, on_step or (lambda _words: None), seed)
+    base = TrainSettings(
+        algorithm=algorithms[0], pattern=patterns[0], vocab_size=TRIAL_VOCAB_SIZE, seed=seed
+    )
+    pattern = run.choose(
+        "split pattern", [(p, replace(base, pattern=p)) for p in dict.fromkeys(patterns)]
+    )
+    base = replace(base, pattern=pattern.choice)
+    normalization = _normalization(run, base)
+    if normalization.choice == "nfc":
+        base = replace(base, normalizer="nfc")
+    algorithm = run.choose(
+        "algorithm",
+        [(name, TrainSettings(**_for_algorithm(base, name))) for name in dict.fromkeys(algorithms)],
+    )
+    domains = _domain_trials(run, base)
+    run.on_step("vocabulary sizes")
+    sizes = sweep(
+        iter(sample.train),
+        vocab_sizes=vocab_sizes,
+        heldout=iter(sample.held),
+        models=models,
+        gpu=gpu,
+        output_tokens=output_tokens,
+        settings=base,
+        seed=seed,
+        num_threads=num_threads,
+        on_progress=on_progress,
+    )
+    size = _size(sizes)
+    chosen = TrainSettings(
+        **{
+            **_for_algorithm(base, algorithm.choice),
+            "vocab_size": int(size.choice.replace(",", "")),
+        }
+    )
+    return Recommendation(
+        settings=chosen,
+        decisions=(pattern, normalization, algorithm, _sharing(domains), size),
+        domains=domains,
+        sweep=sizes,
+        n_documents=len(sample.train) + len(sample.held),
+        n_bytes=sample.n_bytes,
+    )
+
+
+def _for_algorithm(base: TrainSettings, algorithm: str) -> dict[str, Any]:
+    """The settings of a trial of an algorithm: what it does not take is left to it."""
+    kept = {"algorithm": algorithm, "vocab_size": base.vocab_size, "seed": base.seed}
+    if algorithm == base.algorithm:
+        kept |= {"pattern": base.pattern}
+    if base.normalizer is not None:
+        kept |= {"normalizer": base.normalizer}
+    return kept
+
+
+class _Runner:
+    """Trains trials on the sample and compares them on the held-out documents."""
+
+    def __init__(
+        self,
+        sample: _Sample,
+        num_threads: int | None,
+        on_progress: Callable[[TrainProgress], None] | None,
+        on_step: Callable[[str], None],
+        seed: int,
+    ) -> None:
+        self.sample = sample
+        self.on_step = on_step
+        self._num_threads = num_threads
+        self._on_progress = on_progress
+        self._seed = seed
+        self._counted: dict[str, NDArray[np.int64]] = {}
+
+    def tokens(
+        self, settings: TrainSettings, texts: Sequence[str], held: Sequence[str]
+    ) -> NDArray[np.int64]:
+        """Tokens of each held-out document with a tokenizer trained on texts, int64 (n,)."""
+        import warnings
+
+        from jeton.errors import JetonWarning
+
+        options = {key: value for key, value in settings.to_dict().items() if value is not None}
+        options.update(options.pop("options", {}))
+        with warnings.catch_warnings():
+            # A sample may be too small for the size of the trials: all of them are then smaller.
+            warnings.simplefilter("ignore", JetonWarning)
+            tokenizer = train(
+                iter(texts),
+                **options,
+                num_threads=self._num_threads,
+                on_progress=self._on_progress,
+            )
+        counts: NDArray[np.int64] = tokenizer.count_batch(list(held), num_threads=self._num_threads)
+        return counts
+
+    def all_tokens(self, settings: TrainSettings) -> NDArray[np.int64]:
+        """Tokens of each held-out document, trained on the whole sample."""
+        key = repr(settings.to_dict())
+        if key not in self._counted:
+            self._counted[key] = self.tokens(settings, self.sample.train, self.sample.held)
+        return self._counted[key]
+
+    def choose(self, question: str, tried: Sequence[tuple[str, TrainSettings]]) -> Decision:
+        """Try all; the first is the default."""
+        self.on_step(f"{question}: {tried[0][0]}")
+        base = self.all_tokens(tried[0][1])
+        total = int(base.sum())
+        trials = [Trial(tried[0][0], total, 0.0, None)]
+        for value, settings in tried[1:]:
+            self.on_step(f"{question}: {value}")
+            try:
+                counts = self.all_tokens(settings)
+            except (TrainingError, UsageError) as error:
+                trials.append(Trial(value, 0, 0.0, None, failed=str(error).split("\n")[0]))
+                continue
+            trials.append(
+                Trial(
+                    value,
+                    int(counts.sum()),
+                    float(counts.sum() / total - 1) if total else 0.0,
+                    self._interval(counts, base),
+                )
+            )
+        return _decide(question, trials)
+
+    def _interval(self, counts: NDArray[np.int64], base: NDArray[np.int64]) -> Interval | None:
+        columns = np.stack([counts, base], axis=1)
+        return bootstrap_sums(columns, lambda sums: sums[:, 0] / sums[:, 1] - 1, seed=self._seed)
+
+
+def _decide(question: str, trials: Sequence[Trial]) -> Decision:
+    default, others = trials[0], trials[1:]
+    clear = [
+        trial
+        for trial in others
+        if not trial.failed
+        and trial.change <= -LEAST_SAVING
+        and trial.interval is not None
+        and trial.interval.high < 0
+    ]
+    if clear:
+        best = min(clear, key=lambda trial: trial.n_tokens)
+        assert best.interval is not None
+        reason = (
+            f"{best.value} needs {-best.change:.1%} fewer tokens than {default.value} "
+            f"(95%: {-best.interval.high:.1%} to {-best.interval.low:.1%})"
+        )
+        return Decision(question, best.value, reason, tuple(trials))
+    near = min(
+        (trial for trial in others if not trial.failed),
+        key=lambda trial: trial.n_tokens,
+        default=None,
+    )
+    reason = (
+        f"nothing else was tried than {default.value}"
+        if near is None
+        else f"the best of the others, {near.value}, changes tokens by {near.change:+.1%}: not "
+        f"{LEAST_SAVING:.1%} fewer beyond doubt"
+    )
+    return Decision(question, default.value, reason, tuple(trials))
+
+
+def _normalization(run: _Runner, base: TrainSettings) -> Decision:
+    from unicodedata import is_normalized
+
+    texts = (*run.sample.train, *run.sample.held)
+    changed = sum(not is_normalized("NFC", text) for text in texts)
+    question = "normalization"
+    if not changed:
+        return Decision(question, "none", "every document is in NFC already: it would do nothing")
+    found = run.choose(question, [("none", base), ("nfc", replace(base, normalizer="nfc"))])
+    share = changed / len(texts)
+    note = f"NFC changes {share:.1%} of the documents, which then do not decode to their own bytes"
+    return replace(found, reason=f"{found.reason}; {note}")
+
+
+def _domain_trials(run: _Runner, base: TrainSettings) -> tuple[DomainTrial, ...]:
+    sample = run.sample
+    held = np.asarray(sample.held_domains)
+    sizes = np.asarray([len(text.encode()) for text in sample.held])
+    large = [
+        number
+        for number in range(len(sample.names))
+        if sizes[held == number].sum() >= MIN_DOMAIN_SHARE * sizes.sum()
+        and number in set(sample.train_domains)
+    ]
+    if len(large) < 2:
+        return ()
+    shared = run.all_tokens(base)
+    found = []
+    for number in large:
+        name = sample.names[number]
+        run.on_step(f"a vocabulary of its own: {name}")
+        texts = [
+            text
+            for text, domain in zip(sample.train, sample.train_domains, strict=True)
+            if domain == number
+        ]
+        places = np.flatnonzero(held == number)
+        own = run.tokens(base, texts, [sample.held[place] for place in places])
+        found.append(
+            DomainTrial(name, int(sizes[places].sum()), int(shared[places].sum()), int(own.sum()))
+        )
+    return tuple(found)
+
+
+def _sharing(domains: Sequence[DomainTrial]) -> Decision:
+    question = "one vocabulary or several"
+    if not domains:
+        return Decision(
+            question,
+            "one",
+            "no two domains were told apart (domains_by, domain_field) that have enough text",
+        )
+    most = max(domains, key=lambda domain: domain.saving)
+    words = (
+        f"a vocabulary of its own would save {most.domain} {most.saving:.1%} of its tokens, more "
+        f"than any other of {len(domains)} domains"
+    )
+    if most.saving >= OWN_VOCABULARY_SAVING:
+        apart = [d.domain for d in domains if d.saving >= OWN_VOCABULARY_SAVING]
+        return Decision(
+            question,
+            "several",
+            f"{words}: {', '.join(apart)} should have their own where they have their own model, "
+            "or more ids and weight in a shared one",
+        )
+    return Decision(question, "one", f"{words}: not worth a model of its own")
+
+
+def _size(found: Sweep) -> Decision:
+    question = "vocabulary size"
+    if found.models:
+        first = found.models[0]
+        return Decision(question, f"{first.best:,}", "; ".join(first.reasons))
+    middle = min(found.points, key=lambda point: abs(point.vocab_size - 32_000))
+    return Decision(
+        question,
+        f"{middle.vocab_size:,}",
+        "no model was named, so no cost is known and none was minimised: this is the size nearest "
+        "to 32,000, common ground of many models; name a model (models=..., --model)",
+    )
+
+
+def _read(
+    inputs: Any,
+    reading: dict[str, Any],
+    *,
+    domains_by: DomainsBy | None,
+    domain_field: str,
+) -> _Sample:
+    """An even sample: documents are taken by their digests once there is more than enough."""
+    surveyor = _core.Surveyor((), block_bytes=1024, max_blocks=1)
+    stream = open_documents(inputs, domains_by=domains_by, domain_field=domain_field, **reading)
+    kept: list[tuple[int, int, str]] = []
+    n_bytes, ceiling = 0, 2**64
+    for _, batch in stream:
+        domains = stream.batch_domains
+        digests = surveyor.survey(batch).digests[0].tolist()
+        for place, (digest, text) in enumerate(zip(digests, batch, strict=True)):
+            if digest < ceiling:
+                kept.append((digest, -1 if domains is None else int(domains[place]), text))
+                n_bytes += len(text.encode())
+        while n_bytes > 2 * MAX_SAMPLE_BYTES:
+            # What a smaller share of all digests would have kept: no order, no chance in it.
+            ceiling //= 2
+            kept = [item for item in kept if item[0] < ceiling]
+            n_bytes = sum(len(text.encode()) for _, _, text in kept)
+    require_text(
+        n_documents=stream.n_documents,
+        n_bytes=stream.n_bytes,
+        skipped=stream.skipped,
+        n_null_documents=stream.n_null_documents,
+    )
+    sample = _Sample([], [], [], [], list(stream.domains))
+    for digest, domain, text in kept:
+        # Low bits: the high ones decided what is kept.
+        is_held = digest % HELD_OUT_ONE_IN == 0
+        (sample.held if is_held else sample.train).append(text)
+        (sample.held_domains if is_held else sample.train_domains).append(domain)
+    return sample
