@@ -55,6 +55,37 @@ def test_extras_list_what_the_environment_lists(name: str) -> None:
     assert {bare(r) for r in listed(REQUIREMENTS / f"{name}.in")} == {bare(r) for r in both}
 
 
+def test_the_lock_of_the_fuzz_targets_has_what_the_crates_need() -> None:
+    # Else `make fuzz` stops before it has built anything: it may not change the lock.
+    lock = tomllib.loads((ROOT / "fuzz" / "Cargo.lock").read_text(encoding="utf-8"))
+    locked_crates = {package["name"]: package for package in lock["package"]}
+    ours = [name for name in locked_crates if (ROOT / "crates" / name).is_dir()]
+    assert "jeton-core" in ours
+    for name in ours:
+        manifest = (ROOT / "crates" / name / "Cargo.toml").read_text(encoding="utf-8")
+        crate = tomllib.loads(manifest)
+        tables = [crate, *crate.get("target", {}).values()]
+        needed = {
+            dependency
+            for table in tables
+            for dependency, how in table.get("dependencies", {}).items()
+            if not (isinstance(how, dict) and how.get("optional"))
+        }
+        # A crate of which there are several versions is followed by its version.
+        found = {entry.split()[0] for entry in locked_crates[name].get("dependencies", ())}
+        assert needed <= found, name
+
+
+def test_no_packages_are_committed() -> None:
+    finished = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if finished.returncode:
+        pytest.skip("not a git checkout")
+    packed = (".whl", ".so", ".pyd", ".egg")
+    assert [path for path in finished.stdout.splitlines() if path.endswith(packed)] == []
+
+
 @pytest.mark.parametrize("name", ["dev", "bench"])
 def test_locks_are_complete_and_hashed(name: str) -> None:
     lock = REQUIREMENTS / f"{name}.lock"
