@@ -44,7 +44,7 @@ def training_progress(*, quiet: bool = False) -> Iterator[Callable[[TrainProgres
             yield None
             return
         draw = update
-        titles = {"count": "counting", "merge": "merging"}
+        titles = {"count": "counting", "merge": "merging", "prune": "pruning"}
 
         def on_progress(progress: TrainProgress) -> None:
             draw(titles[progress.stage], progress.done, progress.total, progress.unit)

@@ -65,7 +65,7 @@ def count_pretokens(
     Args:
         inputs: Paths, folders, globs, ``"-"``, or an iterable of texts, as ``open_documents`` has
             it: a list of ``str`` is paths, so pass ``iter(texts)`` for texts.
-        settings: Of these, ``pattern`` and ``normalizer`` matter here.
+        settings: Of these, only what decides how text is cut matters here.
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
         strict: Text that is not valid Unicode is an error instead of being replaced.
@@ -79,7 +79,7 @@ def count_pretokens(
     """
     settings = settings or TrainSettings()
     settings.check()
-    counts = _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
+    counts = settings.method.new_counts(settings)
 
     def on_read(progress: ReadProgress) -> None:
         if on_progress is not None:

@@ -1,18 +1,22 @@
-"""What a tokenizer is trained with: hyper-parameters, checked in one place, and how training goes.
+"""What a tokenizer is trained with: hyper-parameters, checked in one place.
 
-The settings are kept as they were given, since the training card has to tell them.
+What several algorithms have in common is a field of ``TrainSettings``; what only one has is one of
+its ``options``. The settings are kept as they were given, since the training card has to tell them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from jeton import _core
 from jeton._nearest import nearest
 from jeton.errors import UsageError
+from jeton.training.algorithms import ALGORITHMS, find_algorithm
+from jeton.training.algorithms.base import Algorithm, check_at_least
+from jeton.training.progress import TrainProgress
 
 __all__ = [
     "ALGORITHMS",
@@ -22,9 +26,6 @@ __all__ = [
     "TrainProgress",
     "TrainSettings",
 ]
-
-ALGORITHMS = ("bpe",)
-"""Algorithms that ``train`` knows."""
 
 DEFAULT_VOCAB_SIZE = 32_000
 """The size of Llama 1, Llama 2 and Mistral 7B: common ground to start from. What pays depends on
@@ -42,22 +43,8 @@ DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>",)
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 """What no useful split pattern looks like, but a mistyped name of one does."""
 
-
-@dataclass(frozen=True, slots=True)
-class TrainProgress:
-    """How far training has come.
-
-    Attributes:
-        stage: ``"count"`` while text is read, ``"merge"`` while tokens are made.
-        done: So much is done, in ``unit``.
-        total: Of so much; None where that is not known (a pipe, an iterable).
-        unit: ``"bytes"`` as stored while counting, ``"tokens"`` while merging.
-    """
-
-    stage: Literal["count", "merge"]
-    done: int
-    total: int | None
-    unit: Literal["bytes", "tokens"]
+_SHARED_BY_SOME = ("pattern", "normalizer", "min_frequency", "max_token_bytes", "tie_rule")
+"""Shared settings that some algorithms do not take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +53,18 @@ class TrainSettings:
 
     Attributes:
         algorithm: One of ``ALGORITHMS``.
-        vocab_size: Tokens wanted, special tokens and the 256 bytes included.
-        min_frequency: Pairs that occur less often are not merged.
+        vocab_size: Tokens wanted, special tokens (and the 256 bytes, if there are some) included.
+        min_frequency: What occurs less often does not become a token.
         pattern: Split pattern: the name of a published one or a regular expression.
         normalizer: ``"nfc"``: Unicode normalization before splitting, in training and in use.
-        special_tokens: Take the ids 0, 1 ... in this order.
+        special_tokens: Take the ids 0, 1 ... in this order. None: the algorithm's own, which are
+            here after construction.
         max_token_bytes: Longest token that is made; None: any.
         tie_rule: Of two pairs with the same count, ``"hf"`` merges the one with the lower ids
             first, as the ``tokenizers`` library does, ``"bytes"`` the one whose bytes come first.
-        seed: Reserved for algorithms that sample; ``"bpe"`` does not use it, its result depends on
+        seed: Reserved for algorithms that sample; those there are do not, their result depends on
             text and settings only.
+        options: What only this algorithm has, by name.
     """
 
     algorithm: str = "bpe"
@@ -83,18 +72,46 @@ class TrainSettings:
     min_frequency: int = 1
     pattern: str = DEFAULT_PATTERN
     normalizer: Literal["nfc"] | None = None
-    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS
+    special_tokens: Sequence[str] = None  # type: ignore[assignment]  # set below
     max_token_bytes: int | None = None
     tie_rule: Literal["hf", "bytes"] = "hf"
     seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.special_tokens is None:
+            known = self.algorithm in ALGORITHMS
+            own = find_algorithm(self.algorithm).special_tokens if known else DEFAULT_SPECIAL_TOKENS
+            object.__setattr__(self, "special_tokens", own)
+
+    @property
+    def method(self) -> Algorithm:
+        """The algorithm itself.
+
+        Raises:
+            UsageError: There is none of this name.
+        """
+        return find_algorithm(self.algorithm)
+
+    def read_options(self) -> Any:
+        """The algorithm's own options, as an object of its class.
+
+        Raises:
+            UsageError: An option that the algorithm does not have.
+        """
+        return self.method.read_options(self.options)
 
     def check(self) -> None:
         """Raise ``UsageError`` for what cannot be meant; the core checks what depends on it."""
-        if self.algorithm not in ALGORITHMS:
-            raise UsageError(
-                f"unknown training algorithm {self.algorithm!r}; expected one of "
-                f"{', '.join(ALGORITHMS)}"
-            )
+        method = self.method
+        for shared in fields(self):
+            if shared.name in _SHARED_BY_SOME and shared.name not in method.takes:
+                value = getattr(self, shared.name)
+                if value != shared.default:
+                    raise UsageError(
+                        f"{shared.name} is {value!r}, but algorithm {self.algorithm!r} does not "
+                        "take it"
+                    )
         if self.tie_rule not in ("hf", "bytes"):
             raise UsageError(f"unknown tie rule {self.tie_rule!r}; expected 'hf' or 'bytes'")
         if isinstance(self.special_tokens, str):
@@ -102,10 +119,10 @@ class TrainSettings:
                 f"special_tokens is the string {self.special_tokens!r}; expected a list of them\n"
                 f"hint: special_tokens=[{self.special_tokens!r}]"
             )
-        _check_at_least("vocab_size", self.vocab_size, 1)
-        _check_at_least("min_frequency", self.min_frequency, 1)
+        check_at_least("vocab_size", self.vocab_size, 1)
+        check_at_least("min_frequency", self.min_frequency, 1)
         if self.max_token_bytes is not None:
-            _check_at_least("max_token_bytes", self.max_token_bytes, 1)
+            check_at_least("max_token_bytes", self.max_token_bytes, 1)
         published = _core.published_patterns()
         if self.pattern not in published and _PLAIN_NAME.fullmatch(self.pattern):
             offered = nearest(self.pattern, published) or tuple(sorted(published))
@@ -113,12 +130,11 @@ class TrainSettings:
                 f"unknown split pattern {self.pattern!r}; the nearest are {', '.join(offered)}\n"
                 "hint: give the name of a published pattern or a regular expression"
             )
+        self.read_options().check(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {**asdict(self), "special_tokens": list(self.special_tokens)}
-
-
-def _check_at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise UsageError(f"{name} is {value}; it should be at least {least}")
+        """As plain JSON values; ``options`` only where some were given."""
+        values = {shared.name: getattr(self, shared.name) for shared in fields(self)}
+        values["special_tokens"] = list(self.special_tokens)
+        options = values.pop("options")
+        return {**values, "options": dict(options)} if options else values

@@ -5,7 +5,7 @@ use crate::bpe::{Merges, Missing};
 use crate::config::Reference;
 use crate::error::{Error, Result};
 use crate::normalize::NormalizerConfig;
-use crate::pretokenize::{SplitConfig, StepConfig};
+use crate::pretokenize::StepConfig;
 use crate::special::AddedToken;
 use crate::tokenizer::Tokenizer;
 use crate::train::TrainedBpe;
@@ -15,7 +15,7 @@ use crate::vocab::Vocab;
 pub fn from_trained(
     trained: &TrainedBpe,
     normalizer: Vec<NormalizerConfig>,
-    split: SplitConfig,
+    pretokenizer: Vec<StepConfig>,
 ) -> Result<Tokenizer> {
     let mut vocab = Vocab::with_capacity(trained.tokens.len());
     let mut added_tokens = Vec::with_capacity(trained.n_special);
@@ -31,7 +31,7 @@ pub fn from_trained(
     Tokenizer::from_parts(Parts {
         normalizer,
         added_tokens,
-        pretokenizer: vec![StepConfig::Split(split)],
+        pretokenizer,
         ..Parts::new(
             Reference::Jeton,
             ModelParts::Bpe {

@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use jeton_core::error::ErrorKind;
-use jeton_core::train::{self as core, BpeTrainOptions, TieRule};
+use jeton_core::error::{Error, ErrorKind};
+use jeton_core::train::{self as core, BpeTrainOptions, CutConfig, TieRule};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::PretokenCounts;
-use crate::door::enter;
+use crate::door::{enter, quick};
 use crate::tokenizer::Tokenizer;
 
 /// Trains byte-level BPE.
@@ -71,19 +71,27 @@ pub(crate) fn train_bpe(
         return Err(error);
     }
     let trained = trained?;
+    let CutConfig::Steps {
+        normalizer,
+        pretokenizer,
+    } = counts.cutter.config()
+    else {
+        return quick(
+            py,
+            Err(Error::usage(
+                "byte-level BPE needs counts cut by a pattern, not by SentencePiece's lines",
+            )),
+        );
+    };
     let tokenizer = enter(py, |_| {
-        jeton_core::format::from_trained(
-            &trained,
-            counts.recipe.normalizer.clone(),
-            counts.recipe.split(),
-        )
-        .map_err(|error| match error.kind() {
-            ErrorKind::Format { reason, .. } => ErrorKind::Training {
-                reason: reason.clone(),
-            }
-            .into(),
-            _ => error,
-        })
+        jeton_core::format::from_trained(&trained, normalizer.clone(), pretokenizer.clone())
+            .map_err(|error| match error.kind() {
+                ErrorKind::Format { reason, .. } => ErrorKind::Training {
+                    reason: reason.clone(),
+                }
+                .into(),
+                _ => error,
+            })
     })?;
     Ok(Tokenizer::wrap(tokenizer, name))
 }

@@ -2,9 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use jeton_core::normalize::Normalizer;
-use jeton_core::pretokenize::{PreTokenizer, StepConfig};
-use jeton_core::train as core;
+use jeton_core::pretokenize::StepConfig;
+use jeton_core::train::{self as core, CutConfig, Cutter};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -16,13 +15,18 @@ use crate::recipe::Recipe;
 /// Weighted pretokens: what every trainer starts from.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct PretokenCounts {
-    pub(super) recipe: Recipe,
-    normalizer: Normalizer,
-    pretokenizer: PreTokenizer,
+    pub(super) cutter: Cutter,
     counts: Mutex<core::PretokenCounts>,
 }
 
 impl PretokenCounts {
+    fn of(py: Python<'_>, config: CutConfig) -> PyResult<Self> {
+        Ok(Self {
+            cutter: quick(py, Cutter::new(config))?,
+            counts: Mutex::default(),
+        })
+    }
+
     pub(super) fn with<R>(&self, run: impl FnOnce(&mut core::PretokenCounts) -> R) -> R {
         run(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -34,33 +38,35 @@ impl PretokenCounts {
     #[pyo3(signature = (*, pattern, normalizer=None))]
     fn new(py: Python<'_>, pattern: &str, normalizer: Option<&str>) -> PyResult<Self> {
         let recipe = Recipe::new(pattern, normalizer)?;
-        let normalizer = quick(py, Normalizer::new(&recipe.normalizer))?;
-        let pretokenizer = quick(py, PreTokenizer::new(&[StepConfig::Split(recipe.split())]))?;
-        Ok(Self {
-            recipe,
-            normalizer,
-            pretokenizer,
-            counts: Mutex::default(),
-        })
+        let split = recipe.split();
+        let config = CutConfig::Steps {
+            normalizer: recipe.normalizer,
+            pretokenizer: vec![StepConfig::Split(split)],
+        };
+        Self::of(py, config)
+    }
+
+    #[staticmethod]
+    fn cut_by(py: Python<'_>, config: &str) -> PyResult<Self> {
+        Self::of(py, quick(py, CutConfig::from_json(config))?)
+    }
+
+    #[getter]
+    fn cutting(&self, py: Python<'_>) -> PyResult<String> {
+        quick(py, self.cutter.config().to_json())
     }
 
     #[pyo3(signature = (batch, *, num_threads=None))]
     fn add(&self, py: Python<'_>, batch: &TextBatch, num_threads: Option<isize>) -> PyResult<()> {
         let threads = threads(num_threads)?;
-        let split = |text: &str, each: &mut dyn FnMut(&[u8])| {
-            let text = self.normalizer.normalize(text)?;
-            self.pretokenizer.split(&text, |start, end| {
-                each(&text.as_bytes()[start..end]);
-                Ok(())
-            })
-        };
+        let split = |text: &str, each: &mut dyn FnMut(&[u8])| self.cutter.cut(text, each);
         enter(py, |_| {
             self.with(|counts| counts.count_batch(batch.0.as_ref(), &split, threads))
         })
     }
 
     fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
-        if self.recipe != other.recipe {
+        if self.cutter.config() != other.cutter.config() {
             return Err(PyValueError::new_err(
                 "counts made with different patterns or normalizers cannot be added up",
             ));

@@ -121,7 +121,10 @@ fn piece_ends(automaton: &Automaton, text: &str) -> Vec<usize> {
 #[test]
 fn characters_tell_where_published_patterns_end() {
     for (name, pattern, _) in PATTERNS {
-        assert!(automaton(pattern).boundaries(WALKED_FIRST).is_some(), "{name}");
+        assert!(
+            automaton(pattern).boundaries(WALKED_FIRST).is_some(),
+            "{name}"
+        );
     }
 }
 

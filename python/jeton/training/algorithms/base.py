@@ -1,0 +1,113 @@
+"""What an algorithm tells ``train`` about itself, and the checks that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jeton import _core
+from jeton._nearest import nearest
+from jeton.errors import UsageError
+from jeton.training.progress import TrainProgress
+
+if TYPE_CHECKING:
+    from jeton.training.settings import TrainSettings
+
+__all__ = ["Algorithm", "Learning", "NoOptions", "Options", "check_at_least", "check_choice"]
+
+
+class Options(Protocol):
+    """Options of one algorithm: a frozen dataclass whose fields are plain JSON values."""
+
+    def check(self, settings: TrainSettings) -> None:
+        """Raise ``UsageError`` for what cannot be meant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoOptions:
+    """An algorithm that has no options of its own."""
+
+    def check(self, settings: TrainSettings) -> None:
+        """Nothing can be wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """What learning needs besides counts and settings.
+
+    Attributes:
+        name: What the tokenizer is to be called.
+        on_progress: Told now and then how far learning is; may be None.
+        num_threads: Threads that learn; None: all there are. Never changes the result.
+    """
+
+    name: str | None = None
+    on_progress: Callable[[TrainProgress], None] | None = None
+    num_threads: int | None = None
+
+    def report(self, stage: str) -> Callable[[int, int], None]:
+        """What the core calls with (done, total) tokens."""
+
+        def tell(done: int, total: int) -> None:
+            if self.on_progress is not None:
+                self.on_progress(TrainProgress(stage, done, total, "tokens"))  # type: ignore[arg-type]
+
+        return tell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Algorithm:
+    """One way to choose tokens.
+
+    Attributes:
+        name: What it is called in ``train`` and on the command line.
+        summary: What it is, in a few words.
+        takes: Which of the shared settings mean something to it; giving another one is an error.
+        special_tokens: Those that it has unless others are given.
+        options: Class of its own options, a frozen dataclass with defaults.
+        new_counts: Empty counts that cut text the way it needs.
+        learn: Counts to a tokenizer.
+    """
+
+    name: str
+    summary: str
+    takes: frozenset[str]
+    special_tokens: tuple[str, ...]
+    options: type[Any]
+    new_counts: Callable[[TrainSettings], _core.PretokenCounts]
+    learn: Callable[[_core.PretokenCounts, TrainSettings, Learning], _core.Tokenizer]
+
+    def read_options(self, given: Mapping[str, Any]) -> Any:
+        """Its options, as given and else by default.
+
+        Raises:
+            UsageError: An option that it does not have, or one without which it cannot be.
+        """
+        known = [field.name for field in fields(self.options)]
+        for name in given:
+            if name not in known:
+                offered = nearest(name, known) or tuple(known)
+                expected = f"expected {', '.join(offered)}" if known else "it has none"
+                raise UsageError(f"algorithm {self.name!r} has no option {name!r}; {expected}")
+        for field in fields(self.options):
+            required = field.default is MISSING and field.default_factory is MISSING
+            if required and field.name not in given:
+                raise UsageError(f"algorithm {self.name!r} needs the option {field.name!r}")
+        # JSON has lists where options have tuples.
+        values = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+        return self.options(**values)
+
+
+def check_at_least(name: str, value: float, least: float) -> None:
+    """Raise ``UsageError`` for a number that is too small, or no number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"{name} is {value!r}; expected a number")
+    if not value >= least:
+        raise UsageError(f"{name} is {value}; it should be at least {least}")
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Raise ``UsageError`` for a value that is none of those there are."""
+    if value not in choices:
+        raise UsageError(f"{name} is {value!r}; expected one of {', '.join(choices)}")
