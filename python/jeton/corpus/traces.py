@@ -1,0 +1,270 @@
+"""Traces of serving traffic in: when each request came, and how many tokens it had.
+
+A trace is what providers publish instead of text: a time, a prompt length and an output length for
+each request. ``read_trace`` knows the published shapes (Azure's and BurstGPT's CSV, Mooncake's JSON
+Lines, processed lengths without times, ServeGen's folders) and any CSV or JSON Lines with such
+columns. A row that cannot be meant is counted by reason, never dropped in silence.
+Cost: O(rows); memory: 28 bytes for each request, and the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from jeton.errors import EmptyCorpusError, LimitError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from jeton.corpus.requests_times import TimeUnit
+
+__all__ = ["MAX_TOKENS", "MAX_TRACE_BYTES", "MAX_TRACE_REQUESTS", "Trace", "read_trace"]
+
+MAX_TRACE_BYTES: Final = 4 << 30
+"""Bytes of a trace after decompression: a hundred million rows of Azure's shape."""
+
+MAX_TRACE_REQUESTS: Final = 20_000_000
+"""Requests of a trace. A simulation of more takes minutes and tells nothing new."""
+
+MAX_TOKENS: Final = 100_000_000
+"""Tokens of a prompt or an output: a larger number is a time or an id in the wrong column."""
+
+_MAX_EXAMPLES: Final = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """Requests in the order of their arrival.
+
+    Attributes:
+        path: Where they come from.
+        format: The shape that was recognised (``azure``, ``mooncake``, ``burstgpt``, ``lengths``,
+            ``servegen``, ``csv``, ``jsonl``, or ``arrays``).
+        arrival_seconds: float64 (n,), ascending, seconds after the first request.
+        prompt_tokens: int64 (n,), at least 1.
+        output_tokens: int64 (n,), at least 0.
+        domain: int32 (n,), index into ``domains``; -1: none was named.
+        domains: Names of the domains.
+        rejected: Rows that cannot be meant, by reason.
+        examples: Of each reason the first places.
+        n_out_of_order: Rows that came before a row above them; they were sorted in.
+        has_times: Whether the trace itself said when requests came; else they were drawn.
+    """
+
+    path: str
+    format: str
+    arrival_seconds: NDArray[np.float64]
+    prompt_tokens: NDArray[np.int64]
+    output_tokens: NDArray[np.int64]
+    domain: NDArray[np.int32]
+    domains: tuple[str, ...] = ()
+    rejected: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    n_out_of_order: int = 0
+    has_times: bool = True
+
+    def __len__(self) -> int:
+        """Requests."""
+        return len(self.arrival_seconds)
+
+    @property
+    def duration_seconds(self) -> float:
+        """Seconds between the first and the last request."""
+        return float(self.arrival_seconds[-1]) if len(self) else 0.0
+
+    @property
+    def requests_per_second(self) -> float:
+        """Requests over the duration; 0 where all came at once."""
+        return (len(self) - 1) / self.duration_seconds if self.duration_seconds > 0 else 0.0
+
+    @classmethod
+    def of(
+        cls,
+        arrival_seconds: Sequence[float] | NDArray[np.floating],
+        prompt_tokens: Sequence[int] | NDArray[np.integer],
+        output_tokens: Sequence[int] | NDArray[np.integer],
+        *,
+        domain: Sequence[int] | NDArray[np.integer] | None = None,
+        domains: Sequence[str] = (),
+        path: str = "memory",
+        format: str = "arrays",  # noqa: A002 - the field's name
+        rejected: dict[str, int] | None = None,
+        examples: dict[str, tuple[str, ...]] | None = None,
+        has_times: bool = True,
+    ) -> Trace:
+        """Return the trace of some arrays; rows that cannot be meant are counted and left out.
+
+        Raises:
+            UsageError: The arrays are not equally long.
+            EmptyCorpusError: No row is left.
+        """
+        import numpy as np
+
+        times = np.asarray(arrival_seconds, dtype=np.float64)
+        prompts = np.asarray(prompt_tokens)
+        outputs = np.asarray(output_tokens)
+        numbers = np.full(len(times), -1) if domain is None else np.asarray(domain)
+        if not len(times) == len(prompts) == len(outputs) == len(numbers):
+            raise UsageError(
+                f"a trace has {len(times)} times, {len(prompts)} prompts and {len(outputs)} "
+                "outputs; expected as many of each"
+            )
+        counted = dict(rejected or {})
+        shown = dict(examples or {})
+        good = np.ones(len(times), dtype=bool)
+        for reason, bad in (
+            ("bad_time", ~np.isfinite(times)),
+            ("bad_prompt_tokens", ~((prompts >= 1) & (prompts <= MAX_TOKENS))),
+            ("bad_output_tokens", ~((outputs >= 0) & (outputs <= MAX_TOKENS))),
+        ):
+            new = bad & good
+            if new.any():
+                counted[reason] = counted.get(reason, 0) + int(new.sum())
+                places = tuple(f"request {i + 1}" for i in np.flatnonzero(new)[:_MAX_EXAMPLES])
+                shown.setdefault(reason, places)
+            good &= ~bad
+        if not good.any():
+            raise EmptyCorpusError(_nothing_left(path, counted, shown))
+        times, prompts, outputs, numbers = (a[good] for a in (times, prompts, outputs, numbers))
+        n_out_of_order = int((times < np.maximum.accumulate(times)).sum())
+        if n_out_of_order:
+            order = np.argsort(times, kind="stable")
+            times, prompts, outputs, numbers = (
+                a[order] for a in (times, prompts, outputs, numbers)
+            )
+        return cls(
+            path=path,
+            format=format,
+            arrival_seconds=times - times[0],
+            prompt_tokens=prompts.astype(np.int64),
+            output_tokens=outputs.astype(np.int64),
+            domain=numbers.astype(np.int32),
+            domains=tuple(domains),
+            rejected=counted,
+            examples=shown,
+            n_out_of_order=n_out_of_order,
+            has_times=has_times,
+        )
+
+    def part(self, *, seconds: float | None = None, rate_factor: float = 1.0) -> Trace:
+        """Return the requests of the first ``seconds``, ``rate_factor`` times as dense.
+
+        Raises:
+            UsageError: A number is not above 0.
+        """
+        from dataclasses import replace
+
+        if not 0 < rate_factor < 1e9 or (seconds is not None and not 0 < seconds < 1e12):
+            raise UsageError(
+                f"cannot take {seconds} seconds of a trace at {rate_factor} times its rate; "
+                "expected numbers above 0"
+            )
+        n = len(self)
+        if seconds is not None:
+            n = int((self.arrival_seconds < seconds).sum())
+        return replace(
+            self,
+            arrival_seconds=self.arrival_seconds[:n] / rate_factor,
+            prompt_tokens=self.prompt_tokens[:n],
+            output_tokens=self.output_tokens[:n],
+            domain=self.domain[:n],
+        )
+
+
+def read_trace(
+    path: str | os.PathLike[str],
+    *,
+    time_unit: TimeUnit = "auto",
+    domain_field: str = "",
+    requests_per_second: float | None = None,
+    duration_seconds: float = 3600.0,
+    strict: bool = False,
+    seed: int = 0,
+) -> Trace:
+    """Read a trace of serving traffic: a file, compressed or not, or a ServeGen folder.
+
+    Columns are found by name, whatever their case: a time (``TIMESTAMP``, ``arrival_seconds`` ...),
+    prompt tokens (``ContextTokens``, ``input_length``, ``num_prefill_tokens`` ...) and output
+    tokens (``GeneratedTokens``, ``output_length``, ``num_decode_tokens`` ...). Times are ISO 8601
+    or numbers; Mooncake's are milliseconds, others are seconds unless they are so large that they
+    must be milli-, micro- or nanoseconds since 1970.
+
+    Args:
+        path: CSV or JSON Lines; zstd and gzip are undone. A folder is one of ServeGen's.
+        time_unit: Unit of times that are numbers.
+        domain_field: Column that names the domain of a request.
+        requests_per_second: Rate of the Poisson process that times are drawn from where the trace
+            has none, or that ServeGen's clients are scaled to together.
+        duration_seconds: Seconds that are drawn from a ServeGen folder.
+        strict: A row that cannot be meant is an error instead of being counted.
+        seed: Of whatever is drawn.
+
+    Raises:
+        UsageError: Times are missing and no rate is given, or a number is out of range.
+        RecordError: The file has no such columns; with ``strict``, a row cannot be meant.
+        EmptyCorpusError: No request is left.
+        LimitError: The file is larger than `MAX_TRACE_BYTES` or has too many rows.
+        OSError: It cannot be read.
+    """
+    rate = requests_per_second
+    if (rate is not None and not 0 < rate < 1e9) or not 0 < duration_seconds <= 1e8:
+        raise UsageError(
+            f"requests_per_second is {rate} and duration_seconds {duration_seconds}; expected "
+            "numbers above 0"
+        )
+    place = Path(path)
+    if place.is_dir():
+        from jeton.corpus.traces_servegen import read_servegen
+
+        return read_servegen(
+            place, duration_seconds=duration_seconds, requests_per_second=rate, seed=seed
+        )
+    from jeton import _core
+    from jeton.corpus.traces_rows import read_rows
+
+    if place.stat().st_size > MAX_TRACE_BYTES:
+        raise LimitError(
+            f"{place}: more than {MAX_TRACE_BYTES:,} bytes are too many for a trace",
+            what="bytes",
+            limit=MAX_TRACE_BYTES,
+        )
+    data = _core.decompress(place.read_bytes(), max_bytes=MAX_TRACE_BYTES, path=str(place))
+    rows = read_rows(
+        str(place), bytes(data), time_unit=time_unit, domain_field=domain_field, strict=strict
+    )
+    times = rows.times
+    if not rows.has_times:
+        if rate is None:
+            raise UsageError(
+                f"{place}: the trace has lengths and no times; expected a rate to draw them with\n"
+                "hint: give requests per second (--trace-rate)"
+            )
+        import numpy as np
+
+        # One exponential pause before each request: a Poisson process.
+        times = np.cumsum(np.random.default_rng(seed).exponential(1 / rate, len(rows.prompts)))
+    return Trace.of(
+        times,
+        rows.prompts,
+        rows.outputs,
+        domain=rows.domain,
+        domains=rows.domains,
+        path=str(place),
+        format=rows.format,
+        rejected=rows.rejected,
+        examples=rows.examples,
+        has_times=rows.has_times,
+    )
+
+
+def _nothing_left(path: str, counted: dict[str, int], shown: dict[str, Any]) -> str:
+    if not counted:
+        return f"{path}: the trace has no request"
+    reasons = ", ".join(f"{n:,} with {reason}" for reason, n in counted.items())
+    first = next(iter(shown.values()))[0]
+    return f"{path}: no row of the trace is a request: {reasons}; the first is {first}"

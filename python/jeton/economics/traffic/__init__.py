@@ -1,0 +1,40 @@
+"""Traffic replayed on a GPU: memory, queues, times and money of a trace, under policies.
+
+`simulate_traffic` is one replay, `compare_traffic` one for each policy and tokenizer. The trace is
+read by `jeton.corpus.traces`. ``docs/traffic.md`` says what is modelled, what is not, and how it
+was checked.
+"""
+
+from __future__ import annotations
+
+from jeton.economics.traffic.compare import compare_traffic
+from jeton.economics.traffic.policies import POLICIES, EngineSettings, Policy, PolicyName
+from jeton.economics.traffic.prediction import OutputPredictor, PredictionError
+from jeton.economics.traffic.result import (
+    Spread,
+    TraceSummary,
+    TrafficReport,
+    TrafficRun,
+    TrafficSeries,
+)
+from jeton.economics.traffic.scaling import DomainShare, TokenizerRatio
+from jeton.economics.traffic.simulate import Server, simulate_traffic
+
+__all__ = [
+    "POLICIES",
+    "DomainShare",
+    "EngineSettings",
+    "OutputPredictor",
+    "Policy",
+    "PolicyName",
+    "PredictionError",
+    "Server",
+    "Spread",
+    "TokenizerRatio",
+    "TraceSummary",
+    "TrafficReport",
+    "TrafficRun",
+    "TrafficSeries",
+    "compare_traffic",
+    "simulate_traffic",
+]

@@ -1,0 +1,102 @@
+"""How a serving engine hands memory to requests, and what else it is set to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from jeton.economics.capacity import PAGE_TOKENS
+from jeton.errors import UsageError
+
+__all__ = ["POLICIES", "EngineSettings", "Policy", "PolicyName"]
+
+PolicyName: TypeAlias = Literal["static", "dynamic", "prediction"]
+
+POLICIES: tuple[PolicyName, ...] = ("static", "dynamic", "prediction")
+"""All of them, in the order of reports."""
+
+MAX_REQUESTS = 256
+"""Requests in a batch at most: vLLM's default ``max_num_seqs`` (vLLM documentation, scheduler
+configuration, 2025)."""
+
+STEP_TOKENS = 2048
+"""Tokens of a step, prompts and output together: vLLM's default ``max_num_batched_tokens`` of
+online serving with chunked prefill on most GPUs (vLLM documentation, optimization and tuning,
+2025; 8,192 on the largest)."""
+
+WATERMARK_SHARE = 0.01
+"""Share of the cache that stays free when a request is admitted, so that it is not preempted at
+once: vLLM's block manager (arXiv:2309.06180's implementation)."""
+
+PREDICTED_QUANTILE = 0.9
+"""Quantile of the output length that is reserved: one request in ten outgrows it. A judgement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How memory is handed out.
+
+    Attributes:
+        name: ``static`` reserves ``reserved_tokens`` for each request in one piece, as engines
+            without paging do (arXiv:2309.06180, "Orca (Max)"); ``dynamic`` hands out pages as
+            tokens come and preempts the request that was admitted last when they run out (vLLM);
+            ``prediction`` reserves the prompt and a predicted output, and goes on by pages beyond.
+        reserved_tokens: Of ``static``; None: the longest request of the trace.
+        quantile: Of ``prediction``.
+    """
+
+    name: PolicyName
+    reserved_tokens: int | None = None
+    quantile: float = PREDICTED_QUANTILE
+
+    def __post_init__(self) -> None:
+        if self.name not in POLICIES:
+            raise UsageError(f"the policy is {self.name!r}; expected one of {', '.join(POLICIES)}")
+        if self.reserved_tokens is not None and self.reserved_tokens < 1:
+            raise UsageError(f"reserved_tokens is {self.reserved_tokens}; expected at least 1")
+        if not 0 < self.quantile < 1:
+            raise UsageError(f"quantile is {self.quantile}; expected between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """What a serving engine is set to.
+
+    Attributes:
+        page_tokens: Tokens of a page of the KV cache.
+        max_requests: Requests in a batch at most.
+        step_tokens: Tokens of a step at most, prompts and output together.
+        prefill: ``chunked``: prompts are read in parts beside decoding; ``whole``: a prompt is read
+            in one step, and decoding waits.
+        watermark_share: Share of the cache that stays free when a request is admitted.
+        step_overhead_seconds: What each step takes beside the roofline.
+        clients: Requests under way at once where a fixed number of clients each wait for an
+            answer before they send the next request (a closed loop, as load tests have it); None:
+            requests come when the trace says.
+    """
+
+    page_tokens: int = PAGE_TOKENS
+    max_requests: int = MAX_REQUESTS
+    step_tokens: int = STEP_TOKENS
+    prefill: Literal["chunked", "whole"] = "chunked"
+    watermark_share: float = WATERMARK_SHARE
+    step_overhead_seconds: float = 0.0
+    clients: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("page_tokens", "max_requests", "step_tokens", "clients"):
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= 1 << 30:
+                raise UsageError(f"{name} is {value}; expected at least 1")
+        if self.prefill not in ("chunked", "whole"):
+            raise UsageError(f"prefill is {self.prefill!r}; expected chunked or whole")
+        if not 0 <= self.watermark_share < 1 or not 0 <= self.step_overhead_seconds < 60:
+            raise UsageError(
+                f"watermark_share is {self.watermark_share} and step_overhead_seconds "
+                f"{self.step_overhead_seconds}; expected a share below 1 and seconds from 0"
+            )
+        if self.prefill == "chunked" and self.step_tokens <= self.max_requests:
+            raise UsageError(
+                f"step_tokens is {self.step_tokens} and max_requests {self.max_requests}; expected "
+                "more tokens in a step than requests, or prompts would never be read"
+            )

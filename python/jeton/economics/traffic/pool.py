@@ -1,0 +1,58 @@
+"""The memory of the KV cache, handed out in pages, in closed form over many steps.
+
+A sequence takes a page whenever its context passes a multiple of the page's size. Sequences that
+decode go one token a step, so which of them need a page at a step depends only on the step's number
+modulo the page's size: sixteen sums say what any number of steps will take.
+"""
+
+from __future__ import annotations
+
+from jeton.catalog.model_facts import ModelFacts
+from jeton.economics.memory import DEFAULT_DTYPE_BYTES, kv_bytes_per_layer_token, state_bytes
+from jeton.errors import UsageError
+
+__all__ = ["PageBytes"]
+
+
+class PageBytes:
+    """Bytes that sequences of one model take in pages.
+
+    Layers with a sliding window keep no more pages than the window needs.
+    """
+
+    __slots__ = ("full", "page_tokens", "state", "window", "window_pages")
+
+    def __init__(
+        self,
+        model: ModelFacts,
+        *,
+        page_tokens: int,
+        dtype_bytes: int = DEFAULT_DTYPE_BYTES,
+        kv_dtype_bytes: int | None = None,
+    ) -> None:
+        per_layer = kv_bytes_per_layer_token(model, dtype_bytes=kv_dtype_bytes or dtype_bytes)
+        n_window = 0 if model.sliding_window_tokens is None else model.n_sliding_layers
+        self.page_tokens = page_tokens
+        self.full = page_tokens * per_layer * (model.n_attention_layers - n_window)
+        """Bytes of a page in the layers without a window."""
+        self.window = page_tokens * per_layer * n_window
+        """Bytes of a page in the layers with one."""
+        # A window that begins inside of a page reaches into one page more.
+        self.window_pages = -(-(model.sliding_window_tokens or 0) // page_tokens) + 1
+        """Pages that layers with a window hold at most."""
+        self.state = state_bytes(model, dtype_bytes=dtype_bytes)
+        """Bytes that a sequence keeps whatever its length."""
+        if self.full + self.window == 0:
+            raise UsageError(
+                f"{model.name} keeps no keys and values; there are no pages to hand out"
+            )
+
+    def of(self, context: int) -> int:
+        """Bytes of a sequence of so many tokens."""
+        pages = -(-context // self.page_tokens)
+        return pages * self.full + min(pages, self.window_pages) * self.window + self.state
+
+    def growth(self, context: int) -> int:
+        """Bytes of the next page of such a sequence."""
+        pages = -(-context // self.page_tokens)
+        return self.full + (self.window if pages < self.window_pages else 0)

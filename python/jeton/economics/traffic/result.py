@@ -1,0 +1,195 @@
+"""What a simulated stretch of traffic shows: frozen values with units in their names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from jeton.economics.traffic.policies import PolicyName
+from jeton.economics.traffic.prediction import PredictionError
+
+__all__ = ["Spread", "TraceSummary", "TrafficReport", "TrafficRun", "TrafficSeries"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Mean and quantiles of something that each request has (nearest rank)."""
+
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSummary:
+    """The traffic that was replayed.
+
+    Attributes:
+        path: The trace.
+        format: The shape it had.
+        n_requests: Requests.
+        duration_seconds: From the first to the last arrival.
+        requests_per_second: Mean.
+        rate_factor: How many times as dense it was replayed as it was recorded.
+        prompt_tokens: Of a request, as recorded.
+        output_tokens: Of a request, as recorded.
+        n_rejected: Rows that cannot be meant; they are not among the requests.
+        rejected: Of them, how many for which reason.
+        n_out_of_order: Rows that had to be sorted in.
+        has_times: Whether the trace said when requests came; else times were drawn.
+        domains: Domains that the trace names.
+    """
+
+    path: str
+    format: str
+    n_requests: int
+    duration_seconds: float
+    requests_per_second: float
+    rate_factor: float
+    prompt_tokens: Spread
+    output_tokens: Spread
+    n_rejected: int
+    rejected: dict[str, int]
+    n_out_of_order: int
+    has_times: bool
+    domains: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficSeries:
+    """A run over time, in stretches of ``seconds`` each.
+
+    Attributes:
+        seconds: Width of a stretch.
+        allocated_bytes: Memory handed out to requests, mean.
+        peak_bytes: The most of it.
+        held_bytes: Memory that holds tokens, mean; the rest is reserved or the end of a page.
+        waiting: Requests that wait, mean.
+        running: Requests in the batch, mean.
+        n_memory_out: Times that a request was preempted for want of memory.
+    """
+
+    seconds: float
+    allocated_bytes: tuple[int, ...]
+    peak_bytes: tuple[int, ...]
+    held_bytes: tuple[int, ...]
+    waiting: tuple[float, ...]
+    running: tuple[float, ...]
+    n_memory_out: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficRun:
+    """One replay: a tokenizer, a policy.
+
+    Attributes:
+        tokenizer: Name of the tokenizer; lengths are scaled to it.
+        policy: How memory was handed out.
+        tokens_ratio: Tokens of all requests over those recorded.
+        reserved_tokens: Tokens that ``static`` reserved for each request; None: another policy.
+        n_answered: Requests answered.
+        n_too_long: Requests refused because they are longer than what is reserved for one.
+        n_too_large: Requests refused because they do not fit the GPU even alone.
+        end_seconds: When the last one was answered, from the first arrival.
+        busy_share: Share of that time in which the GPU worked.
+        prompt_share: Share of it spent in steps that read prompts.
+        requests_per_second: Answered, over that time.
+        output_tokens_per_second: Over that time.
+        tokens_per_second: Prompts and output, each counted once, over that time.
+        ttft_seconds: From arrival to the first token.
+        tpot_seconds: Between the tokens of an answer, mean of each request with at least two.
+        wait_seconds: In the queue before the first admission.
+        latency_seconds: From arrival to the last token.
+        n_backlog: Requests under way when the last one arrived: what the GPU was behind.
+        n_preemptions: Times that a request lost its cache for want of memory.
+        n_preempted_requests: Requests to which that happened.
+        first_memory_out_seconds: When it first did; None: never.
+        recomputed_tokens: Tokens read again because of it.
+        blocked_seconds: Time in which the next request had to wait for memory.
+        budget_bytes: Memory for requests.
+        peak_bytes: The most that was handed out.
+        mean_allocated_share: Share of the budget handed out, mean over the time with work.
+        mean_held_share: Share of the budget that holds tokens, mean over the time with work.
+        waste_share: Share of what was handed out that held no token.
+        prediction: How good the predicted lengths were; None without predictions.
+        usd_per_request: The group rented from the first arrival to the last answer, per answer;
+            None without a price.
+        usd_per_request_busy: The same, paid only while it worked: what a full GPU would come to.
+        usd_per_mtok: Per million tokens of prompts and output, as ``usd_per_request``.
+        ttft_quantiles_seconds: Times to the first token at the shares 0, 1/40, ... 1.
+        series: Over time.
+    """
+
+    tokenizer: str
+    policy: PolicyName
+    tokens_ratio: float
+    reserved_tokens: int | None
+    n_answered: int
+    n_too_long: int
+    n_too_large: int
+    end_seconds: float
+    busy_share: float
+    prompt_share: float
+    requests_per_second: float
+    output_tokens_per_second: float
+    tokens_per_second: float
+    ttft_seconds: Spread
+    tpot_seconds: Spread
+    wait_seconds: Spread
+    latency_seconds: Spread
+    n_backlog: int
+    n_preemptions: int
+    n_preempted_requests: int
+    first_memory_out_seconds: float | None
+    recomputed_tokens: int
+    blocked_seconds: float
+    budget_bytes: int
+    peak_bytes: int
+    mean_allocated_share: float
+    mean_held_share: float
+    waste_share: float
+    prediction: PredictionError | None
+    usd_per_request: Decimal | None
+    usd_per_request_busy: Decimal | None
+    usd_per_mtok: Decimal | None
+    ttft_quantiles_seconds: tuple[float, ...]
+    series: TrafficSeries
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficReport:
+    """A trace replayed under each policy and tokenizer.
+
+    Attributes:
+        trace: The traffic.
+        model: Model that was served.
+        gpu: GPU that served it.
+        n_gpus: GPUs of the group.
+        weights_bytes: Of the model, with the vocabulary of the tokenizer in use.
+        page_tokens: Tokens of a page.
+        max_requests: Requests in a batch at most.
+        step_tokens: Tokens of a step at most.
+        prefill: Whether prompts are read in chunks beside decoding, or whole.
+        usd_per_hour: Price of one GPU and hour; None: not known.
+        usd_source: Where the price was read, with its date.
+        scaling: How lengths were carried over to the tokenizers, in a sentence.
+        seed: Of what was drawn.
+        runs: The tokenizer in use first, each with all policies in their order.
+    """
+
+    trace: TraceSummary
+    model: str
+    gpu: str
+    n_gpus: int
+    weights_bytes: int
+    page_tokens: int
+    max_requests: int
+    step_tokens: int
+    prefill: str
+    usd_per_hour: Decimal | None
+    usd_source: str
+    scaling: str
+    seed: int
+    runs: tuple[TrafficRun, ...]

@@ -1,0 +1,346 @@
+"""Replay a trace on a GPU under a policy, and sum up what happened."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from jeton.catalog.gpu_facts import GpuFacts
+from jeton.catalog.model_facts import ModelFacts
+from jeton.economics.memory import DEFAULT_DTYPE_BYTES, kv_bytes_per_layer_token, weight_bytes
+from jeton.economics.money import SECONDS_PER_HOUR, TOKENS_PER_MTOK
+from jeton.economics.serving import (
+    DECODE_BANDWIDTH_SHARE,
+    PREFILL_FLOPS_SHARE,
+    RESERVED_MEMORY_SHARE,
+)
+from jeton.economics.traffic.engine import TOO_LARGE, TOO_LONG, Engine, Outcome
+from jeton.economics.traffic.policies import EngineSettings, Policy
+from jeton.economics.traffic.pool import PageBytes
+from jeton.economics.traffic.prediction import prediction_error
+from jeton.economics.traffic.recording import Recorder
+from jeton.economics.traffic.result import Spread, TrafficRun, TrafficSeries
+from jeton.economics.traffic.step_times import StepTimes
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from jeton.corpus.traces import Trace
+
+__all__ = ["Server", "simulate_traffic", "spread"]
+
+N_BINS = 120
+"""Stretches of a series: what a plot of 340 pixels shows."""
+
+_USD = Decimal("1e-12")
+_QUANTILE_STEPS = 40
+_NOTHING = Spread(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A model on a group of GPUs.
+
+    Attributes:
+        model: The model.
+        gpu: The GPU.
+        n_gpus: GPUs that share the model; None: the fewest that hold the weights.
+        vocab_size: Another vocabulary than the model's own.
+        dtype_bytes: Bytes per weight.
+        kv_dtype_bytes: Bytes per element of the KV cache; None: as the weights.
+        reserved_share: Share of the memory kept for activations and the engine.
+        flops_share: Share of the arithmetic rate that is reached.
+        bandwidth_share: Share of the bandwidth that is reached.
+        usd_per_hour: Price of one GPU and hour; None: the catalog's low list price.
+    """
+
+    model: ModelFacts
+    gpu: GpuFacts
+    n_gpus: int | None = None
+    vocab_size: int | None = None
+    dtype_bytes: int = DEFAULT_DTYPE_BYTES
+    kv_dtype_bytes: int | None = None
+    reserved_share: float = RESERVED_MEMORY_SHARE
+    flops_share: float = PREFILL_FLOPS_SHARE
+    bandwidth_share: float = DECODE_BANDWIDTH_SHARE
+    usd_per_hour: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.reserved_share < 1 or (self.n_gpus is not None and self.n_gpus < 1):
+            raise UsageError(
+                f"reserved_share is {self.reserved_share} and n_gpus {self.n_gpus}; expected a "
+                "share below 1 and at least one GPU"
+            )
+
+    @property
+    def weights(self) -> int:
+        """Bytes of the weights."""
+        return weight_bytes(
+            self.model, vocab_size=self.vocab_size, dtype_bytes=self.dtype_bytes
+        ).total
+
+    @property
+    def group(self) -> int:
+        """GPUs of the group."""
+        usable = int(self.gpu.memory_bytes * (1 - self.reserved_share))
+        return self.n_gpus or max(1, -(-self.weights // usable))
+
+    @property
+    def budget_bytes(self) -> int:
+        """Memory for requests: the group's without the reserved share and the weights."""
+        usable = int(self.gpu.memory_bytes * (1 - self.reserved_share))
+        return self.group * usable - self.weights
+
+    @property
+    def hourly(self) -> Decimal:
+        """USD of the whole group and one hour."""
+        one = self.gpu.price_low.usd_per_hour if self.usd_per_hour is None else self.usd_per_hour
+        return one * self.group
+
+
+def simulate_traffic(
+    trace: Trace,
+    server: Server,
+    *,
+    policy: Policy | None = None,
+    settings: EngineSettings | None = None,
+    tokenizer: str = "",
+    tokens_ratio: float = 1.0,
+    n_bins: int = N_BINS,
+) -> TrafficRun:
+    """Replay a trace on a server and return what happened.
+
+    Deterministic: the same trace and settings give the same run, bit for bit.
+
+    Source: continuous batching: Orca (Yu et al., OSDI 2022); pages, preemption and recomputation:
+    arXiv:2309.06180; chunked prefill: arXiv:2308.16369; time of a step: roofline
+    (`jeton.economics.serving`), so times are estimates as long as its shares are.
+
+    Args:
+        trace: Arrivals and lengths, in this tokenizer's tokens.
+        server: Model and GPUs.
+        policy: How memory is handed out; by default ``dynamic``.
+        settings: The engine's other settings.
+        tokenizer: Name, for the result.
+        tokens_ratio: Tokens over those recorded, for the result.
+        n_bins: Stretches of the series over the trace's duration.
+
+    Raises:
+        UsageError: The weights alone do not fit, or a setting is out of range.
+    """
+    policy = policy or Policy("dynamic")
+    settings = settings or EngineSettings()
+    if server.budget_bytes <= 0:
+        raise UsageError(
+            f"the weights of {server.model.name} ({server.weights / 1e9:,.1f} GB) do not fit "
+            f"{server.group} x {server.gpu.name}\nhint: more GPUs per group, or a larger GPU"
+        )
+    if n_bins < 1:
+        raise UsageError(f"n_bins is {n_bins}; expected at least 1")
+    pages = PageBytes(
+        server.model,
+        page_tokens=settings.page_tokens,
+        dtype_bytes=server.dtype_bytes,
+        kv_dtype_bytes=server.kv_dtype_bytes,
+    )
+    recorder = Recorder(max(trace.duration_seconds, 1.0) / n_bins)
+    outcome = Engine(
+        trace.arrival_seconds.tolist(),
+        trace.prompt_tokens.tolist(),
+        trace.output_tokens.tolist(),
+        times=step_times(server, overhead_seconds=settings.step_overhead_seconds),
+        pages=pages,
+        budget_bytes=server.budget_bytes,
+        policy=policy,
+        settings=settings,
+        recorder=recorder,
+    ).run()
+    return _run_of(
+        trace, server, policy, outcome, recorder, tokenizer=tokenizer, tokens_ratio=tokens_ratio
+    )
+
+
+def step_times(server: Server, *, overhead_seconds: float = 0.0) -> StepTimes:
+    """The coefficients of a server's steps."""
+    return StepTimes.of(
+        server.model,
+        server.gpu,
+        n_gpus=server.group,
+        vocab_size=server.vocab_size,
+        dtype_bytes=server.dtype_bytes,
+        kv_dtype_bytes=server.kv_dtype_bytes,
+        flops_share=server.flops_share,
+        bandwidth_share=server.bandwidth_share,
+        overhead_seconds=overhead_seconds,
+    )
+
+
+def spread(values: NDArray[np.float64] | NDArray[np.int64]) -> Spread:
+    """Mean and quantiles (nearest rank); zeros without values."""
+    import numpy as np
+
+    n = len(values)
+    if n == 0:
+        return _NOTHING
+    ordered = np.sort(values)
+    p50, p95, p99 = (
+        float(ordered[max(0, math.ceil(share * n - 1e-9) - 1)]) for share in (0.5, 0.95, 0.99)
+    )
+    return Spread(float(ordered.mean()), p50, p95, p99, float(ordered[-1]))
+
+
+def _run_of(
+    trace: Trace,
+    server: Server,
+    policy: Policy,
+    out: Outcome,
+    recorder: Recorder,
+    *,
+    tokenizer: str,
+    tokens_ratio: float,
+) -> TrafficRun:
+    import numpy as np
+
+    arrived, admitted = np.array(out.arrived), np.array(out.admitted)
+    first, finished = np.array(out.first_token), np.array(out.finished)
+    status = np.frombuffer(bytes(out.status), dtype=np.uint8)
+    done = status == 0
+    outputs = trace.output_tokens
+    ttft = (first - arrived)[~np.isnan(first)]
+    several = done & (outputs > 1)
+    tpot = (finished - first)[several] / (outputs[several] - 1)
+    n_done = int(done.sum())
+    end = out.end_seconds
+    busy = out.prompt_seconds + out.decode_seconds
+    n_tokens = int((trace.prompt_tokens + outputs)[done].sum())
+    last_arrival = float(arrived.max())
+    usd_per_second = server.hourly / SECONDS_PER_HOUR
+    usd = usd_busy = usd_mtok = None
+    if n_done:
+        usd = _money(usd_per_second, end / n_done)
+        usd_busy = _money(usd_per_second, busy / n_done)
+        usd_mtok = _money(usd_per_second * TOKENS_PER_MTOK, end / n_tokens)
+    allocated, held = sum(recorder.allocated), sum(recorder.held)
+    layer_token_bytes = kv_bytes_per_layer_token(
+        server.model, dtype_bytes=server.kv_dtype_bytes or server.dtype_bytes
+    )
+    held *= layer_token_bytes
+    budget = server.budget_bytes
+    return TrafficRun(
+        tokenizer=tokenizer,
+        policy=policy.name,
+        tokens_ratio=tokens_ratio,
+        reserved_tokens=(
+            (policy.reserved_tokens or int((trace.prompt_tokens + outputs).max()))
+            if policy.name == "static"
+            else None
+        ),
+        n_answered=n_done,
+        n_too_long=int((status == TOO_LONG).sum()),
+        n_too_large=int((status == TOO_LARGE).sum()),
+        end_seconds=end,
+        busy_share=min(1.0, busy / end) if end else 0.0,
+        prompt_share=min(1.0, out.prompt_seconds / end) if end else 0.0,
+        requests_per_second=n_done / end if end else 0.0,
+        output_tokens_per_second=out.output_tokens / end if end else 0.0,
+        tokens_per_second=n_tokens / end if end else 0.0,
+        ttft_seconds=spread(ttft),
+        tpot_seconds=spread(tpot),
+        wait_seconds=spread((admitted - arrived)[done]),
+        latency_seconds=spread((finished - arrived)[done]),
+        n_backlog=int((done & ~(finished <= last_arrival)).sum()),
+        n_preemptions=len(out.memory_out),
+        n_preempted_requests=int((np.array(out.n_preempted) > 0).sum()),
+        first_memory_out_seconds=out.memory_out[0] if out.memory_out else None,
+        recomputed_tokens=out.recomputed_tokens,
+        blocked_seconds=out.blocked_seconds,
+        budget_bytes=budget,
+        peak_bytes=max(recorder.peak),
+        mean_allocated_share=allocated / budget / busy if busy else 0.0,
+        mean_held_share=held / budget / busy if busy else 0.0,
+        waste_share=max(0.0, 1 - held / allocated) if allocated else 0.0,
+        prediction=prediction_error(out.predicted, out.predicted_actual, quantile=policy.quantile),
+        usd_per_request=usd,
+        usd_per_request_busy=usd_busy,
+        usd_per_mtok=usd_mtok,
+        ttft_quantiles_seconds=_quantiles(ttft),
+        series=_series(out, recorder, layer_token_bytes),
+    )
+
+
+def _money(usd_per_second: Decimal, seconds: float) -> Decimal:
+    return (usd_per_second * Decimal(repr(seconds))).quantize(_USD)
+
+
+def _quantiles(values: NDArray[np.float64]) -> tuple[float, ...]:
+    import numpy as np
+
+    if len(values) == 0:
+        return ()
+    ordered = np.sort(values)
+    places = [
+        max(0, math.ceil(i / _QUANTILE_STEPS * len(ordered) - 1e-9) - 1)
+        for i in range(_QUANTILE_STEPS + 1)
+    ]
+    return tuple(float(ordered[place]) for place in places)
+
+
+def _series(out: Outcome, recorder: Recorder, layer_token_bytes: int) -> TrafficSeries:
+    import numpy as np
+
+    # The trace may be a small part of the run: as many stretches as a plot shows.
+    seconds = np.array(recorder.seconds)
+    allocated, held = np.array(recorder.allocated), np.array(recorder.held)
+    peak = np.array(recorder.peak, dtype=np.float64)
+    width, n = recorder.width, len(seconds)
+    join = -(-n // (2 * N_BINS))
+    if join > 1:
+        room = -n % join
+        seconds, allocated, held, peak = (
+            np.pad(values, (0, room)).reshape(-1, join)
+            for values in (seconds, allocated, held, peak)
+        )
+        seconds, allocated, held = seconds.sum(axis=1), allocated.sum(axis=1), held.sum(axis=1)
+        peak = peak.max(axis=1)
+        width *= join
+    edges = np.arange(len(seconds) + 1) * width
+    covered = np.maximum(seconds, 1e-300)
+    moments = np.array(out.memory_out)
+    return TrafficSeries(
+        seconds=width,
+        allocated_bytes=_whole(allocated / covered),
+        peak_bytes=_whole(peak),
+        held_bytes=_whole(held / covered * layer_token_bytes),
+        waiting=_number_over_time(out.waits, edges),
+        running=_number_over_time(out.runs, edges),
+        n_memory_out=tuple(int(k) for k in np.histogram(moments, bins=edges)[0]),
+    )
+
+
+def _whole(values: NDArray[np.float64]) -> tuple[int, ...]:
+    return tuple(round(float(value)) for value in values)
+
+
+def _number_over_time(
+    stretches: tuple[object, object], edges: NDArray[np.float64]
+) -> tuple[float, ...]:
+    """Mean number of stretches (from, to) that cover a moment, between each two edges.
+
+    Formula: with ``I(t) = sum of max(0, t - x)`` over the ends x, the number's integral up to t is
+    ``I_from(t) - I_to(t)``.
+    """
+    import numpy as np
+
+    total = np.zeros(len(edges))
+    for sign, times in ((1.0, stretches[0]), (-1.0, stretches[1])):
+        ordered = np.sort(np.array(times, dtype=np.float64))
+        sums = np.concatenate(([0.0], np.cumsum(ordered)))
+        n = np.searchsorted(ordered, edges, side="right")
+        total += sign * (edges * n - sums[n])
+    means = np.maximum(np.diff(total), 0.0) / np.diff(edges)
+    # Sums of millions of seconds leave dust where nothing waits.
+    return tuple(round(float(value), 6) for value in means)

@@ -1,0 +1,256 @@
+"""How long a step of a serving engine takes: the roofline, as coefficients that add up.
+
+A step gives each decoding request one token and reads some prompt tokens beside them. Its time is
+the larger of bytes over bandwidth and FLOPs over their rate (`jeton.economics.serving`), and both
+are sums over the requests. A sequence counts by its *layer tokens*, the cached tokens of all
+attention layers together: ``(L - S) c + S min(c, w)`` for a context of c tokens, S of L layers
+having a window of w tokens. While a batch stays as it is, these grow by the same number each step,
+so that many steps have a closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from jeton.catalog.gpu_facts import GpuFacts
+from jeton.catalog.model_facts import ModelFacts
+from jeton.economics.compute import (
+    attended_pairs,
+    attention_flops,
+    decode_flops_per_token,
+    forward_flops_per_token,
+    prefill_flops,
+)
+from jeton.economics.memory import DEFAULT_DTYPE_BYTES, kv_bytes_per_layer_token, state_bytes
+from jeton.economics.serving import (
+    DECODE_BANDWIDTH_SHARE,
+    PREFILL_FLOPS_SHARE,
+    read_weight_bytes,
+)
+from jeton.errors import UsageError
+
+__all__ = ["StepTimes", "steps_seconds", "steps_until"]
+
+
+@dataclass(slots=True)
+class StepTimes:
+    """Coefficients of a step's time. Seconds, for one group of GPUs.
+
+    Attributes:
+        n_layers: Attention layers.
+        n_window_layers: Of them, those with a window.
+        window_tokens: The window; 0 without.
+        decode_flop_seconds: Arithmetic of one output token without attention.
+        prompt_flop_seconds: Arithmetic of one prompt token without attention and head.
+        head_flop_seconds: Scores over the vocabulary at one position.
+        decode_pair_seconds: Attention's arithmetic of one output token and one layer token.
+        prompt_pair_seconds: The same for prompt tokens.
+        cache_seconds: Reading one layer token from memory.
+        state_seconds: Reading the recurrent state of one request.
+        weight_seconds: Reading the weights, for steps of so many tokens (`weights`).
+        overhead_seconds: What each step takes beside (launches, scheduling).
+    """
+
+    n_layers: int
+    n_window_layers: int
+    window_tokens: int
+    decode_flop_seconds: float
+    prompt_flop_seconds: float
+    head_flop_seconds: float
+    decode_pair_seconds: float
+    prompt_pair_seconds: float
+    cache_seconds: float
+    state_seconds: float
+    overhead_seconds: float = 0.0
+    weight_seconds: float = 0.0
+    _model: ModelFacts | None = None
+    _vocab_size: int | None = None
+    _dtype_bytes: int = DEFAULT_DTYPE_BYTES
+    _seconds_per_byte: float = 0.0
+    _by_tokens: dict[int, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        model: ModelFacts,
+        gpu: GpuFacts,
+        *,
+        n_gpus: int = 1,
+        vocab_size: int | None = None,
+        dtype_bytes: int = DEFAULT_DTYPE_BYTES,
+        kv_dtype_bytes: int | None = None,
+        flops_share: float = PREFILL_FLOPS_SHARE,
+        bandwidth_share: float = DECODE_BANDWIDTH_SHARE,
+        overhead_seconds: float = 0.0,
+    ) -> StepTimes:
+        """Return the coefficients of a model on a GPU.
+
+        One request alone takes exactly `jeton.economics.prefill_seconds` and `decode_seconds`.
+
+        Source: roofline, doi:10.1145/1498765.1498785; shares as in `jeton.economics.serving`.
+
+        Raises:
+            UsageError: A share is outside (0, 1], or a number below its least value.
+        """
+        for share in (flops_share, bandwidth_share):
+            if not 0 < share <= 1:
+                raise UsageError(
+                    f"a share of the datasheet's rate is {share}; expected 0 < share <= 1"
+                )
+        if n_gpus < 1 or not 0 <= overhead_seconds < 60:
+            raise UsageError(
+                f"n_gpus is {n_gpus} and overhead_seconds {overhead_seconds}; expected at least 1 "
+                "and 0"
+            )
+        per_flop = 1 / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share)
+        per_byte = 1 / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share)
+        n_window = 0 if model.sliding_window_tokens is None else model.n_sliding_layers
+        layers = model.n_attention_layers
+        one = prefill_flops(model, 1, n_scored_tokens=0, vocab_size=vocab_size).linear
+        token = forward_flops_per_token(model, vocab_size=vocab_size)
+        # What one output token pays for each layer token: the first token attends itself alone.
+        pair = (decode_flops_per_token(model, 0, vocab_size=vocab_size) - token) / max(layers, 1)
+        cache = kv_bytes_per_layer_token(model, dtype_bytes=kv_dtype_bytes or dtype_bytes)
+        return cls(
+            n_layers=layers,
+            n_window_layers=n_window,
+            window_tokens=model.sliding_window_tokens or 0,
+            decode_flop_seconds=token * per_flop,
+            prompt_flop_seconds=one * per_flop,
+            head_flop_seconds=(token - one) * per_flop,
+            decode_pair_seconds=pair * per_flop,
+            prompt_pair_seconds=attention_flops(model, 1) / max(layers, 1) * per_flop,
+            cache_seconds=cache * per_byte,
+            state_seconds=state_bytes(model, dtype_bytes=dtype_bytes) * per_byte,
+            overhead_seconds=overhead_seconds,
+            weight_seconds=-1.0
+            if model.experts is not None
+            else read_weight_bytes(model, 1, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
+            * per_byte,
+            _model=model,
+            _vocab_size=vocab_size,
+            _dtype_bytes=dtype_bytes,
+            _seconds_per_byte=per_byte,
+        )
+
+    def weights(self, n_tokens: int) -> float:
+        """Seconds of reading the weights for ``n_tokens``; of experts those that they choose."""
+        if self.weight_seconds >= 0 or self._model is None:
+            return self.weight_seconds
+        found = self._by_tokens.get(n_tokens)
+        if found is None:
+            found = self._seconds_per_byte * read_weight_bytes(
+                self._model, n_tokens, vocab_size=self._vocab_size, dtype_bytes=self._dtype_bytes
+            )
+            self._by_tokens[n_tokens] = found
+        return found
+
+    def layer_tokens(self, context: int) -> int:
+        """Cached tokens of all layers of a sequence."""
+        n_window = self.n_window_layers
+        if n_window == 0:
+            return self.n_layers * context
+        return (self.n_layers - n_window) * context + n_window * min(context, self.window_tokens)
+
+    def prompt_pairs(self, start: int, end: int) -> int:
+        """Pairs of positions, over all layers, that prompt tokens ``start`` to ``end`` attend."""
+        n_window = self.n_window_layers
+        pairs = (self.n_layers - n_window) * (attended_pairs(end) - attended_pairs(start))
+        if n_window:
+            window = self.window_tokens
+            pairs += n_window * (
+                attended_pairs(end, window_tokens=window)
+                - attended_pairs(start, window_tokens=window)
+            )
+        return pairs
+
+    def mixed_seconds(
+        self,
+        *,
+        n_decoding: int,
+        layer_tokens: int,
+        growth: int,
+        n_prompt_tokens: int,
+        n_scored: int,
+        prompt_pairs: int,
+        past_layer_tokens: int,
+        n_prompts: int,
+    ) -> float:
+        """Seconds of one step that decodes and reads prompt tokens.
+
+        Args:
+            n_decoding: Requests that get a token.
+            layer_tokens: Their cached layer tokens before the step.
+            growth: Layer tokens that the step adds to them.
+            n_prompt_tokens: Prompt tokens read.
+            n_scored: Prompts that end in this step: scores are computed at their last token.
+            prompt_pairs: As `prompt_pairs` gives them, summed.
+            past_layer_tokens: Cached layer tokens of the parts of those prompts read before.
+            n_prompts: Prompts of which tokens are read.
+        """
+        memory = (
+            self.weights(n_decoding + n_prompt_tokens)
+            + self.state_seconds * (n_decoding + (n_prompts if past_layer_tokens else 0))
+            + self.cache_seconds * (layer_tokens + past_layer_tokens)
+        )
+        arithmetic = (
+            self.decode_flop_seconds * n_decoding
+            + self.decode_pair_seconds * (layer_tokens + growth)
+            + self.prompt_flop_seconds * n_prompt_tokens
+            + self.head_flop_seconds * n_scored
+            + self.prompt_pair_seconds * prompt_pairs
+        )
+        return max(memory, arithmetic) + self.overhead_seconds
+
+
+def steps_seconds(n_steps: int, a: float, b: float, c: float, d: float) -> float:
+    """Return ``sum over j < n of max(a + b j, c + d j)`` in closed form.
+
+    Two straight lines cross once at most, so the sum has at most two arithmetic series.
+    """
+    last = n_steps - 1
+    half = n_steps * last / 2
+    if a >= c and a + b * last >= c + d * last:
+        return n_steps * a + b * half
+    if a <= c and a + b * last <= c + d * last:
+        return n_steps * c + d * half
+    if a < c:
+        a, b, c, d = c, d, a, b
+    # The first line leads until they cross.
+    first = min(n_steps, max(0, math.ceil((a - c) / (d - b))))
+    rest = n_steps - first
+    return first * a + b * first * (first - 1) / 2 + rest * c + d * (half - first * (first - 1) / 2)
+
+
+def steps_until(seconds: float, most: int, a: float, b: float, c: float, d: float) -> int:
+    """Return the fewest steps, at least 1 and at most ``most``, that take ``seconds`` or longer."""
+    if most <= 1 or seconds <= 0:
+        return 1
+    last = most - 1
+    if a >= c and a + b * last >= c + d * last:
+        p, q = a, b
+    elif a <= c and a + b * last <= c + d * last:
+        p, q = c, d
+    else:
+        low, high = 0, most
+        while high - low > 1:
+            middle = (low + high) // 2
+            if steps_seconds(middle, a, b, c, d) < seconds:
+                low = middle
+            else:
+                high = middle
+        return high
+    # q/2 k^2 + (p - q/2) k = seconds
+    linear = p - q / 2
+    if q * seconds < 1e-12 * linear * linear:
+        k = math.ceil(seconds / p) if p > 0 else most
+    else:
+        k = math.ceil((math.sqrt(linear * linear + 2 * q * seconds) - linear) / q)
+    k = min(max(k, 1), most)
+    # The root is rounded: the last bit decides by the sum itself.
+    while k > 1 and (k - 1) * p + q * (k - 1) * (k - 2) / 2 >= seconds:
+        k -= 1
+    while k < most and k * p + q * k * (k - 1) / 2 < seconds:
+        k += 1
+    return k

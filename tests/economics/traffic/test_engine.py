@@ -1,0 +1,326 @@
+"""The simulation against its slow twin, and what must hold whatever the traffic."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jeton.catalog import ModelFacts, gpu, model
+from jeton.corpus.traces import Trace
+from jeton.economics.traffic import (
+    POLICIES,
+    EngineSettings,
+    Policy,
+    Server,
+    simulate_traffic,
+)
+from jeton.economics.traffic.engine import Engine, Outcome
+from jeton.economics.traffic.policies import PolicyName
+from jeton.economics.traffic.pool import PageBytes
+from jeton.economics.traffic.recording import Recorder
+from jeton.economics.traffic.simulate import step_times
+from jeton.economics.traffic.step_times import StepTimes
+from jeton.errors import UsageError
+from tests.economics.traffic.naive import simulate_naively
+
+LLAMA = model("llama-3-8b")
+WINDOWED = dataclasses.replace(LLAMA, sliding_window_tokens=24, n_sliding_layers=20)
+H100 = gpu("h100-sxm")
+
+REQUEST = st.tuples(st.floats(0, 0.4, allow_nan=False), st.integers(1, 90), st.integers(0, 60))
+TRAFFIC = st.lists(REQUEST, min_size=1, max_size=24)
+SETTINGS = st.builds(
+    EngineSettings,
+    page_tokens=st.sampled_from([1, 4, 16]),
+    max_requests=st.integers(1, 8),
+    step_tokens=st.integers(9, 128),
+    prefill=st.sampled_from(["chunked", "whole"]),
+    watermark_share=st.sampled_from([0.0, 0.01, 0.2]),
+    clients=st.sampled_from([None, None, 1, 3]),
+)
+
+
+def run(
+    traffic: list[tuple[float, int, int]],
+    *,
+    policy: Policy,
+    settings: EngineSettings,
+    budget_tokens: int,
+    facts: ModelFacts = LLAMA,
+) -> tuple[Outcome, Recorder, dict[str, Any]]:
+    pauses, prompts, outputs = (list(part) for part in zip(*traffic, strict=True))
+    arrivals = [float(at) for at in np.cumsum(pauses)]
+    pages = PageBytes(facts, page_tokens=settings.page_tokens)
+    common: dict[str, Any] = {
+        "times": StepTimes.of(facts, H100),
+        "pages": pages,
+        "policy": policy,
+        "settings": settings,
+    }
+    budget = pages.of(budget_tokens)
+    recorder = Recorder(0.05)
+    outcome = Engine(
+        arrivals, prompts, outputs, budget_bytes=budget, recorder=recorder, **common
+    ).run()
+    common.update(arrivals=arrivals, prompts=prompts, outputs=outputs, budget=budget)
+    return outcome, recorder, common
+
+
+@given(TRAFFIC, SETTINGS, st.integers(40, 400), st.sampled_from(["static", "dynamic"]))
+def test_equals_its_slow_twin(
+    traffic: list[tuple[float, int, int]],
+    settings: EngineSettings,
+    budget_tokens: int,
+    name: PolicyName,
+) -> None:
+    for facts in (LLAMA, WINDOWED):
+        policy = Policy(name, reserved_tokens=100 if name == "static" else None)
+        fast, recorder, common = run(
+            traffic, policy=policy, settings=settings, budget_tokens=budget_tokens, facts=facts
+        )
+        slow = simulate_naively(**common)
+        assert fast.n_steps == slow.n_steps
+        assert fast.output_tokens == slow.output_tokens
+        assert fast.prompt_tokens_read == slow.prompt_tokens
+        assert fast.end_seconds == pytest.approx(slow.end, rel=1e-9)
+        for i in range(len(traffic)):
+            assert (fast.status[i] != 0) == (i in slow.refused)
+            for mine, theirs in (
+                (fast.admitted, slow.admitted),
+                (fast.first_token, slow.first_token),
+                (fast.finished, slow.finished),
+            ):
+                if i in theirs:
+                    assert mine[i] == pytest.approx(theirs[i], rel=1e-9)
+                else:
+                    assert math.isnan(mine[i])
+            assert fast.n_preempted[i] == slow.n_preempted.get(i, 0)
+        if slow.peak_bytes:
+            assert max(recorder.peak) >= slow.peak_bytes - 1
+
+
+@given(
+    TRAFFIC,
+    SETTINGS,
+    st.integers(40, 400),
+    st.sampled_from(POLICIES),
+    st.floats(0.05, 0.95),
+)
+def test_conservation(
+    traffic: list[tuple[float, int, int]],
+    settings: EngineSettings,
+    budget_tokens: int,
+    name: PolicyName,
+    quantile: float,
+) -> None:
+    """Every token of every request is accounted for once; all memory comes back."""
+    outcome, recorder, common = run(
+        traffic,
+        policy=Policy(name, quantile=quantile),
+        settings=settings,
+        budget_tokens=budget_tokens,
+    )
+    done = [i for i in range(len(traffic)) if outcome.status[i] == 0]
+    assert outcome.output_tokens == sum(traffic[i][2] for i in done)
+    first_reads = outcome.prompt_tokens_read - outcome.recomputed_tokens
+    if not outcome.memory_out:
+        assert first_reads == sum(traffic[i][1] for i in done)
+        assert outcome.recomputed_tokens == 0
+    assert outcome.prompt_tokens_read >= sum(traffic[i][1] for i in done)
+    assert outcome.allocated_bytes_at_end == 0
+    assert max(recorder.peak) <= common["budget"]
+    busy = outcome.prompt_seconds + outcome.decode_seconds
+    assert busy <= outcome.end_seconds * (1 + 1e-9) + 1e-9
+    assert sum(recorder.seconds) == pytest.approx(outcome.end_seconds)
+    for i in range(len(traffic)):
+        if i in done:
+            assert outcome.arrived[i] <= outcome.admitted[i] <= outcome.finished[i]
+            assert math.isnan(outcome.first_token[i]) == (traffic[i][2] == 0)
+        else:
+            assert math.isnan(outcome.finished[i])
+    assert len(outcome.waits[0]) == len(outcome.waits[1]) == len(outcome.runs[0])
+
+
+def trace_of(n: int = 400, *, rate: float = 20.0, seed: int = 1) -> Trace:
+    rng = np.random.default_rng(seed)
+    return Trace.of(
+        np.cumsum(rng.exponential(1 / rate, n)),
+        rng.integers(50, 3000, n),
+        rng.integers(1, 600, n),
+    )
+
+
+SMALL = Server(LLAMA, gpu("a10g"))
+"""16 GB of weights on 24 GB: memory is what is short."""
+
+
+class TestPolicies:
+    def test_static_reservation_wastes_and_waits(self) -> None:
+        trace = trace_of()
+        static, dynamic, prediction = (
+            simulate_traffic(trace, SMALL, policy=Policy(name)) for name in POLICIES
+        )
+        assert static.waste_share > 0.5 > prediction.waste_share > dynamic.waste_share
+        assert static.end_seconds > prediction.end_seconds >= dynamic.end_seconds * 0.98
+        assert static.n_preemptions == 0
+        assert dynamic.n_preemptions > prediction.n_preemptions
+        assert dynamic.first_memory_out_seconds is not None
+        assert dynamic.recomputed_tokens > 0
+        assert static.mean_held_share < dynamic.mean_held_share <= 1
+
+    def test_too_short_a_reservation_refuses_what_is_longer(self) -> None:
+        trace = trace_of()
+        run = simulate_traffic(trace, SMALL, policy=Policy("static", reserved_tokens=1000))
+        longer = (trace.prompt_tokens + trace.output_tokens > 1000).sum()
+        assert run.n_too_long == longer
+        assert run.n_answered == len(trace) - longer
+
+    def test_a_request_larger_than_the_gpu_is_refused_and_counted(self) -> None:
+        trace = Trace.of([0.0, 1.0], [10_000_000, 100], [10, 10])
+        run = simulate_traffic(trace, SMALL)
+        assert (run.n_too_large, run.n_answered) == (1, 1)
+
+    def test_weights_that_do_not_fit_are_an_error(self) -> None:
+        server = Server(model("llama-3.1-70b"), gpu("a10g"), n_gpus=1)
+        with pytest.raises(UsageError, match="do not fit 1 x A10G"):
+            simulate_traffic(trace_of(3), server)
+
+    def test_bad_settings_are_errors(self) -> None:
+        for make in (
+            lambda: Policy("static", reserved_tokens=0),
+            lambda: Policy("prediction", quantile=1.0),
+            lambda: Policy("orca"),  # type: ignore[arg-type]
+            lambda: EngineSettings(max_requests=0),
+            lambda: EngineSettings(step_tokens=10, max_requests=10),
+            lambda: EngineSettings(watermark_share=1.0),
+            lambda: Server(LLAMA, H100, reserved_share=1.0),
+            lambda: simulate_traffic(trace_of(3), SMALL, n_bins=0),
+        ):
+            with pytest.raises(UsageError):
+                make()
+
+
+class TestMonotonicity:
+    def test_more_traffic_waits_longer_and_does_not_finish_sooner(self) -> None:
+        trace = trace_of(300, rate=2.0)
+        runs = [
+            simulate_traffic(trace.part(rate_factor=factor), SMALL) for factor in (0.02, 0.1, 0.5)
+        ]
+        waits = [run.ttft_seconds.mean for run in runs]
+        assert waits == sorted(waits)
+        busy = [run.busy_share for run in runs]
+        assert busy == sorted(busy)
+
+    def test_more_memory_and_faster_gpus_finish_no_later(self) -> None:
+        trace = trace_of()
+        ends = [
+            simulate_traffic(trace, Server(LLAMA, gpu(name))).end_seconds
+            for name in ("a10g", "a100-80gb", "h100-sxm", "b200-sxm")
+        ]
+        assert ends == sorted(ends, reverse=True)
+        one, two = (
+            simulate_traffic(trace, dataclasses.replace(SMALL, n_gpus=n)).end_seconds
+            for n in (1, 2)
+        )
+        assert two < one
+
+    def test_shorter_requests_finish_sooner(self) -> None:
+        trace = trace_of()
+        shorter = dataclasses.replace(trace, prompt_tokens=trace.prompt_tokens // 2 + 1)
+        assert (
+            simulate_traffic(shorter, SMALL).end_seconds
+            < simulate_traffic(trace, SMALL).end_seconds
+        )
+
+
+def test_the_same_run_twice_is_the_same() -> None:
+    runs = [
+        [simulate_traffic(trace_of(), SMALL, policy=Policy(name)) for name in POLICIES]
+        for _ in range(2)
+    ]
+    assert runs[0] == runs[1]
+
+
+def test_one_request_alone_takes_the_roofline_s_time() -> None:
+    from jeton.economics import decode_seconds, prefill_seconds
+
+    prompt, output = 700, 40
+    trace = Trace.of([0.0], [prompt], [output])
+    server = Server(LLAMA, H100)
+    run = simulate_traffic(trace, server)
+    first = prefill_seconds(LLAMA, H100, prompt)
+    rest = sum(decode_seconds(LLAMA, H100, context_tokens=prompt + k) for k in range(output - 1))
+    assert run.ttft_seconds.mean == pytest.approx(first)
+    assert run.end_seconds == pytest.approx(first + rest)
+    assert run.tpot_seconds.mean == pytest.approx(rest / (output - 1))
+    assert run.usd_per_request is not None
+    assert float(run.usd_per_request) == pytest.approx(
+        float(H100.price_low.usd_per_hour) * (first + rest) / 3600
+    )
+
+
+def test_a_window_and_a_state_are_honoured() -> None:
+    trace = Trace.of([0.0], [9000], [200])
+    mistral = model("mistral-7b-v0.1")
+    assert mistral.sliding_window_tokens == 4096
+    full = dataclasses.replace(mistral, sliding_window_tokens=None, n_sliding_layers=0)
+    windowed_run, full_run = (simulate_traffic(trace, Server(m, H100)) for m in (mistral, full))
+    assert windowed_run.peak_bytes < 0.5 * full_run.peak_bytes
+    assert windowed_run.end_seconds < full_run.end_seconds
+    hybrid = next(
+        m
+        for m in __import__("jeton.catalog", fromlist=["models"]).models()
+        if m.recurrent is not None
+    )
+    run = simulate_traffic(trace, Server(hybrid, gpu("h200-sxm")))
+    assert run.n_answered == 1
+    times = step_times(Server(hybrid, gpu("h200-sxm")))
+    assert times.state_seconds > 0
+
+
+def test_series_add_up() -> None:
+    trace = trace_of()
+    run = simulate_traffic(trace, SMALL)
+    series = run.series
+    assert (
+        len(
+            {
+                len(getattr(series, name))
+                for name in (
+                    "allocated_bytes",
+                    "peak_bytes",
+                    "held_bytes",
+                    "waiting",
+                    "running",
+                    "n_memory_out",
+                )
+            }
+        )
+        == 1
+    )
+    assert sum(series.n_memory_out) == run.n_preemptions
+    assert max(series.peak_bytes) == run.peak_bytes <= run.budget_bytes
+    for mean, peak, held in zip(
+        series.allocated_bytes, series.peak_bytes, series.held_bytes, strict=True
+    ):
+        assert held <= mean + 1
+        assert mean <= peak + 1
+    assert sum(series.waiting) * series.seconds == pytest.approx(
+        run.wait_seconds.mean * run.n_answered, rel=0.5
+    )
+
+
+def test_closed_loop_keeps_so_many_under_way() -> None:
+    trace = Trace.of(np.zeros(40), np.full(40, 200), np.full(40, 30))
+    one = simulate_traffic(trace, SMALL, settings=EngineSettings(clients=1))
+    four = simulate_traffic(trace, SMALL, settings=EngineSettings(clients=4))
+    assert max(one.series.running) <= 1 + 1e-6
+    assert max(four.series.running) <= 4 + 1e-6
+    assert one.wait_seconds.max == four.wait_seconds.max == 0.0
+    assert four.end_seconds < one.end_seconds

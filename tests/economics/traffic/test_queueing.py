@@ -1,0 +1,120 @@
+"""Queues against closed forms: M/D/1, M/M/1, M/M/c, and Little's law for everything."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from jeton.catalog import gpu, model
+from jeton.corpus.traces import Trace
+from jeton.economics.traffic import EngineSettings, Policy, Server, simulate_traffic
+from jeton.economics.traffic.engine import Engine, Outcome
+from jeton.economics.traffic.pool import PageBytes
+from jeton.economics.traffic.recording import Recorder
+from jeton.economics.traffic.step_times import StepTimes
+
+STEP_SECONDS = 1e-3
+"""A step of the ideal server takes so long whatever it does: service is a number of steps."""
+
+IDEAL = StepTimes(
+    n_layers=1,
+    n_window_layers=0,
+    window_tokens=0,
+    decode_flop_seconds=0.0,
+    prompt_flop_seconds=0.0,
+    head_flop_seconds=0.0,
+    decode_pair_seconds=0.0,
+    prompt_pair_seconds=0.0,
+    cache_seconds=0.0,
+    state_seconds=0.0,
+    overhead_seconds=STEP_SECONDS,
+)
+
+
+def queue(
+    arrivals: NDArray[np.float64], n_steps: NDArray[np.int64], *, servers: int = 1
+) -> Outcome:
+    """Run a queue in which a request is served for ``n_steps`` steps."""
+    pages = PageBytes(model("llama-3-8b"), page_tokens=16)
+    return Engine(
+        arrivals.tolist(),
+        [1] * len(arrivals),
+        n_steps.tolist(),
+        times=IDEAL,
+        pages=pages,
+        budget_bytes=1 << 60,
+        policy=Policy("dynamic"),
+        settings=EngineSettings(max_requests=servers),
+        recorder=Recorder(1.0),
+    ).run()
+
+
+def waits(outcome: Outcome, *, skip: int) -> NDArray[np.float64]:
+    """Waiting times without the filling-up at the start."""
+    return (np.array(outcome.admitted) - np.array(outcome.arrived))[skip:]
+
+
+def batch_means(values: NDArray[np.float64], n_batches: int = 20) -> tuple[float, float]:
+    """Mean and three standard errors of a correlated sequence, by the means of its batches."""
+    means = [float(part.mean()) for part in np.array_split(values, n_batches)]
+    return float(np.mean(means)), 3 * float(np.std(means, ddof=1)) / math.sqrt(n_batches)
+
+
+@pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
+def test_m_d_1(load: float) -> None:
+    """Poisson arrivals, equal service: the mean wait is rho s / (2 (1 - rho))."""
+    rng = np.random.default_rng(int(load * 100))
+    n, steps = 12_000, 400
+    service = steps * STEP_SECONDS
+    arrivals = np.cumsum(rng.exponential(service / load, n))
+    mean, error = batch_means(waits(queue(arrivals, np.full(n, steps)), skip=2000))
+    expected = load * service / (2 * (1 - load))
+    # An arrival is noticed at the end of a step: half a step where it finds the server at work.
+    assert abs(mean - expected) < error + STEP_SECONDS
+
+
+@pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
+def test_m_m_1(load: float) -> None:
+    """Poisson arrivals, exponential service: the mean wait is rho s / (1 - rho)."""
+    rng = np.random.default_rng(7 + int(load * 100))
+    n, steps = 12_000, 500
+    service = steps * STEP_SECONDS
+    arrivals = np.cumsum(rng.exponential(service / load, n))
+    outcome = queue(arrivals, rng.geometric(1 / steps, n))
+    mean, error = batch_means(waits(outcome, skip=2000))
+    assert abs(mean - load * service / (1 - load)) < error + 2 * STEP_SECONDS
+    # The number in the system is geometric: P(none) = 1 - rho, seen by arrivals (PASTA).
+    none = float((waits(outcome, skip=2000) < STEP_SECONDS).mean())
+    assert none == pytest.approx(1 - load, abs=0.02)
+
+
+def test_m_m_c() -> None:
+    """A batch of c whose step takes a fixed time is a queue of c servers: Erlang's C formula."""
+    rng = np.random.default_rng(11)
+    n, steps, c, load = 12_000, 2000, 4, 0.8
+    service = steps * STEP_SECONDS
+    arrivals = np.cumsum(rng.exponential(service / (c * load), n))
+    outcome = queue(arrivals, rng.geometric(1 / steps, n), servers=c)
+    offered = c * load
+    last = offered**c / math.factorial(c) / (1 - load)
+    wait_chance = last / (sum(offered**k / math.factorial(k) for k in range(c)) + last)
+    expected = wait_chance * service / (c * (1 - load))
+    mean, error = batch_means(waits(outcome, skip=2000))
+    assert abs(mean - expected) < error + 2 * STEP_SECONDS
+
+
+def test_little_s_law_holds_for_waiting_and_for_running() -> None:
+    """The mean number is the rate times the mean time: an identity over a whole run."""
+    rng = np.random.default_rng(5)
+    n = 2000
+    trace = Trace.of(
+        np.cumsum(rng.exponential(0.05, n)), rng.integers(10, 2000, n), rng.integers(1, 400, n)
+    )
+    run = simulate_traffic(trace, Server(model("llama-3-8b"), gpu("a10g")))
+    assert run.n_preemptions > 0
+    series = run.series
+    time_in_system = sum(series.waiting) * series.seconds + sum(series.running) * series.seconds
+    assert time_in_system == pytest.approx(run.latency_seconds.mean * n, rel=1e-3)
