@@ -29,6 +29,7 @@ def _cases(settings: Settings) -> Iterator[Case]:
     for files in files_of("cl100k_base"):
         for sample, fresh, words in ((warm, False, "warm"), (first, True, "first of a process")):
             for all_cores in (False, True):
+                threads = "all threads" if all_cores else "1 thread"
                 for operation, target in FORMS.items():
                     yield Case(
                         files,
@@ -37,7 +38,8 @@ def _cases(settings: Settings) -> Iterator[Case]:
                         operation,
                         fresh=fresh,
                         all_cores=all_cores,
-                        title=f"{operation}, {words}, {'all threads' if all_cores else '1 thread'}",
+                        title=f"{operation}, {words}, {threads}",
+                        group=threads,
                     )
 
 

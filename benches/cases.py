@@ -36,6 +36,8 @@ class Case:
         fallback: the library whose ids are right where the reference fails.
         rounds: of a fresh case, if others than the settings'.
         timeout_s: what one run of a fresh case may take.
+        group: cases of one group with one vocabulary are alike: a library that is hopeless in the
+            first of them, warm or fresh, is left out of the others, which the page says.
     """
 
     files: VocabularyFiles
@@ -52,6 +54,7 @@ class Case:
     fallback: str | None = None
     rounds: int | None = None
     timeout_s: float = TIMEOUT_S
+    group: str | None = None
 
     @property
     def words(self) -> str:

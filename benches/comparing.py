@@ -20,7 +20,7 @@ from benches.cases import LISTS, Case
 from benches.contenders import Closing, Contender, Failed, Missing, one_core
 from benches.harness import Row, rank
 from benches.peers.base import VocabularyFiles
-from benches.rounds import Run, Settings, rounds_in_turn
+from benches.rounds import Run, Settings, hopeless, rounds_in_turn
 from benches.targets import BY_KEY
 
 __all__ = ["Comparison"]
@@ -83,6 +83,7 @@ class Comparison(Closing):
         self._key: tuple[object, ...] = ()
         self._contenders: dict[str, Contender] = {}
         self._reasons: dict[str, tuple[str, str]] = {}
+        self._left_out: dict[tuple[object, ...], dict[str, str]] = {}
 
     def close(self) -> None:
         """End all processes."""
@@ -95,21 +96,28 @@ class Comparison(Closing):
     ) -> Path:
         """The ids of a sample by the vocabulary's own library, computed once and kept.
 
-        Where that one fails, ``fallback`` computes them anew each time.
+        Where that one fails, ``fallback`` computes them, anew each time: it may be under test.
         """
         documents = _stored(sample)
         parts = (files.name, files.pattern or "", files.reference, _version(files.reference))
         digest = blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
         path = vocabularies.BUILD / "reference" / f"{documents.stem}-{digest}.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.is_file():
+        if path.is_file():
+            return path
+        # What failed once is not waited for again where another library can stand in.
+        failed = path.with_suffix(".failed")
+        if fallback is None or not failed.is_file():
             try:
                 self._write_reference(files.reference, files, documents, path)
-            except Failed:
+            except Failed as reason:
                 if fallback is None:
                     raise
-                path = path.with_name(f"{documents.stem}-{fallback}.npz")
-                self._write_reference(fallback, files, documents, path)
+                failed.write_text(f"{reason}\n", encoding="utf-8")
+            else:
+                return path
+        path = path.with_name(f"{documents.stem}-{fallback}.npz")
+        self._write_reference(fallback, files, documents, path)
         return path
 
     @staticmethod
@@ -174,13 +182,33 @@ class Comparison(Closing):
 
     def measure(self, case: Case) -> dict[str, Any]:
         """Time a case; return it as it is recorded."""
-        return self._fresh(case) if case.fresh else self._warm(case)
+        runs = self._runs(case.libraries)
+        alike = (case.group, case.files.name, case.files.pattern, case.fresh)
+        known = self._left_out.get(alike, {})
+        for run in runs:
+            run.missing = known.get(run.name)
+        (self._fresh if case.fresh else self._warm)(case, runs)
+        if case.group is not None and alike not in self._left_out:
+            self._left_out[alike] = {
+                name: f"{times:.0f} times slower than the fastest on {case.sample.name}"
+                for name, times in hopeless(runs, but=_named(case.targets)).items()
+            }
+        return self.case(
+            case.words,
+            case.files,
+            case.sample,
+            runs,
+            targets=case.targets,
+            figure=case.figure,
+            repeats=case.options.get("repeats", 1),
+        )
 
-    def _warm(self, case: Case) -> dict[str, Any]:
+    def _warm(self, case: Case, runs: Sequence[Run]) -> None:
         """Encode the same text again and again: once to check, then the rounds."""
         request = self._request_of(case)
-        runs = self._runs(case.libraries)
         for run in runs:
+            if run.missing is not None:
+                continue
 
             def begin(run: Run = run) -> None:
                 contender = self._contender(run.name, case.files, _cores(case))
@@ -199,18 +227,17 @@ class Comparison(Closing):
             once,
             rounds=self.settings.rounds,
             distant_rounds=self.settings.distant_rounds,
-            always=_named(case.targets),
+            named=_named(case.targets),
+            named_rounds=self.settings.rounds,
         )
         for run in runs:
             if run.failed is not None:
                 self._drop(run.name)
-        return self._recorded(case, runs)
 
-    def _fresh(self, case: Case) -> dict[str, Any]:
+    def _fresh(self, case: Case, runs: Sequence[Run]) -> None:
         """Encode a text once in a process that has encoded nothing but ``before``, each round."""
         self.close()
         request = self._request_of(case)
-        runs = self._runs(case.libraries)
 
         def once(run: Run) -> None:
             library, environment = self._variants.get(run.name, (run.name, {}))
@@ -232,24 +259,13 @@ class Comparison(Closing):
             once,
             rounds=case.rounds or max(1, self.settings.rounds - 2),
             distant_rounds=1,
-            always=_named(case.targets),
+            named=_named(case.targets),
+            named_rounds=self.settings.distant_rounds,
         )
-        return self._recorded(case, runs)
 
     def _request_of(self, case: Case) -> dict[str, Any]:
         return self.request(
             case.operation, case.files, case.sample, case.options, fallback=case.fallback
-        )
-
-    def _recorded(self, case: Case, runs: Sequence[Run]) -> dict[str, Any]:
-        return self.case(
-            case.words,
-            case.files,
-            case.sample,
-            runs,
-            targets=case.targets,
-            figure=case.figure,
-            repeats=case.options.get("repeats", 1),
         )
 
     def loading(

@@ -22,6 +22,7 @@ def _cases(settings: Settings) -> Iterator[Case]:
                 texts.sample(kind, max_bytes=settings.fresh_bytes),
                 ["first-cl100k-english" if easiest else "first"],
                 fresh=True,
+                group="kinds",
             )
 
 

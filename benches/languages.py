@@ -22,9 +22,9 @@ CAVEATS = (
 def _cases(settings: Settings) -> Iterator[Case]:
     for files in files_of("cl100k_base", "o200k_base"):
         for sample in texts.language_samples(LANGUAGES, max_bytes=settings.warm_bytes):
-            yield Case(files, sample, ["language-warm"])
+            yield Case(files, sample, ["language-warm"], group="languages")
         for sample in texts.language_samples(LANGUAGES, max_bytes=settings.fresh_bytes):
-            yield Case(files, sample, ["language-first"], fresh=True)
+            yield Case(files, sample, ["language-first"], fresh=True, group="languages")
 
 
 PROGRAM = Program("languages", compared(_cases), CAVEATS)

@@ -22,7 +22,7 @@ def _cases(settings: Settings) -> Iterator[Case]:
             sample = texts.sample(kind, max_bytes=settings.warm_bytes)
             for operation in (LISTS, "batch, into lists"):
                 title = f"{operation}, warm, 1 thread"
-                yield Case(files, sample, TARGETS, operation, title=title)
+                yield Case(files, sample, TARGETS, operation, title=title, group="lists")
 
 
 PROGRAM = Program("lists", compared(_cases))

@@ -74,7 +74,7 @@ def _beside(
             run.seconds.append(max(after - before, PAGE_BYTES))
             totals[run.name].append(max(loaded + after - before - vocabulary_bytes, PAGE_BYTES))
 
-    rounds_in_turn(runs, once, rounds=settings.distant_rounds, distant_rounds=99)
+    rounds_in_turn(runs, once, rounds=settings.distant_rounds, distant_rounds=1)
     notes = {run.name: run.note for run in runs}
     for one in runs:
         one.note = None

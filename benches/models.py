@@ -31,9 +31,9 @@ def _cases(settings: Settings) -> Iterator[Case]:
     for vocabulary, kinds, warm, first in MODELS:
         for files in files_of(vocabulary):
             for kind in kinds:
-                yield Case(files, texts.sample(kind, max_bytes=n_warm), warm)
+                yield Case(files, texts.sample(kind, max_bytes=n_warm), warm, group="kinds")
                 sample = texts.sample(kind, max_bytes=settings.fresh_bytes)
-                yield Case(files, sample, first, fresh=True)
+                yield Case(files, sample, first, fresh=True, group="kinds")
             if vocabulary == "llama2":
                 for sample in texts.language_samples(["Chinese"], max_bytes=n_warm):
                     yield Case(files, sample, warm)

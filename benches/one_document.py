@@ -23,7 +23,13 @@ def _cases(settings: Settings) -> Iterator[Case]:
         for kind in ("english", "code"):
             parts = texts.sample(kind, max_bytes=settings.fresh_bytes).documents
             sample = texts.Sample.of(f"{kind}, one document", ["".join(parts)])
-            yield Case(files, sample, ["document"], title="one document, one core, warm")
+            yield Case(
+                files,
+                sample,
+                ["document"],
+                title="one document, one core, warm",
+                group="one core",
+            )
             yield Case(
                 files,
                 sample,
@@ -31,6 +37,7 @@ def _cases(settings: Settings) -> Iterator[Case]:
                 "one document",
                 all_cores=True,
                 title="one document, all cores, warm",
+                group="all cores",
             )
 
 

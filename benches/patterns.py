@@ -34,7 +34,8 @@ def _cases(settings: Settings) -> Iterator[Case]:
             files = vocabularies.with_pattern(plain, pattern, label=label)
             for kind in ("english", "code"):
                 sample = texts.sample(kind, max_bytes=settings.warm_bytes // 2)
-                yield Case(files, sample, ["pattern"], title=f"split pattern: {name}, warm")
+                title = f"split pattern: {name}, warm"
+                yield Case(files, sample, ["pattern"], title=title, group="kinds")
 
 
 PROGRAM = Program("patterns", compared(_cases), CAVEATS)

@@ -9,12 +9,17 @@ from statistics import median
 from benches.contenders import Failed, Missing
 from benches.peers import ENCODERS
 
-__all__ = ["Run", "Settings", "rounds_in_turn"]
+__all__ = ["Run", "Settings", "hopeless", "rounds_in_turn"]
 
 DISTANT = 3.0
 """A library this many times slower than the fastest is far behind."""
 REMOTE = 10.0
 """One this many times slower is run once: another round would not change its place."""
+
+
+HOPELESS = 20.0
+"""One this many times slower in the first of several cases that are alike is left out of the
+others: it would take most of the time, for rows whose place is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +95,30 @@ class Run:
         return self.failed is None and self.missing is None
 
 
+def hopeless(runs: Sequence[Run], *, but: Collection[str] = ()) -> dict[str, float]:
+    """How many times slower than the fastest they are whose place in cases like this is known."""
+    medians = {run.name: median(run.seconds) for run in runs if run.takes_part and run.seconds}
+    right = [medians[run.name] for run in runs if run.name in medians and not run.wrong]
+    least = min(right, default=0.0)
+    return {
+        name: seconds / least
+        for name, seconds in medians.items()
+        if least and seconds > HOPELESS * least and not name.startswith("jeton") and name not in but
+    }
+
+
 def rounds_in_turn(
     runs: Sequence[Run],
     once: Callable[[Run], None],
     *,
     rounds: int,
     distant_rounds: int,
-    always: Collection[str] = (),
+    named: Collection[str] = (),
+    named_rounds: int = 0,
 ) -> None:
     """Call ``once`` for every run in each round, the order turned; distant ones stop early.
 
-    Ours and those in ``always`` go on to the end.
+    Ours goes on to the end; those that are ``named`` go on for so many rounds, however slow.
     """
     for turn in range(rounds):
         active = [run for run in runs if run.takes_part]
@@ -113,7 +131,7 @@ def rounds_in_turn(
                 run
                 for run in active
                 if run.name.startswith("jeton")
-                or run.name in always
+                or (run.name in named and turn < named_rounds)
                 or medians.get(run.name, 0.0) <= most * least
             ]
         cut = turn % len(active) if active else 0

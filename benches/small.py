@@ -57,6 +57,7 @@ def _cases(settings: Settings) -> Iterator[Case]:
                 options={"repeats": repeats},
                 title=f"100-byte strings, seen, into {form}",
                 figure="us",
+                group="small",
             )
             yield warm
             title = f"100-byte strings, never seen, into {form}"

@@ -16,7 +16,9 @@ __all__ = ["PROGRAM", "main"]
 def _cases(settings: Settings) -> Iterator[Case]:
     for files in files_of(*vocabularies.DEFAULT_NAMES):
         for kind in texts.KINDS:
-            yield Case(files, texts.sample(kind, max_bytes=settings.warm_bytes), ["warm"])
+            yield Case(
+                files, texts.sample(kind, max_bytes=settings.warm_bytes), ["warm"], group="kinds"
+            )
 
 
 PROGRAM = Program("warm", compared(_cases))

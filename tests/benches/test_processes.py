@@ -6,6 +6,7 @@ import base64
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from benches.comparing import Comparison
 from benches.contenders import Contender, Failed, Missing
 from benches.operations import OPERATIONS
 from benches.peers.base import Adapter, Flat, Unsupported, VocabularyFiles
-from benches.rounds import Run, Settings, rounds_in_turn
+from benches.rounds import Run, Settings, hopeless, rounds_in_turn
 
 PATTERN = r"\p{L}+|[^\p{L}]+"
 TEXTS = ["hello world", "one 2 three", "naïve café", "x"]
@@ -74,7 +75,7 @@ def test_rounds_turn_and_distant_runs_stop_early() -> None:
         order.append(run.name[0])
         run.seconds.append(seconds[run.name])
 
-    rounds_in_turn(runs, once, rounds=4, distant_rounds=2, always={"named"})
+    rounds_in_turn(runs, once, rounds=4, distant_rounds=2, named={"named"}, named_rounds=3)
     assert "".join(order[:13]) == "jfnfwrn" + "fnfwnj"
     assert {run.name: len(run.seconds) for run in runs} == {
         "jeton": 4,  # ours is always there to the end
@@ -83,8 +84,52 @@ def test_rounds_turn_and_distant_runs_stop_early() -> None:
         "far": 2,
         "wrong": 4,  # its speed is no measure of the others
         "remote": 1,
-        "named": 4,  # a bar is about it
+        "named": 3,  # a bar is about it
     }
+
+
+def test_who_is_left_out_of_cases_that_are_alike() -> None:
+    seconds = {"jeton": 30.0, "fast": 1.0, "slow": 19.0, "hopeless": 21.0, "named": 21.0}
+    runs = [Run(name, [time, time]) for name, time in seconds.items()]
+    runs += [Run("wrong", [0.1], wrong="1 of 1 documents differ"), Run("gone", [99.0], failed="x")]
+    assert hopeless(runs, but={"named"}) == {"hopeless": 21.0}
+    assert hopeless([]) == {}
+
+
+def test_cases_of_a_group_leave_out_who_was_hopeless(
+    files: VocabularyFiles, build: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparing, "hopeless", lambda runs, *, but: {"blingfire": 31.4})
+    sample = texts.Sample.of("tiny", TEXTS)
+    settings = Settings(rounds=1, distant_rounds=1, libraries=("jeton", "blingfire"))
+    with Comparison(settings) as comparison:
+        cases = [Case(files, sample, ["warm"], group=group) for group in ("a", "a", "b")]
+        absent = [comparison.measure(case)["absent"]["blingfire"] for case in cases]
+    words = "31 times slower than the fastest on tiny"
+    assert absent[1] == words
+    assert words not in (absent[0], absent[2])
+
+
+def test_a_reference_that_fails_is_replaced_and_not_tried_again(
+    files: VocabularyFiles, build: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def write(library: str, files: VocabularyFiles, documents: Path, path: Path) -> None:
+        tried.append(library)
+        if library == "tiktoken":
+            raise Failed("no result after 120 s")
+        path.write_bytes(b"")
+
+    monkeypatch.setattr(Comparison, "_write_reference", staticmethod(write))
+    sample = texts.Sample.of("tiny", TEXTS)
+    files = replace(files, reference="tiktoken")
+    with Comparison(Settings()) as comparison:
+        paths = [comparison.reference(files, sample, fallback="jeton") for _ in range(2)]
+        assert tried == ["tiktoken", "jeton", "jeton"]
+        assert paths[0] == paths[1]
+        with pytest.raises(Failed, match="no result"):
+            comparison.reference(files, sample)
 
 
 def test_what_fails_in_a_round_falls_out_alone() -> None:
