@@ -109,7 +109,10 @@ def test_growth_and_flatness_are_read_from_the_case() -> None:
     assert summary.judge(unknown, BY_KEY["memory-flat"]).met is None
 
 
-def test_a_line_says_the_least_ratio_and_how_many_are_met() -> None:
+def test_a_line_says_the_least_ratio_and_how_many_are_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(remarks.REMARKS, "warm", raising=False)
     cases = [
         case(("jeton", 1.0), ("a", 1.3), targets=["warm"], text="english"),
         case(("jeton", 1.0), ("b", 0.5), targets=["warm"], text="code"),
