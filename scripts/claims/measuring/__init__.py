@@ -1,0 +1,64 @@
+"""What makes the figures, one module for each group of claims or for a case study.
+
+Every module has ``ABOUT``, one sentence for its file, ``KIND``, and ``measure``, which returns figures
+by key. Modules of the kind ``arithmetic`` need nothing but the catalog; the others read the shared
+data: ``fast`` in a few seconds, ``long`` in up to some minutes, ``timing`` depends on the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Literal, cast
+
+from scripts.claims.data import Data
+from scripts.claims.figures import Figure
+
+__all__ = ["GROUPS", "Group", "group"]
+
+Kind = Literal["arithmetic", "fast", "long", "timing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One group of figures.
+
+    Attributes:
+        name: Of its module and its file.
+        about: What it measures, in a sentence.
+        kind: What measuring needs.
+        measure: Makes the figures.
+    """
+
+    name: str
+    about: str
+    kind: Kind
+    measure: Callable[[Data], Mapping[str, Figure]]
+
+
+GROUPS = (
+    "attention",
+    "tables",
+    "money",
+    "domain",
+    "sizes",
+    "declaration",
+    "languages",
+    "lengths",
+    "pipeline",
+    "cleaning",
+    "sides",
+    "generation",
+    "use",
+    "code",
+    "speed",
+
+)
+"""In the order in which they are measured."""
+
+
+def group(name: str) -> Group:
+    """The group of this name."""
+    module = import_module(f"scripts.claims.measuring.{name}")
+    return Group(name, module.ABOUT, cast(Kind, module.KIND), module.measure)

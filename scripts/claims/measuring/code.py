@@ -1,0 +1,91 @@
+"""Code under GPT-3's vocabulary, Codex's, code vocabularies and later general ones, by language."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jeton.metrics import code_use
+from scripts.claims.data import Data
+from scripts.claims.figures import Figure, ratio, saving
+
+__all__ = ["ABOUT", "BASE", "KIND", "LANGUAGES", "TOKENIZERS", "measure"]
+
+ABOUT = "Tokens of source files by language against GPT-2's and GPT-3's vocabulary"
+KIND = "long"
+
+BASE = "r50k_base"
+
+TOKENIZERS = ("p50k_base", "cl100k_base", "o200k_base", "llama3", "starcoder", "deepseek-coder")
+
+LANGUAGES = {
+    "Python": "code-python",
+    "C": "code-c",
+    "C++": "code-cpp",
+    "Java": "code-java",
+    "JavaScript": "code-javascript",
+    "TypeScript": "code-typescript",
+    "Go": "code-go",
+    "Rust": "code-rust",
+}
+
+_IDENTIFIER_BYTES = 1_000_000
+"""Python that is parsed for its identifiers."""
+
+
+def measure(data: Data) -> dict[str, Figure]:
+    """All figures of this group."""
+    figures: dict[str, Figure] = {}
+    for language, domain in LANGUAGES.items():
+        texts = data.texts("code", domain)
+        base = data.counts(BASE, texts)
+        sizes = np.array([len(text.encode()) for text in texts])
+        lines = np.array([text.count("\n") + 1 for text in texts])
+        figures[f"bytes-per-token.{language}.{BASE}"] = ratio(sizes, base)
+        figures[f"tokens-per-line.{language}.{BASE}"] = ratio(base, lines)
+        blank = np.array([_indentation(text) for text in texts])
+        figures[f"indentation.{language}"] = ratio(blank, sizes, unit="share")
+        for name in TOKENIZERS:
+            counts = data.counts(name, texts)
+            figures[f"saving.{language}.{name}"] = saving(counts, base)
+            figures[f"bytes-per-token.{language}.{name}"] = ratio(sizes, counts)
+            figures[f"tokens-per-line.{language}.{name}"] = ratio(counts, lines)
+        heldout = data.heldout((domain,))
+        figures[f"saving.{language}.jeton-code-32k"] = saving(
+            data.counts("jeton-code-32k", heldout), data.counts(BASE, heldout)
+        )
+    return figures | _without_indentation(data) | _identifiers(data)
+
+
+def _indentation(text: str) -> int:
+    """Blanks at the beginning of lines."""
+    return sum(len(line) - len(line.lstrip(" \t")) for line in text.split("\n"))
+
+
+def _without_indentation(data: Data) -> dict[str, Figure]:
+    """What is left of the difference where no line is indented."""
+    texts = [
+        "\n".join(line.lstrip(" \t") for line in text.split("\n"))
+        for text in data.texts("code", "code-python")
+    ]
+    base = data.counts(BASE, texts)
+    return {
+        f"flat.{name}": saving(data.counts(name, texts), base)
+        for name in (*TOKENIZERS, "jeton-code-32k")
+    }
+
+
+def _identifiers(data: Data) -> dict[str, Figure]:
+    """How whole identifiers and their parts stay, in Python."""
+    texts, n_bytes = [], 0
+    for text in data.heldout(("code-python",)):
+        n_bytes += len(text.encode())
+        if n_bytes > _IDENTIFIER_BYTES:
+            break
+        texts.append(text)
+    figures = {}
+    for name in (BASE, *TOKENIZERS, "jeton-code-32k"):
+        use = code_use(data.tokenizer(name), texts, language="python")
+        figures[f"identifiers.tokens-each.{name}"] = Figure(
+            use.tokens_per_identifier, "tokens", n=use.n_identifiers
+        )
+    return figures
