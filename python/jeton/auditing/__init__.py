@@ -12,6 +12,7 @@ from jeton.auditing.logs import LogOptions
 from jeton.auditing.pipeline import Pipeline, read_pipeline
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport
 from jeton.auditing.run import Audit, audit
+from jeton.auditing.traffic import TraceOptions
 
 __all__ = [
     "CHECKS",
@@ -20,6 +21,7 @@ __all__ = [
     "AuditReport",
     "LogOptions",
     "Pipeline",
+    "TraceOptions",
     "audit",
     "read_pipeline",
 ]

@@ -20,6 +20,7 @@ from jeton.auditing.provider_counts import provider_count_of
 from jeton.auditing.quotas import quota_of
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport, SampledTokens, Sampling
 from jeton.auditing.sampled import SampledWorkload
+from jeton.auditing.traffic import LoadedTrace, traffic_of
 from jeton.auditing.whitespace import needless_whitespace
 from jeton.economics import BillReport, Limits, Quota, naive_engineered
 from jeton.findings import Basis, Figure
@@ -41,6 +42,7 @@ class Asked:
         growth_per_month: Growth of the traffic, as a share.
         seed: Of the intervals.
         num_threads: Of the core.
+        trace: The trace that is replayed.
     """
 
     pipeline: Pipeline | None = None
@@ -52,6 +54,7 @@ class Asked:
     growth_per_month: float | None = None
     seed: int = SEED
     num_threads: int | None = None
+    trace: LoadedTrace | None = None
 
 
 def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
@@ -139,12 +142,16 @@ def report_of(
     tokenizers = [by_name[item.name] for item in counts.setup.chosen]
     provider = provider_count_of(evidence, closed_model=asked.closed_model, seed=asked.seed)
     waterfall = waterfall_of(evidence, findings, provider)
+    reports = tuple(m.report for m in tokenizers)
+    traffic = None
+    if asked.trace is not None:
+        traffic = traffic_of(asked.trace, reports, evidence.domains, seed=asked.seed)
     return AuditReport(
         schema_version=SCHEMA_VERSION,
         jeton_version=__version__,
         corpus=evidence.corpus,
         workload=evidence.workload,
-        tokenizers=tuple(m.report for m in tokenizers),
+        tokenizers=reports,
         terms=evidence.terms,
         n_terms_given=len(counts.setup.terms),
         samples=counts.passages.select(
@@ -164,6 +171,7 @@ def report_of(
         domain_bills=domain_bills_of(evidence),
         provider_count=provider,
         quota=evidence.quota,
+        traffic=traffic,
     )
 
 

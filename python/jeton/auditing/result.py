@@ -22,6 +22,7 @@ from jeton.economics import (
     TradeOff,
     Waterfall,
 )
+from jeton.economics.traffic import TrafficReport
 from jeton.findings import Figure, Finding
 from jeton.metrics.bootstrap import Interval
 from jeton.metrics.lengths import Histogram, LengthSummary
@@ -419,6 +420,7 @@ class AuditReport:
         provider_count: What the provider of a closed model counts: calibrated from the usage in the
             logs, or estimated by its public stand-in. The waterfall begins with this count.
         quota: The traffic against the limits of an API.
+        traffic: A trace replayed on the GPU, under each policy and tokenizer.
     """
 
     schema_version: str
@@ -443,6 +445,7 @@ class AuditReport:
     domain_bills: tuple[GroupBill, ...] = ()
     provider_count: ProviderCount | None = None
     quota: QuotaReport | None = None
+    traffic: TrafficReport | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""

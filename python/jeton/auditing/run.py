@@ -24,6 +24,7 @@ from jeton.auditing.result import AuditReport
 from jeton.auditing.sampled import draw
 from jeton.auditing.sampling import SAMPLE_CHARS
 from jeton.auditing.scan import scan
+from jeton.auditing.traffic import TraceSource, load_trace
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.catalog import price as find_price
@@ -72,6 +73,7 @@ class Audit:
         closed_model: str | None = None,
         quota: Quota | None = None,
         growth_per_month: float | None = None,
+        trace: TraceSource | None = None,
         sample_chars: int = SAMPLE_CHARS,
         sampling: Sampling | None = None,
         deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
@@ -148,6 +150,9 @@ class Audit:
             growth_per_month=growth_per_month,
             seed=seed,
             num_threads=num_threads,
+            trace=None
+            if trace is None
+            else load_trace(trace, model=self._facts.model, gpu=self._facts.gpu, seed=seed),
         )
 
     def count(
@@ -238,6 +243,7 @@ def audit(
     closed_model: str | None = None,
     quota: Quota | None = None,
     growth_per_month: float | None = None,
+    trace: TraceSource | None = None,
     sample_chars: int = SAMPLE_CHARS,
     sampling: Sampling | None = None,
     deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
@@ -282,6 +288,8 @@ def audit(
             price. Its count is calibrated from the usage in logs, else estimated.
         quota: Limits of the API, which the traffic is held against.
         growth_per_month: Growth of the traffic, as a share (0.1: 10% a month).
+        trace: Times and lengths of real requests, replayed on the model and GPU under each
+            tokenizer: a file, a `Trace`, or `TraceOptions`.
         sample_chars: Length of the passages of the coloured view.
         sampling: Count only a part of the documents, so many or as many as an error needs; all are
             read. By default all are counted.
@@ -323,6 +331,7 @@ def audit(
         closed_model=closed_model,
         quota=quota,
         growth_per_month=growth_per_month,
+        trace=trace,
         sample_chars=sample_chars,
         sampling=sampling,
         deep_sample_bytes=deep_sample_bytes,

@@ -12,6 +12,7 @@ import click
 from jeton.cli import options, streams, tables
 from jeton.cli.audit_gate import AuditGate, gate_options
 from jeton.cli.audit_options import AuditSettings, settings_options
+from jeton.cli.audit_trace import TraceSettings, trace_options
 from jeton.cli.outputs import check_outputs
 from jeton.cli.progress import corpus_progress
 from jeton.errors import RecordError
@@ -73,6 +74,7 @@ __all__ = ["audit"]
 )
 @click.option("--markdown", metavar="F", help="Write the report as Markdown; - is standard output.")
 @settings_options
+@trace_options
 @gate_options
 @click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def audit(
@@ -95,6 +97,7 @@ def audit(
     markdown: str | None,
     quiet: bool,
     settings: AuditSettings,
+    trace: TraceSettings,
     gate: AuditGate,
 ) -> int:
     """Say what tokenization costs a workload, and what to change.
@@ -109,13 +112,15 @@ def audit(
           --requests-per-day 50000 --html report.html
       jeton audit gateway/*.jsonl.zst --logs -t o200k_base --bill invoice.csv --html report.html
       jeton audit corpus/ -t llama3 --model llama-3-8b --gpu h100-sxm --json - | jq .findings
+      jeton audit prompts/ -t llama3 -t jeton-medical-32k --model llama-3-8b --gpu h100-sxm \\
+          --trace AzureLLMInferenceTrace_conv.csv --trace-speed 3 --html traffic.html
     """
     from jeton.auditing import audit as run_audit
 
     check_outputs(html=html, json_file=json_file, markdown=markdown)
     if not tokenizers and current is None:
         raise click.UsageError("no tokenizer is given; name one with --tokenizer")
-    arguments = settings.arguments()
+    arguments = settings.arguments() | trace.arguments()
     gate.prepare(num_threads=num_threads, stdout_is_taken="-" in (json_file, markdown))
     with _hint_of_logs(settings), corpus_progress("reading", quiet=quiet) as on_progress:
         report = run_audit(

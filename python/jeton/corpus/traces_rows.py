@@ -241,8 +241,8 @@ class _Reader:
                 self._times.append(seconds)
                 self._prompts.append(n_prompt)
                 self._outputs.append(n_output)
-                named = isinstance(domain, str) and domain.strip()
-                self._domain.append(self._names.number(domain.strip())[0] if named else -1)
+                name = domain.strip() if isinstance(domain, str) else ""
+                self._domain.append(self._names.number(name)[0] if name else -1)
 
     def _reject(self, reason: str, line: int, what: str) -> None:
         shown = printable(what[:60])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jeton.report import markdown_parts as parts_of
 from jeton.report.markdown_text import details, escaped, rows, signed, text, written
 from jeton.report.numbers import Numbers
+from jeton.report.simulation_text import simulation_blocks
 from jeton.report.summary import (
     N_FINDINGS,
     FindingView,
@@ -98,6 +99,7 @@ def _folded(numbers: Numbers, current: int) -> Iterable[str]:
     for title, blocks in (
         ("Naive against engineered", parts_of.comparison(numbers)),
         ("Trade-off", parts_of.tradeoff(numbers)),
+        ("Real traffic on the GPU", simulation_blocks(numbers)),
         ("Bill", parts_of.bill(numbers)),
         ("Limits of the API", parts_of.quota(numbers)),
         ("Domains", parts_of.domains(numbers, current=current)),

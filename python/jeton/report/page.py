@@ -15,6 +15,8 @@ from jeton.report.json_report import embed_json
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, Shown, below, lookup
 from jeton.report.segments import Segment, glyphs, segments
+from jeton.report.simulation_views import COLUMNS as SIMULATION_COLUMNS
+from jeton.report.simulation_views import policy_words, simulation_view
 from jeton.report.summary import (
     N_FINDINGS,
     current_tokenizer,
@@ -136,6 +138,9 @@ def to_html(report: AuditReport) -> str:
         "objectives": evidence.objectives(numbers),
         "points": evidence.point_rows(numbers),
         "tradeoff_charts": _tradeoff_charts(numbers),
+        "simulation": simulation_view(numbers),
+        "simulation_charts": _simulation_charts(numbers),
+        "simulation_columns": SIMULATION_COLUMNS,
         "quality": quality_table(numbers),
         "stability": evidence.stability_rows(numbers),
         "results": _RESULTS,
@@ -228,6 +233,14 @@ def _tradeoff_charts(numbers: Numbers) -> Any:
     return tradeoff_charts(numbers)
 
 
+def _simulation_charts(numbers: Numbers) -> Any:
+    if numbers.data.get("traffic") is None:
+        return ()
+    from jeton.report.simulation_charts import simulation_charts
+
+    return simulation_charts(numbers)
+
+
 def _samples(data: dict[str, Any]) -> list[_Sample]:
     names = [tokenizer["name"] for tokenizer in data["tokenizers"]]
     return [
@@ -286,6 +299,7 @@ def environment() -> Environment:
         below=below,
         lookup=lookup,
         names_the_best=evidence.names_the_best,
+        policy_words=policy_words,
     )
     return made
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jeton.report import terminal_parts as parts_of
 from jeton.report.numbers import Numbers, Shown
+from jeton.report.simulation_text import simulation_grid
 from jeton.report.summary import (
     N_FINDINGS,
     FindingView,
@@ -147,6 +148,7 @@ class _Printer:
         self._print_grid(parts_of.domain_bills(self._numbers))
         self._print_grid(parts_of.waterfall(self._numbers))
         self._print_grid(parts_of.comparison(self._numbers))
+        self._print_grid(simulation_grid(self._numbers, wide=wide))
         if len(self._data["tokenizers"]) > 1:
             signs = f"{self._best} best of its column   > in use"
             if money is not None or memory is not None:

@@ -54,7 +54,8 @@ def queue(
 
 def waits(outcome: Outcome, *, skip: int) -> NDArray[np.float64]:
     """Waiting times without the filling-up at the start."""
-    return (np.array(outcome.admitted) - np.array(outcome.arrived))[skip:]
+    waited: NDArray[np.float64] = np.array(outcome.admitted) - np.array(outcome.arrived)
+    return waited[skip:]
 
 
 def batch_means(values: NDArray[np.float64], n_batches: int = 20) -> tuple[float, float]:

@@ -13,7 +13,15 @@ __all__ = ["Spread", "TraceSummary", "TrafficReport", "TrafficRun", "TrafficSeri
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Mean and quantiles of something that each request has (nearest rank)."""
+    """Mean and quantiles of something that each request has (nearest rank).
+
+    Attributes:
+        mean: Mean.
+        p50: Median.
+        p95: All but one in twenty are no larger.
+        p99: All but one in a hundred are no larger.
+        max: Largest.
+    """
 
     mean: float
     p50: float

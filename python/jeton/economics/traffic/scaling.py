@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from jeton.corpus.traces import Trace
 
 __all__ = ["DomainShare", "TokenizerRatio", "with_domains", "with_tokenizer"]
@@ -85,9 +87,10 @@ def with_tokenizer(trace: Trace, ratio: TokenizerRatio) -> Trace:
     if (factor == 1.0).all():
         return trace
 
-    def scaled(lengths: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.int64]:
-        tokens = np.rint(lengths * factor).astype(np.int64)
-        return np.maximum(tokens, np.minimum(lengths, 1))
+    def scaled(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        tokens: NDArray[np.int64] = np.rint(lengths * factor).astype(np.int64)
+        least: NDArray[np.int64] = np.maximum(tokens, np.minimum(lengths, 1))
+        return least
 
     return replace(
         trace,

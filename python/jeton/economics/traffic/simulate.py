@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Server", "simulate_traffic", "spread"]
 
-N_BINS = 120
-"""Stretches of a series: what a plot of 340 pixels shows."""
+N_BINS = 60
+"""Stretches of a series over the trace: a minute each of an hour. A run that goes on longer has up
+to twice as many."""
 
 _USD = Decimal("1e-12")
 _QUANTILE_STEPS = 40
@@ -307,7 +308,7 @@ def _series(out: Outcome, recorder: Recorder, layer_token_bytes: int) -> Traffic
         seconds, allocated, held = seconds.sum(axis=1), allocated.sum(axis=1), held.sum(axis=1)
         peak = peak.max(axis=1)
         width *= join
-    edges = np.arange(len(seconds) + 1) * width
+    edges: NDArray[np.float64] = np.arange(len(seconds) + 1, dtype=np.float64) * width
     covered = np.maximum(seconds, 1e-300)
     moments = np.array(out.memory_out)
     return TrafficSeries(

@@ -1,0 +1,127 @@
+"""What ``jeton audit`` may be told of a trace that it replays."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from jeton.auditing import TraceOptions
+
+__all__ = ["TraceSettings", "trace_options"]
+
+
+@dataclass(slots=True)
+class TraceSettings:
+    """The options as they were given."""
+
+    trace: str | None = None
+    trace_rate: float | None = None
+    trace_seconds: float | None = None
+    trace_speed: float = 1.0
+    trace_policy: tuple[str, ...] = ()
+    trace_reserved_tokens: int | None = None
+    trace_gpus: int | None = None
+
+    def arguments(self) -> dict[str, TraceOptions]:
+        """Keyword arguments of `jeton.audit`.
+
+        Raises:
+            UsageError: An option is given without a trace.
+        """
+        if self.trace is None:
+            given = [
+                f"--{item.name.replace('_', '-')}"
+                for item in fields(self)
+                if getattr(self, item.name) != item.default
+            ]
+            if given:
+                raise click.UsageError(f"{given[0]} is for a trace; name one with --trace")
+            return {}
+        from jeton.auditing import TraceOptions
+        from jeton.economics.traffic import POLICIES
+
+        # In the order of reports, each once.
+        chosen = tuple(name for name in POLICIES if name in self.trace_policy) or POLICIES
+        return {
+            "trace": TraceOptions(
+                self.trace,
+                requests_per_second=self.trace_rate,
+                seconds=self.trace_seconds,
+                rate_factor=self.trace_speed,
+                policies=chosen,
+                reserved_tokens=self.trace_reserved_tokens,
+                n_gpus=self.trace_gpus,
+            )
+        }
+
+
+_FIELDS = fields(TraceSettings)
+_ABOVE_ZERO = click.FloatRange(min=0, min_open=True, max=1e9)
+
+_OPTIONS = (
+    click.option(
+        "--trace",
+        metavar="FILE",
+        help="Times and token counts of real requests, replayed on --model and --gpu under each "
+        "tokenizer and policy: memory over time, queue, time to the first token, money. CSV or "
+        "JSON Lines (Azure's, Mooncake's, BurstGPT's or your own columns), or a ServeGen folder.",
+    ),
+    click.option(
+        "--trace-rate",
+        type=_ABOVE_ZERO,
+        metavar="N",
+        help="Requests a second, at which times are drawn where the trace has none.",
+    ),
+    click.option(
+        "--trace-seconds",
+        type=_ABOVE_ZERO,
+        metavar="S",
+        help="Replay only so many seconds from its beginning.",
+    ),
+    click.option(
+        "--trace-speed",
+        type=_ABOVE_ZERO,
+        default=1.0,
+        show_default=True,
+        metavar="N",
+        help="Replay the trace so many times as dense as recorded.",
+    ),
+    click.option(
+        "--trace-policy",
+        type=click.Choice(["static", "dynamic", "prediction"]),
+        multiple=True,
+        help="How memory is handed out: the longest reserved, by pages, or as predicted from "
+        "history. Repeatable; by default all three.",
+    ),
+    click.option(
+        "--trace-reserved-tokens",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Tokens that the static policy reserves for a request; by default the longest's.",
+    ),
+    click.option(
+        "--trace-gpus",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="GPUs that share the model; by default the fewest that hold its weights.",
+    ),
+)
+
+
+def trace_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options; the function gets them as one argument, ``trace``."""
+
+    @functools.wraps(function)
+    def call(**options: Any) -> Any:
+        settings = TraceSettings(**{item.name: options.pop(item.name) for item in _FIELDS})
+        return function(trace=settings, **options)
+
+    decorated: Callable[..., Any] = call
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
