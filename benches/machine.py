@@ -25,7 +25,8 @@ CAVEATS = (
     "warm: the same text has been encoded before in the same process, so caches are as full as "
     "they get; first pass: the first call of a process after loading, start-up of threads included",
     "medians of 7 rounds (warm) or 5 (first pass); of 3 or 1 for libraries over three times slower "
-    "than the fastest, once for those over ten times slower",
+    "than the fastest of the others (ours not counted), once for those over ten times slower; over "
+    "twenty times slower in the first of cases that are alike: left out of the rest, and named",
 )
 
 

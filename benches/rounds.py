@@ -12,7 +12,7 @@ from benches.peers import ENCODERS
 __all__ = ["Run", "Settings", "hopeless", "rounds_in_turn"]
 
 DISTANT = 3.0
-"""A library this many times slower than the fastest is far behind."""
+"""A library this many times slower than the fastest of the others is far behind."""
 REMOTE = 10.0
 """One this many times slower is run once: another round would not change its place."""
 
@@ -95,15 +95,28 @@ class Run:
         return self.failed is None and self.missing is None
 
 
-def hopeless(runs: Sequence[Run], *, but: Collection[str] = ()) -> dict[str, float]:
-    """How many times slower than the fastest they are whose place in cases like this is known."""
+def _distances(runs: Sequence[Run]) -> dict[str, float]:
+    """How many times slower each is than the fastest of the others that is right.
+
+    Not than ours: were it far ahead, the best of the others would be measured less often.
+    """
     medians = {run.name: median(run.seconds) for run in runs if run.takes_part and run.seconds}
-    right = [medians[run.name] for run in runs if run.name in medians and not run.wrong]
-    least = min(right, default=0.0)
+    right = [run.name for run in runs if run.name in medians and not run.wrong]
+    peers = [medians[name] for name in right if not _is_ours(name)]
+    least = min(peers, default=0.0)
+    return {name: seconds / least if least else 0.0 for name, seconds in medians.items()}
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith("jeton")
+
+
+def hopeless(runs: Sequence[Run], *, but: Collection[str] = ()) -> dict[str, float]:
+    """Those whose place in cases like this is known -> how many times slower they are."""
     return {
-        name: seconds / least
-        for name, seconds in medians.items()
-        if least and seconds > HOPELESS * least and not name.startswith("jeton") and name not in but
+        name: times
+        for name, times in _distances(runs).items()
+        if times > HOPELESS and not _is_ours(name) and name not in but
     }
 
 
@@ -124,15 +137,13 @@ def rounds_in_turn(
         active = [run for run in runs if run.takes_part]
         if turn:
             most = DISTANT if turn >= distant_rounds else REMOTE
-            medians = {run.name: median(run.seconds) for run in active if run.seconds}
-            right = [medians[run.name] for run in active if run.name in medians and not run.wrong]
-            least = min(right, default=0.0)
+            distances = _distances(active)
             active = [
                 run
                 for run in active
-                if run.name.startswith("jeton")
+                if _is_ours(run.name)
                 or (run.name in named and turn < named_rounds)
-                or medians.get(run.name, 0.0) <= most * least
+                or distances.get(run.name, 0.0) <= most
             ]
         cut = turn % len(active) if active else 0
         for run in [*active[cut:], *active[:cut]]:

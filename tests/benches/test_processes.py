@@ -69,6 +69,7 @@ def test_rounds_turn_and_distant_runs_stop_early() -> None:
         "named": 99.0,
     }
     runs = [Run(name) for name in seconds]
+    assert list(seconds)[4] == "wrong"
     runs[4].wrong = "1 of 1 documents differ"
 
     def once(run: Run) -> None:
@@ -88,8 +89,17 @@ def test_rounds_turn_and_distant_runs_stop_early() -> None:
     }
 
 
+def test_the_best_of_the_others_has_all_rounds_however_far_ours_is_ahead() -> None:
+    seconds = {"jeton": 0.01, "best": 1.0, "far": 4.0}
+    runs = [Run(name) for name in seconds]
+    rounds_in_turn(
+        runs, lambda run: run.seconds.append(seconds[run.name]), rounds=5, distant_rounds=1
+    )
+    assert [len(run.seconds) for run in runs] == [5, 5, 1]
+
+
 def test_who_is_left_out_of_cases_that_are_alike() -> None:
-    seconds = {"jeton": 30.0, "fast": 1.0, "slow": 19.0, "hopeless": 21.0, "named": 21.0}
+    seconds = {"jeton": 0.1, "fast": 1.0, "slow": 19.0, "hopeless": 21.0, "named": 21.0}
     runs = [Run(name, [time, time]) for name, time in seconds.items()]
     runs += [Run("wrong", [0.1], wrong="1 of 1 documents differ"), Run("gone", [99.0], failed="x")]
     assert hopeless(runs, but={"named"}) == {"hopeless": 21.0}
