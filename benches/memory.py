@@ -21,8 +21,8 @@ from benches.rounds import Run, Settings, rounds_in_turn
 
 __all__ = ["PROGRAM", "flatness", "main"]
 
-GIGABYTES = 1.0
-"""Text of the endless case: a minute or two for each library."""
+GIGABYTES = 0.5
+"""Text of the endless case, many times what caches hold: half a minute for each library."""
 N_STEPS = 20
 ENDLESS = ("jeton", "gigatoken", "fastokens", "toktok")
 """The peers that encode a gigabyte of text without a repetition within minutes."""

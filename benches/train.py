@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -20,6 +22,7 @@ from benches.harness import Row, rank
 from benches.isolated import peak_memory_bytes, run_task, start_peak_memory
 from benches.machine import header
 from benches.peers.trainers import MODULES, REFERENCE, TRAINERS
+from benches.rounds import DISTANT
 
 __all__ = ["agreement", "main", "train_once"]
 
@@ -33,6 +36,7 @@ CAVEATS = (
     "every run is a fresh process; the clock runs from documents in memory, the library imported, "
     "to the learned tokens",
     "all split as GPT-2 does and learn from every pair, without special tokens",
+    "medians of three runs; one of those over three times slower than the fastest of the others",
     "memory is the peak of the process less what it held before training started; Linux only",
 )
 
@@ -64,6 +68,13 @@ def train_once(name: str, documents_file: str, vocab_size: int) -> dict[str, Any
     }
 
 
+def _is_far_behind(name: str, times: Mapping[str, Sequence[float]]) -> bool:
+    """Whether another run would not change its place."""
+    done = [median(seconds) for other, seconds in times.items() if seconds and other != "jeton"]
+    slow = bool(times[name]) and median(times[name]) > DISTANT * min(done, default=0.0)
+    return slow and name != "jeton"
+
+
 def _measure(sample: texts.Sample, names: list[str], *, vocab_size: int, runs: int) -> list[Row]:
     path = vocabularies.ROOT / "build" / "bench" / f"train-{sample.name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +85,7 @@ def _measure(sample: texts.Sample, names: list[str], *, vocab_size: int, runs: i
     failed: dict[str, str] = {}
     for turn in range(runs):
         for name in [*names[turn % len(names) :], *names[: turn % len(names)]]:
-            if name in failed:
+            if name in failed or _is_far_behind(name, times):
                 continue
             arguments = {"name": name, "documents_file": str(path), "vocab_size": vocab_size}
             result = run_task("benches.train:train_once", arguments, timeout_s=TIMEOUT_S)
