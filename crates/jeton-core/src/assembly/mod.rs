@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 pub(crate) use models::ModelParts;
 
 use crate::byte_alphabet;
-use crate::config::{CANONICAL_VERSION, Config, Real, Reference};
+use crate::config::{CANONICAL_VERSION, Config, ModelConfig, Real, Reference};
 use crate::decode::{Decoder, DecoderConfig};
 use crate::engine::SentencePiece;
 use crate::error::{ErrorKind, Result};
@@ -37,6 +37,25 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
+    /// What a canonical form says; the model may lie elsewhere.
+    pub(crate) fn from_config(
+        config: Config,
+        model: impl FnOnce(ModelConfig) -> Result<ModelParts>,
+    ) -> Result<Self> {
+        Ok(Self {
+            reference: config.reference,
+            normalizer: config.normalizer,
+            added_tokens: config.added_tokens,
+            pretokenizer: config.pretokenizer,
+            template: config.template,
+            decoder: config.decoder,
+            truncation: config.truncation,
+            padding: config.padding,
+            dropout: config.dropout.map(f64::from),
+            model: model(config.model)?,
+        })
+    }
+
     /// A model and nothing around it: the rest is filled in where a format has it.
     pub(crate) fn new(reference: Reference, model: ModelParts) -> Self {
         Self {
@@ -81,18 +100,7 @@ fn respelled(
 impl Tokenizer {
     /// Builds a tokenizer from its canonical form.
     pub fn from_config(config: Config) -> Result<Self> {
-        Self::from_parts(Parts {
-            reference: config.reference,
-            normalizer: config.normalizer,
-            added_tokens: config.added_tokens,
-            pretokenizer: config.pretokenizer,
-            template: config.template,
-            decoder: config.decoder,
-            truncation: config.truncation,
-            padding: config.padding,
-            dropout: config.dropout.map(f64::from),
-            model: ModelParts::from_config(config.model)?,
-        })
+        Self::from_parts(Parts::from_config(config, ModelParts::from_config)?)
     }
 
     /// Builds a tokenizer from a SentencePiece model. Its control pieces are special tokens; those of

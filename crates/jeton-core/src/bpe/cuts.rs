@@ -229,7 +229,7 @@ impl Cuts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BpeModel, BpeScratch, Merges, Missing};
+    use super::super::{BpeModel, BpeScratch, Merges, Missing, naive};
     use super::*;
     use crate::pipeline::Model;
     use proptest::prelude::*;
@@ -249,24 +249,7 @@ mod tests {
         for byte in 0..=255u8 {
             vocab.insert(u32::from(byte), &[byte]).unwrap();
         }
-        let mut pool: Vec<u32> = used.iter().map(|&byte| u32::from(byte)).collect();
-        let mut list = Vec::new();
-        for &(left, right) in choices {
-            let (left, right) = (pool[left % pool.len()], pool[right % pool.len()]);
-            let token = [
-                vocab.id_to_bytes(left).unwrap(),
-                vocab.id_to_bytes(right).unwrap(),
-            ]
-            .concat();
-            if token.len() > 16 || list.contains(&(left, right)) {
-                continue;
-            }
-            if vocab.bytes_to_id(&token).is_none() {
-                pool.push(vocab.size());
-                vocab.insert(vocab.size(), &token).unwrap();
-            }
-            list.push((left, right));
-        }
+        let list = naive::drawn_merges(&mut vocab, &used, choices, 16);
         // A token that nothing makes.
         vocab.insert(vocab.size(), "a你你b".as_bytes()).ok();
         let merges = if by_rank {

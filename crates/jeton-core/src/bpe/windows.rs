@@ -353,20 +353,7 @@ mod tests {
             shuffled in any::<bool>(),
         ) {
             let mut vocab = vocab(&[]);
-            let mut pool: Vec<u32> = b"abc".iter().map(|&byte| u32::from(byte)).collect();
-            let mut list = Vec::new();
-            for (left, right) in choices {
-                let (left, right) = (pool[left % pool.len()], pool[right % pool.len()]);
-                let token = [vocab.id_to_bytes(left).unwrap(), vocab.id_to_bytes(right).unwrap()].concat();
-                if token.len() > 12 || list.contains(&(left, right)) {
-                    continue;
-                }
-                if vocab.bytes_to_id(&token).is_none() {
-                    pool.push(vocab.size());
-                    vocab.insert(vocab.size(), &token).unwrap();
-                }
-                list.push((left, right));
-            }
+            let mut list = naive::drawn_merges(&mut vocab, b"abc", &choices, 12);
             if shuffled {
                 list.reverse();
             }

@@ -216,10 +216,7 @@ impl RawWords {
         if let Some(spaced) = self.with_space(word, slow.begins, &mut room) {
             return self.word(spaced, slow, words, scratch, sink);
         }
-        let mut ids = Vec::new();
-        slow.encode(word, true, scratch, &mut ids)?;
-        sink.take(&ids);
-        Ok(())
+        slow.give(word, true, scratch, sink)
     }
 
     /// A word at the beginning with a space in front, if that is what it is treated like.
@@ -264,10 +261,7 @@ impl RawWords {
                 if part.len() < word.len() {
                     return self.word(part, slow, words, scratch, sink);
                 }
-                let mut ids = Vec::new();
-                slow.encode(part, self.scanner.lie == Lie::Apart, scratch, &mut ids)?;
-                sink.take(&ids);
-                Ok(())
+                slow.give(part, self.scanner.lie == Lie::Apart, scratch, sink)
             });
         }
         let mut ids = words.take_ids();
@@ -340,5 +334,19 @@ impl Slow<'_> {
         };
         let normalized = self.normalizer.go_on(part, !anew)?;
         self.engine.encode_part(&normalized, origin, scratch, ids)
+    }
+
+    /// The same into a sink.
+    fn give<K: Sink>(
+        &self,
+        part: &str,
+        anew: bool,
+        scratch: &mut EngineScratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        let mut ids = Vec::new();
+        self.encode(part, anew, scratch, &mut ids)?;
+        sink.take(&ids);
+        Ok(())
     }
 }

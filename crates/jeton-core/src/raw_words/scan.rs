@@ -158,15 +158,22 @@ impl<'s, 't> Scan<'s, 't> {
         found.n_ends
     }
 
+    /// The masks of the next block, and that of the bytes of longer characters.
     #[inline]
-    fn apart(&mut self, found: &mut Found) {
+    fn masks(&self) -> ([u64; 8], u64) {
         let mut masks = [0; 8];
         let scanner = self.scanner;
         let bytes = self.text.as_bytes();
         let wide = scanner
             .kernel
             .single_bytes(&scanner.members, KINDS, bytes, self.at, &mut masks);
-        let [mut word, alone, odd, ..] = masks;
+        (masks, wide)
+    }
+
+    #[inline]
+    fn apart(&mut self, found: &mut Found) {
+        let ([mut word, alone, odd, ..], wide) = self.masks();
+        let (scanner, bytes) = (self.scanner, self.text.as_bytes());
         let odd = odd | wide;
         word |= odd;
         let [last_word, last_alone, last_odd, ..] = self.last;
@@ -226,13 +233,8 @@ impl<'s, 't> Scan<'s, 't> {
 
     #[inline]
     fn touching(&mut self, found: &mut Found) {
-        let mut masks = [0; 8];
+        let ([blank, plain, letter, other, ..], wide) = self.masks();
         let scanner = self.scanner;
-        let bytes = self.text.as_bytes();
-        let wide = scanner
-            .kernel
-            .single_bytes(&scanner.members, KINDS, bytes, self.at, &mut masks);
-        let [blank, plain, letter, other, ..] = masks;
         let [last_blank, last_plain, last_letter, last_other, last_wide] = self.last;
         let first_blank = blank & !(blank << 1 | last_blank);
         let mut cuts = first_blank & (plain << 1 | last_plain)

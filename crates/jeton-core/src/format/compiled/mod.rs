@@ -95,20 +95,9 @@ pub fn read_compiled(source: &mut dyn Read, n_bytes: u64) -> Result<(Tokenizer, 
     if config.jeton != CANONICAL_VERSION {
         return Err(bad("its configuration has another version"));
     }
-    let model = read_model(config.model, &mut reader)?;
+    let parts = Parts::from_config(config, |model| read_model(model, &mut reader))?;
     reader.finish(checksum)?;
-    let tokenizer = Tokenizer::from_parts(Parts {
-        reference: config.reference,
-        normalizer: config.normalizer,
-        added_tokens: config.added_tokens,
-        pretokenizer: config.pretokenizer,
-        template: config.template,
-        decoder: config.decoder,
-        truncation: config.truncation,
-        padding: config.padding,
-        dropout: config.dropout.map(f64::from),
-        model,
-    })?;
+    let tokenizer = Tokenizer::from_parts(parts)?;
     Ok((tokenizer, is_named.then_some(name)))
 }
 
