@@ -85,7 +85,11 @@ differential: setup  ## compare with published libraries on very many edge texts
 fuzz: toolchain  ## fuzz the parsers: [TARGET=name] [SECONDS=600] each
 	@sh scripts/fuzz.sh "$(TARGET)" "$(SECONDS)"
 
-bench: bench-setup  ## time against other libraries in .venv-bench, rewrite BENCHMARKS.md (an hour; ONLY=languages redoes a part)
+# The interpreter must have what the tests import: that of `make setup`.
+asan: setup  ## run the tests of all unsafe code under AddressSanitizer (Linux; some minutes)
+	@PYTHON="$(CURDIR)/$(BIN)/python" sh scripts/asan.sh
+
+bench: bench-setup  ## time against other libraries in .venv-bench, rewrite BENCHMARKS.md (40 minutes; ONLY=languages redoes a part)
 	$(BENCH_VENV)/bin/python -m benches.run $(addprefix --only ,$(ONLY))
 
 bench-quick: bench-setup  ## the main cases on little text, in some minutes; nothing is recorded
@@ -125,4 +129,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo test test-rust test-python lint static format conformance differential fuzz long-inputs bench bench-quick bench-setup vocabularies docs lock clean
+.PHONY: help setup toolchain demo test test-rust test-python lint static format conformance differential fuzz asan long-inputs bench bench-quick bench-setup vocabularies docs lock clean
