@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 import typing
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from jeton.auditing.result import AuditReport, TokenizerReport
-from jeton.catalog import price
+from jeton.catalog import gpu, price
+from jeton.catalog import model as catalog_model
+from jeton.corpus.traces import Trace
 from jeton.economics import GroupUse, Quota, bill_by_group, quota_from_log
+from jeton.economics.traffic import (
+    DomainShare,
+    Server,
+    TokenizerRatio,
+    TrafficReport,
+    compare_traffic,
+)
 from jeton.findings import Basis, Figure
 
 MONTHS = 12
@@ -457,6 +467,24 @@ def uncounted_provider(hostile: str | None) -> Any:
         n_requests=3,
         n_counted_tokens=40,
         missing=f"{hostile or 'gemini-2.5-pro'} is counted with gemma3, which is not at hand",
+    )
+
+
+def traffic(names: Sequence[str], hostile: str | None = None) -> TrafficReport:
+    """A minute of traffic, replayed under every tokenizer and policy."""
+    rng = np.random.default_rng(3)
+    n = 40
+    trace = Trace.of(
+        np.append(np.cumsum(rng.exponential(1.5, n)), np.nan),
+        np.append(rng.integers(200, 6000, n), 5),
+        np.append(rng.integers(1, 300, n), 5),
+        path=hostile or "conversations.csv",
+    )
+    return compare_traffic(
+        trace,
+        Server(catalog_model("llama-3-8b"), gpu("a10g")),
+        tokenizers=[TokenizerRatio(name, 1 - 0.05 * i) for i, name in enumerate(names)],
+        domains=[DomainShare(hostile or "notes", 3), DomainShare("code", 1)],
     )
 
 

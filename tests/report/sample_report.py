@@ -324,6 +324,7 @@ def make_report(
         if price
         else parts_of.uncounted_provider(other),
         "quota": parts_of.quota(),
+        "traffic": parts_of.traffic(names, other) if model and gpu else None,
         "requests": parts_of.requests(other),
         "waterfall": waterfall,
         "tradeoff": parts_of.tradeoff(names) if model and priced and len(names) > 1 else None,

@@ -152,6 +152,11 @@ def _distribution(
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
         axes.set_xscale("log")
+        # Ticks are powers of ten: those at the edge would be cut off.
+        axes.set_xlim(
+            min((line.xs[0] for line in lines), default=1.0) * 0.8,
+            max((line.xs[-1] for line in lines), default=1.0) * 1.3,
+        )
         axes.set_ylim(0, 1.02)
         axes.set_yticks([0, 0.5, 0.95])
         axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
@@ -180,7 +185,7 @@ def _draw(name: str, lines: list[_Line], finish: Callable[[Axes], None], alt: st
         finish(axes)
         axes.grid(visible=True, color=PALETTE["rule"], linewidth=0.6)
         axes.set_axisbelow(True)
-        axes.tick_params(length=0, pad=4)
+        axes.tick_params(length=0, pad=5)
         names: Axes = figure.add_axes((0.0, 0.0, 1.0, legend / height))
         names.axis("off")
         names.set_xlim(0, _WIDTH_PX)
@@ -203,7 +208,7 @@ def _write(value: float, kind: Kind) -> str:
         digits, _, unit = write_number(Decimal(f"{value:.4g}"), kind).partition("\u00a0")
         return f"{float(digits.replace(',', '')):g}\u00a0{unit}"
     if kind == "seconds" and value >= 1:
-        return f"{value:,.4g}\u00a0s"
+        return f"{value:,.0f}\u00a0s" if value >= 10 else f"{value:.3g}\u00a0s"
     return write_number(Decimal(f"{value:.4g}"), kind)
 
 
