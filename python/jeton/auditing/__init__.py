@@ -13,6 +13,7 @@ from jeton.auditing.pipeline import Pipeline, read_pipeline
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport
 from jeton.auditing.run import Audit, audit
 from jeton.auditing.traffic import TraceOptions
+from jeton.auditing.training import TrainingOptions
 
 __all__ = [
     "CHECKS",
@@ -22,6 +23,7 @@ __all__ = [
     "LogOptions",
     "Pipeline",
     "TraceOptions",
+    "TrainingOptions",
     "audit",
     "read_pipeline",
 ]

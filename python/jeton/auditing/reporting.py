@@ -18,9 +18,16 @@ from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.preprocessing import StepEffect, effects_of_preprocessing
 from jeton.auditing.provider_counts import provider_count_of
 from jeton.auditing.quotas import quota_of
-from jeton.auditing.result import SCHEMA_VERSION, AuditReport, SampledTokens, Sampling
+from jeton.auditing.result import (
+    SCHEMA_VERSION,
+    AuditReport,
+    SampledTokens,
+    Sampling,
+    TokenizerTraining,
+)
 from jeton.auditing.sampled import SampledWorkload
 from jeton.auditing.traffic import LoadedTrace, traffic_of
+from jeton.auditing.training import TrainingOptions, training_of
 from jeton.auditing.whitespace import needless_whitespace
 from jeton.economics import BillReport, Limits, Quota, naive_engineered
 from jeton.findings import Basis, Figure
@@ -43,6 +50,7 @@ class Asked:
         seed: Of the intervals.
         num_threads: Of the core.
         trace: The trace that is replayed.
+        training: The training run that is priced.
     """
 
     pipeline: Pipeline | None = None
@@ -55,6 +63,7 @@ class Asked:
     seed: int = SEED
     num_threads: int | None = None
     trace: LoadedTrace | None = None
+    training: TrainingOptions | None = None
 
 
 def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
@@ -146,6 +155,15 @@ def report_of(
     traffic = None
     if asked.trace is not None:
         traffic = traffic_of(asked.trace, reports, evidence.domains, seed=asked.seed)
+    training: tuple[TokenizerTraining, ...] = ()
+    if asked.training is not None and evidence.model is not None and evidence.gpu is not None:
+        training = training_of(
+            asked.training,
+            reports,
+            model=evidence.model,
+            gpu=evidence.gpu,
+            requests_per_day=evidence.workload.requests_per_day,
+        )
     return AuditReport(
         schema_version=SCHEMA_VERSION,
         jeton_version=__version__,
@@ -172,6 +190,7 @@ def report_of(
         provider_count=provider,
         quota=evidence.quota,
         traffic=traffic,
+        training=training,
     )
 
 

@@ -15,11 +15,13 @@ from jeton.auditing.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
 from jeton.economics import (
     BillReport,
+    BreakEven,
     GroupBill,
     NaiveEngineered,
     ProviderCount,
     QuotaReport,
     TradeOff,
+    TrainingCost,
     Waterfall,
 )
 from jeton.economics.traffic import TrafficReport
@@ -47,6 +49,7 @@ __all__ = [
     "TermCut",
     "TermReport",
     "TokenizerReport",
+    "TokenizerTraining",
     "WhatIf",
     "WhatIfGpu",
     "Workload",
@@ -390,6 +393,22 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenizerTraining:
+    """What training the model would take under one tokenizer.
+
+    Attributes:
+        tokenizer: Name of the tokenizer.
+        cost: FLOPs, memory, hours and money.
+        break_even: When changing to it is earned by serving; None for the tokenizer in use, or
+            where the cost of serving is not known.
+    """
+
+    tokenizer: str
+    cost: TrainingCost
+    break_even: BreakEven | None
+
+
+@dataclass(frozen=True, slots=True)
 class AuditReport:
     """The whole audit. ``findings`` are ranked; the first matter most.
 
@@ -421,6 +440,7 @@ class AuditReport:
             logs, or estimated by its public stand-in. The waterfall begins with this count.
         quota: The traffic against the limits of an API.
         traffic: A trace replayed on the GPU, under each policy and tokenizer.
+        training: What a training run would take under each tokenizer, in their order.
     """
 
     schema_version: str
@@ -446,6 +466,7 @@ class AuditReport:
     provider_count: ProviderCount | None = None
     quota: QuotaReport | None = None
     traffic: TrafficReport | None = None
+    training: tuple[TokenizerTraining, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""

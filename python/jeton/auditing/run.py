@@ -25,6 +25,7 @@ from jeton.auditing.sampled import draw
 from jeton.auditing.sampling import SAMPLE_CHARS
 from jeton.auditing.scan import scan
 from jeton.auditing.traffic import TraceSource, load_trace
+from jeton.auditing.training import TrainingOptions, checked_training
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.catalog import price as find_price
@@ -74,6 +75,7 @@ class Audit:
         quota: Quota | None = None,
         growth_per_month: float | None = None,
         trace: TraceSource | None = None,
+        training: TrainingOptions | None = None,
         sample_chars: int = SAMPLE_CHARS,
         sampling: Sampling | None = None,
         deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
@@ -153,6 +155,9 @@ class Audit:
             trace=None
             if trace is None
             else load_trace(trace, model=self._facts.model, gpu=self._facts.gpu, seed=seed),
+            training=None
+            if training is None
+            else checked_training(training, model=self._facts.model, gpu=self._facts.gpu),
         )
 
     def count(
@@ -244,6 +249,7 @@ def audit(
     quota: Quota | None = None,
     growth_per_month: float | None = None,
     trace: TraceSource | None = None,
+    training: TrainingOptions | None = None,
     sample_chars: int = SAMPLE_CHARS,
     sampling: Sampling | None = None,
     deep_sample_bytes: int = DEEP_SAMPLE_BYTES,
@@ -290,6 +296,7 @@ def audit(
         growth_per_month: Growth of the traffic, as a share (0.1: 10% a month).
         trace: Times and lengths of real requests, replayed on the model and GPU under each
             tokenizer: a file, a `Trace`, or `TraceOptions`.
+        training: A training run of the model on the GPU, priced under each tokenizer.
         sample_chars: Length of the passages of the coloured view.
         sampling: Count only a part of the documents, so many or as many as an error needs; all are
             read. By default all are counted.
@@ -332,6 +339,7 @@ def audit(
         quota=quota,
         growth_per_month=growth_per_month,
         trace=trace,
+        training=training,
         sample_chars=sample_chars,
         sampling=sampling,
         deep_sample_bytes=deep_sample_bytes,

@@ -13,6 +13,7 @@ from jeton.cli import options, streams, tables
 from jeton.cli.audit_gate import AuditGate, gate_options
 from jeton.cli.audit_options import AuditSettings, settings_options
 from jeton.cli.audit_trace import TraceSettings, trace_options
+from jeton.cli.audit_training import TrainingSettings, training_options
 from jeton.cli.outputs import check_outputs
 from jeton.cli.progress import corpus_progress
 from jeton.errors import RecordError
@@ -75,6 +76,7 @@ __all__ = ["audit"]
 @click.option("--markdown", metavar="F", help="Write the report as Markdown; - is standard output.")
 @settings_options
 @trace_options
+@training_options
 @gate_options
 @click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def audit(
@@ -98,6 +100,7 @@ def audit(
     quiet: bool,
     settings: AuditSettings,
     trace: TraceSettings,
+    training: TrainingSettings,
     gate: AuditGate,
 ) -> int:
     """Say what tokenization costs a workload, and what to change.
@@ -120,7 +123,7 @@ def audit(
     check_outputs(html=html, json_file=json_file, markdown=markdown)
     if not tokenizers and current is None:
         raise click.UsageError("no tokenizer is given; name one with --tokenizer")
-    arguments = settings.arguments() | trace.arguments()
+    arguments = settings.arguments() | trace.arguments() | training.arguments()
     gate.prepare(num_threads=num_threads, stdout_is_taken="-" in (json_file, markdown))
     with _hint_of_logs(settings), corpus_progress("reading", quiet=quiet) as on_progress:
         report = run_audit(

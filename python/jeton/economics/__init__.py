@@ -63,6 +63,13 @@ from jeton.economics.serving import (
 )
 from jeton.economics.summary import FIGURE_NAMES, summarize
 from jeton.economics.tradeoff import Candidate, Limits, TradeOff, TradeOffPoint, trade_off
+from jeton.economics.training_cost import (
+    TRAINING_FLOPS_SHARE,
+    BreakEven,
+    TrainingCost,
+    break_even,
+    training_cost,
+)
 from jeton.economics.usage import UsageRecord, usage_records
 from jeton.economics.vocabulary_laws import optimal_vocab_size, tokens_per_char
 from jeton.economics.vocabulary_trade import (
@@ -82,6 +89,7 @@ __all__ = [
     "FIGURE_NAMES",
     "PREFILL_FLOPS_SHARE",
     "RESERVED_MEMORY_SHARE",
+    "TRAINING_FLOPS_SHARE",
     "ApiCost",
     "Bill",
     "BillCause",
@@ -89,6 +97,7 @@ __all__ = [
     "BillLine",
     "BillModel",
     "BillReport",
+    "BreakEven",
     "Calibration",
     "Candidate",
     "Capacity",
@@ -114,6 +123,7 @@ __all__ = [
     "TokenEstimate",
     "TradeOff",
     "TradeOffPoint",
+    "TrainingCost",
     "UsageRecord",
     "VocabularyPoint",
     "VocabularyTrade",
@@ -126,6 +136,7 @@ __all__ = [
     "attention_flops",
     "attention_score_bytes",
     "bill_by_group",
+    "break_even",
     "catalog_price",
     "context_room",
     "count_parameters",
@@ -162,6 +173,7 @@ __all__ = [
     "summarize",
     "tokens_per_char",
     "trade_off",
+    "training_cost",
     "training_flops",
     "training_logit_bytes",
     "usage_records",

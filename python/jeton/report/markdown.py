@@ -29,6 +29,7 @@ from jeton.report.tables import (
     quality_table,
     tokens_table,
 )
+from jeton.report.training_text import training_blocks
 
 if TYPE_CHECKING:
     from jeton.auditing.result import AuditReport
@@ -100,6 +101,7 @@ def _folded(numbers: Numbers, current: int) -> Iterable[str]:
         ("Naive against engineered", parts_of.comparison(numbers)),
         ("Trade-off", parts_of.tradeoff(numbers)),
         ("Real traffic on the GPU", simulation_blocks(numbers)),
+        ("Training under each tokenizer", training_blocks(numbers)),
         ("Bill", parts_of.bill(numbers)),
         ("Limits of the API", parts_of.quota(numbers)),
         ("Domains", parts_of.domains(numbers, current=current)),

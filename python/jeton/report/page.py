@@ -25,6 +25,7 @@ from jeton.report.summary import (
     worst_terms,
 )
 from jeton.report.tables import economics_table, fidelity_table, quality_table, tokens_table
+from jeton.report.training_text import TRAINING_LABELS, training_rows
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:
@@ -141,6 +142,8 @@ def to_html(report: AuditReport) -> str:
         "simulation": simulation_view(numbers),
         "simulation_charts": _simulation_charts(numbers),
         "simulation_columns": SIMULATION_COLUMNS,
+        "training": training_rows(numbers),
+        "training_labels": TRAINING_LABELS,
         "quality": quality_table(numbers),
         "stability": evidence.stability_rows(numbers),
         "results": _RESULTS,

@@ -18,6 +18,7 @@ from jeton.report.summary import (
 )
 from jeton.report.tables import Table, economics_table, tokens_table
 from jeton.report.terminal_parts import signed
+from jeton.report.training_text import training_grid
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ class _Printer:
         self._print_grid(parts_of.waterfall(self._numbers))
         self._print_grid(parts_of.comparison(self._numbers))
         self._print_grid(simulation_grid(self._numbers, wide=wide))
+        self._print_grid(training_grid(self._numbers))
         if len(self._data["tokenizers"]) > 1:
             signs = f"{self._best} best of its column   > in use"
             if money is not None or memory is not None:
