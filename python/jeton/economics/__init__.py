@@ -63,7 +63,7 @@ from jeton.economics.serving import (
 )
 from jeton.economics.summary import FIGURE_NAMES, summarize
 from jeton.economics.tradeoff import Candidate, Limits, TradeOff, TradeOffPoint, trade_off
-from jeton.economics.training_cost import (
+from jeton.economics.training_costs import (
     TRAINING_FLOPS_SHARE,
     BreakEven,
     TrainingCost,
