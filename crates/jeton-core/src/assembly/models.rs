@@ -184,11 +184,12 @@ impl ModelParts {
             }
             Self::ListedBpe {
                 vocab,
-                list,
+                mut list,
                 whole_pretokens,
                 missing,
             } => {
                 let vocab = with_added(vocab, added)?;
+                list.cover(vocab.size());
                 let model = BpeModel::with_list(vocab, Some(list), whole_pretokens, missing)?;
                 Engine::Bpe(pipeline(steps, model)?)
             }

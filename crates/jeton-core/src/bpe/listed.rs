@@ -145,6 +145,13 @@ impl Listed {
         usable.then_some(Self { starts, pairs })
     }
 
+    /// The same for a vocabulary that got more ids, which merge with nothing.
+    pub(crate) fn cover(&mut self, n_ids: u32) {
+        let end = self.pairs.len() as u32;
+        let n_starts = self.starts.len().max(n_ids as usize + 1);
+        self.starts.resize(n_starts, end);
+    }
+
     pub(crate) fn raw(&self) -> (&[u32], &[ListedPair]) {
         (&self.starts, &self.pairs)
     }
