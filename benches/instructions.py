@@ -12,10 +12,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benches import record, texts, vocabularies
+from benches.comparing import Comparison
 from benches.decoding import segments
 from benches.harness import Row
 from benches.program import Program, files_of, run
@@ -29,6 +33,7 @@ TIMEOUT_S = 600.0
 CAVEATS = (
     "instructions of the core alone, called from Rust, one thread; valgrind knows AVX2 but not "
     "AVX-512, so that this is the AVX2 path",
+    "the number of ids is compared with the reference's",
     "the same text gives nearly the same count every time: hash seeds change it by under 1%",
 )
 
@@ -66,7 +71,10 @@ def _build() -> Path:
     return target / "release" / "examples" / "workload"
 
 
-def _count(program: Path, ranks: Path, pattern: str, documents: Path, passes: int) -> int:
+def _count(
+    program: Path, ranks: Path, pattern: str, documents: Path, passes: int
+) -> tuple[int, int]:
+    """Instructions, and the ids that a pass gave."""
     finished = subprocess.run(
         [
             "valgrind",
@@ -82,7 +90,7 @@ def _count(program: Path, ranks: Path, pattern: str, documents: Path, passes: in
     count = read_count(finished.stderr)
     if count is None:
         raise RuntimeError(f"callgrind printed no total: {finished.stderr[-200:]}")
-    return count
+    return count, int(finished.stdout)
 
 
 def _workloads() -> Iterator[texts.Sample]:
@@ -96,23 +104,28 @@ def _workloads() -> Iterator[texts.Sample]:
     yield texts.Sample.of("tiny texts", [text for text in tiny.documents for _ in range(20)])
 
 
-def _measure(_: Settings) -> Iterator[dict[str, Any]]:
+def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
     program = _build()
-    for files in files_of("cl100k_base", "o200k_base"):
-        if files.rank_file is None:
-            continue
-        for sample in _workloads():
+    with Comparison(settings) as comparison:
+        for files, sample in product(files_of("cl100k_base", "o200k_base"), _workloads()):
+            if files.rank_file is None:
+                continue
             path = vocabularies.BUILD / "texts" / f"workload-{sample.name}.txt".replace(" ", "-")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("\0".join(sample.documents), encoding="utf-8")
-            counts = [
+            found = [
                 _count(program, files.rank_file, files.name, path, passes) for passes in range(3)
             ]
+            counts = [count for count, _ in found]
+            with np.load(comparison.reference(files, sample)) as reference:
+                expected = len(reference["ids"])
+            ids = [n_ids for _, n_ids in found[1:]]
+            wrong = None if ids == [expected] * 2 else f"{ids} ids, expected {expected}"
             rows = [
                 Row(
                     f"jeton, {name}",
                     (float(count),),
-                    None,
+                    wrong,
                     None,
                     sample.n_bytes,
                     note=f"{count / sample.n_bytes:.2f} a byte",
