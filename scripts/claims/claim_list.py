@@ -41,11 +41,14 @@ def _cleaning(f: Figures) -> bool:
 
 
 def _code(f: Figures) -> bool:
-    savings = f.below("code.saving")
-    codex = [figure.value for key, figure in savings.items() if key.endswith("p50k_base")]
-    star = [figure.value for key, figure in savings.items() if key.endswith("starcoder")]
-    flat = f.value("code.flat.starcoder")
-    return min(codex) < 0.3 and max(star) > 0.4 and flat < 0.2
+    python = f["code.saving.Python.starcoder"]
+    return (
+        python.high is not None
+        and python.high >= 0.40
+        and f.value("code.saving.Go.starcoder") < 0.15
+        and f.value("code.saving.Python.p50k_base") < 0.40
+        and f.value("code.flat.starcoder") < 0.15
+    )
 
 
 CLAIMS = (
@@ -173,9 +176,9 @@ CLAIMS = (
         "parallel batches are 10x a loop, 50x on 128 cores",
         Verdict.REFUTED,
         "a call gains a little over a loop on a core; the rest is the number of cores",
-        "one core: {{ x('speed.loop-over-call.2,500 bytes') }} (texts of 2,500 bytes), "
-        "{{ x('speed.loop-over-call.100 bytes') }} (100 bytes)",
-        lambda f: max(f.value(f"speed.loop-over-call.{n} bytes") for n in ("100", "2,500")) < 5,
+        "on one core {{ x('speed.lists-over-call.2,500 bytes') }} (texts of 2,500 bytes) and "
+        "{{ x('speed.lists-over-call.100 bytes') }} (100 bytes)",
+        lambda f: max(f.value(f"speed.lists-over-call.{n} bytes") for n in ("100", "2,500")) < 5,
         ("speed",),
     ),
     Claim(

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from jeton import _core, formats
 from scripts.vocabularies.reading import read_documents
 from scripts.vocabularies.sources import catalogue
 
-__all__ = ["VOCABULARY_FILES", "Data", "Trace"]
+__all__ = ["DRAWN_BYTES", "VOCABULARY_FILES", "Data", "Trace"]
 
 VOCABULARY_FILES = {
     "albert": "albert_30k-clean.model.zst",
@@ -53,6 +54,9 @@ VOCABULARY_FILES = {
 """Files of published vocabularies by the names that the pages give them. ``r50k_base`` is GPT-2's and
 GPT-3's, ``p50k_base`` Codex's, ``cl100k_base`` GPT-4's, ``o200k_base`` GPT-4o's; ``xlm_roberta`` was
 rebuilt from published pieces and scores."""
+
+DRAWN_BYTES = 1_500_000
+"""Text of a domain that is drawn where the whole of it would say no more."""
 
 _MAX_BYTES = 1 << 30
 
@@ -120,6 +124,21 @@ class Data:
             dict.fromkeys(r["text"] for r in self.records(corpus) if r["domain"] == domain)
         )
 
+    def drawn(self, corpus: str, domain: str) -> list[str]:
+        """Of these, the ones with the smallest digests up to `DRAWN_BYTES`: an even draw."""
+        by_digest = sorted(
+            self.texts(corpus, domain),
+            key=lambda text: blake2b(text.encode(), digest_size=16).digest(),
+        )
+        drawn: list[str] = []
+        n_bytes = 0
+        for text in by_digest:
+            n_bytes += len(text.encode())
+            if drawn and n_bytes > DRAWN_BYTES:
+                break
+            drawn.append(text)
+        return drawn
+
     def forget(self, corpus: str) -> None:
         """Give the memory of a corpus back."""
         self._records.pop(corpus, None)
@@ -147,6 +166,16 @@ class Data:
     def udhr(self) -> dict[str, str]:
         """The Universal Declaration of Human Rights by code of language and script."""
         return {record["lang"]: record["text"] for record in self.records("udhr")}
+
+    def words(self, file: str) -> list[str]:
+        """Single words of at least six letters of a list of terms, each once, in their order."""
+        path = self.folder / "terms" / file
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if path.suffix == ".jsonl":
+            terms = [str(json.loads(line)["term"]) for line in lines]
+        else:
+            terms = [line.split("\t")[0] for line in lines[1:]]
+        return list(dict.fromkeys(t for t in terms if len(t) >= 6 and t.isalpha() and t.isascii()))
 
     def azure(self, service: str) -> Trace:
         """An hour of Azure's LLM services of 2023, ``"conv"`` or ``"code"``."""

@@ -53,6 +53,10 @@ GROUPS = (
     "use",
     "code",
     "speed",
+    "gpt",
+    "llama",
+    "multilingual",
+    "bert",
 
 )
 """In the order in which they are measured."""

@@ -6,7 +6,6 @@ import ast
 import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 
 from jeton.auditing.preprocessing_steps import STEPS
 from scripts.claims.data import Data
@@ -32,10 +31,6 @@ DOMAINS = {
     "server logs": ("logs_json", "log-apache"),
 }
 """Names on the page: corpus and domain."""
-
-_MAX_BYTES = 1_500_000
-"""Of a domain; documents are drawn by digest."""
-
 
 def _without_controls(text: str) -> str:
     return "".join(char for char in text if unicodedata.category(char) != "Cc")
@@ -68,7 +63,7 @@ def measure(data: Data) -> dict[str, Figure]:
     """All figures of this group."""
     figures: dict[str, Figure] = {}
     for name, (corpus, domain) in DOMAINS.items():
-        texts = _drawn(data.texts(corpus, domain))
+        texts = data.drawn(corpus, domain)
         before = data.counts(TOKENIZER, texts)
         for cleaning, clean in CLEANINGS.items():
             cleaned = [clean(text) for text in texts]
@@ -76,18 +71,6 @@ def measure(data: Data) -> dict[str, Figure]:
             if name == "Python":
                 figures |= _python(cleaning, texts, cleaned)
     return figures
-
-
-def _drawn(texts: Sequence[str]) -> list[str]:
-    """The documents with the smallest digests, up to a size: an even draw."""
-    by_digest = sorted(texts, key=lambda text: blake2b(text.encode(), digest_size=16).digest())
-    drawn, n_bytes = [], 0
-    for text in by_digest:
-        n_bytes += len(text.encode())
-        if drawn and n_bytes > _MAX_BYTES:
-            break
-        drawn.append(text)
-    return drawn
 
 
 def _python(cleaning: str, texts: Sequence[str], cleaned: Sequence[str]) -> dict[str, Figure]:

@@ -70,7 +70,7 @@ def _without_indentation(data: Data) -> dict[str, Figure]:
     base = data.counts(BASE, texts)
     return {
         f"flat.{name}": saving(data.counts(name, texts), base)
-        for name in (*TOKENIZERS, "jeton-code-32k")
+        for name in TOKENIZERS
     }
 
 
