@@ -138,6 +138,12 @@ impl<const W: usize> Key<W> {
         Some(Self(key))
     }
 
+    /// Its numbers.
+    #[inline(always)]
+    pub(crate) fn numbers(self) -> [u128; W] {
+        self.0
+    }
+
     /// The bits of a hash that choose a set, all well mixed.
     #[inline(always)]
     fn hash(self) -> usize {

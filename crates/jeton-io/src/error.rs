@@ -19,6 +19,13 @@ pub enum IoError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// The operating system refused to write.
+    Write {
+        /// The file, or the folder of temporary files.
+        path: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
     /// A line is not the record it should be.
     Record {
         /// The file.
@@ -47,6 +54,13 @@ pub enum IoError {
         /// start of the (decompressed) file.
         byte_offset: u64,
     },
+    /// A file of counts is not one, is damaged or ends early.
+    Counts {
+        /// The file.
+        path: String,
+        /// What was found and what was expected.
+        reason: String,
+    },
     /// Compressed data is damaged or ends early.
     BadCompression {
         /// The file.
@@ -61,6 +75,8 @@ impl IoError {
     pub fn path(&self) -> &str {
         match self {
             Self::Io { path, .. }
+            | Self::Write { path, .. }
+            | Self::Counts { path, .. }
             | Self::Record { path, .. }
             | Self::Limit { path, .. }
             | Self::InvalidText { path, .. }
@@ -79,6 +95,10 @@ impl fmt::Display for IoError {
         let path = Shown(self.path());
         match self {
             Self::Io { source, .. } => write!(f, "cannot read {path}: {source}"),
+            Self::Write { source, .. } => write!(f, "cannot write {path}: {source}"),
+            Self::Counts { reason, .. } => {
+                write!(f, "{path}: not a valid file of counts: {reason}")
+            }
             Self::Record { line, reason, .. } => write!(f, "{path}, line {line}: {reason}"),
             Self::Limit { what, limit, .. } => write!(
                 f,
@@ -115,7 +135,7 @@ impl fmt::Display for IoError {
 impl std::error::Error for IoError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { source, .. } => Some(source),
+            Self::Io { source, .. } | Self::Write { source, .. } => Some(source),
             _ => None,
         }
     }

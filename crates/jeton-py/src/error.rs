@@ -138,7 +138,7 @@ pub(crate) fn undecodable(py: Python<'_>, byte_offset: usize) -> PyErr {
 pub(crate) fn io_to_python(py: Python<'_>, error: &IoError) -> PyErr {
     use Field::{Maybe, Number, Text};
     let (class, fields) = match error {
-        IoError::Io { path, source } => {
+        IoError::Io { path, source } | IoError::Write { path, source } => {
             // With errno, Python picks FileNotFoundError, PermissionError and so on by itself.
             let reason = match source.raw_os_error() {
                 Some(_) => {
@@ -152,6 +152,10 @@ pub(crate) fn io_to_python(py: Python<'_>, error: &IoError) -> PyErr {
             };
             return PyOSError::new_err((source.raw_os_error(), reason, path.clone()));
         }
+        IoError::Counts { path, .. } => (
+            "FormatError",
+            vec![("path", Text(path)), ("format", Text("pretoken counts"))],
+        ),
         IoError::Record { path, line, .. } => (
             "RecordError",
             vec![("path", Text(path)), ("line", Number(*line))],

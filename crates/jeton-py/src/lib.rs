@@ -6,6 +6,7 @@
 
 mod arrow;
 mod batch;
+mod corpus;
 mod digest;
 mod door;
 mod encoding;
@@ -70,6 +71,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tokenizer::NoncanonicalIds>()?;
     module.add_class::<tokenizer::SpecialToken>()?;
     module.add_class::<tokenizer::Tokenizer>()?;
+    corpus::register(module)?;
     train::register(module)?;
     module.add_function(wrap_pyfunction!(digest::sha256, module)?)?;
     module.add_function(wrap_pyfunction!(door::available_threads, module)?)?;

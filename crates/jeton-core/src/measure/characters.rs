@@ -259,6 +259,55 @@ pub(super) fn character(bytes: &[u8]) -> (char, usize) {
     (char::from_u32(code).unwrap_or_default(), length)
 }
 
+/// How often each character occurs.
+#[derive(Clone, Debug, Default)]
+pub struct CharacterCounts {
+    /// Blocks of [`PAGE`] characters, by number; most texts have few.
+    pages: Vec<Option<Box<[u64; PAGE]>>>,
+    /// Bytes that are no text.
+    n_bad_bytes: u64,
+}
+
+impl CharacterCounts {
+    /// Adds every character of some bytes so many times, modulo 2^64.
+    pub fn add(&mut self, bytes: &[u8], count: u64) {
+        for chunk in bytes.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                let (page, place) = (c as usize / PAGE, c as usize % PAGE);
+                if self.pages.len() <= page {
+                    self.pages.resize(page + 1, None);
+                }
+                let page = self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]));
+                page[place] = page[place].wrapping_add(count);
+            }
+            let n_bad = chunk.invalid().len() as u64;
+            self.n_bad_bytes = self.n_bad_bytes.wrapping_add(n_bad.wrapping_mul(count));
+        }
+    }
+
+    /// Bytes that are no text, with their counts.
+    pub fn n_bad_bytes(&self) -> u64 {
+        self.n_bad_bytes
+    }
+
+    /// Characters with a count and the number of their script, by falling count, then by rising code point.
+    pub fn sorted(&self) -> Vec<(char, u64, u8)> {
+        let mut found = Vec::new();
+        for (page, counts) in (0_u32..).zip(&self.pages) {
+            let counts = counts.iter().flat_map(|counts| counts.iter());
+            for (place, &count) in (page * PAGE as u32..).zip(counts) {
+                if count > 0
+                    && let Some(c) = char::from_u32(place)
+                {
+                    found.push((c, count, table().of(c).script));
+                }
+            }
+        }
+        found.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        found
+    }
+}
+
 /// A count for each script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptCounts(Vec<u64>);
@@ -318,6 +367,17 @@ mod tests {
                 assert!(contains(&common, c), "{c:?} has no script");
             }
         }
+    }
+
+    #[test]
+    fn characters_are_counted() {
+        let mut counts = CharacterCounts::default();
+        counts.add("aé中a".as_bytes(), 3);
+        counts.add(b"a\xff\xfe", 2);
+        let found: Vec<(char, u64)> = counts.sorted().iter().map(|&(c, n, _)| (c, n)).collect();
+        assert_eq!(found, [('a', 8), ('é', 3), ('中', 3)]);
+        assert_eq!(counts.n_bad_bytes(), 4);
+        assert_eq!(NAMES[usize::from(counts.sorted()[2].2)], "Han");
     }
 
     #[test]

@@ -79,6 +79,14 @@ impl Cutter {
         &self.config
     }
 
+    /// The steps of a pipeline, if that is what it cuts by: what is counted at the encoder's speed.
+    pub fn steps(&self) -> Option<(&Normalizer, &PreTokenizer)> {
+        match &self.compiled {
+            Compiled::Steps(normalizer, pretokenizer) => Some((normalizer, pretokenizer)),
+            Compiled::Sentences(_) => None,
+        }
+    }
+
     /// Calls `each` with every pretoken of a document, in order.
     pub fn cut(&self, document: &str, each: &mut dyn FnMut(&[u8])) -> Result<()> {
         match &self.compiled {

@@ -1,6 +1,7 @@
 //! Training: texts become weighted pretokens once, and every algorithm learns from those counts.
 //!
-//! - [`counts`]: [`PretokenCounts`], mergeable, so threads, files and machines give one answer.
+//! - [`counts`]: [`PretokenCounts`], mergeable, so threads, files and machines give one answer; [`PretokenCounter`]
+//!   makes them from text in bounded memory.
 //! - [`bpe`]: byte-level BPE, [`train_bpe`], with the written rules of counting and of ties.
 //! - [`cutting`]: [`Cutter`], from documents to pretokens; `sentences` is SentencePiece's way.
 //! - `cells`: all words as one array of symbols that merges shrink in place.
@@ -26,7 +27,9 @@ mod naive;
 mod tests;
 
 pub use bpe::{BpeTrainOptions, Progress, TrainedBpe, train_bpe};
-pub use counts::{PretokenCounts, SplitFn};
+pub use counts::{
+    Drain, DrainFn, PretokenCounter, PretokenCounts, SplitFn, Splitting, Totals, Weights,
+};
 pub use cutting::{CutConfig, Cutter};
 pub use engine::{Merge, MergePolicy};
 pub use rules::{StopReason, TieRule};

@@ -1,34 +1,106 @@
 //! Counts of pretokens.
 
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use jeton_core::error::{Error, ErrorKind};
+use jeton_core::measure::{CharacterCounts, script_names};
 use jeton_core::pretokenize::StepConfig;
-use jeton_core::train::{self as core, CutConfig, Cutter};
+use jeton_core::train::{self as core, CutConfig, Cutter, Splitting, Weights};
+use jeton_io::counts::{CountsError, CountsHeader, CountsReader, LeftOut, Result, TextCounts};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use serde_json::Value;
 
 use crate::batch::TextBatch;
 use crate::door::{enter, quick, threads};
+use crate::error::io_to_python;
 use crate::recipe::Recipe;
+
+/// What a pretoken takes in memory besides its bytes, about: for the message where counts do not fit.
+const ENTRY_BYTES: u64 = 32;
 
 /// Weighted pretokens: what every trainer starts from.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct PretokenCounts {
     pub(super) cutter: Cutter,
-    counts: Mutex<core::PretokenCounts>,
+    counts: Mutex<TextCounts>,
+}
+
+/// Characters, how often each occurs, the number of its script, the names of scripts, and bytes that are no text.
+type Characters<'py> = (
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<u8>>,
+    Vec<&'static str>,
+    u64,
+);
+
+/// Goes through the door with work on files.
+fn run<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T> + Send,
+) -> PyResult<T> {
+    let mut failed = None;
+    let result = enter(py, |keep_going| {
+        work(keep_going).map_err(|error| match error {
+            CountsError::Core(error) => error,
+            CountsError::Io(error) => {
+                failed = Some(error);
+                ErrorKind::Interrupted.into()
+            }
+        })
+    });
+    match failed {
+        Some(error) => Err(io_to_python(py, &error)),
+        None => result,
+    }
 }
 
 impl PretokenCounts {
     fn of(py: Python<'_>, config: CutConfig) -> PyResult<Self> {
         Ok(Self {
             cutter: quick(py, Cutter::new(config))?,
-            counts: Mutex::default(),
+            counts: Mutex::new(TextCounts::new(None, std::env::temp_dir())),
         })
     }
 
-    pub(super) fn with<R>(&self, run: impl FnOnce(&mut core::PretokenCounts) -> R) -> R {
-        run(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock(&self) -> MutexGuard<'_, TextCounts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The counts for a trainer that needs all of them in memory.
+    pub(super) fn with<R>(
+        &self,
+        work: impl FnOnce(&core::PretokenCounts) -> jeton_core::error::Result<R>,
+    ) -> jeton_core::error::Result<R> {
+        let mut counts = self.lock();
+        let settled = |error: CountsError| match error {
+            CountsError::Core(error) => error,
+            CountsError::Io(error) => Error::training(error.to_string()),
+        };
+        counts.settle(&mut || true).map_err(settled)?;
+        if counts.is_on_disk() {
+            let needed = counts.n_distinct_bytes() + counts.n_distinct() * ENTRY_BYTES;
+            return Err(Error::training(format!(
+                "the {} distinct pretokens need about {needed} bytes of memory, and max_memory is {}\n\
+                 hint: give more memory, or leave rare pretokens out with min_count",
+                counts.n_distinct(),
+                counts.max_memory().unwrap_or(usize::MAX),
+            )));
+        }
+        match counts.in_memory() {
+            Some(counts) => work(counts),
+            None => work(&core::PretokenCounts::new()),
+        }
+    }
+
+    /// What files say of how text was cut.
+    fn recipe(&self, py: Python<'_>) -> PyResult<Value> {
+        let text = quick(py, self.cutter.config().to_json())?;
+        serde_json::from_str(&text).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }
 
@@ -51,17 +123,55 @@ impl PretokenCounts {
         Self::of(py, quick(py, CutConfig::from_json(config))?)
     }
 
+    /// How a file of counts was cut, and what else it says of itself.
+    #[staticmethod]
+    fn describe_file(py: Python<'_>, path: &str) -> PyResult<(String, String)> {
+        let reader = run(py, |_| Ok(CountsReader::open(path)?))?;
+        let CountsHeader { recipe, info } = reader.header();
+        Ok((recipe.to_string(), info.to_string()))
+    }
+
     #[getter]
     fn cutting(&self, py: Python<'_>) -> PyResult<String> {
         quick(py, self.cutter.config().to_json())
     }
 
-    #[pyo3(signature = (batch, *, num_threads=None))]
-    fn add(&self, py: Python<'_>, batch: &TextBatch, num_threads: Option<isize>) -> PyResult<()> {
+    /// From now on at most so many bytes of memory; the rest goes to temporary files.
+    #[pyo3(signature = (max_memory, *, temp_dir=None))]
+    fn limit_memory(
+        &self,
+        py: Python<'_>,
+        max_memory: usize,
+        temp_dir: Option<PathBuf>,
+    ) -> PyResult<()> {
+        let folder = temp_dir.unwrap_or_else(std::env::temp_dir);
+        run(py, |_| self.lock().limit_memory(max_memory, folder))
+    }
+
+    #[pyo3(signature = (batch, *, weight=1, weights=None, num_threads=None))]
+    #[allow(clippy::needless_pass_by_value)] // extracted from Python
+    fn add(
+        &self,
+        py: Python<'_>,
+        batch: &TextBatch,
+        weight: u64,
+        weights: Option<PyReadonlyArray1<'_, u64>>,
+        num_threads: Option<isize>,
+    ) -> PyResult<()> {
         let threads = threads(num_threads)?;
         let split = |text: &str, each: &mut dyn FnMut(&[u8])| self.cutter.cut(text, each);
-        enter(py, |_| {
-            self.with(|counts| counts.count_batch(batch.0.as_ref(), &split, threads))
+        let splitting = match self.cutter.steps() {
+            Some((normalizer, pretokenizer)) => Splitting::Steps(normalizer, pretokenizer),
+            None => Splitting::Function(&split),
+        };
+        let each: Option<Vec<u64>> = weights.map(|weights| weights.as_array().to_vec());
+        run(py, |keep_going| {
+            let weights = match &each {
+                Some(each) => Weights::Each(each),
+                None => Weights::All(weight),
+            };
+            self.lock()
+                .count(batch.0.as_ref(), weights, splitting, threads, keep_going)
         })
     }
 
@@ -76,35 +186,156 @@ impl PretokenCounts {
                 "counts cannot be added to themselves",
             ));
         }
-        let other = other.with(|counts| counts.clone());
-        enter(py, |_| self.with(|counts| counts.merge(&other)))
+        run(py, |keep_going| {
+            // In the order of their places in memory, so that two threads that merge both ways do not wait forever.
+            let (mut mine, mut theirs) = if std::ptr::from_ref(self) < std::ptr::from_ref(other) {
+                let mine = self.lock();
+                (mine, other.lock())
+            } else {
+                let theirs = other.lock();
+                (self.lock(), theirs)
+            };
+            theirs.settle(keep_going)?;
+            mine.merge(&mut theirs, keep_going)
+        })
     }
 
-    fn __len__(&self) -> usize {
-        self.with(|counts| counts.len())
+    /// Adds the counts of a file, so many times.
+    #[pyo3(signature = (path, *, weight=1))]
+    fn add_file(&self, py: Python<'_>, path: &str, weight: u64) -> PyResult<String> {
+        let mut reader = run(py, |_| Ok(CountsReader::open(path)?))?;
+        if self.recipe(py)? != reader.header().recipe {
+            let message = format!(
+                "{path}: these counts were cut in another way than the others: by {}\n\
+                 hint: count again with the same pattern and normalizer",
+                reader.header().recipe
+            );
+            return quick(py, Err(Error::usage(message)));
+        }
+        run(py, |keep_going| {
+            self.lock()
+                .add_file(&mut reader, weight, keep_going)
+                .map(|_| ())
+        })?;
+        Ok(reader.header().info.to_string())
+    }
+
+    /// Writes a file of counts, whole or not at all.
+    #[pyo3(signature = (path, *, info="{}"))]
+    fn save(&self, py: Python<'_>, path: &str, info: &str) -> PyResult<()> {
+        let info = serde_json::from_str(info)
+            .map_err(|error| PyValueError::new_err(format!("info is not JSON: {error}")))?;
+        let recipe = self.recipe(py)?;
+        let header = CountsHeader { recipe, info };
+        run(py, |keep_going| {
+            let mut counts = self.lock();
+            counts.settle(keep_going)?;
+            counts.save(path, &header, keep_going).map(|_| ())
+        })
+    }
+
+    /// The same with what occurs at least so often, all in memory; and the distinct pretokens, pretokens and bytes
+    /// left out.
+    fn at_least(&self, py: Python<'_>, min_count: u64) -> PyResult<(Self, (u64, u64, u64))> {
+        let made = Self::of(py, self.cutter.config().clone())?;
+        let left_out: LeftOut = run(py, |keep_going| {
+            let mut counts = self.lock();
+            counts.settle(keep_going)?;
+            let (kept, left_out) = counts.at_least(min_count)?;
+            *made.lock() = TextCounts::from_counts(kept);
+            Ok(left_out)
+        })?;
+        let LeftOut {
+            n_distinct,
+            n_pretokens,
+            n_bytes,
+        } = left_out;
+        Ok((made, (n_distinct, n_pretokens, n_bytes)))
+    }
+
+    /// How often each character occurs.
+    fn characters<'py>(&self, py: Python<'py>) -> PyResult<Characters<'py>> {
+        let mut characters = CharacterCounts::default();
+        run(py, |keep_going| {
+            let mut counts = self.lock();
+            counts.settle(keep_going)?;
+            counts.each::<CountsError>(&mut |bytes, count| {
+                characters.add(bytes, count);
+                Ok(())
+            })
+        })?;
+        let sorted = characters.sorted();
+        let points: Vec<u32> = sorted.iter().map(|&(c, ..)| u32::from(c)).collect();
+        let counts: Vec<u64> = sorted.iter().map(|&(_, n, _)| n).collect();
+        let scripts: Vec<u8> = sorted.iter().map(|&(.., script)| script).collect();
+        Ok((
+            points.into_pyarray(py),
+            counts.into_pyarray(py),
+            scripts.into_pyarray(py),
+            script_names().to_vec(),
+            characters.n_bad_bytes(),
+        ))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        run(py, |keep_going| {
+            let mut counts = self.lock();
+            counts.settle(keep_going)?;
+            Ok(counts.n_distinct() as usize)
+        })
     }
 
     #[getter]
     fn n_pretokens(&self) -> u64 {
-        self.with(|counts| counts.n_pretokens())
+        self.lock().totals().n_pretokens
     }
 
     #[getter]
     fn n_bytes(&self) -> u64 {
-        self.with(|counts| counts.n_bytes())
+        self.lock().totals().n_bytes
     }
 
     #[getter]
     fn n_documents(&self) -> u64 {
-        self.with(|counts| counts.n_documents())
+        self.lock().totals().n_documents
     }
 
-    fn items<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
-        self.with(|counts| {
-            counts
-                .iter_sorted()
-                .map(|(bytes, count)| (PyBytes::new(py, bytes), count))
-                .collect()
-        })
+    #[getter]
+    fn n_bytes_spilled(&self) -> u64 {
+        self.lock().n_bytes_spilled()
+    }
+
+    #[getter]
+    fn memory_bytes(&self) -> usize {
+        self.lock().memory_bytes()
+    }
+
+    #[getter]
+    fn max_memory(&self) -> Option<usize> {
+        self.lock().max_memory()
+    }
+
+    #[getter]
+    fn is_on_disk(&self) -> bool {
+        self.lock().is_on_disk()
+    }
+
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyBytes>, u64)>> {
+        let mut items: Vec<(Vec<u8>, u64)> = Vec::new();
+        run(py, |keep_going| {
+            let mut counts = self.lock();
+            counts.settle(keep_going)?;
+            counts.each::<CountsError>(&mut |bytes, count| {
+                items.push((bytes.to_vec(), count));
+                Ok(())
+            })?;
+            // They come by rising bytes, and stay so among equals.
+            items.sort_by_key(|item| std::cmp::Reverse(item.1));
+            Ok(())
+        })?;
+        Ok(items
+            .iter()
+            .map(|(bytes, count)| (PyBytes::new(py, bytes), *count))
+            .collect())
     }
 }
