@@ -44,14 +44,16 @@ cp "$CARGO_TARGET_DIR/$host/debug/lib_core.so" "$package/jeton/_core.so"
 # Python's own small blocks would hide where an object ends.
 export PYTHONPATH="$PWD/$package" PYTHONMALLOC=malloc PYTHONDONTWRITEBYTECODE=1
 LD_PRELOAD="$runtime" "$python" - <<'PYTHON'
+# What is tested must be what was built with the sanitizer, and the sanitizer must be there.
 import ctypes
+from pathlib import Path
 
-import jeton._core
+import jeton._core as core
 
-core = ctypes.CDLL(jeton._core.__file__)
-if not (hasattr(core, "__asan_init") and b"__asan_report_load" in open(jeton._core.__file__, "rb").read()):
-    raise SystemExit("error: the module that Python loads was not built with the sanitizer")
+has_checks = b"__asan_report_load" in Path(core.__file__).read_bytes()
+if not has_checks or not hasattr(ctypes.CDLL(None), "__asan_init"):
+    raise SystemExit(f"error: no sanitizer watches {core.__file__}")
 PYTHON
-LD_PRELOAD="$runtime" "$python" -m pytest -q -p no:cacheprovider \
+LD_PRELOAD="$runtime" "$python" -m pytest -q \
     tests/core/test_boundary.py tests/core/test_text_batch.py tests/core/test_arguments.py \
     tests/core/test_encode_decode.py tests/core/test_simd.py
