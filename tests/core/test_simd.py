@@ -22,7 +22,11 @@ import json, sys, warnings
 warnings.simplefilter("error")
 import jeton
 tokenizer = jeton.load("jeton-general-32k")
-print(json.dumps([tokenizer.encode(text) for text in json.load(sys.stdin)]))
+texts = json.load(sys.stdin)
+# Vector instructions are used from 32 KiB of text on.
+ids = [tokenizer.encode(text) for text in texts * (1 + 40_000 // sum(map(len, texts)))]
+assert ids[: len(texts)] == ids[-len(texts) :]
+print(json.dumps(ids[-len(texts) :]))
 """
 
 
