@@ -44,7 +44,7 @@ pub fn sentencepiece(data: &[u8]) -> bool {
 }
 
 /// The 256 bytes, which every rank file has; inputs are also read as what follows them.
-static BYTE_RANKS: LazyLock<Vec<u8>> = LazyLock::new(|| {
+pub(super) static BYTE_RANKS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     (0..=255u8)
         .map(|byte| format!("{} {byte}\n", base64_of_byte(byte)))
         .collect::<String>()

@@ -7,6 +7,7 @@
 // A harness fails by panicking, and says with what.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
+mod boundaries;
 mod charsmap;
 mod compiled;
 mod convert;
@@ -17,6 +18,7 @@ mod seeds;
 mod streams;
 mod tokenizer;
 
+pub use boundaries::boundaries;
 pub use charsmap::charsmap;
 pub use compiled::compiled;
 pub use convert::convert;
@@ -47,6 +49,7 @@ pub const TARGETS: &[Target] = &[
     target("vocab_txt", vocab_txt),
     target("rwkv", rwkv),
     target("patterns", patterns),
+    target("boundaries", boundaries),
     target("gguf", gguf),
     target("merges", merges),
     target("tekken", tekken),

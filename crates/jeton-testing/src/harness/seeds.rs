@@ -37,6 +37,7 @@ pub fn seeds(target: &str) -> Vec<Seed> {
         "vocab_txt" => vocab_txt(),
         "rwkv" => rwkv(),
         "patterns" => patterns(),
+        "boundaries" => boundaries(),
         "gguf" => readers::gguf(),
         "merges" => readers::merges(),
         "tekken" => readers::tekken(),
@@ -342,6 +343,17 @@ fn rwkv() -> Vec<Seed> {
         seed("length", "257 'ab' 3\n", false),
         seed("open", "257 'ab 3\n", false),
     ]
+}
+
+/// What the published patterns cut, longer than the blocks that are looked at together.
+fn boundaries() -> Vec<Seed> {
+    let text = "don't 12345\n\n  x = f(y);  中文 E\u{301}; we'LL\t\tnaïve ".repeat(3);
+    let published = published::PATTERNS.iter().map(|&(name, pattern, _)| {
+        let bytes = [pattern.as_bytes(), b"\0", text.as_bytes()].concat();
+        seed(name.replace('/', "-"), bytes, true)
+    });
+    let open = seed("open", "(a\0text", false);
+    published.chain([open]).collect()
 }
 
 fn patterns() -> Vec<Seed> {
