@@ -111,11 +111,20 @@ $(BENCH_VENV)/.built: $(BENCH_VENV)/.installed $(VENV)/.built $(shell find pytho
 vocabularies: setup  ## train the bundled tokenizers again from ../shared
 	$(BIN)/python scripts/build_vocabularies.py
 
-docs: $(VENV)/.installed  ## rewrite what is generated: parts of ARCHITECTURE.md and BENCHMARKS.md, the report's schema
+# Where the shared data lies beside the project, what is measured on it is measured again.
+docs: setup  ## rewrite what is generated: maps, tables, claims, case studies (half an hour with ../shared)
 	$(BIN)/python scripts/module_map.py
 	$(BIN)/python scripts/report_schema.py
 	$(BIN)/python scripts/doctor_page.py
 	$(BIN)/python -m benches.record
+	$(BIN)/python -m scripts.claims --shared $(SHARED)
+	@if [ -d $(SHARED)/data ]; then set -ex; \
+	    $(BIN)/python scripts/build_vocabularies.py --shared $(SHARED) --document; \
+	    $(BIN)/python scripts/identity_table.py; \
+	    $(BIN)/python scripts/language_guess.py --shared $(SHARED); \
+	    $(BIN)/python scripts/audit_corpora.py $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/audit.md; \
+	    $(BIN)/python scripts/false_alarms.py $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/checks.md; \
+	else echo "docs: tables that need $(SHARED)/data are left as they are"; fi
 
 lock:  ## compile requirements/*.in to *.lock (needs uv)
 	@command -v uv >/dev/null || { echo "error: uv was not found" >&2; echo "hint: pip install uv" >&2; exit 1; }

@@ -29,11 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and write; exit 1 if ``--check`` found a difference."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="folder of the pages and figures")
     parser.add_argument("--only", action="append", choices=GROUPS, metavar="GROUP")
     parser.add_argument("--pages", action="store_true", help="write the pages alone")
     parser.add_argument("--check", action="store_true", help="compare with the docs, write nothing")
     options = parser.parse_args(arguments)
-    folder = DOCS / "figures"
+    folder = options.docs / "figures"
     wrong: list[str] = []
     if not options.pages:
         data = Data(options.shared)
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1 if wrong else 0
     from scripts.claims.pages import write_pages
 
-    write_pages(DOCS, Figures.read(folder))
+    write_pages(options.docs, Figures.read(folder))
     return 0
 
 

@@ -120,9 +120,7 @@ class Data:
 
     def texts(self, corpus: str, domain: str) -> list[str]:
         """The distinct texts of one domain, in the order of the file."""
-        return list(
-            dict.fromkeys(r["text"] for r in self.records(corpus) if r["domain"] == domain)
-        )
+        return list(dict.fromkeys(r["text"] for r in self.records(corpus) if r["domain"] == domain))
 
     def drawn(self, corpus: str, domain: str) -> list[str]:
         """Of these, the ones with the smallest digests up to `DRAWN_BYTES`: an even draw."""

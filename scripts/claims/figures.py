@@ -112,7 +112,9 @@ class Figures(Mapping[str, Figure]):
             "about": about,
             "command": f"python -m scripts.claims --only {group}",
         }
-        rows = "".join(f"  {json.dumps(key)}: {json.dumps(value)},\n" for key, value in head.items())
+        rows = "".join(
+            f"  {json.dumps(key)}: {json.dumps(value)},\n" for key, value in head.items()
+        )
         text = f'{{\n{rows}  "figures": {{\n{lines}\n  }}\n}}\n'
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / f"{group}.json", text.encode("utf-8"))

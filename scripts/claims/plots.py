@@ -116,9 +116,7 @@ def _sizes(axes: Axes, figures: Figures) -> None:
                 line.append((float(size), value))
     _lines(axes, points, percent=True)
     axes.set_xscale("log", base=2)
-    axes.set_xticks(
-        [8192, 16_384, 32_768, 65_536, 131_072], ["8k", "16k", "32k", "64k", "128k"]
-    )
+    axes.set_xticks([8192, 16_384, 32_768, 65_536, 131_072], ["8k", "16k", "32k", "64k", "128k"])
     axes.minorticks_off()
     axes.axhspan(20, 40, color="#f0c808", alpha=0.18, linewidth=0)
     axes.annotate("claimed: 20-40%", (8192, 29))
@@ -164,8 +162,14 @@ def _padding(axes: Axes, figures: Figures) -> None:
         saved = 100 * figures.value(f"lengths.{key}.dynamic-saves")
         axes.barh(place + 0.2, static, height=0.36, color=_COLORS[1])
         axes.barh(place - 0.2, saved, height=0.36, color=_COLORS[0])
-        axes.annotate(label, (0, place + 0.2), xytext=(-6, -3), ha="right", annotation_clip=False,
-                      textcoords="offset points")
+        axes.annotate(
+            label,
+            (0, place + 0.2),
+            xytext=(-6, -3),
+            ha="right",
+            annotation_clip=False,
+            textcoords="offset points",
+        )
     axes.set_yticks([])
     axes.grid(visible=False, axis="y")
     axes.set_xlim(0, 100)
@@ -215,8 +219,19 @@ def _code(axes: Axes, figures: Figures) -> None:
 
 
 def _languages(axes: Axes, figures: Figures) -> None:
-    languages = ("Spanish", "German", "Russian", "Chinese", "Japanese", "Korean", "Arabic", "Hindi",
-                 "Thai", "Tamil", "Burmese")
+    languages = (
+        "Spanish",
+        "German",
+        "Russian",
+        "Chinese",
+        "Japanese",
+        "Korean",
+        "Arabic",
+        "Hindi",
+        "Thai",
+        "Tamil",
+        "Burmese",
+    )
     names = ("r50k_base", "cl100k_base", "o200k_base", "llama3")
     for place, name in enumerate(names):
         axes.bar(

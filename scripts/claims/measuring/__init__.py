@@ -57,7 +57,6 @@ GROUPS = (
     "llama",
     "multilingual",
     "bert",
-
 )
 """In the order in which they are measured."""
 

@@ -32,6 +32,7 @@ DOMAINS = {
 }
 """Names on the page: corpus and domain."""
 
+
 def _without_controls(text: str) -> str:
     return "".join(char for char in text if unicodedata.category(char) != "Cc")
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from jeton.catalog import price
 from jeton.metrics import code_use
 from scripts.claims.data import Data
 from scripts.claims.figures import Figure, ratio, saving
+from scripts.claims.measuring.money import PRICE_DAY
 
 __all__ = ["ABOUT", "BASE", "KIND", "LANGUAGES", "TOKENIZERS", "measure"]
 
@@ -27,6 +31,9 @@ LANGUAGES = {
     "Go": "code-go",
     "Rust": "code-rust",
 }
+
+_LINES = 100_000
+"""Of a repository that is priced."""
 
 _IDENTIFIER_BYTES = 1_000_000
 """Python that is parsed for its identifiers."""
@@ -53,7 +60,19 @@ def measure(data: Data) -> dict[str, Figure]:
         figures[f"saving.{language}.jeton-code-32k"] = saving(
             data.counts("jeton-code-32k", heldout), data.counts(BASE, heldout)
         )
-    return figures | _without_indentation(data) | _identifiers(data)
+    return figures | _repository(figures) | _without_indentation(data) | _identifiers(data)
+
+
+def _repository(figures: Mapping[str, Figure]) -> dict[str, Figure]:
+    """What reading a repository's lines of Python once costs."""
+    rate = price("openai:gpt-4o", on=PRICE_DAY)
+    found = {}
+    for name in (BASE, "starcoder", "o200k_base"):
+        per_line = figures[f"tokens-per-line.Python.{name}"].value
+        # A thousand lines at a time: the price takes whole tokens.
+        usd = rate.usd_for_lengths([round(per_line * 1000)], [1])
+        found[f"repository-usd.{name}"] = Figure(float(usd) * _LINES / 1000, "USD")
+    return found
 
 
 def _indentation(text: str) -> int:
@@ -68,10 +87,7 @@ def _without_indentation(data: Data) -> dict[str, Figure]:
         for text in data.texts("code", "code-python")
     ]
     base = data.counts(BASE, texts)
-    return {
-        f"flat.{name}": saving(data.counts(name, texts), base)
-        for name in TOKENIZERS
-    }
+    return {f"flat.{name}": saving(data.counts(name, texts), base) for name in TOKENIZERS}
 
 
 def _identifiers(data: Data) -> dict[str, Figure]:

@@ -40,6 +40,25 @@ NAMED = {
 }
 """Languages shown by name."""
 
+ANNOUNCED = {
+    "Gujarati": ("guj", 4.4),
+    "Telugu": ("tel", 3.5),
+    "Tamil": ("tam", 3.3),
+    "Hindi": ("hin", 2.9),
+    "Arabic": ("arb", 2.0),
+    "Russian": ("rus", 1.7),
+    "Korean": ("kor", 1.7),
+    "Vietnamese": ("vie", 1.5),
+    "Chinese": (CHINESE, 1.4),
+    "Japanese": ("jpn", 1.4),
+    "Turkish": ("tur", 1.3),
+    "German": ("deu_1996", 1.2),
+    "Spanish": ("spa", 1.1),
+    "English": (ENGLISH, 1.1),
+}
+"""How many times fewer tokens GPT-4o's tokenizer was announced to need than GPT-4's, each on one
+sentence (OpenAI, "Hello GPT-4o", 2024-05-13)."""
+
 CLAIMED_PREMIUM = 10
 
 EXAMPLE = "你好世界"
@@ -65,6 +84,12 @@ def measure(data: Data) -> dict[str, Figure]:
         figures[f"median.{name}"] = Figure(float(np.median(values)), "ratio", n=len(values))
         figures[f"gini.{name}"] = Figure(gini(values), "Gini coefficient", n=len(values))
         figures[f"example.{name}"] = Figure(data.tokenizer(name).count(EXAMPLE), "tokens")
+    for language, (code, announced) in ANNOUNCED.items():
+        before, after = (
+            data.tokenizer(name).count(declaration[code]) for name in ("cl100k_base", "o200k_base")
+        )
+        figures[f"fewer.{language}"] = Figure(before / after, "ratio")
+        figures[f"fewer-announced.{language}"] = Figure(announced, "ratio")
     chinese, english = declaration[CHINESE], declaration[ENGLISH]
     figures["bytes.chinese"] = Figure(len(chinese.encode()) / len(english.encode()), "ratio")
     figures["characters.chinese"] = Figure(len(chinese) / len(english), "ratio")
@@ -74,9 +99,7 @@ def measure(data: Data) -> dict[str, Figure]:
 def _four_characters(data: Data, chinese: str) -> dict[str, Figure]:
     """Every run of four Han characters of the declaration, by itself."""
     windows = [
-        run[start : start + 4]
-        for run in HAN_RUN.findall(chinese)
-        for start in range(len(run) - 3)
+        run[start : start + 4] for run in HAN_RUN.findall(chinese) for start in range(len(run) - 3)
     ]
     figures = {}
     for name in ("r50k_base", "cl100k_base", "o200k_base"):

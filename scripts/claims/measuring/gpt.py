@@ -28,10 +28,16 @@ DOMAINS = {
 }
 """Names on the page: corpus and domain."""
 
-LANGUAGES = {"zh-cn": "Chinese", "ja": "Japanese", "ko": "Korean", "es": "Spanish", "fr": "French",
-             "tr": "Turkish", "pl": "Polish"}
+LANGUAGES = {
+    "zh-cn": "Chinese",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "es": "Spanish",
+    "fr": "French",
+    "tr": "Turkish",
+    "pl": "Polish",
+}
 """Of the documentation of Python, which is translated paragraph by paragraph."""
-
 
 
 def measure(data: Data) -> dict[str, Figure]:

@@ -76,9 +76,7 @@ _KINDS = {
 def _characters(data: Data) -> dict[str, Figure]:
     """How many times longer a sequence of characters is than one of tokens."""
     texts = {kind: data.heldout(sources) for kind, sources in _KINDS.items()}
-    texts["chinese"] = [
-        r["text"] for r in data.records("po_parallel") if r["lang"] == "zh-cn"
-    ]
+    texts["chinese"] = [r["text"] for r in data.records("po_parallel") if r["lang"] == "zh-cn"]
     figures = {}
     for kind, documents in texts.items():
         n_chars = [len(text) for text in documents]

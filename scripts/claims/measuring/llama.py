@@ -82,5 +82,7 @@ def _cost(figures: dict[str, Figure], data: Data) -> dict[str, Figure]:
         )
         found[f"request.fit.{tokenizer}"] = Figure(cost.n_concurrent, "requests")
         found[f"request.seconds.{tokenizer}"] = Figure(cost.seconds_per_request, "seconds")
-    found["request.usd-per-hour"] = Figure(float(gpu("h100").price_low.usd_per_hour), "USD per hour")
+    found["request.usd-per-hour"] = Figure(
+        float(gpu("h100").price_low.usd_per_hour), "USD per hour"
+    )
     return found

@@ -48,7 +48,9 @@ def _ten_percent() -> dict[str, Figure]:
         "ten-percent.usd-per-day-all": Figure(float(before), "USD per day"),
         "ten-percent.usd-per-year": Figure(float(usd_per_year(more)), "USD per year"),
         "ten-percent.claimed-over": Figure(float(Decimal(4000) / more), "ratio"),
-        "ten-percent.rate-needed": Figure(float(4000 / (Decimal(10_000_000) / 10**6)), "USD per 1M"),
+        "ten-percent.rate-needed": Figure(
+            float(4000 / (Decimal(10_000_000) / 10**6)), "USD per 1M"
+        ),
     }
 
 

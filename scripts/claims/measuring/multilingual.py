@@ -36,7 +36,8 @@ _PUBLISHED = {"xlm-r-base": 270e6, "mt5-small": 300e6, "mt5-base": 580e6}
 580M)."""
 
 _MT5_TABLES = 2
-"""mT5 has an output head of its own (T5 v1.1; arXiv:2010.11934 section 3.2)."""
+"""mT5 follows T5 1.1 (arXiv:2010.11934 section 3), whose output head is not tied to the input table
+(google-research/text-to-text-transfer-transformer, released_checkpoints.md)."""
 
 
 def measure(data: Data) -> dict[str, Figure]:
@@ -67,9 +68,7 @@ def measure(data: Data) -> dict[str, Figure]:
         for language, code in NAMED.items():
             place = codes.index(code)
             figures[f"premium.{name}.{language}"] = Figure(premiums[place], "ratio")
-            figures[f"unknown.{name}.{language}"] = Figure(
-                unknown[place] / counts[place], "share"
-            )
+            figures[f"unknown.{name}.{language}"] = Figure(unknown[place] / counts[place], "share")
         figures |= {
             f"python-docs.{name}.{language}": figure
             for language, figure in translations(data, name).items()
@@ -85,6 +84,7 @@ def _tables() -> dict[str, Figure]:
         figures[f"table-millions.{name}"] = Figure(elements / 1e6, "million parameters")
         figures[f"table-share.{name}"] = Figure(elements / _PUBLISHED[name], "share")
         figures[f"table-mb.{name}"] = Figure(
-            n_tables * embedding_bytes(vocab_size=rows, hidden_size=width, dtype_bytes=4) / 1e6, "MB"
+            n_tables * embedding_bytes(vocab_size=rows, hidden_size=width, dtype_bytes=4) / 1e6,
+            "MB",
         )
     return figures

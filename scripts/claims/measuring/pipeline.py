@@ -15,7 +15,9 @@ from scripts.claims.measuring.money import PRICE_DAY
 
 __all__ = ["ABOUT", "KIND", "MODEL", "measure", "seen_before"]
 
-ABOUT = "A month of Azure's conversations at list price, naive and with what a cache and a batch save"
+ABOUT = (
+    "A month of Azure's conversations at list price, naive and with what a cache and a batch save"
+)
 KIND = "fast"
 
 MODEL = "openai:gpt-4o"

@@ -59,9 +59,7 @@ def _doubling() -> dict[str, Figure]:
     llama = model("llama-3-8b")
     for n in (1, 32):
         times = [
-            decode_seconds(
-                llama, gpu("h100"), context_tokens=2048, n_requests=n, vocab_size=rows
-            )
+            decode_seconds(llama, gpu("h100"), context_tokens=2048, n_requests=n, vocab_size=rows)
             for rows in (llama.vocab_size, 2 * llama.vocab_size)
         ]
         figures[f"doubling-step-llama-3-8b.{n}"] = Figure(times[1] / times[0] - 1, "share")

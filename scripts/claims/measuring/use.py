@@ -14,7 +14,17 @@ KIND = "long"
 
 TOKENIZERS = ("r50k_base", "cl100k_base", "o200k_base", "llama3", "jeton-general-32k")
 
-CORPORA = ("chat", "code", "english", "finance", "legal", "medical", "multilingual", "noisy", "udhr")
+CORPORA = (
+    "chat",
+    "code",
+    "english",
+    "finance",
+    "legal",
+    "medical",
+    "multilingual",
+    "noisy",
+    "udhr",
+)
 
 _CURVE = "medical"
 _PARTS = 64
