@@ -1,6 +1,6 @@
 """Measure what the claims need, then write docs/claims.md and docs/case-studies/.
 
-    python -m scripts.claims                      # figures that this machine can make, then the pages
+    python -m scripts.claims                      # what this machine can measure, then the pages
     python -m scripts.claims --only attention     # one group of figures, then the pages
     python -m scripts.claims --pages              # the pages alone, from docs/figures/*.json
     python -m scripts.claims --check              # measure and compare with the docs, write nothing

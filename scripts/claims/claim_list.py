@@ -1,4 +1,4 @@
-"""The claims, each with its verdict, the figure that decides, and the condition that it rests on."""
+"""The claims, each with its verdict, the figure that decides, and the condition behind it."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ CLAIMS = (
         "4x the tokens cost 16x the compute",
         Verdict.WHERE,
         "texts are far beyond 100,000 tokens: only attention is quadratic",
-        "Llama-3-8B, 2,048 to 8,192 tokens: {{ x('attention.four-times.llama-3-8b.2048', 1) }}; 15x "
-        "from {{ num('attention.first-length.llama-3-8b.15x') }} tokens on",
+        "Llama-3-8B, 2,048 to 8,192 tokens: {{ x('attention.four-times.llama-3-8b.2048', 1) }}; "
+        "15x from {{ num('attention.first-length.llama-3-8b.15x') }} tokens on",
         lambda f: (
             f.value("attention.four-times.llama-3-8b.2048") < 5
             and f.value("attention.first-length.llama-3-8b.15x") > 100_000
@@ -152,8 +152,8 @@ CLAIMS = (
         "naive-engineered",
         "naive $12,500 against engineered $4,800 a month",
         Verdict.WHERE,
-        "all of the work may wait for a batch tariff, and nearly so even then; a cache alone saves far "
-        "less",
+        "all of the work may wait for a batch tariff, and nearly so even then; a cache alone saves "
+        "far less",
         "cache {{ pct('pipeline.saved-cache') }}, cache and batch tariff "
         "{{ pct('pipeline.saved-both') }} of the bill; claimed {{ pct('pipeline.saved-claimed') }}",
         lambda f: (

@@ -1,4 +1,4 @@
-"""What is measured on: documents, aligned translations, traces and vocabularies of the shared folder.
+"""What is measured on: documents, translations, traces and vocabularies of the shared folder.
 
 Nothing of it is part of the project; only figures leave. Everything is read once and kept while the
 figures are made.
@@ -51,9 +51,9 @@ VOCABULARY_FILES = {
     "tekken": "tekken_240718.json.zst",
     "xlm_roberta": "xlm_roberta_recon.model.zst",
 }
-"""Files of published vocabularies by the names that the pages give them. ``r50k_base`` is GPT-2's and
-GPT-3's, ``p50k_base`` Codex's, ``cl100k_base`` GPT-4's, ``o200k_base`` GPT-4o's; ``xlm_roberta`` was
-rebuilt from published pieces and scores."""
+"""Files of published vocabularies by the names that the pages give them. ``r50k_base`` is GPT-2's
+and GPT-3's, ``p50k_base`` Codex's, ``cl100k_base`` GPT-4's, ``o200k_base`` GPT-4o's;
+``xlm_roberta`` was rebuilt from published pieces and scores."""
 
 DRAWN_BYTES = 1_500_000
 """Text of a domain that is drawn where the whole of it would say no more."""
@@ -186,7 +186,7 @@ class Data:
         )
 
     def mooncake(self) -> list[dict[str, Any]]:
-        """An hour of Moonshot's chat service of 2024: lengths and ids of 512-token prefix blocks."""
+        """An hour of Moonshot's chat service: lengths, and ids of blocks of 512 tokens."""
         path = self.folder / "traces" / "mooncake_conversation_trace.jsonl.zst"
         text = _core.decompress(path.read_bytes(), max_bytes=_MAX_BYTES)
         return [json.loads(line) for line in text.splitlines()]

@@ -285,7 +285,7 @@ PLOTS = {
         _code,
     ),
     "languages": Plot(
-        "Tokens of the declaration of human rights over those in English by language and vocabulary",
+        "Tokens of the declaration of human rights over English by language and vocabulary",
         ("declaration.premium.",),
         _languages,
     ),
@@ -296,13 +296,13 @@ _DIGEST = re.compile(r"figures ([0-9a-f]{64})")
 
 
 def digest(plot: Plot, figures: Figures) -> str:
-    """Of the figures that a plot is drawn from."""
+    """Of the figures that a plot is drawn from, and of what it is said to show."""
     used = {
         key: figures[key].to_dict()["value"]
         for key in sorted(figures)
         if key.startswith(plot.prefixes)
     }
-    return sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps([plot.alt, used], sort_keys=True).encode()).hexdigest()
 
 
 def drawn_from(svg: str) -> str:

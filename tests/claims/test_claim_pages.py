@@ -1,4 +1,4 @@
-"""docs/claims.md and docs/case-studies/: made from the committed figures, verdicts follow from them."""
+"""docs/claims.md and docs/case-studies/: made from the figures, verdicts follow from them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_page_is_not_made_with_a_verdict_that_does_not_follow() -> None:
     figures = _scaled(0.0)
     assert "shares" not in unfounded(CLAIMS, FIGURES)
     assert "decode-step" in unfounded(CLAIMS, figures)
-    with pytest.raises(ValueError, match="no longer follow.*decode-step"):
+    with pytest.raises(ValueError, match=r"no longer follow.*decode-step"):
         pages(figures)
 
 

@@ -1,8 +1,9 @@
 """What makes the figures, one module for each group of claims or for a case study.
 
-Every module has ``ABOUT``, one sentence for its file, ``KIND``, and ``measure``, which returns figures
-by key. Modules of the kind ``arithmetic`` need nothing but the catalog; the others read the shared
-data: ``fast`` in a few seconds, ``long`` in up to some minutes, ``timing`` depends on the machine.
+Every module has ``ABOUT``, one sentence for its file, ``KIND``, and ``measure``, which returns
+figures by key. Modules of the kind ``arithmetic`` need nothing but the catalog; the others read the
+shared data: ``fast`` in a few seconds, ``long`` in up to some minutes, ``timing`` depends on the
+machine.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ DOMAINS = {
         "other": ("code-c", "code-script"),
     },
 }
-"""``kin`` are sources that our domain tokenizer of 32,000 ids took a part of; ``other`` are sources of
-the domain that it never saw. Either way only documents held out of all training are counted."""
+"""``kin`` are sources that our domain tokenizer of 32,000 ids took a part of; ``other`` are sources
+of the domain that it never saw. Either way only documents held out of all training are counted."""
 
 _MIN_WORDS = 100
 """Shorter abstracts say little about one of 500 words."""

@@ -50,7 +50,7 @@ def measure(data: Data) -> dict[str, Figure]:
 
 
 def padding(lengths: NDArray[np.int64]) -> dict[str, Figure]:
-    """Static padding against padding to the longest of a batch, sequences cut at the fixed length."""
+    """Static padding against padding to the longest of a batch; longer sequences are cut."""
     kept = np.minimum(lengths, PADDED_TO)
     static = padding_waste(LengthCounts.from_lengths(lengths), padded_to_tokens=PADDED_TO)
     used = mean(kept / PADDED_TO, unit="share")

@@ -28,7 +28,7 @@ def measure(_data: Data) -> dict[str, Figure]:
 
 
 def _daily(n_tokens: int, rate: str) -> Decimal:
-    """USD a day of so many prompt tokens, sent as one request of a thousand tokens after another."""
+    """USD a day of so many prompt tokens, in requests of a thousand."""
     per_request = 1000
     cost = api_cost(
         price(rate, on=PRICE_DAY),

@@ -29,7 +29,7 @@ TOKENIZERS = (
 )
 
 _HIDDEN = {"xlm-r-base": (250_002, 768), "mt5-small": (250_112, 512), "mt5-base": (250_112, 768)}
-"""Rows and width of the tables (arXiv:1911.02116 section 3 and table 7, arXiv:2010.11934 section 3)."""
+"""Rows and width of the tables (arXiv:1911.02116 section 3, arXiv:2010.11934 section 3)."""
 
 _PUBLISHED = {"xlm-r-base": 270e6, "mt5-small": 300e6, "mt5-base": 580e6}
 """Parameters as published: arXiv:1911.02116 table 7 (270M), arXiv:2010.11934 section 3 (300M,

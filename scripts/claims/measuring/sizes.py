@@ -44,7 +44,7 @@ SOURCES = {
         "code-markup",
     ),
 }
-"""Everything that there is of the domain, whatever its licence: these tokenizers are thrown away."""
+"""All that there is of the domain, whatever its licence: these tokenizers are thrown away."""
 
 
 def measure(data: Data) -> dict[str, Figure]:

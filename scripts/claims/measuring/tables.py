@@ -18,8 +18,8 @@ CLAIMED_SLOWER = 0.20
 """The claim: each doubling of the vocabulary slows inference by 20%."""
 
 _TRAINING_BYTES = 16
-"""Per parameter, mixed precision with Adam: weight and gradient in 16 bits, weight and two moments in
-32 (arXiv:1910.02054 section 3.1)."""
+"""Per parameter, mixed precision with Adam: weight and gradient in 16 bits, weight and two moments
+in 32 (arXiv:1910.02054 section 3.1)."""
 
 _MB = 1e6
 
