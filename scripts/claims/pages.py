@@ -80,9 +80,14 @@ def _environment(figures: Figures) -> Any:
     )
     environment.globals |= Writer(figures).functions()
     environment.globals["plots"] = PLOTS
-    used = figures.below("use.used")
-    environment.globals["use_least"] = f"use.used.{min(used, key=lambda key: used[key].value)}"
-    environment.globals["use_most"] = f"use.used.{max(used, key=lambda key: used[key].value)}"
+    for name, prefix in (
+        ("use", "use.used"),
+        ("static", "traffic.lift-over-static"),
+        ("paged", "traffic.lift-over-dynamic"),
+    ):
+        of = figures.below(prefix)
+        environment.globals[f"{name}_least"] = f"{prefix}.{min(of, key=lambda k: of[k].value)}"
+        environment.globals[f"{name}_most"] = f"{prefix}.{max(of, key=lambda k: of[k].value)}"
     return environment
 
 

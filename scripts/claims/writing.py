@@ -25,6 +25,7 @@ class Writer:
             "num_i",
             "pct",
             "pct_i",
+            "signed",
             "signed_i",
             "usd",
             "x",
@@ -58,6 +59,11 @@ class Writer:
             return self.pct(key, digits)
         low, high = (f"{_rounded(100 * end, digits)}" for end in (figure.low, figure.high))
         return f"{self.pct(key, digits)} ({low} to {high})"
+
+    def signed(self, key: str, digits: int = 0) -> str:
+        """A change as a percentage with its sign; none before nothing."""
+        text = f"{100 * self.figures.value(key):+,.{digits}f}"
+        return f"{text if float(text.replace(',', '')) else text.lstrip('+-')}%"
 
     def signed_i(self, key: str, digits: int = 1) -> str:
         """A change as a percentage with its sign, and its interval."""

@@ -48,6 +48,7 @@ GROUPS = (
     "languages",
     "lengths",
     "pipeline",
+    "traffic",
     "cleaning",
     "sides",
     "generation",
