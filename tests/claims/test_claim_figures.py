@@ -36,7 +36,7 @@ def test_means_and_shares() -> None:
 def test_files_keep_figures_as_they_are_compared(tmp_path: Path) -> None:
     figures = {
         "a.b": Figure(1 / 3, "share", 0.25, 0.5, 17),
-        "c": Figure(np.int64(1234567), "tokens"),
+        "c": Figure(float(np.int64(1234567)), "tokens"),
         "d": Figure(0, "findings"),
     }
     Figures.write(tmp_path, "some", figures, "Something")

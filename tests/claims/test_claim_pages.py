@@ -137,8 +137,8 @@ def test_the_command_measures_writes_and_compares(
     arguments = ["--docs", str(tmp_path), "--shared", str(tmp_path / "absent")]
     assert command.main([*arguments, "--only", "money", "--only", "domain"]) == 0
     assert "domain: left as it is" in capsys.readouterr().err
-    for path in ("claims.md", "case-studies/code-vocabularies.md", "figures/money.json"):
-        assert (tmp_path / path).read_bytes() == (DOCS / path).read_bytes()
+    for name in ("claims.md", "case-studies/code-vocabularies.md", "figures/money.json"):
+        assert (tmp_path / name).read_bytes() == (DOCS / name).read_bytes()
     assert command.main([*arguments, "--only", "money", "--check"]) == 0
     file = tmp_path / "figures" / "money.json"
     file.write_text(file.read_text().replace('"value": 1460', '"value": 1461'))

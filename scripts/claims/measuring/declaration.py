@@ -84,6 +84,11 @@ def measure(data: Data) -> dict[str, Figure]:
         figures[f"median.{name}"] = Figure(float(np.median(values)), "ratio", n=len(values))
         figures[f"gini.{name}"] = Figure(gini(values), "Gini coefficient", n=len(values))
         figures[f"example.{name}"] = Figure(data.tokenizer(name).count(EXAMPLE), "tokens")
+    for language, code in NAMED.items():
+        before, after = (
+            data.tokenizer(name).count(declaration[code]) for name in ("llama2", "llama3")
+        )
+        figures[f"llama3-over-llama2.{language}"] = Figure(after / before, "ratio")
     for language, (code, announced) in ANNOUNCED.items():
         before, after = (
             data.tokenizer(name).count(declaration[code]) for name in ("cl100k_base", "o200k_base")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ KIND = "long"
 
 GENERAL = ("r50k_base", "cl100k_base", "o200k_base", "llama3")
 
-DOMAINS = {
+DOMAINS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "medical": {
         "kin": ("medical-qa", "clinical-dialogue", "clinical-note"),
         "other": ("medical-abstract", "medical-abstract-pqa", "medical-abstract-tc"),
