@@ -42,10 +42,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::{MAX_IDS, Vocab, hasher};
 
 use super::counts::PretokenCounts;
-use super::engine::{Engine, Learned, Merge, MergePolicy, Settings};
+use super::engine::{Learned, Resume, Settings, ids_of_bytes, learn, rows_of_bytes};
+use super::forced::ForcedTokens;
+use super::learner::{Learner, MergePredicate, Progress, forbidden_tokens};
 use super::rules::{StopReason, TieRule};
 
-/// How to train.
+/// How to train. The default is 256 bytes and nothing learned.
 #[derive(Clone, Debug)]
 pub struct BpeTrainOptions {
     /// Tokens wanted, special tokens and the 256 bytes included.
@@ -58,15 +60,35 @@ pub struct BpeTrainOptions {
     pub max_token_bytes: Option<usize>,
     /// Order of pairs with the same count.
     pub tie_rule: TieRule,
+    /// Tokens that the vocabulary must have. They are completed at the end and change nothing else.
+    pub forced_tokens: Vec<Vec<u8>>,
+    /// Tokens that must not be made, and so nothing that would be made of them.
+    pub forbidden_tokens: Vec<Vec<u8>>,
+    /// Says of each pair whether it may be merged; None: all may.
+    pub may_merge: Option<MergePredicate>,
+    /// Learn from this many of the most frequent characters only: the others stay bytes. Among equals
+    /// the lower code point is kept. None: from all.
+    pub max_alphabet: Option<usize>,
+    /// Merges of a run with the same counts and options that was interrupted: it goes on from there, and
+    /// the result is that of a run which was not.
+    pub resume: Vec<(u32, u32)>,
 }
 
-/// How far training is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Tokens that the vocabulary has.
-    pub n_tokens: usize,
-    /// Tokens wanted.
-    pub vocab_size: usize,
+impl Default for BpeTrainOptions {
+    fn default() -> Self {
+        Self {
+            vocab_size: 256,
+            min_frequency: 1,
+            special_tokens: Vec::new(),
+            max_token_bytes: None,
+            tie_rule: TieRule::Hf,
+            forced_tokens: Vec::new(),
+            forbidden_tokens: Vec::new(),
+            may_merge: None,
+            max_alphabet: None,
+            resume: Vec::new(),
+        }
+    }
 }
 
 /// What training found.
@@ -93,17 +115,14 @@ pub struct TrainedBpe {
 /// or more text than the loop can count. `Interrupted`: `on_progress` said so.
 ///
 /// ```
-/// use jeton_core::train::{BpeTrainOptions, PretokenCounts, TieRule, train_bpe};
+/// use jeton_core::train::{BpeTrainOptions, PretokenCounts, train_bpe};
 /// use std::ops::ControlFlow;
 /// let mut counts = PretokenCounts::new();
 /// counts.add(b"low", 5)?;
 /// counts.add(b"lower", 2)?;
 /// let options = BpeTrainOptions {
 ///     vocab_size: 258,
-///     min_frequency: 1,
-///     special_tokens: vec![],
-///     max_token_bytes: None,
-///     tie_rule: TieRule::Hf,
+///     ..BpeTrainOptions::default()
 /// };
 /// let trained = train_bpe(&counts, &options, &mut |_| ControlFlow::Continue(()))?;
 /// assert_eq!(trained.tokens[256..], [b"lo".to_vec(), b"low".to_vec()]);
@@ -114,46 +133,187 @@ pub fn train_bpe(
     options: &BpeTrainOptions,
     on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<TrainedBpe> {
+    let trained = train_bpe_until(counts, options, on_progress)?;
+    if trained.stop == StopReason::Interrupted {
+        return Err(ErrorKind::Interrupted.into());
+    }
+    Ok(trained)
+}
+
+/// The same, but `Break` is no error: what was learned until then comes back, with
+/// [`StopReason::Interrupted`], and its merges are what [`BpeTrainOptions::resume`] takes.
+///
+/// # Errors
+///
+/// As [`train_bpe`], without `Interrupted`.
+pub fn train_bpe_until(
+    counts: &PretokenCounts,
+    options: &BpeTrainOptions,
+    on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<TrainedBpe> {
     let vocab = first_vocab(options)?;
+    require_text(counts)?;
+    let mut learner = learner_of(options, &vocab, on_progress)?;
+    let limited;
+    let counts = match options.max_alphabet {
+        None => counts,
+        Some(n_chars) => {
+            limited = super::alphabet::limited(counts, n_chars)?;
+            &limited
+        }
+    };
+    if learner.report(vocab.size() as usize).is_break() {
+        return Ok(finished(
+            vocab,
+            Vec::new(),
+            StopReason::Interrupted,
+            options,
+        ));
+    }
+    let cells = rows_of_bytes(counts, &vocab)?;
+    let learned = learn(
+        cells,
+        vocab,
+        settings_of(options),
+        &mut learner,
+        Resume::All(&options.resume),
+    )?;
+    complete(learned, &mut learner, options)
+}
+
+/// Make the forced tokens that are missing, and tell the end.
+pub(super) fn complete(
+    learned: Learned,
+    learner: &mut Learner<'_>,
+    options: &BpeTrainOptions,
+) -> Result<TrainedBpe> {
+    let Learned {
+        mut vocab,
+        mut merges,
+        mut stop,
+        ..
+    } = learned;
+    if stop != StopReason::Interrupted {
+        complete_forced(learner, &mut vocab, &mut merges)?;
+        // The last pair and the last place in the vocabulary may go together.
+        if vocab.size() as usize >= options.vocab_size {
+            stop = StopReason::VocabFull;
+        }
+        if learner.report(vocab.size() as usize).is_break() {
+            stop = StopReason::Interrupted;
+        }
+    }
+    Ok(finished(vocab, merges, stop, options))
+}
+
+pub(super) fn require_text(counts: &PretokenCounts) -> Result<()> {
     if counts.is_empty() {
         return Err(Error::training(
             "there is no text to train on\nhint: check that the inputs hold text under the field named",
         ));
     }
-    let mut policy = PlainBpe {
-        vocab_size: options.vocab_size,
-        min_frequency: options.min_frequency,
-        forbidden: forbidden_tokens(&options.special_tokens),
-        places_since: 0,
-        merges_since: 0,
-        on_progress,
-    };
-    policy.report(vocab.size() as usize)?;
-    let settings = Settings {
+    Ok(())
+}
+
+pub(super) fn settings_of(options: &BpeTrainOptions) -> Settings {
+    Settings {
         tie_rule: options.tie_rule,
         max_token_bytes: options.max_token_bytes.unwrap_or(usize::MAX),
-    };
-    let learned = Engine::new(counts, vocab, settings, &mut policy)?.run()?;
-    let Learned {
-        vocab,
-        merges,
-        stop,
-    } = learned;
-    let n_tokens = vocab.size() as usize;
-    policy.report(n_tokens)?;
-    // The last pair and the last place in the vocabulary may go together.
-    let stop = if n_tokens >= options.vocab_size {
-        StopReason::VocabFull
-    } else {
-        stop
-    };
-    let tokens = vocab.iter().map(|(_, bytes)| bytes.to_vec()).collect();
-    Ok(TrainedBpe {
-        tokens,
+    }
+}
+
+/// The policy that the options ask for. `vocab`: special tokens and bytes.
+pub(super) fn learner_of<'a>(
+    options: &BpeTrainOptions,
+    vocab: &Vocab,
+    on_progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Learner<'a>> {
+    let mut learner = Learner::new(options.vocab_size, options.min_frequency, on_progress);
+    learner.forbidden = forbidden_tokens(
+        options.special_tokens.iter().map(String::as_str),
+        &options.forbidden_tokens,
+    );
+    learner.predicate.clone_from(&options.may_merge);
+    let id_of_byte = ids_of_bytes(vocab)?;
+    let mut rows = Vec::new();
+    let mut seen = HashSet::with_hasher(hasher());
+    for token in &options.forced_tokens {
+        let shown = String::from_utf8_lossy(token);
+        if token.is_empty() {
+            return Err(Error::training("a forced token is empty"));
+        }
+        if learner.forbidden.contains(token) {
+            return Err(Error::training(format!(
+                "the token {shown:?} is forced, but it is a special token or forbidden"
+            )));
+        }
+        if options
+            .max_token_bytes
+            .is_some_and(|most| token.len() > most)
+        {
+            return Err(Error::training(format!(
+                "the forced token {shown:?} has {} bytes, more than max_token_bytes allows",
+                token.len()
+            )));
+        }
+        if seen.insert(token.as_slice()) {
+            rows.push(
+                token
+                    .iter()
+                    .map(|&byte| id_of_byte[usize::from(byte)])
+                    .collect(),
+            );
+        }
+    }
+    learner.forced = ForcedTokens::new(rows);
+    if !learner.forced.is_empty() {
+        let n_needed = learner.forced.clone().complete(u32::MAX).len();
+        let room = options.vocab_size - vocab.size() as usize;
+        if n_needed > room {
+            return Err(Error::training(format!(
+                "vocab_size {} has room for {room} learned tokens; the forced tokens need {n_needed} with those \
+                 that they are made of",
+                options.vocab_size
+            )));
+        }
+    }
+    Ok(learner)
+}
+
+/// Make the merges that forced tokens lack.
+fn complete_forced(
+    learner: &mut Learner<'_>,
+    vocab: &mut Vocab,
+    merges: &mut Vec<(u32, u32, u32)>,
+) -> Result<()> {
+    let missing = std::mem::take(&mut learner.forced).complete(vocab.size());
+    for (left, right, id) in missing {
+        let bytes = |id| vocab.id_to_bytes(id).unwrap_or_default();
+        let token_bytes = [bytes(left), bytes(right)].concat();
+        if learner.forbidden.contains(&token_bytes) {
+            return Err(Error::training(format!(
+                "a forced token needs {:?} as a part, which is a special token or forbidden",
+                String::from_utf8_lossy(&token_bytes)
+            )));
+        }
+        vocab.insert(id, &token_bytes)?;
+        merges.push((left, right, id));
+    }
+    Ok(())
+}
+
+fn finished(
+    vocab: Vocab,
+    merges: Vec<(u32, u32, u32)>,
+    stop: StopReason,
+    options: &BpeTrainOptions,
+) -> TrainedBpe {
+    TrainedBpe {
+        tokens: vocab.iter().map(|(_, bytes)| bytes.to_vec()).collect(),
         n_special: options.special_tokens.len(),
         merges,
         stop,
-    })
+    }
 }
 
 /// Special tokens and bytes, after checking that they fit what is asked.
@@ -204,83 +364,4 @@ pub(super) fn first_vocab(options: &BpeTrainOptions) -> Result<Vocab> {
         vocab.insert(vocab.size(), &[byte])?;
     }
     Ok(vocab)
-}
-
-type ByteStrings = HashSet<Vec<u8>, foldhash::fast::FixedState>;
-
-/// The bytes that a token must not have: those of the special tokens, and those that they spell in the
-/// byte alphabet, since `tokenizer.json` has one name for both.
-pub(super) fn forbidden_tokens(special_tokens: &[String]) -> ByteStrings {
-    let mut forbidden = HashSet::with_hasher(hasher());
-    for token in special_tokens {
-        forbidden.insert(token.as_bytes().to_vec());
-        forbidden.extend(spell(token));
-    }
-    forbidden
-}
-
-/// Merges between two reports: rarely enough to cost nothing, often enough to move a bar.
-const MERGES_PER_REPORT: usize = 256;
-/// Places visited between two reports: about a hundredth of a second, so that Ctrl-C works during
-/// the first merges, which are the largest.
-const PLACES_PER_REPORT: usize = 1 << 20;
-
-/// Plain BPE: stop rules, special tokens, progress.
-struct PlainBpe<'a> {
-    vocab_size: usize,
-    min_frequency: u64,
-    forbidden: ByteStrings,
-    places_since: usize,
-    merges_since: usize,
-    on_progress: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
-}
-
-impl PlainBpe<'_> {
-    fn report(&mut self, n_tokens: usize) -> Result<()> {
-        let progress = Progress {
-            n_tokens,
-            vocab_size: self.vocab_size,
-        };
-        match (self.on_progress)(progress) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(ErrorKind::Interrupted.into()),
-        }
-    }
-}
-
-impl MergePolicy for PlainBpe<'_> {
-    fn may_merge(&mut self, vocab: &Vocab, (left, right): (u32, u32)) -> bool {
-        if self.forbidden.is_empty() {
-            return true;
-        }
-        let bytes = |id| vocab.id_to_bytes(id).unwrap_or_default();
-        !self
-            .forbidden
-            .contains(&[bytes(left), bytes(right)].concat())
-    }
-
-    #[inline]
-    fn stop(&self, n_tokens: usize, _best_count: u64) -> Option<StopReason> {
-        (n_tokens >= self.vocab_size).then_some(StopReason::VocabFull)
-    }
-
-    #[inline]
-    fn min_count(&self) -> u64 {
-        self.min_frequency
-    }
-
-    #[inline]
-    fn on_merge(&mut self, vocab: &Vocab, merge: &Merge) -> ControlFlow<()> {
-        self.merges_since += 1;
-        self.places_since += merge.n_places;
-        if self.merges_since < MERGES_PER_REPORT && self.places_since < PLACES_PER_REPORT {
-            return ControlFlow::Continue(());
-        }
-        (self.merges_since, self.places_since) = (0, 0);
-        let n_tokens = vocab.size() as usize;
-        (self.on_progress)(Progress {
-            n_tokens,
-            vocab_size: self.vocab_size,
-        })
-    }
 }

@@ -4,33 +4,59 @@
 //!   makes them from text in bounded memory.
 //! - [`bpe`]: byte-level BPE, [`train_bpe`], with the written rules of counting and of ties.
 //! - [`cutting`]: [`Cutter`], from documents to pretokens; `sentences` is SentencePiece's way.
-//! - `cells`: all words as one array of symbols that merges shrink in place.
+//! - [`superword`]: tokens of several words, [`train_superwords`].
+//! - [`continued`]: more merges for a tokenizer that is there, [`continue_bpe`].
+//! - [`parity`]: merges for the language that is worst off, [`train_parity`].
 //! - `engine`: the merge loop, generic over a [`MergePolicy`], so that a variant of BPE is a policy.
+//! - `learner`: the policy of BPE and its kin.
+//! - `state`: rows under merging, and which pair is the best.
+//! - `cells`: all rows as one array of symbols that merges shrink in place.
 //! - `pairs`: counts of pairs, and what one merge changes in them.
 //! - `queue`: which pair comes next.
+//! - `units`: phrases as sequences of what no merge within words can cross.
+//! - `forced`: tokens that a vocabulary must have.
+//! - `alphabet`: learning from frequent characters only.
 //! - [`rules`]: which pair wins a tie, and why learning ends.
-//! - `naive`: the same result by recounting everything at each step; tests only.
+//! - `naive`: the same results by recounting everything at each step; tests only.
 
+mod alphabet;
 pub mod bpe;
 mod cells;
+pub mod continued;
 pub mod counts;
 pub mod cutting;
 mod engine;
+mod forced;
+mod learner;
 mod pairs;
+pub mod parity;
 mod queue;
 pub mod rules;
 pub mod sentences;
+mod state;
+pub mod superword;
+mod units;
 
 #[cfg(test)]
 mod naive;
 #[cfg(test)]
+mod parity_tests;
+#[cfg(test)]
+mod superword_tests;
+#[cfg(test)]
 mod tests;
 
-pub use bpe::{BpeTrainOptions, Progress, TrainedBpe, train_bpe};
+pub use bpe::{BpeTrainOptions, TrainedBpe, train_bpe, train_bpe_until};
+pub use continued::{Continued, NewToken, continue_bpe, cutting_of};
 pub use counts::{
     Drain, DrainFn, PretokenCounter, PretokenCounts, SplitFn, Splitting, Totals, Weights,
 };
 pub use cutting::{CutConfig, Cutter};
 pub use engine::{Merge, MergePolicy};
+pub use learner::{MergePredicate, Progress};
+pub use parity::{Language, ParityOptions, TrainedParity, train_parity};
 pub use rules::{StopReason, TieRule};
 pub use sentences::SentenceConfig;
+pub use superword::{
+    SuperwordOptions, TrainedSuperwords, train_superwords, train_superwords_until,
+};

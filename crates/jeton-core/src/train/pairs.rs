@@ -11,10 +11,20 @@ use hashbrown::hash_map::Entry;
 
 use crate::vocab::hasher;
 
-/// Counts of the pairs that may still be merged.
+/// A pair that may still be merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    /// Its windows, weighted; positive.
+    pub(super) count: i64,
+    /// Its positions: `postings[start..start + len]`.
+    pub(super) start: u32,
+    pub(super) len: u32,
+}
+
+/// The pairs that may still be merged.
 #[derive(Debug)]
-pub(super) struct PairCounts {
-    counts: HashMap<u64, i64, FixedState>,
+pub(super) struct Pairs {
+    pairs: HashMap<u64, Pair, FixedState>,
 }
 
 #[inline]
@@ -22,35 +32,35 @@ fn key((left, right): (u32, u32)) -> u64 {
     u64::from(left) << 32 | u64::from(right)
 }
 
-impl PairCounts {
+impl Pairs {
     pub(super) fn new() -> Self {
         Self {
-            counts: HashMap::with_hasher(hasher()),
+            pairs: HashMap::with_hasher(hasher()),
         }
     }
 
     /// 0 for a pair that was never inserted, was removed, or is gone.
-    pub(super) fn get(&self, pair: (u32, u32)) -> u64 {
-        self.counts
+    pub(super) fn count(&self, pair: (u32, u32)) -> u64 {
+        self.pairs
             .get(&key(pair))
-            .map_or(0, |&count| count.cast_unsigned())
+            .map_or(0, |pair| pair.count.cast_unsigned())
     }
 
     /// A pair comes into being. Its count is positive.
-    pub(super) fn insert(&mut self, pair: (u32, u32), count: i64) {
-        self.counts.insert(key(pair), count);
+    pub(super) fn insert(&mut self, pair: (u32, u32), facts: Pair) {
+        self.pairs.insert(key(pair), facts);
     }
 
     /// A pair is merged, or never will be.
-    pub(super) fn remove(&mut self, pair: (u32, u32)) {
-        self.counts.remove(&key(pair));
+    pub(super) fn remove(&mut self, pair: (u32, u32)) -> Option<Pair> {
+        self.pairs.remove(&key(pair))
     }
 
     /// Lower the count of a pair, if it is one of those that may still be merged.
     pub(super) fn lower(&mut self, pair: (u32, u32), by: i64) {
-        if let Entry::Occupied(mut occupied) = self.counts.entry(key(pair)) {
-            *occupied.get_mut() -= by;
-            if *occupied.get() <= 0 {
+        if let Entry::Occupied(mut occupied) = self.pairs.entry(key(pair)) {
+            occupied.get_mut().count -= by;
+            if occupied.get().count <= 0 {
                 occupied.remove();
             }
         }

@@ -4,7 +4,7 @@
 //! best ones above them are used up; only the best part is in the heap, which has eight children a
 //! node (three levels hold 585 entries, and a node's children lie side by side in memory).
 //!
-//! Cost: O(1) for an entry that stays cold, else O(log n); 24 bytes an entry.
+//! Cost: O(1) for an entry that stays cold, else O(log n); 16 bytes an entry.
 
 /// A pair with the score it had when it was pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,9 +12,6 @@ pub(super) struct Candidate {
     pub(super) score: u64,
     pub(super) left: u32,
     pub(super) right: u32,
-    /// Its positions: `postings[start..start + len]`.
-    pub(super) start: u32,
-    pub(super) len: u32,
 }
 
 /// Which of two candidates comes out first: a total order, since no pair is in the queue twice.
@@ -180,7 +177,7 @@ mod tests {
             let mut serial = 0; // makes every pair different
             let mut make = |(score, left, right): (u64, u32, u32)| {
                 serial += 1;
-                Candidate { score, left, right: right << 16 | serial, start: serial, len: 0 }
+                Candidate { score, left, right: right << 16 | serial }
             };
             let mut naive: Vec<Candidate> = start.into_iter().map(&mut make).collect();
             let mut queue = Queue::new(naive.clone());

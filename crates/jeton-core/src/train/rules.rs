@@ -10,6 +10,9 @@ pub enum TieRule {
     /// The one whose left token has the lower bytes, then whose right token has: independent of ids.
     /// The 256 bytes have the same ids as under `Hf`.
     Bytes,
+    /// The one whose token has fewer characters, then whose token has the lower bytes, as `sentencepiece`
+    /// has it. A byte that continues a character counts for none. Ids are those of `Hf`.
+    SentencePiece,
 }
 
 /// Why training ended.
@@ -19,4 +22,6 @@ pub enum StopReason {
     VocabFull,
     /// No pair is left that may be merged and occurs `min_frequency` times.
     NoPairLeft,
+    /// It was asked to stop; the merges so far are those of a longer run.
+    Interrupted,
 }

@@ -1,6 +1,7 @@
 //! Tests of training as a whole.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -8,18 +9,17 @@ use crate::batch::DocumentBatch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::Vocab;
 
-use super::bpe::{first_vocab, train_bpe};
-use super::engine::{Engine, Learned, Merge, MergePolicy, Settings};
-use super::naive::train_bpe_naive;
-use super::{BpeTrainOptions, PretokenCounts, Progress, StopReason, TieRule, TrainedBpe};
+use super::bpe::{first_vocab, train_bpe, train_bpe_until};
+use super::engine::{Learned, Merge, MergePolicy, Resume, Settings, learn, rows_of_bytes};
+use super::naive::{train_bpe_naive, train_bpe_naive_learned};
+use super::{
+    BpeTrainOptions, MergePredicate, PretokenCounts, Progress, StopReason, TieRule, TrainedBpe,
+};
 
 fn options(n_merges: usize) -> BpeTrainOptions {
     BpeTrainOptions {
         vocab_size: 256 + n_merges,
-        min_frequency: 1,
-        special_tokens: Vec::new(),
-        max_token_bytes: None,
-        tie_rule: TieRule::Hf,
+        ..BpeTrainOptions::default()
     }
 }
 
@@ -214,6 +214,91 @@ fn min_frequency_stops() {
 }
 
 #[test]
+fn forced_tokens_take_no_part_in_what_the_text_teaches() {
+    let counts = counts_of(&[("low", 5), ("lower", 2), ("new", 3)]);
+    let forced = BpeTrainOptions {
+        forced_tokens: vec![b"lower".to_vec(), b"xyz".to_vec()],
+        ..options(7)
+    };
+    let trained = train(&counts, &forced).unwrap();
+    // Four places are needed (x y, xy z, e r, low er) once "low" is learned, two before.
+    assert_eq!(
+        merges_of(&trained),
+        ["l o", "lo w", "e w", "low e", "lowe r", "x y", "xy z"]
+    );
+    let impossible = BpeTrainOptions {
+        forced_tokens: vec![b"abcdefgh".to_vec()],
+        ..options(6)
+    };
+    let error = train(&counts, &impossible).unwrap_err();
+    assert!(reason(&error).contains("has room for 6 learned tokens; the forced tokens need 7"));
+    let clash = BpeTrainOptions {
+        forced_tokens: vec![b"lo".to_vec()],
+        forbidden_tokens: vec![b"lo".to_vec()],
+        ..options(6)
+    };
+    assert!(reason(&train(&counts, &clash).unwrap_err()).contains("\"lo\" is forced, but"));
+}
+
+#[test]
+fn an_interrupted_run_gives_its_merges_and_goes_on() {
+    let text: Vec<String> = (0..3000_u32)
+        .map(|i| format!("{i:x}{:x}", i * 7919))
+        .collect();
+    let mut counts = PretokenCounts::new();
+    text.iter()
+        .for_each(|word| counts.add(word.as_bytes(), 1).unwrap());
+    let mut n_calls = 0;
+    let part = train_bpe_until(&counts, &options(1000), &mut |_| {
+        n_calls += 1;
+        if n_calls == 3 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })
+    .unwrap();
+    assert_eq!(part.stop, StopReason::Interrupted);
+    assert!(!part.merges.is_empty() && part.merges.len() < 1000);
+    let resume: Vec<(u32, u32)> = part.merges.iter().map(|&(l, r, _)| (l, r)).collect();
+    let resumed = BpeTrainOptions {
+        resume: resume.clone(),
+        ..options(1000)
+    };
+    let whole = train(&counts, &options(1000)).unwrap();
+    assert_eq!(train(&counts, &resumed).unwrap(), whole);
+    // Merges of other text are none of this.
+    let other = counts_of(&[("xy", 3)]);
+    let error = train(
+        &other,
+        &BpeTrainOptions {
+            resume,
+            ..options(1000)
+        },
+    )
+    .unwrap_err();
+    assert!(reason(&error).starts_with("merge number 1 of the run to go on with"));
+}
+
+#[test]
+fn ties_as_sentencepiece_breaks_them() {
+    // All pairs occur twice. Fewest characters first: "é" is one in two bytes; then by bytes.
+    let counts = counts_of(&[("zz", 2), ("ab", 2), ("\u{e9}", 2)]);
+    let trained = train(
+        &counts,
+        &BpeTrainOptions {
+            tie_rule: TieRule::SentencePiece,
+            ..options(3)
+        },
+    )
+    .unwrap();
+    assert_eq!(
+        trained.tokens[256..],
+        ["\u{e9}".as_bytes().to_vec(), b"ab".to_vec(), b"zz".to_vec()]
+    );
+}
+
+#[test]
 fn a_very_long_word_takes_no_quadratic_time() {
     // 2 MB in one word; visiting the whole word at each of 500 merges would take 10^9 steps.
     let mut state = 1_u64;
@@ -247,7 +332,7 @@ impl MergePolicy for ByLength {
         vocab.id_to_bytes(left) != Some(b"b")
     }
 
-    fn stop(&self, n_tokens: usize, _best_count: u64) -> Option<StopReason> {
+    fn stop(&mut self, n_tokens: usize, _best_count: u64) -> Option<StopReason> {
         (n_tokens >= 259).then_some(StopReason::VocabFull)
     }
 
@@ -266,12 +351,13 @@ fn a_policy_changes_what_is_learned() {
         max_token_bytes: usize::MAX,
     };
     let vocab = first_vocab(&options(0)).unwrap();
-    let engine = Engine::new(&counts, vocab, settings, &mut policy).unwrap();
+    let cells = rows_of_bytes(&counts, &vocab).unwrap();
     let Learned {
         vocab,
         merges,
         stop,
-    } = engine.run().unwrap();
+        ..
+    } = learn(cells, vocab, settings, &mut policy, Resume::All(&[])).unwrap();
     let learned: Vec<_> = (256..vocab.size())
         .map(|id| vocab.id_to_bytes(id).unwrap())
         .collect();
@@ -299,6 +385,14 @@ fn words_strategy() -> impl Strategy<Value = Vec<(String, u64)>> {
     proptest::collection::vec((word, 1_u64..6), 1..14)
 }
 
+fn any_tie_rule() -> impl Strategy<Value = TieRule> {
+    prop_oneof![
+        Just(TieRule::Hf),
+        Just(TieRule::Bytes),
+        Just(TieRule::SentencePiece)
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
     #[test]
@@ -307,20 +401,55 @@ proptest! {
         n_merges in 0_usize..60,
         min_frequency in 0_u64..4,
         max_token_bytes in proptest::option::weighted(0.3, 1_usize..8),
-        by_bytes in any::<bool>(),
+        tie_rule in any_tie_rule(),
         special in any::<bool>(),
+        forced in proptest::collection::vec("[abx]{1,6}", 0..3),
+        forbidden in proptest::collection::vec("[ab]{2,4}", 0..3),
+        no_b_on_the_left in any::<bool>(),
+        max_alphabet in proptest::option::weighted(0.2, 0_usize..6),
     ) {
         let words: Vec<_> = words.iter().map(|(word, weight)| (word.as_str(), *weight)).collect();
         let special_tokens = if special { vec!["aba".to_owned()] } else { Vec::new() };
+        let bytes = |tokens: Vec<String>| tokens.into_iter().map(String::into_bytes).collect();
         let options = BpeTrainOptions {
             vocab_size: 256 + n_merges + special_tokens.len(),
             min_frequency,
             max_token_bytes,
             special_tokens,
-            tie_rule: if by_bytes { TieRule::Bytes } else { TieRule::Hf },
+            tie_rule,
+            forced_tokens: bytes(forced),
+            forbidden_tokens: bytes(forbidden),
+            may_merge: no_b_on_the_left
+                .then(|| MergePredicate(Arc::new(|left, _| left != b"b"))),
+            max_alphabet,
+            resume: Vec::new(),
         };
         let counts = counts_of(&words);
-        prop_assert_eq!(train(&counts, &options).unwrap(), train_bpe_naive(&counts, &options));
+        // What cannot be is an error of the fast twin; the slow one has no checks.
+        if let Ok(trained) = train(&counts, &options) {
+            prop_assert_eq!(trained, train_bpe_naive(&counts, &options));
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_resumed_gives_what_one_run_gives(
+        words in words_strategy(),
+        n_merges in 1_usize..40,
+        stop_after in 0_usize..40,
+        min_frequency in 0_u64..4,
+        tie_rule in any_tie_rule(),
+        forced in proptest::collection::vec("[abx]{1,6}", 0..3),
+    ) {
+        let words: Vec<_> = words.iter().map(|(word, weight)| (word.as_str(), *weight)).collect();
+        let counts = counts_of(&words);
+        let mut options = BpeTrainOptions { min_frequency, tie_rule, ..options(n_merges) };
+        options.forced_tokens = forced.into_iter().map(String::into_bytes).collect();
+        let Ok(whole) = train(&counts, &options) else { return Ok(()) };
+        // The merges that the text taught, without those that complete forced tokens.
+        let n = stop_after.min(whole.merges.len());
+        let n_learned = train_bpe_naive_learned(&counts, &options);
+        options.resume = whole.merges[..n.min(n_learned)].iter().map(|&(l, r, _)| (l, r)).collect();
+        prop_assert_eq!(train(&counts, &options).unwrap(), whole);
     }
 
     #[test]

@@ -55,6 +55,11 @@ impl Tokenizer {
         }
     }
 
+    /// The tokenizer itself.
+    pub(crate) fn core(&self) -> &CoreTokenizer {
+        &self.core
+    }
+
     /// A tokenizer without a name that somebody else has too.
     pub(crate) fn share(core: Arc<CoreTokenizer>) -> Self {
         Self {

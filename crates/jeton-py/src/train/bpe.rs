@@ -1,14 +1,12 @@
 //! Training of byte-level BPE.
 
-use std::ops::ControlFlow;
-
-use jeton_core::error::{Error, ErrorKind};
-use jeton_core::train::{self as core, BpeTrainOptions, CutConfig, TieRule};
-use pyo3::exceptions::PyValueError;
+use jeton_core::error::ErrorKind;
+use jeton_core::train::{self as core, BpeTrainOptions, StopReason};
 use pyo3::prelude::*;
 
 use super::PretokenCounts;
-use crate::door::{enter, quick};
+use super::options::{BpeOptions, parse_tie_rule, steps_of, tokenizer_of};
+use crate::door::quick;
 use crate::tokenizer::Tokenizer;
 
 /// Trains byte-level BPE.
@@ -29,69 +27,59 @@ pub(crate) fn train_bpe(
     on_progress: Option<Py<PyAny>>,
     name: Option<String>,
 ) -> PyResult<Tokenizer> {
-    let tie_rule = match tie_rule {
-        "hf" => TieRule::Hf,
-        "bytes" => TieRule::Bytes,
-        other => {
-            return Err(PyValueError::new_err(format!(
-                "tie_rule is {other:?}; expected \"hf\" or \"bytes\""
-            )));
-        }
-    };
-    let options = BpeTrainOptions {
+    let options = BpeOptions::plain(BpeTrainOptions {
         vocab_size,
         min_frequency,
         special_tokens: special_tokens.unwrap_or_default(),
         max_token_bytes,
-        tie_rule,
-    };
-    let mut failed: Option<PyErr> = None;
-    let trained = enter(py, |keep_going| {
-        counts.with(|counts| {
-            core::train_bpe(counts, &options, &mut |progress| {
-                let told = on_progress.as_ref().map_or(Ok(()), |callback| {
-                    Python::attach(|py| {
-                        callback
-                            .call1(py, (progress.n_tokens, progress.vocab_size))
-                            .map(|_| ())
-                    })
-                });
-                match told {
-                    Err(error) => {
-                        failed = Some(error);
-                        ControlFlow::Break(())
-                    }
-                    Ok(()) if keep_going() => ControlFlow::Continue(()),
-                    Ok(()) => ControlFlow::Break(()),
-                }
-            })
-        })
+        tie_rule: parse_tie_rule(tie_rule)?,
+        ..BpeTrainOptions::default()
     });
-    if let Some(error) = failed {
-        return Err(error);
+    train_bpe_with(py, counts, &options, on_progress, None, name)
+}
+
+/// Trains byte-level BPE with all its options.
+#[pyfunction]
+#[pyo3(signature = (counts, *, options, on_progress=None, on_interrupt=None, name=None))]
+#[allow(clippy::needless_pass_by_value)] // extracted from Python
+pub(crate) fn train_bpe_with(
+    py: Python<'_>,
+    counts: &PretokenCounts,
+    options: &BpeOptions,
+    on_progress: Option<Py<PyAny>>,
+    on_interrupt: Option<Py<PyAny>>,
+    name: Option<String>,
+) -> PyResult<Tokenizer> {
+    quick(py, steps_of(counts))?;
+    let mut so_far = None;
+    let trained = options.run(py, on_progress.as_ref(), |tell| {
+        let trained = counts.with(|counts| core::train_bpe_until(counts, &options.core, tell))?;
+        if trained.stop == StopReason::Interrupted {
+            so_far = Some(pairs_of(&trained.merges));
+            return Err(ErrorKind::Interrupted.into());
+        }
+        Ok(trained)
+    });
+    tell_interrupted(py, so_far, on_interrupt.as_ref())?;
+    tokenizer_of(py, &trained?, counts, name)
+}
+
+/// Merges without the ids that they make, which follow one another.
+pub(super) fn pairs_of(merges: &[(u32, u32, u32)]) -> Vec<(u32, u32)> {
+    merges
+        .iter()
+        .map(|&(left, right, _)| (left, right))
+        .collect()
+}
+
+/// Hands out the merges of a run that was interrupted.
+pub(super) fn tell_interrupted(
+    py: Python<'_>,
+    merges: Option<Vec<(u32, u32)>>,
+    on_interrupt: Option<&Py<PyAny>>,
+) -> PyResult<()> {
+    if let (Some(merges), Some(function)) = (merges, on_interrupt) {
+        function.call1(py, (merges,))?;
     }
-    let trained = trained?;
-    let CutConfig::Steps {
-        normalizer,
-        pretokenizer,
-    } = counts.cutter.config()
-    else {
-        return quick(
-            py,
-            Err(Error::usage(
-                "byte-level BPE needs counts cut by a pattern, not by SentencePiece's lines",
-            )),
-        );
-    };
-    let tokenizer = enter(py, |_| {
-        jeton_core::format::from_trained(&trained, normalizer.clone(), pretokenizer.clone())
-            .map_err(|error| match error.kind() {
-                ErrorKind::Format { reason, .. } => ErrorKind::Training {
-                    reason: reason.clone(),
-                }
-                .into(),
-                _ => error,
-            })
-    })?;
-    Ok(Tokenizer::wrap(tokenizer, name))
+    Ok(())
 }

@@ -60,7 +60,7 @@ fn run<T: Send>(
 }
 
 impl PretokenCounts {
-    fn of(py: Python<'_>, config: CutConfig) -> PyResult<Self> {
+    pub(super) fn of(py: Python<'_>, config: CutConfig) -> PyResult<Self> {
         Ok(Self {
             cutter: quick(py, Cutter::new(config))?,
             counts: Mutex::new(TextCounts::new(None, std::env::temp_dir())),

@@ -1,7 +1,11 @@
 //! Training: one file for the counts, one for each family of trainers.
 
 mod bpe;
+mod continued;
 mod counts;
+mod options;
+mod parity;
+mod superwords;
 
 pub(crate) use counts::PretokenCounts;
 
@@ -10,6 +14,12 @@ use pyo3::prelude::*;
 /// Adds what training has to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PretokenCounts>()?;
+    module.add_class::<options::BpeOptions>()?;
     module.add_function(wrap_pyfunction!(bpe::train_bpe, module)?)?;
+    module.add_function(wrap_pyfunction!(bpe::train_bpe_with, module)?)?;
+    module.add_function(wrap_pyfunction!(superwords::train_superwords, module)?)?;
+    module.add_function(wrap_pyfunction!(continued::counts_for, module)?)?;
+    module.add_function(wrap_pyfunction!(continued::continue_bpe, module)?)?;
+    module.add_function(wrap_pyfunction!(parity::train_parity_bpe, module)?)?;
     Ok(())
 }
