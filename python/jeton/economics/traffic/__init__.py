@@ -7,6 +7,12 @@ was checked.
 
 from __future__ import annotations
 
+from jeton.economics.traffic.claims import (
+    AllocationClaim,
+    PaddingClaim,
+    allocation_claim,
+    padding_claim,
+)
 from jeton.economics.traffic.compare import compare_traffic
 from jeton.economics.traffic.policies import POLICIES, EngineSettings, Policy, PolicyName
 from jeton.economics.traffic.prediction import OutputPredictor, PredictionError
@@ -22,9 +28,11 @@ from jeton.economics.traffic.simulate import Server, simulate_traffic
 
 __all__ = [
     "POLICIES",
+    "AllocationClaim",
     "DomainShare",
     "EngineSettings",
     "OutputPredictor",
+    "PaddingClaim",
     "Policy",
     "PolicyName",
     "PredictionError",
@@ -35,6 +43,8 @@ __all__ = [
     "TrafficReport",
     "TrafficRun",
     "TrafficSeries",
+    "allocation_claim",
     "compare_traffic",
+    "padding_claim",
     "simulate_traffic",
 ]

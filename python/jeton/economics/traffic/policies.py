@@ -16,13 +16,13 @@ POLICIES: tuple[PolicyName, ...] = ("static", "dynamic", "prediction")
 """All of them, in the order of reports."""
 
 MAX_REQUESTS = 256
-"""Requests in a batch at most: vLLM's default ``max_num_seqs`` (vLLM documentation, scheduler
-configuration, 2025)."""
+"""Requests in a batch at most: vLLM's default ``max_num_seqs`` for years (engine arguments up to
+version 0.8); newer ones choose it by GPU and use, or fall back to 128 (docs.vllm.ai,
+vllm.config.scheduler, v0.13.0)."""
 
 STEP_TOKENS = 2048
-"""Tokens of a step, prompts and output together: vLLM's default ``max_num_batched_tokens`` of
-online serving with chunked prefill on most GPUs (vLLM documentation, optimization and tuning,
-2025; 8,192 on the largest)."""
+"""Tokens of a step, prompts and output together: vLLM's ``DEFAULT_MAX_NUM_BATCHED_TOKENS``
+(docs.vllm.ai, vllm.config.scheduler, v0.13.0, read 2026-11-22)."""
 
 WATERMARK_SHARE = 0.01
 """Share of the cache that stays free when a request is admitted, so that it is not preempted at
