@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use super::PretokenCounts;
 use super::options::{BpeOptions, tokenizer_of};
+use crate::door::quick;
 use crate::tokenizer::Tokenizer;
 
 /// (what is learned from, what is measured, units of content in that).
@@ -51,13 +52,14 @@ pub(crate) fn train_parity_bpe<'py>(
         max_in_window,
     };
     // Copies, so that no lock is held while Python runs: one object may be both trained on and measured.
-    let texts: Vec<_> = languages
+    let copy = |counts: &PretokenCounts| quick(py, counts.with(|counts| Ok(counts.clone())));
+    let texts = languages
         .iter()
         .map(|(train, measure, n_units)| {
-            let copy = |counts: &PretokenCounts| counts.with(|counts| counts.clone());
-            (copy(train), measure.as_deref().map(copy), *n_units)
+            let measure = measure.as_deref().map(copy).transpose()?;
+            Ok((copy(train)?, measure, *n_units))
         })
-        .collect();
+        .collect::<PyResult<Vec<_>>>()?;
     let trained = options.run(py, on_progress.as_ref(), |tell| {
         let languages: Vec<_> = texts
             .iter()
