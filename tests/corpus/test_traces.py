@@ -155,7 +155,7 @@ class TestArrays:
         assert trace.requests_per_second == pytest.approx(0.2)
         for wrong in ({"seconds": 0}, {"rate_factor": float("nan")}):
             with pytest.raises(UsageError):
-                trace.part(**wrong)  # type: ignore[arg-type]
+                trace.part(**wrong)
 
 
 def servegen(tmp_path: Path) -> Path:

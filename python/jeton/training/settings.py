@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from jeton import _core
 from jeton._nearest import nearest
@@ -79,7 +79,7 @@ class TrainSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.special_tokens is None:
+        if cast("Sequence[str] | None", self.special_tokens) is None:
             known = self.algorithm in ALGORITHMS
             own = find_algorithm(self.algorithm).special_tokens if known else DEFAULT_SPECIAL_TOKENS
             object.__setattr__(self, "special_tokens", own)
