@@ -25,7 +25,7 @@ from benches.harness import Row
 from benches.program import Program, files_of, run
 from benches.rounds import Settings
 
-__all__ = ["PROGRAM", "main", "passes_of", "read_count"]
+__all__ = ["PROGRAM", "build_workload", "main", "passes_of", "read_count"]
 
 SAMPLE_BYTES = 1_000_000
 """Callgrind is fifty times slower: seconds for each run."""
@@ -50,8 +50,8 @@ def passes_of(counts: Sequence[int]) -> tuple[int, int]:
     return one - nothing, two - one
 
 
-def _build() -> Path:
-    """Build the program that is counted, as the wheel is built."""
+def build_workload() -> Path:
+    """Build the program that is counted or timed, as the wheel is built; return where it is."""
     subprocess.run(
         [
             "cargo",
@@ -90,7 +90,7 @@ def _count(
     count = read_count(finished.stderr)
     if count is None:
         raise RuntimeError(f"callgrind printed no total: {finished.stderr[-200:]}")
-    return count, int(finished.stdout)
+    return count, int(finished.stdout.split()[0])
 
 
 def _workloads() -> Iterator[texts.Sample]:
@@ -105,7 +105,7 @@ def _workloads() -> Iterator[texts.Sample]:
 
 
 def _measure(settings: Settings) -> Iterator[dict[str, Any]]:
-    program = _build()
+    program = build_workload()
     with Comparison(settings) as comparison:
         for files, sample in product(files_of("cl100k_base", "o200k_base"), _workloads()):
             if files.rank_file is None:

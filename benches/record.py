@@ -33,6 +33,7 @@ KINDS = {
     "memory": "Memory",
     "simd": "Each SIMD path",
     "instructions": "Instruction counts",
+    "core-alone": "The core alone",
     "growing": "Texts that grow",
     "train": "Training",
     "audit": "The cost of an audit",

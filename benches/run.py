@@ -31,6 +31,7 @@ PARTS = {
     "memory": "benches.memory",
     "simd": "benches.simd",
     "instructions": "benches.instructions",
+    "core-alone": "benches.core_alone",
     "growing": "benches.growing",
     "train": "benches.train",
     "audit": "benches.audit",

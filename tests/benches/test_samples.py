@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benches import hostile, instructions, memory, patterns, simd, texts
+from benches import core_alone, hostile, instructions, memory, patterns, simd, texts
 from benches.decoding import segments
 from benches.script_text import LANGUAGES, language_of, pure_text
 from benches.small import _strings
@@ -108,6 +108,7 @@ def test_passes_are_differences_and_counts_are_read() -> None:
     assert instructions.passes_of([100, 350, 450]) == (250, 100)
     assert instructions.read_count("==7== Collected : 123456\n==7== \n") == 123_456
     assert instructions.read_count("==7== nothing") is None
+    assert core_alone.read_passes("12 00ff 0.5 0.25\n") == ("00ff", (0.5, 0.25))
 
 
 def test_without_valgrind_nothing_is_counted_and_that_is_said(

@@ -1,17 +1,22 @@
-//! Encodes the documents of a file so many times: what is counted under callgrind, see `benches/instructions.py`.
+//! Encodes the documents of a file so many times: what `benches/instructions.py` counts under callgrind, and what
+//! `benches/core_alone.py` times.
 //!
 //! Arguments: rank file, pattern (a published name or a regular expression), file of documents that
-//! U+0000 separates, passes. Prints the number of ids of one pass.
+//! U+0000 separates, passes. Prints the number of ids of one pass, a hash of them, and the seconds of each pass.
 
 #![allow(clippy::print_stdout)] // A program: what it prints is its result.
 
 use std::error::Error;
+use std::time::Instant;
 use std::{env, fs};
 
 use jeton_core::config::Reference;
 use jeton_core::format::{TiktokenOptions, from_tiktoken};
 use jeton_core::pretokenize::published;
 use jeton_core::special::Allow;
+
+/// The multiplier of FNV-1, 64 bits (Fowler, Noll, Vo, 1991).
+const PRIME: u64 = 0x0100_0000_01B3;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -30,16 +35,31 @@ fn main() -> Result<(), Box<dyn Error>> {
             reference: Reference::Tiktoken,
         },
     )?;
+    let documents: Vec<&str> = documents.split('\u{0}').collect();
     let mut ids = Vec::new();
     let mut n_ids = 0;
-    for _ in 0..passes {
+    let mut hash = 0u64;
+    let mut seconds = Vec::new();
+    for pass in 0..passes {
         n_ids = 0;
-        for document in documents.split('\u{0}') {
+        let mut elapsed = 0.0;
+        let mut begin = Instant::now();
+        for document in &documents {
             ids.clear();
             tokenizer.encode_into(document, &Allow::None, false, &mut ids)?;
             n_ids += ids.len();
+            // The ids of the first pass are those of the others; hashing them is no part of it.
+            if pass == 0 {
+                elapsed += begin.elapsed().as_secs_f64();
+                hash = ids
+                    .iter()
+                    .fold(hash, |hash, &id| hash.wrapping_mul(PRIME) ^ u64::from(id));
+                begin = Instant::now();
+            }
         }
+        elapsed += begin.elapsed().as_secs_f64();
+        seconds.push(format!("{elapsed:.9}"));
     }
-    println!("{n_ids}");
+    println!("{n_ids} {hash:016x} {}", seconds.join(" "));
     Ok(())
 }

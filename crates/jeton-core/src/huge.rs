@@ -20,6 +20,8 @@ pub(crate) unsafe trait Zeroed: Copy {}
 
 // SAFETY: any bytes are a number.
 unsafe impl Zeroed for u64 {}
+// SAFETY: as above.
+unsafe impl Zeroed for u32 {}
 
 /// A slice of fixed length that begins as zeros.
 pub(crate) struct Huge<T: Zeroed> {

@@ -6,21 +6,20 @@
 use std::sync::Arc;
 
 use crate::alignment::Alignment;
+use crate::cache_budget::CacheBudget;
 use crate::error::Result;
+use crate::phrases;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::vocab::Vocab;
-use crate::word_batch::{Ends, SHORT_IDS, WordBatch};
-use crate::word_cache::{CacheBudget, Key, LongWords, ShortWords};
+use crate::word_batch::{Caches, Ends, RICH_IDS, SHORT_IDS, WordBatch};
+use crate::word_cache::Key;
 
 /// Room for ids of one word that is kept from text to text.
 const MAX_KEPT_IDS: usize = 1 << 16;
 
 /// Units of a long pretoken that are cut, keyed and looked up together.
 const UNITS_AT_ONCE: usize = 32;
-
-/// A long pretoken of so many units is kept as a whole, too: a word, which comes again, rather than a sentence.
-const FEW_UNITS: usize = 3;
 
 /// A tokenization model: turns one pretoken into ids, and knows nothing of other models.
 pub trait Model: Send + Sync {
@@ -119,8 +118,7 @@ pub struct Pipeline<M> {
 /// What a thread needs to encode, whatever the model: its word caches and room for ids.
 #[derive(Debug, Default)]
 pub struct WordScratch {
-    short: ShortWords,
-    long: LongWords,
+    caches: Caches,
     ids: Vec<u32>,
     /// Lent to one call at a time; made for the first.
     batch: Option<Box<WordBatch>>,
@@ -129,8 +127,9 @@ pub struct WordScratch {
 impl WordScratch {
     /// The budget that the cache shares with those of other threads.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
-        self.short.set_budget(budget);
-        self.long.set_budget(budget);
+        self.caches.short.set_budget(budget);
+        self.caches.rich.set_budget(budget);
+        self.caches.phrases.set_budget(budget);
     }
 
     /// Gives back all but the caches, whose size does not depend on any text's.
@@ -146,43 +145,50 @@ impl WordScratch {
 
     /// Keeps to a budget that was made less meanwhile.
     pub(crate) fn fit(&mut self) {
-        self.short.fit();
-        self.long.fit();
+        self.caches.short.fit();
+        self.caches.rich.fit();
+        self.caches.phrases.fit();
     }
 
     /// Forgets all words.
     pub(crate) fn clear(&mut self) {
-        self.short.clear();
-        self.long.clear();
+        self.caches.short.clear();
+        self.caches.rich.clear();
+        self.caches.phrases.clear();
     }
 
-    /// The place of the set that a short word would be in, on its way from memory when this returns.
+    /// What tells where a short word would be, on its way from memory when this returns.
     #[inline(always)]
     pub(crate) fn fetch(&self, key: Key<1>) -> usize {
-        self.short.places().fetch(key)
+        self.caches.short.places().fetch(key)
     }
 
     /// The ids of a short word, and how many of them count. `place`: where [`fetch`](Self::fetch) said.
     #[inline(always)]
     pub(crate) fn find(&self, key: Key<1>, place: usize) -> Option<(&[u32; SHORT_IDS], usize)> {
-        self.short.find(key, place)
+        self.caches.short.find(key, place)
     }
 
     /// The ids of a word, if it is known.
     #[inline]
     pub(crate) fn get(&self, text: &[u8], start: usize, end: usize) -> Option<&[u32]> {
-        let short = Key::new(text, start, end).and_then(|key| self.short.get(key));
-        short.or_else(|| Key::new(text, start, end).and_then(|key| self.long.get(key)))
+        let caches = &self.caches;
+        let key = Key::new(text, start, end);
+        let short = key.and_then(|key| caches.short.get(key).or_else(|| caches.rich.get(key)));
+        short.or_else(|| {
+            let word = &text[start..end];
+            let is_kept = word.len() <= phrases::MAX_PHRASE;
+            is_kept.then(|| caches.phrases.find(word, phrases::hash(word)))?
+        })
     }
 
     /// Remembers the ids of a word.
     pub(crate) fn keep(&mut self, word: &[u8], ids: &[u32]) {
-        if ids.len() <= SHORT_IDS
-            && let Some(key) = Key::new(word, 0, word.len())
-        {
-            self.short.put(key, ids);
-        } else if let Some(key) = Key::new(word, 0, word.len()) {
-            self.long.put(key, ids);
+        let caches = &mut self.caches;
+        match Key::new(word, 0, word.len()) {
+            Some(key) if ids.len() <= SHORT_IDS => caches.short.put(key, ids),
+            Some(key) if ids.len() <= RICH_IDS => caches.rich.put(key, ids),
+            _ => caches.phrases.put(word, ids),
         }
     }
 
@@ -262,10 +268,10 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        while batch.fill(bytes, pieces, (&words.short, &words.long)) {
-            while let Some((start, end)) = batch.next_unknown(bytes, (&words.short, &words.long)) {
+        while batch.fill(bytes, pieces, &words.caches) {
+            while let Some((start, end)) = batch.next_unknown(bytes, &words.caches) {
                 sink.take(batch.known());
-                self.unknown_word(bytes, start, end, words, scratch, sink)?;
+                self.word(bytes, start, end, words, scratch, sink)?;
             }
             sink.take(batch.known());
         }
@@ -326,48 +332,41 @@ impl<M: Model> Pipeline<M> {
             return Ok(());
         }
         let mut ids = words.take_ids();
-        let n_units = if pretoken.len() <= Key::<1>::MAX_WORD_BYTES {
-            self.model
-                .encode_unit(pretoken, scratch, &mut ids)
-                .map(|()| 1)
+        let result = if pretoken.len() <= Key::<1>::MAX_WORD_BYTES {
+            self.model.encode_unit(pretoken, scratch, &mut ids)
         } else {
             self.units(pretoken, words, scratch, &mut ids)
         };
-        if let Ok(n_units) = n_units {
-            if n_units <= FEW_UNITS {
-                words.keep(pretoken, &ids);
-            }
+        if result.is_ok() {
+            words.keep(pretoken, &ids);
             sink.take(&ids);
         }
         words.give_ids(ids);
-        n_units.map(|_| ())
+        result
     }
 
-    /// A long pretoken, unit by unit: most long ones come once, most of their units often. Appends its ids and returns
-    /// how many units it has.
+    /// A long pretoken, unit by unit: most long ones come once, most of their units often. Appends its ids.
     fn units(
         &self,
         pretoken: &[u8],
         words: &mut WordScratch,
         scratch: &mut M::Scratch,
         ids: &mut Vec<u32>,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let mut ends = [0; UNITS_AT_ONCE];
         let mut keys = [(Key::NONE, 0); UNITS_AT_ONCE];
-        let mut n_units = 0;
         let mut start = 0;
         while start < pretoken.len() {
             let n = self.model.units(pretoken, start, &mut ends);
-            n_units += n;
             let mut from = start;
-            let places = words.short.places();
+            let places = words.caches.short.places();
             for (key, &end) in keys.iter_mut().zip(&ends[..n]) {
                 let unit = Key::new(pretoken, from, end).unwrap_or(Key::NONE);
                 *key = (unit, places.fetch(unit));
                 from = end;
             }
             for (&(key, place), &end) in keys.iter().zip(&ends[..n]) {
-                if let Some((known, n_known)) = words.short.find(key, place) {
+                if let Some((known, n_known)) = words.caches.short.find(key, place) {
                     // All of them are written, as many as count stay: no loop, no branch.
                     let counting = ids.len() + n_known;
                     ids.extend_from_slice(known);
@@ -378,7 +377,7 @@ impl<M: Model> Pipeline<M> {
                 start = end;
             }
         }
-        Ok(n_units)
+        Ok(())
     }
 
     /// A unit that was not where the cache of short words had it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crossbeam_utils::atomic::AtomicCell;
 
-use crate::word_cache::CacheBudget;
+use crate::cache_budget::CacheBudget;
 
 /// Most items kept when nobody uses them: memory is bounded by this, however many threads came by.
 const KEPT: usize = 16;

@@ -4,19 +4,27 @@
 //! up before the next one is cut waits for memory each time: while keys are made, the sets of the cache where the words
 //! would be are on their way already.
 
+use crate::phrases::{MAX_PHRASE, Phrases, hash};
 use crate::pretokenize::TextPieces;
 use crate::simd::{Level, Work, level, run_at};
-use crate::word_cache::{Key, LongWords, ShortWords};
+use crate::word_cache::{Key, RichWords, ShortWords};
 
 /// Pretokens of a batch.
 pub(crate) const AT_ONCE: usize = 128;
 
-/// Ids of an entry for a short word, and for a long one.
+/// Ids of an entry for a short word, and for one that has more.
 pub(crate) const SHORT_IDS: usize = 3;
-const LONG_IDS: usize = 7;
+pub(crate) const RICH_IDS: usize = 11;
+/// Room for the ids of a batch: those of a hundred phrases or so, or of rich words only.
+const ROOM: usize = AT_ONCE * RICH_IDS + SHORT_IDS;
 
-/// Marks the place of a set of long words: no cache of short ones has so many.
-const LONG: usize = 1 << (usize::BITS - 1);
+/// What knows words.
+#[derive(Debug, Default)]
+pub(crate) struct Caches {
+    pub(crate) short: ShortWords,
+    pub(crate) rich: RichWords,
+    pub(crate) phrases: Phrases,
+}
 
 /// Pieces that follow one another, by where they end.
 pub(crate) trait Ends {
@@ -37,7 +45,7 @@ impl Ends for TextPieces<'_, '_> {
 pub(crate) struct WordBatch {
     level: Level,
     ends: [usize; AT_ONCE],
-    /// The key of each, and the set of the cache where it would be.
+    /// The key of each that is short, and what tells its place in a cache: for long ones their hash.
     keys: [Key<1>; AT_ONCE],
     places: [usize; AT_ONCE],
     n: usize,
@@ -45,7 +53,7 @@ pub(crate) struct WordBatch {
     at: usize,
     /// Where the next one begins.
     start: usize,
-    known: [u32; AT_ONCE * LONG_IDS],
+    known: [u32; ROOM],
     n_known: usize,
 }
 
@@ -59,7 +67,7 @@ impl Default for WordBatch {
             n: 0,
             at: 0,
             start: 0,
-            known: [0; AT_ONCE * LONG_IDS],
+            known: [0; ROOM],
             n_known: 0,
         }
     }
@@ -72,12 +80,7 @@ impl WordBatch {
     }
 
     /// Takes the next pretokens of a text; says whether there are any.
-    pub(crate) fn fill(
-        &mut self,
-        text: &[u8],
-        pieces: &mut impl Ends,
-        caches: (&ShortWords, &LongWords),
-    ) -> bool {
+    pub(crate) fn fill(&mut self, text: &[u8], pieces: &mut impl Ends, caches: &Caches) -> bool {
         let batch = self;
         run_at(
             batch.level,
@@ -91,36 +94,39 @@ impl WordBatch {
     }
 
     #[inline(always)]
-    fn fill_here(
-        &mut self,
-        text: &[u8],
-        pieces: &mut impl Ends,
-        (short, long): (&ShortWords, &LongWords),
-    ) -> bool {
+    fn fill_here(&mut self, text: &[u8], pieces: &mut impl Ends, caches: &Caches) -> bool {
         self.n = pieces.ends(&mut self.ends);
         self.at = 0;
         let mut from = self.start;
-        let (places, long_places) = (short.places(), long.places());
+        let places = caches.short.places();
+        let mut long = [0; AT_ONCE];
+        let mut n_long = 0;
         let words = self.keys.iter_mut().zip(&mut self.places);
-        for ((key, place), &end) in words.zip(&self.ends[..self.n]) {
-            *key = Key::new(text, from, end).unwrap_or(Key::NONE);
-            *place = if end - from <= Key::<1>::MAX_WORD_BYTES {
-                places.fetch(*key)
+        for (index, ((key, place), &end)) in words.zip(&self.ends[..self.n]).enumerate() {
+            if let Some(short) = Key::new(text, from, end) {
+                *key = short;
+                *place = places.fetch(short);
             } else {
-                let key = Key::<2>::new(text, from, end);
-                LONG | key.map_or(0, |key| long_places.fetch(key))
-            };
+                *key = Key::NONE;
+                if end - from <= MAX_PHRASE {
+                    let hash = hash(&text[from..end]);
+                    caches.phrases.fetch(hash);
+                    *place = hash as usize;
+                    long[n_long] = index;
+                    n_long += 1;
+                }
+            }
             from = end;
+        }
+        // By now the slots have arrived that say where the records are.
+        for &index in &long[..n_long] {
+            caches.phrases.fetch_record(self.places[index] as u32);
         }
         self.n > 0
     }
 
     /// Looks pretokens up until one is not known: where that begins and ends, or None at the end of the batch.
-    pub(crate) fn next_unknown(
-        &mut self,
-        text: &[u8],
-        caches: (&ShortWords, &LongWords),
-    ) -> Option<(usize, usize)> {
+    pub(crate) fn next_unknown(&mut self, text: &[u8], caches: &Caches) -> Option<(usize, usize)> {
         let batch = self;
         run_at(
             batch.level,
@@ -133,33 +139,37 @@ impl WordBatch {
     }
 
     #[inline(always)]
-    fn next_unknown_here(
-        &mut self,
-        text: &[u8],
-        (short, long): (&ShortWords, &LongWords),
-    ) -> Option<(usize, usize)> {
+    fn next_unknown_here(&mut self, text: &[u8], caches: &Caches) -> Option<(usize, usize)> {
         let mut n_known = 0;
         let mut found = None;
         let words = self.keys.iter().zip(&self.places).enumerate();
         let mut at = self.n;
         for (index, (&key, &place)) in words.take(self.n).skip(self.at) {
-            if let Some((ids, n_ids)) = short.find(key, place) {
-                if let Some(known) = self.known.get_mut(n_known..)
-                    && let Some(known) = known.first_chunk_mut()
-                {
-                    *known = *ids;
-                }
-                n_known += n_ids;
-                continue;
-            }
-            let before = index.checked_sub(1).map(|before| self.ends[before]);
-            let (from, end) = (before.unwrap_or(self.start), self.ends[index]);
-            if let Some((ids, n_ids)) = long_word(text, from, end, place, long)
+            if let Some((ids, n_ids)) = caches.short.find(key, place)
                 && let Some(known) = self.known.get_mut(n_known..)
                 && let Some(known) = known.first_chunk_mut()
             {
                 *known = *ids;
                 n_known += n_ids;
+                continue;
+            }
+            if let Some((ids, n_ids)) = caches.rich.find(key, place)
+                && let Some(known) = self.known.get_mut(n_known..)
+                && let Some(known) = known.first_chunk_mut()
+            {
+                *known = *ids;
+                n_known += n_ids;
+                continue;
+            }
+            let before = index.checked_sub(1).map(|before| self.ends[before]);
+            let (from, end) = (before.unwrap_or(self.start), self.ends[index]);
+            if key == Key::NONE
+                && let Some(ids) = caches.phrases.find(&text[from..end], place as u32)
+                && let Some(known) = self.known.get_mut(n_known..)
+                && let Some(known) = known.get_mut(..ids.len())
+            {
+                known.copy_from_slice(ids);
+                n_known += ids.len();
                 continue;
             }
             at = index + 1;
@@ -183,29 +193,11 @@ impl WordBatch {
     }
 }
 
-/// The ids of a word that is long, or has more than a short one may have.
-#[inline(always)]
-fn long_word<'c>(
-    text: &[u8],
-    from: usize,
-    end: usize,
-    place: usize,
-    long: &'c LongWords,
-) -> Option<(&'c [u32; LONG_IDS], usize)> {
-    let key = Key::<2>::new(text, from, end)?;
-    let place = if place & LONG == 0 {
-        long.places().fetch(key)
-    } else {
-        place & !LONG
-    };
-    long.find(key, place)
-}
-
 struct Fill<'b, 'p, E> {
     batch: &'b mut WordBatch,
     text: &'b [u8],
     pieces: &'p mut E,
-    caches: (&'b ShortWords, &'b LongWords),
+    caches: &'b Caches,
 }
 
 impl<E: Ends> Work for Fill<'_, '_, E> {
@@ -220,7 +212,7 @@ impl<E: Ends> Work for Fill<'_, '_, E> {
 struct NextUnknown<'b> {
     batch: &'b mut WordBatch,
     text: &'b [u8],
-    caches: (&'b ShortWords, &'b LongWords),
+    caches: &'b Caches,
 }
 
 impl Work for NextUnknown<'_> {

@@ -1,96 +1,18 @@
-//! A cache of words: what the model made of short pretokens, within a budget that all threads share.
+//! A cache of words: what the model made of short pretokens.
 //!
 //! Each thread that encodes borrows a cache of its own, so that none waits for another; what they have together
-//! never exceeds the tokenizer's budget (`cache_limit`). A cache that may not grow forgets older words, and
-//! one that may not even begin keeps none: ids are the same, only slower.
+//! never exceeds the tokenizer's budget ([`crate::cache_budget`]).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use crate::cache_budget::{CacheBudget, MAX_BYTES, MIN_BYTES, Share};
 use crate::huge::{Huge, Zeroed};
 use crate::prefetch::prefetch;
 
-/// Bytes that the word caches of one tokenizer may take together unless it is told otherwise: 256 MiB, that is 16
-/// threads with full caches.
-pub const DEFAULT_CACHE_LIMIT: usize = 32 * MAX_BYTES;
-
-/// What the caches of one tokenizer may take, and what they do take.
-#[derive(Debug)]
-pub(crate) struct CacheBudget {
-    limit: AtomicUsize,
-    used: AtomicUsize,
-    /// Whose bytes are counted. What was lent out when a process forked never comes back in the child: that
-    /// counts anew, beside what it inherited.
-    process: AtomicU32,
-}
-
-impl Default for CacheBudget {
-    fn default() -> Self {
-        Self {
-            limit: AtomicUsize::new(DEFAULT_CACHE_LIMIT),
-            used: AtomicUsize::new(0),
-            process: AtomicU32::new(std::process::id()),
-        }
-    }
-}
-
-impl CacheBudget {
-    pub(crate) fn limit(&self) -> usize {
-        self.limit.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_limit(&self, bytes: usize) {
-        self.limit.store(bytes, Ordering::Relaxed);
-    }
-
-    pub(crate) fn used(&self) -> usize {
-        self.used.load(Ordering::Relaxed)
-    }
-
-    /// Takes bytes from the budget, if it has them. `process`: the one that asks.
-    fn reserve(&self, bytes: usize, process: u32) -> bool {
-        let counted = self.process.load(Ordering::Relaxed);
-        if counted != process {
-            let change = self.process.compare_exchange(
-                counted,
-                process,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            );
-            if change.is_ok() {
-                self.used.store(0, Ordering::Relaxed);
-            }
-        }
-        let more = |used: usize| {
-            used.checked_add(bytes)
-                .filter(|&total| total <= self.limit())
-        };
-        self.used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
-            .is_ok()
-    }
-
-    fn release(&self, bytes: usize) {
-        let less = |used: usize| Some(used.saturating_sub(bytes));
-        // The function never declines.
-        let _ = self
-            .used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-    }
-}
-
 /// Words up to 15 bytes with up to three ids, nearly all of most texts: two of them to a cache line.
-pub(crate) type ShortWords = WordCache<1, 3>;
-/// Words up to 31 bytes with up to seven ids: scripts that write a letter in two or three bytes, rare long words.
-pub(crate) type LongWords = WordCache<2, 7>;
-
-/// Longest word in bytes that any cache keeps.
-pub(crate) const MAX_KEPT_WORD: usize = Key::<2>::MAX_WORD_BYTES;
-
-/// What a cache takes at first, so that a short text does not pay for memory it will not use ...
-const MIN_BYTES: usize = 64 << 10;
-/// ... and at most: for each thread, however many words a text has.
-const MAX_BYTES: usize = 8 << 20;
+pub(crate) type ShortWords = WordCache<3>;
+/// Words up to 15 bytes with up to eleven ids, in a cache line each: scripts that the vocabulary knows little of.
+pub(crate) type RichWords = WordCache<11>;
 
 /// Masks of the first so many bytes.
 const FIRST_BYTES: [u128; 17] = {
@@ -112,6 +34,9 @@ impl<const W: usize> Key<W> {
     pub(crate) const MAX_WORD_BYTES: usize = W * 16 - 1;
     /// What no word has for a key, nor an empty entry.
     pub(crate) const NONE: Self = Self([u128::MAX; W]);
+
+    /// That of an empty entry.
+    const EMPTY: Self = Self([0; W]);
 
     #[inline(always)]
     pub(crate) fn new(text: &[u8], start: usize, end: usize) -> Option<Self> {
@@ -147,75 +72,74 @@ impl<const W: usize> Key<W> {
     /// The bits of a hash that choose a set, all well mixed.
     #[inline(always)]
     fn hash(self) -> usize {
-        let mut hash = 0;
-        for word in self.0 {
-            let (low, high) = (word as u64 ^ hash, (word >> 64) as u64);
-            let product =
-                u128::from(low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(high ^ 0xD6E8_FEB8_6659_FD93);
-            hash = (product >> 64) as u64 ^ product as u64;
-        }
+        let hash = self.0.into_iter().fold(0, mix);
         (hash ^ (hash >> 32)) as usize
     }
 }
 
+/// Mixes sixteen bytes into a hash.
+#[inline(always)]
+pub(crate) fn mix(hash: u64, bytes: u128) -> u64 {
+    let (low, high) = (bytes as u64 ^ hash, (bytes >> 64) as u64);
+    let product =
+        u128::from(low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(high ^ 0xD6E8_FEB8_6659_FD93);
+    (product >> 64) as u64 ^ product as u64
+}
+
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Entry<const W: usize, const I: usize> {
-    key: Key<W>,
+struct Entry<const I: usize> {
+    key: Key<1>,
     ids: [u32; I],
     n: u32,
 }
 
 #[allow(unsafe_code)] // says what zeros are
 // SAFETY: numbers only, and all zeros is the empty entry.
-unsafe impl<const W: usize, const I: usize> Zeroed for Set<W, I> {}
+unsafe impl<const I: usize> Zeroed for Set<I> {}
 
 /// Two entries, and a cache line for those of short words.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Set<const W: usize, const I: usize>([Entry<W, I>; 2]);
+struct Set<const I: usize>([Entry<I>; 2]);
 
-impl<const W: usize, const I: usize> Entry<W, I> {
+impl<const I: usize> Entry<I> {
     const EMPTY: Self = Self {
-        key: Key([0; W]),
+        key: Key::EMPTY,
         ids: [0; I],
         n: 0,
     };
 
     fn is_empty(&self) -> bool {
-        self.key == Key([0; W])
+        self.key == Key::EMPTY
     }
 }
 
 /// A two-way set-associative cache of words. An entry with key 0 is empty: no word has that key, since
 /// the length of a word is at least 1.
 #[derive(Debug, Default)]
-pub(crate) struct WordCache<const W: usize, const I: usize> {
+pub(crate) struct WordCache<const I: usize> {
     /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
     /// loaded costs nothing.
-    sets: Huge<Set<W, I>>,
+    sets: Huge<Set<I>>,
     /// Entries lost, or words not kept, since the cache last grew or was not allowed to.
     displaced: usize,
-    /// Nobody's: only the most that one cache may have counts.
-    budget: Option<Arc<CacheBudget>>,
-    /// The process whose budget the sets are counted in.
-    process: u32,
+    share: Share,
 }
 
-impl<const W: usize, const I: usize> WordCache<W, I> {
-    const SET_BYTES: usize = size_of::<Set<W, I>>();
+impl<const I: usize> WordCache<I> {
+    const SET_BYTES: usize = size_of::<Set<I>>();
     const MIN_SETS: usize = MIN_BYTES / Self::SET_BYTES;
     const MAX_SETS: usize = MAX_BYTES / Self::SET_BYTES;
 
     /// Must be said before the first word is kept.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
-        self.budget = Some(Arc::clone(budget));
+        self.share.set_budget(budget);
     }
 
     /// Gives the memory back if the budget has been made less than what is used.
     pub(crate) fn fit(&mut self) {
-        let too_much = |budget: &Arc<CacheBudget>| budget.used() > budget.limit();
-        if self.budget.as_ref().is_some_and(too_much) {
+        if self.share.is_exceeded() {
             self.clear();
         }
     }
@@ -225,24 +149,20 @@ impl<const W: usize, const I: usize> WordCache<W, I> {
         let bytes = self.sets.len() * Self::SET_BYTES;
         self.sets = Huge::default();
         self.displaced = 0;
-        if let Some(budget) = &self.budget
-            && self.process == budget.process.load(Ordering::Relaxed)
-        {
-            budget.release(bytes);
-        }
+        self.share.give_back(bytes);
     }
 
     /// Where words would be.
     #[inline(always)]
-    pub(crate) fn places(&self) -> Places<'_, W, I> {
+    pub(crate) fn places(&self) -> Places<'_, I> {
         Places { sets: &self.sets }
     }
 
-    /// The ids of a word, and how many of them count: a copy of fixed size is one instruction. `place`: where
+    /// The ids of a word, and how many of them count: a copy of fixed size is one instruction. `place`: what
     /// [`Places::fetch`] said.
     #[inline(always)]
-    pub(crate) fn find(&self, key: Key<W>, place: usize) -> Option<(&[u32; I], usize)> {
-        let set = self.sets.get(place)?;
+    pub(crate) fn find(&self, key: Key<1>, place: usize) -> Option<(&[u32; I], usize)> {
+        let set = self.sets.get(place & self.sets.len().wrapping_sub(1))?;
         // Without a branch: which of the two it is cannot be predicted.
         let Set(set) = set;
         let entry = &set[usize::from(set[1].key == key)];
@@ -250,12 +170,11 @@ impl<const W: usize, const I: usize> WordCache<W, I> {
     }
 
     #[inline]
-    pub(crate) fn get(&self, key: Key<W>) -> Option<&[u32]> {
-        let place = key.hash() & self.sets.len().wrapping_sub(1);
-        self.find(key, place).and_then(|(ids, n)| ids.get(..n))
+    pub(crate) fn get(&self, key: Key<1>) -> Option<&[u32]> {
+        self.find(key, key.hash()).and_then(|(ids, n)| ids.get(..n))
     }
 
-    pub(crate) fn put(&mut self, key: Key<W>, ids: &[u32]) {
+    pub(crate) fn put(&mut self, key: Key<1>, ids: &[u32]) {
         if ids.len() > I {
             return;
         }
@@ -284,16 +203,10 @@ impl<const W: usize, const I: usize> WordCache<W, I> {
         }
         self.displaced = 0;
         let n_sets = (self.sets.len() * 4).clamp(Self::MIN_SETS, Self::MAX_SETS);
-        if let Some(budget) = &self.budget {
-            let process = std::process::id();
-            // The old sets are there until their words have moved.
-            if !budget.reserve(n_sets * Self::SET_BYTES, process) {
-                return;
-            }
-            if self.process == process {
-                budget.release(self.sets.len() * Self::SET_BYTES);
-            }
-            self.process = process;
+        // The old sets are there until their words have moved.
+        let old_bytes = self.sets.len() * Self::SET_BYTES;
+        if !self.share.exchange(old_bytes, n_sets * Self::SET_BYTES) {
+            return;
         }
         let known = std::mem::replace(&mut self.sets, Huge::zeroed(n_sets));
         // The older entry first, so that the younger one ends up in front again.
@@ -308,30 +221,31 @@ impl<const W: usize, const I: usize> WordCache<W, I> {
 }
 
 /// The sets of a cache, to find the places of many words in.
-pub(crate) struct Places<'a, const W: usize, const I: usize> {
-    sets: &'a [Set<W, I>],
+pub(crate) struct Places<'a, const I: usize> {
+    sets: &'a [Set<I>],
 }
 
-impl<const W: usize, const I: usize> Places<'_, W, I> {
-    /// The place of the set that a word would be in, on its way from memory when this returns.
+impl<const I: usize> Places<'_, I> {
+    /// What tells the set that a word would be in, however many there are; it is on its way from memory when this
+    /// returns.
     #[inline(always)]
-    pub(crate) fn fetch(&self, key: Key<W>) -> usize {
-        let place = key.hash() & self.sets.len().wrapping_sub(1);
-        if let Some(set) = self.sets.get(place) {
+    pub(crate) fn fetch(&self, key: Key<1>) -> usize {
+        let place = key.hash();
+        if let Some(set) = self.sets.get(place & self.sets.len().wrapping_sub(1)) {
             prefetch(set);
         }
         place
     }
 }
 
-impl<const W: usize, const I: usize> Drop for WordCache<W, I> {
+impl<const I: usize> Drop for WordCache<I> {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
 /// Puts an entry in front of a set; says how many (0 or 1) fell out at its end. Least recently added goes.
-fn insert<const W: usize, const I: usize>(Set(set): &mut Set<W, I>, entry: Entry<W, I>) -> usize {
+fn insert<const I: usize>(Set(set): &mut Set<I>, entry: Entry<I>) -> usize {
     let displaced = usize::from(!set[1].is_empty());
     set[1] = set[0];
     set[0] = entry;
@@ -418,10 +332,9 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_what_is_documented() {
-        assert_eq!(DEFAULT_CACHE_LIMIT, 256 << 20);
+    fn entries_lie_within_cache_lines() {
         assert_eq!(ShortWords::SET_BYTES, 64);
-        assert_eq!(LongWords::SET_BYTES, 128);
+        assert_eq!(RichWords::SET_BYTES, 128);
     }
 
     #[test]
@@ -447,23 +360,5 @@ mod tests {
         budget.set_limit(used - 1);
         cache.fit();
         assert_eq!((budget.used(), cache.sets.len()), (0, 0));
-    }
-
-    #[test]
-    fn a_forked_child_counts_anew() {
-        let budget = Arc::new(CacheBudget::default());
-        // Lent out in the parent when it forked: nobody gives this back.
-        assert!(budget.reserve(DEFAULT_CACHE_LIMIT, std::process::id().wrapping_add(1)));
-        let mut inherited = with_budget(&budget);
-        inherited.process = std::process::id().wrapping_add(1);
-        inherited.sets = Huge::zeroed(ShortWords::MIN_SETS);
-        let mut cache = with_budget(&budget);
-        fill(&mut cache, 10);
-        assert_eq!(budget.used(), ShortWords::MIN_SETS * ShortWords::SET_BYTES);
-        // What is not in the count is not taken from it.
-        inherited.clear();
-        assert_eq!(budget.used(), ShortWords::MIN_SETS * ShortWords::SET_BYTES);
-        drop(cache);
-        assert_eq!(budget.used(), 0);
     }
 }

@@ -14,6 +14,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use crate::cache_budget::CacheBudget;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
 use crate::normalize::{Normalizer, bert::is_ideograph};
@@ -21,11 +22,13 @@ use crate::pipeline::{Sink, WordScratch};
 use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
 use crate::word_batch::SHORT_IDS;
-use crate::word_cache::{CacheBudget, Key, MAX_KEPT_WORD};
+use crate::word_cache::Key;
 use plan::Joined;
 use scan::{Found, Lie, PLAIN, Scan, Scanner};
 use sentence::SentenceScratch;
 
+/// Words up to so many bytes are encoded as a whole, and remembered; longer ones come once.
+const MAX_WHOLE_WORD: usize = 31;
 /// Words that are looked up together.
 const KNOWN_AT_ONCE: usize = 192;
 
@@ -255,7 +258,9 @@ impl RawWords {
             sink.take(known);
             return Ok(());
         }
-        if word.len() > MAX_KEPT_WORD && !word.is_ascii() && !matches!(self.inside, Inside::Nowhere)
+        if word.len() > MAX_WHOLE_WORD
+            && !word.is_ascii()
+            && !matches!(self.inside, Inside::Nowhere)
         {
             return self.inside.parts(word, |part| {
                 if part.len() < word.len() {

@@ -6,12 +6,12 @@
 //! ids since it was known; until then it is known to be no larger than so many times the largest score.
 
 use super::scan::{Found, Scan};
-use super::{RawScratch, RawWords, Slow};
+use super::{MAX_WHOLE_WORD, RawScratch, RawWords, Slow};
 use crate::engine::EngineScratch;
 use crate::error::Result;
 use crate::pipeline::{Sink, WordScratch};
 use crate::unigram::{LARGEST_SUM, MAX_CERTAIN_CHARS, Sum, UnigramModel};
-use crate::word_cache::{Key, MAX_KEPT_WORD};
+use crate::word_cache::Key;
 
 /// The largest sum for which words of the second cache are certain: that of a text of some 1,500 tokens.
 const NEAR: f64 = 16_384.0;
@@ -156,7 +156,7 @@ impl RawWords {
                     *normalized = slow.normalize_sentence(word, anew)?;
                 }
                 let mut ids = words.take_ids();
-                let limit = if may_know && word.len() <= MAX_KEPT_WORD {
+                let limit = if may_know && word.len() <= MAX_WHOLE_WORD {
                     let unigram = scratch.unigram_of_sentence();
                     model.certain_word(normalized.as_bytes(), largest, unigram, &mut ids)
                 } else {

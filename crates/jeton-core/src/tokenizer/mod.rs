@@ -23,7 +23,7 @@ mod trim;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-pub use crate::word_cache::DEFAULT_CACHE_LIMIT;
+pub use crate::cache_budget::DEFAULT_CACHE_LIMIT;
 pub use canonical::Noncanonical;
 pub use generation::{END_TOKENS, NeverGenerated};
 pub use growing::{Growing, Growth};
@@ -37,6 +37,7 @@ pub use stream::DecodeStream;
 pub(crate) use crate::documents::as_text;
 pub use crate::engine::{Sampling, SamplingMethod};
 
+use crate::cache_budget::CacheBudget;
 use crate::config::Reference;
 use crate::decode::Decoder;
 use crate::engine::{Engine, EngineScratch, Seams};
@@ -52,7 +53,6 @@ use crate::special::{AddedToken, AddedTokens, Allow, Found};
 use crate::template::Template;
 use crate::uniform::UniformSampler;
 use crate::vocab::Vocab;
-use crate::word_cache::CacheBudget;
 
 /// An immutable tokenizer; share it between threads by reference.
 #[derive(Debug)]

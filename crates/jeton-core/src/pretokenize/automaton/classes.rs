@@ -41,7 +41,33 @@ pub(super) struct ClassMap {
     sets: Vec<(ClassUnicode, Vec<u8>)>,
 }
 
+/// Something that is known of each character, in the two-level table that its class is in.
+#[derive(Clone, Debug)]
+pub(super) struct Characters {
+    blocks: Vec<u16>,
+    table: Vec<u8>,
+}
+
+impl Characters {
+    /// What is known of a code point.
+    #[inline(always)]
+    pub(super) fn get(&self, code: u32) -> u8 {
+        let block = self.blocks.get(code as usize >> 7).copied().unwrap_or(0);
+        let place = usize::from(block) << 7 | (code as usize & 127);
+        self.table.get(place).copied().unwrap_or(0)
+    }
+}
+
 impl ClassMap {
+    /// What is known of each character by its class.
+    pub(super) fn characters(&self, of_class: &[u8]) -> Characters {
+        let of = |&class: &u8| of_class.get(usize::from(class)).copied().unwrap_or(0);
+        Characters {
+            blocks: self.blocks.clone(),
+            table: self.table.iter().map(of).collect(),
+        }
+    }
+
     pub(super) fn new(ast: &Ast) -> Result<Self, BuildError> {
         let mut sets: Vec<ClassUnicode> = Vec::new();
         collect_sets(ast, &mut sets);

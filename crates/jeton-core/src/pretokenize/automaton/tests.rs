@@ -3,6 +3,7 @@
 use super::*;
 use crate::pretokenize::pattern::{Dialect, parse};
 use crate::pretokenize::published::PATTERNS;
+use crate::simd::Level;
 use crate::unicode::UnicodeVersion;
 use proptest::prelude::*;
 
@@ -97,10 +98,22 @@ fn what_is_remembered_lasts_for_long_texts() {
     assert!((places - 2..=places).contains(&matches.hopeless.set.len()));
 }
 
-/// The ends of all pieces, a few at a time.
+/// The ends of all pieces, a few at a time, which are the same at all levels that the machine has.
 fn ends(automaton: &Automaton, text: &str, at_once: usize) -> Vec<usize> {
     automaton.boundaries(WALKED_FIRST);
-    let mut pieces = automaton.pieces(text.as_bytes());
+    let found = ends_of(automaton.pieces(text.as_bytes()), at_once);
+    for level in Level::ALL {
+        if let Some(mut boundaries) = automaton.boundaries(0).cloned() {
+            boundaries.use_level(level);
+            let mut pieces = automaton.pieces(text.as_bytes());
+            pieces.boundaries = Some(&boundaries);
+            assert_eq!(ends_of(pieces, at_once), found, "{level:?}");
+        }
+    }
+    found
+}
+
+fn ends_of(mut pieces: Pieces<'_, '_>, at_once: usize) -> Vec<usize> {
     let mut some = vec![0; at_once];
     let mut ends = Vec::new();
     loop {
@@ -210,6 +223,16 @@ proptest! {
             let found = ends(&automaton, text, at_once);
             prop_assert_eq!(found, piece_ends(&automaton, text), "{:?}", text);
         }
+    }
+
+    #[test]
+    fn ends_are_those_of_pieces_in_all_scripts(
+        text in "[а-яЖЯ\u{e9}\u{df}中文かタ한국กัที่ाहिعر😀\u{10FFFF}\u{3000}\u{2029} '\n.0-9aB]{0,300}",
+        index in 0..PATTERNS.len(),
+        at_once in 1usize..130,
+    ) {
+        let automaton = automaton(PATTERNS[index].1);
+        prop_assert_eq!(ends(&automaton, &text, at_once), piece_ends(&automaton, &text));
     }
 
     #[test]

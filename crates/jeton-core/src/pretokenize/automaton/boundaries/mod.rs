@@ -22,6 +22,7 @@ mod wide;
 
 use self::tables::{BLOCK, BOUNDARY, SPOILED_BOUNDARY, SPOILED_UNSURE, Tables, UNSURE, WINDOW};
 use super::Automaton;
+use super::classes::Characters;
 use crate::simd::Kernel;
 
 /// How far behind a block the end of a run is looked for.
@@ -31,8 +32,8 @@ const FAR: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Boundaries {
     tables: Tables,
-    /// The kind of each class.
-    class_kinds: Vec<u8>,
+    /// The kind of each character.
+    kinds: Characters,
     kernel: Kernel,
 }
 
@@ -120,7 +121,7 @@ impl Automaton {
                 }
                 return (n, false);
             }
-            self.advance(rules, progress, text);
+            rules.advance(progress, text);
             let last = if n > 0 { ends[n - 1] } else { position };
             if last >= progress.next_block - BLOCK {
                 let decided = last - (progress.next_block - BLOCK);
@@ -134,11 +135,23 @@ impl Automaton {
             }
         }
     }
+}
 
+/// Where the last character of a text begins.
+#[inline]
+fn last_begin(text: &[u8]) -> usize {
+    let mut last = text.len().saturating_sub(1);
+    while last > 0 && text[last] & 0xC0 == 0x80 {
+        last -= 1;
+    }
+    last
+}
+
+impl Boundaries {
     /// Looks at the next block.
     #[inline(always)]
-    fn advance(&self, rules: &Boundaries, progress: &mut Progress, text: &[u8]) {
-        let (tables, kernel) = (&rules.tables, rules.kernel);
+    fn advance(&self, progress: &mut Progress, text: &[u8]) {
+        let (tables, kernel) = (&self.tables, self.kernel);
         let start = progress.next_block;
         let mut padded = [0; WINDOW];
         let inside = start.checked_sub(2).and_then(|from| text.get(from..));
@@ -150,14 +163,8 @@ impl Automaton {
         });
         let ascii = kernel.find_ascii(tables, window, start == 0);
         let is_wide = ascii.is_none();
-        let (found, begins) = ascii.map_or_else(
-            || {
-                let mut codes = kernel.codes(tables, window, start == 0);
-                let begins = self.add_wide(rules, text, start, &mut codes);
-                (kernel.find(tables, &codes), begins)
-            },
-            |found| (found, u64::MAX),
-        );
+        let (found, begins) =
+            ascii.map_or_else(|| self.find_wide(text, start), |found| (found, u64::MAX));
         let rest = text.len() - start;
         let mut there = begins;
         let (mut boundaries, mut unsure) = (found.boundaries, found.unsure);
@@ -189,7 +196,7 @@ impl Automaton {
             if is_wide {
                 unsure |= runs;
             } else {
-                let (ends, not_sure) = rules.before_runs(text, start, runs, spoiled);
+                let (ends, not_sure) = self.before_runs(text, start, runs, spoiled);
                 boundaries |= ends;
                 unsure |= not_sure;
             }
@@ -200,19 +207,7 @@ impl Automaton {
         progress.is_wide = is_wide;
         progress.next_block = start + BLOCK;
     }
-}
 
-/// Where the last character of a text begins.
-#[inline]
-fn last_begin(text: &[u8]) -> usize {
-    let mut last = text.len().saturating_sub(1);
-    while last > 0 && text[last] & 0xC0 == 0x80 {
-        last -= 1;
-    }
-    last
-}
-
-impl Boundaries {
     /// Which of the places where runs of single-byte characters begin are boundaries, and which not sure, as the
     /// characters tell that end the runs.
     fn before_runs(&self, text: &[u8], start: usize, mut runs: u64, spoiled: u64) -> (u64, u64) {
@@ -249,5 +244,11 @@ impl Boundaries {
             unsure |= u64::from(outcome & not_sure != 0) << place;
         }
         (boundaries, unsure)
+    }
+
+    /// Uses the instructions of a level from now on, if the machine has it.
+    #[cfg(test)]
+    pub(super) fn use_level(&mut self, level: crate::simd::Level) {
+        self.kernel = Kernel::of(level).unwrap_or(self.kernel);
     }
 }

@@ -115,7 +115,7 @@ impl Boundaries {
                     }
                     return Some(Self {
                         tables,
-                        class_kinds,
+                        kinds: classes.characters(&class_kinds),
                         kernel: Kernel::fastest(),
                     });
                 }

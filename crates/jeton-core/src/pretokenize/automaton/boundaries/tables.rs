@@ -3,6 +3,8 @@
 //! An index is a number below eight in its upper half (a *slice* of the table) and one below sixteen in its lower half:
 //! AVX-512 takes all 128 bytes for one table, AVX2 takes each slice for one.
 
+use super::wide::{AROUND, BEFORE, width};
+
 /// Characters that a table tells apart: what four bits hold.
 pub(super) const MAX_KINDS: usize = 16;
 /// Rules that a table tells apart.
@@ -123,5 +125,43 @@ impl Tables {
             found.spoils |= bit(codes.next[place], SPOILS);
         }
         found
+    }
+
+    /// The kinds of single-byte characters around a block; those of other bytes mean nothing.
+    pub(super) fn single_kinds(&self, around: &[u8; AROUND]) -> [u8; AROUND] {
+        around.map(|byte| self.kind[usize::from(byte & 0x7F)])
+    }
+
+    /// The codes of the places of a block where characters begin, and a bit for each of these; the others mean nothing.
+    /// `kinds`: of the characters that the bytes belong to. `second`: the bit of the text's second character.
+    pub(super) fn wide_codes(
+        &self,
+        around: &[u8; AROUND],
+        kinds: &[u8; AROUND],
+        second: u64,
+    ) -> (Codes, u64) {
+        let mut codes = Codes {
+            pair: [0; BLOCK],
+            next: [0; BLOCK],
+            after: [0; BLOCK],
+        };
+        let mut begins = 0;
+        let continues = |at: usize| around[at] & 0xC0 == 0x80;
+        let kind = |at: usize| usize::from(kinds[at] & 0x0F);
+        for place in 0..BLOCK {
+            let at = place + BEFORE;
+            begins |= u64::from(!continues(at)) << place;
+            // The last character begins so many bytes before its own last byte.
+            let depth = (1..=3).take_while(|&back| continues(at - back)).count();
+            let column = if second >> place & 1 != 0 {
+                self.start_column
+            } else {
+                self.kind_column[kind(at - 2 - depth)]
+            };
+            codes.pair[place] = column | kinds[at - 1];
+            codes.next[place] = self.kind_next[kind(at)];
+            codes.after[place] = kinds[at + width(around[at])];
+        }
+        (codes, begins)
     }
 }

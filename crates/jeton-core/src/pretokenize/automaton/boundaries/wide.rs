@@ -1,125 +1,85 @@
-//! Characters of more than one byte: what is looked up at them and around them.
+//! Characters of more than one byte: their kinds, byte by byte.
+//!
+//! Each byte of a character gets the kind of the character. So what comes before a place is the kind of the byte before it,
+//! and further characters are as many bytes away as the bytes in between say: that is the same for all places, and vectors
+//! can do it ([`super::kernels`]). Only the kinds themselves are looked up one by one.
 
-use super::super::Automaton;
 use super::Boundaries;
-use super::tables::{BLOCK, Codes};
+use super::tables::{BLOCK, Found};
+use crate::pretokenize::automaton::classes::Characters;
 use crate::simd::gather_bits;
 
-/// A bit for each byte of a longer character, of at most 64.
-fn high_bits(bytes: &[u8]) -> u64 {
-    let mut high = 0;
-    for (index, eight) in bytes.chunks(8).enumerate() {
-        let mut padded = [0; 8];
-        padded[..eight.len()].copy_from_slice(eight);
-        high |= gather_bits(u64::from_le_bytes(padded) >> 7) << (8 * index);
+/// Bytes before a block that are looked at: those of two characters.
+pub(super) const BEFORE: usize = 8;
+/// Bytes of a block and around it: behind the last character that begins in it comes one more.
+pub(in super::super) const AROUND: usize = BEFORE + BLOCK + 8;
+
+/// A bit for each byte around a block that begins a longer character.
+pub(super) fn leads(around: &[u8; AROUND]) -> u128 {
+    let mut leads = 0;
+    for (index, eight) in around.as_chunks::<8>().0.iter().enumerate() {
+        let eight = u64::from_le_bytes(*eight);
+        // The two highest bits of such a byte are set.
+        leads |= u128::from(gather_bits((eight & eight << 1) >> 7)) << (8 * index);
     }
-    high
+    leads
 }
 
-impl Automaton {
-    /// The kind and the width of the character that begins at a place.
-    #[inline]
-    fn kind_at(&self, rules: &Boundaries, text: &[u8], at: usize) -> (u8, usize) {
-        match rules.tables.kind.get(usize::from(text[at])) {
-            Some(&kind) => (kind, 1),
-            None => {
-                let (class, width) = self.classes.wide(text, at);
-                (rules.class_kinds[usize::from(class)], width)
-            }
-        }
-    }
-
-    /// Puts the codes right of all characters in a block that are longer or near longer ones; returns where characters
-    /// begin.
-    pub(super) fn add_wide(
-        &self,
-        rules: &Boundaries,
-        text: &[u8],
-        start: usize,
-        codes: &mut Codes,
-    ) -> u64 {
-        let tables = &rules.tables;
-        let end = text.len().min(start + BLOCK);
-        let high = high_bits(&text[start..end]);
-        let mut begins = u64::MAX;
-        // Whether what comes before the block is of single bytes.
-        let ascii_before = text[start.saturating_sub(2)..start].is_ascii();
-        let mut first = if ascii_before { high } else { high | 1 };
-        loop {
-            if first == 0 {
-                break;
-            }
-            let mut at = start + first.trailing_zeros() as usize;
-            let (mut column, mut last, mut before);
-            if at < start + 2 {
-                // The characters before are not in the block.
-                at = start;
-                while at < end && text[at] & 0xC0 == 0x80 {
-                    begins &= !(1 << (at - start));
-                    at += 1;
-                }
-                (column, last) = self.two_before(rules, text, at);
-                before = None;
-            } else {
-                column = tables.column[usize::from(text[at - 2] & 0x7F)];
-                last = tables.kind[usize::from(text[at - 1] & 0x7F)];
-                before = Some(at - 1 - start);
-            }
-            // On to the second single byte in a row.
-            let mut n_single = 0;
-            while at < end && (n_single < 2 || text[at] >= 0x80) {
-                let (kind, width) = self.kind_at(rules, text, at);
-                let place = at - start;
-                if let Some(before) = before {
-                    codes.after[before % BLOCK] = kind;
-                }
-                codes.pair[place % BLOCK] = column | last;
-                codes.next[place % BLOCK] = tables.kind_next[usize::from(kind & 0x0F)];
-                begins &= !(((1 << width) - 2) << place);
-                column = if at == 0 {
-                    tables.start_column
-                } else {
-                    tables.kind_column[usize::from(last & 0x0F)]
+impl Characters {
+    /// Gives the bytes of all longer characters around a block their kinds.
+    #[inline(always)]
+    pub(super) fn spread(&self, around: &[u8; AROUND], leads: u128, kinds: &mut [u8; AROUND]) {
+        // What begins in the last bytes is not looked at, nor is it all there.
+        let leads = leads & (1 << (AROUND - 4)) - 1;
+        for (mut leads, from) in [(leads as u64, 0), ((leads >> 64) as u64, 64)] {
+            while leads != 0 {
+                let at = from + leads.trailing_zeros() as usize;
+                leads &= leads - 1;
+                let Some(bytes) = around.get(at..).and_then(<[u8]>::first_chunk::<4>) else {
+                    return;
                 };
-                last = kind;
-                before = Some(place);
-                n_single = if width == 1 { n_single + 1 } else { 0 };
-                at += width;
-            }
-            if at >= end {
-                if let Some(before) = before
-                    && at < text.len()
-                {
-                    codes.after[before % BLOCK] = self.kind_at(rules, text, at).0;
+                let [first, second, third, fourth] = bytes.map(u32::from);
+                let low = |byte: u32| byte & 0x3F;
+                if first < 0xE0 {
+                    let kind = self.get((first & 0x1F) << 6 | low(second));
+                    kinds[at..at + 2].fill(kind);
+                } else if first < 0xF0 {
+                    let code = (first & 0x0F) << 12 | low(second) << 6 | low(third);
+                    kinds[at..at + 3].fill(self.get(code));
+                } else {
+                    let code = (first & 0x07) << 18 | low(second) << 12 | low(third) << 6;
+                    kinds[at..at + 4].fill(self.get(code | low(fourth)));
                 }
-                return begins;
             }
-            first = high & u64::MAX << (at - start);
         }
-        if end < text.len() && text[end] >= 0x80 {
-            // The last of the block is a single byte that a longer character follows.
-            codes.after[BLOCK - 1] = self.kind_at(rules, text, end).0;
-        }
-        begins
     }
+}
 
-    /// The column and the kind of the two characters before a place.
-    fn two_before(&self, rules: &Boundaries, text: &[u8], at: usize) -> (u8, u8) {
-        let begin_before = |at: usize| {
-            let mut begin = at.checked_sub(1)?;
-            while begin > 0 && text[begin] & 0xC0 == 0x80 {
-                begin -= 1;
-            }
-            Some(begin)
-        };
-        let Some(begin) = begin_before(at) else {
-            return (rules.tables.start_column, 0);
-        };
-        let last = self.kind_at(rules, text, begin).0;
-        let column = begin_before(begin).map_or(rules.tables.start_column, |begin| {
-            let kind = self.kind_at(rules, text, begin).0;
-            rules.tables.kind_column[usize::from(kind & 0x0F)]
+impl Boundaries {
+    /// What is known of the places of a block that has longer characters, and where characters begin.
+    #[inline(always)]
+    pub(super) fn find_wide(&self, text: &[u8], start: usize) -> (Found, u64) {
+        let mut padded = [0; AROUND];
+        let inside = start.checked_sub(BEFORE).and_then(|from| text.get(from..));
+        let around = inside.and_then(<[u8]>::first_chunk).unwrap_or_else(|| {
+            let from = start.saturating_sub(BEFORE);
+            let there = &text[from..text.len().min(start + AROUND - BEFORE)];
+            padded[from + BEFORE - start..][..there.len()].copy_from_slice(there);
+            &padded
         });
-        (column, last)
+        let (mut kinds, leads) = self.kernel.single_kinds(&self.tables, around);
+        self.kinds.spread(around, leads, &mut kinds);
+        // Before the second character of a text there is only one.
+        let second = match text.first() {
+            Some(&first) if start == 0 => 1 << width(first),
+            _ => 0,
+        };
+        self.kernel.find_wide(&self.tables, around, &kinds, second)
     }
+}
+
+/// Bytes of the character that begins with this one.
+#[inline(always)]
+pub(super) fn width(first: u8) -> usize {
+    1 + usize::from(first >= 0xC0) + usize::from(first >= 0xE0) + usize::from(first >= 0xF0)
 }

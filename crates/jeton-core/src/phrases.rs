@@ -1,0 +1,349 @@
+//! Long pretokens as a whole, and short ones of many ids: what the entries of [`crate::word_cache`] have no room for.
+//!
+//! In scripts without spaces a pretoken is what stands between two commas, and texts repeat those. A record is as long as its
+//! bytes and ids need; records lie one behind the other, and a table of slots tells where. When there is no more room, all is
+//! forgotten at once. A search looks at a few slots only, so that bytes which somebody has chosen for their hash do no harm.
+
+use std::sync::Arc;
+
+use crate::cache_budget::{CacheBudget, MAX_BYTES, MIN_BYTES, Share};
+use crate::huge::Huge;
+use crate::prefetch::prefetch;
+use crate::word_cache::mix;
+
+/// Longest pretoken that is kept, in bytes: twenty words of a script without spaces.
+pub(crate) const MAX_PHRASE: usize = 255;
+
+/// Most ids that are kept: one for each byte.
+const MAX_IDS: usize = MAX_PHRASE;
+/// Bytes of a cache for one slot: few records have less than 64.
+const BYTES_PER_SLOT: usize = 32;
+/// Slots that are looked at for a pretoken, from the one that its hash chooses.
+const PROBES: usize = 16;
+/// As many times a cache that may not begin is asked to keep something before it asks again whether it may.
+const PATIENCE: usize = 512;
+
+/// Pretokens and their ids.
+#[derive(Debug, Default)]
+pub(crate) struct Phrases {
+    /// A power of two of them; none until the first pretoken is kept. The hash above the place where the record begins,
+    /// counted from 1; 0 where there is none.
+    slots: Huge<u64>,
+    /// A record: lengths (see [`lengths`]), the bytes by four, zeros behind the last, and the ids.
+    records: Huge<u32>,
+    /// How much of it records take.
+    used: usize,
+    /// How often nothing could be kept since it was last asked whether there may be a cache.
+    refused: usize,
+    share: Share,
+}
+
+/// The hash of a pretoken.
+#[inline(always)]
+pub(crate) fn hash(word: &[u8]) -> u32 {
+    let (sixteens, rest) = word.as_chunks::<16>();
+    let mut hash = word.len() as u64;
+    for bytes in sixteens {
+        hash = mix(hash, u128::from_le_bytes(*bytes));
+    }
+    if !rest.is_empty() {
+        let last = word.last_chunk::<16>().copied().unwrap_or_else(|| {
+            let mut padded = [0; 16];
+            padded[..rest.len()].copy_from_slice(rest);
+            padded
+        });
+        hash = mix(hash, u128::from_le_bytes(last));
+    }
+    (hash ^ hash >> 32) as u32
+}
+
+/// How many bytes and how many ids a record has, as a number.
+#[inline(always)]
+fn lengths(word: &[u8], n_ids: usize) -> u32 {
+    (word.len() << 16 | n_ids) as u32
+}
+
+/// The bytes by four, and those that are left, with zeros behind them; 0 if none are.
+#[inline(always)]
+fn by_four(word: &[u8]) -> (&[[u8; 4]], u32) {
+    let (fours, rest) = word.as_chunks();
+    let mut padded = [0; 4];
+    padded[..rest.len()].copy_from_slice(rest);
+    (fours, u32::from_le_bytes(padded))
+}
+
+impl Phrases {
+    /// Must be said before the first pretoken is kept.
+    pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
+        self.share.set_budget(budget);
+    }
+
+    /// Gives the memory back if the budget has been made less than what is used.
+    pub(crate) fn fit(&mut self) {
+        if self.share.is_exceeded() {
+            self.clear();
+        }
+    }
+
+    /// Forgets all and gives the memory back.
+    pub(crate) fn clear(&mut self) {
+        let bytes = self.n_bytes();
+        (self.slots, self.records) = (Huge::default(), Huge::default());
+        (self.used, self.refused) = (0, 0);
+        self.share.give_back(bytes);
+    }
+
+    fn n_bytes(&self) -> usize {
+        self.slots.len() * size_of::<u64>() + self.records.len() * size_of::<u32>()
+    }
+
+    /// Asks for the slots of a pretoken, to be there when it is looked for.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, hash: u32) {
+        if let Some(slot) = self.slots.get(self.home(hash)) {
+            prefetch(slot);
+        }
+    }
+
+    /// Asks for the record of a pretoken, if its slot has arrived and tells where that is.
+    #[inline(always)]
+    pub(crate) fn fetch_record(&self, hash: u32) {
+        if let Some(&slot) = self.slots.get(self.home(hash))
+            && let Some(record) = self.records.get(begin(slot)..)
+        {
+            record.first().into_iter().for_each(prefetch);
+            record.get(16).into_iter().for_each(prefetch);
+        }
+    }
+
+    #[inline(always)]
+    fn home(&self, hash: u32) -> usize {
+        hash as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// The ids of a pretoken; `hash`: its hash, if it is not too long to be kept.
+    #[inline(always)]
+    pub(crate) fn find(&self, word: &[u8], hash: u32) -> Option<&[u32]> {
+        if word.len() > MAX_PHRASE {
+            return None;
+        }
+        let mask = self.slots.len().wrapping_sub(1);
+        for step in 0..PROBES {
+            let slot = *self.slots.get((hash as usize + step) & mask)?;
+            if slot == 0 {
+                return None;
+            }
+            if (slot >> 32) as u32 == hash
+                && let Some(ids) = self.record(begin(slot), word)
+            {
+                return Some(ids);
+            }
+        }
+        None
+    }
+
+    /// The ids of the record at a place, if it is that of a pretoken.
+    #[inline(always)]
+    fn record(&self, at: usize, word: &[u8]) -> Option<&[u32]> {
+        let (&head, rest) = self.records.get(at..)?.split_first()?;
+        let n_ids = (head & 0xFFFF) as usize;
+        let n_words = word.len().div_ceil(4);
+        let text = rest.get(..n_words)?;
+        let (fours, last) = by_four(word);
+        // All of it without a branch: it is the same nearly always.
+        let mut differs = head ^ lengths(word, n_ids);
+        for (there, &here) in text.iter().zip(fours) {
+            differs |= there ^ u32::from_le_bytes(here);
+        }
+        if let Some(there) = text.get(fours.len()) {
+            differs |= there ^ last;
+        }
+        if differs != 0 {
+            return None;
+        }
+        rest.get(n_words..n_words + n_ids)
+    }
+
+    /// Remembers a pretoken that is not there yet, and its ids.
+    pub(crate) fn put(&mut self, word: &[u8], ids: &[u32]) {
+        if word.is_empty() || word.len() > MAX_PHRASE || ids.len() > MAX_IDS {
+            return;
+        }
+        let (fours, last) = by_four(word);
+        let n_words = word.len().div_ceil(4);
+        let len = 1 + n_words + ids.len();
+        if self.used + len > self.records.len() && !self.make_room() {
+            return;
+        }
+        let Some(record) = self.records.get_mut(self.used..self.used + len) else {
+            return;
+        };
+        let (head, rest) = record.split_at_mut(1);
+        head.fill(lengths(word, ids.len()));
+        let (text, of_ids) = rest.split_at_mut(n_words);
+        for (there, &here) in text.iter_mut().zip(fours) {
+            *there = u32::from_le_bytes(here);
+        }
+        if let Some(there) = text.get_mut(fours.len()) {
+            *there = last;
+        }
+        of_ids.copy_from_slice(ids);
+        let slot = u64::from(hash(word)) << 32 | (self.used + 1) as u64;
+        self.used += len;
+        insert(&mut self.slots, slot);
+    }
+
+    /// Makes room for a record: by more memory if the budget allows it, or else by forgetting. Says whether there is any.
+    #[cold]
+    fn make_room(&mut self) -> bool {
+        if self.refused > 0 {
+            self.refused = (self.refused + 1) % PATIENCE;
+            return false;
+        }
+        let old_bytes = self.n_bytes();
+        let n_bytes = (old_bytes * 4).clamp(MIN_BYTES, MAX_BYTES);
+        if n_bytes > old_bytes && self.share.exchange(old_bytes, n_bytes) {
+            let n_slots = n_bytes / BYTES_PER_SLOT;
+            let slots = std::mem::replace(&mut self.slots, Huge::zeroed(n_slots));
+            let n_records = n_bytes / size_of::<u32>() - n_slots * 2;
+            let records = std::mem::replace(&mut self.records, Huge::zeroed(n_records));
+            if let Some(begin) = self.records.get_mut(..self.used) {
+                begin.copy_from_slice(&records[..self.used]);
+            }
+            for &slot in slots.iter().filter(|&&slot| slot != 0) {
+                insert(&mut self.slots, slot);
+            }
+        } else if self.records.is_empty() {
+            self.refused = 1;
+            return false;
+        } else {
+            self.slots.fill(0);
+            self.used = 0;
+        }
+        true
+    }
+}
+
+/// Where the record of a slot begins; no place that there is, for an empty one.
+#[inline(always)]
+fn begin(slot: u64) -> usize {
+    (slot as u32 as usize).wrapping_sub(1)
+}
+
+/// Puts a slot where a search finds it.
+fn insert(slots: &mut [u64], slot: u64) {
+    let hash = (slot >> 32) as usize;
+    let mask = slots.len().wrapping_sub(1);
+    let places = (0..PROBES).map(|step| (hash + step) & mask);
+    // Where all are taken, somebody else's record is not found any more.
+    let mut free = places.filter(|&place| slots.get(place) == Some(&0));
+    let place = free.next().unwrap_or(hash & mask);
+    if let Some(there) = slots.get_mut(place) {
+        *there = slot;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn found(phrases: &Phrases, word: &[u8]) -> Option<Vec<u32>> {
+        phrases.find(word, hash(word)).map(<[u32]>::to_vec)
+    }
+
+    /// A word for each number, of any length, and ids that tell which word they are of.
+    fn word(number: u32) -> (Vec<u8>, Vec<u32>) {
+        let len = 1 + number as usize * 7 % (MAX_PHRASE + 20);
+        let word: Vec<u8> = number
+            .to_le_bytes()
+            .into_iter()
+            .cycle()
+            .take(len.max(4))
+            .collect();
+        let n_ids = (number as usize * 3) % word.len();
+        let ids = (0..n_ids as u32)
+            .map(|n| number.wrapping_mul(31) ^ n)
+            .collect();
+        (word, ids)
+    }
+
+    proptest! {
+        #[test]
+        fn it_forgets_but_never_lies(
+            numbers in prop::collection::vec(0u32..5000, 0..1500),
+            limit in prop::option::of(0usize..8),
+        ) {
+            let budget = Arc::new(CacheBudget::default());
+            if let Some(limit) = limit {
+                budget.set_limit(limit * MIN_BYTES);
+            }
+            let mut phrases = Phrases::default();
+            phrases.set_budget(&budget);
+            for number in numbers {
+                let (word, ids) = word(number);
+                if let Some(known) = found(&phrases, &word) {
+                    prop_assert_eq!(known, ids);
+                    continue;
+                }
+                phrases.put(&word, &ids);
+                if let Some(known) = found(&phrases, &word) {
+                    prop_assert_eq!(&known, &ids);
+                    prop_assert!(word.len() <= MAX_PHRASE);
+                } else {
+                    prop_assert!(word.len() > MAX_PHRASE || phrases.records.is_empty());
+                }
+                prop_assert_eq!(budget.used(), phrases.n_bytes());
+                prop_assert!(budget.used() <= budget.limit());
+            }
+            drop(phrases);
+        }
+
+        #[test]
+        fn other_bytes_are_another_pretoken(
+            one in prop::collection::vec(any::<u8>(), 1..80),
+            other in prop::collection::vec(any::<u8>(), 1..80),
+        ) {
+            let mut phrases = Phrases::default();
+            phrases.put(&one, &[1, 2]);
+            prop_assert_eq!(found(&phrases, &other).is_some(), one == other);
+            // Whatever the hash says.
+            prop_assert_eq!(phrases.find(&other, hash(&one)).is_some(), one == other);
+        }
+    }
+
+    #[test]
+    fn what_is_new_is_found_when_all_is_full() {
+        let mut phrases = Phrases::default();
+        let mut kept = 0;
+        for number in 0..40_000 {
+            let (word, ids) = word(number);
+            phrases.put(&word, &ids);
+            kept += usize::from(found(&phrases, &word) == Some(ids));
+            assert!(phrases.n_bytes() <= MAX_BYTES);
+        }
+        // All but those that are too long.
+        assert!(kept > 36_000, "{kept}");
+        phrases.clear();
+        assert_eq!((phrases.n_bytes(), found(&phrases, &word(7).0)), (0, None));
+    }
+
+    #[test]
+    fn a_cache_without_budget_keeps_nothing_and_begins_when_it_may() {
+        let budget = Arc::new(CacheBudget::default());
+        budget.set_limit(0);
+        let mut phrases = Phrases::default();
+        phrases.set_budget(&budget);
+        let (word, ids) = word(3);
+        phrases.put(&word, &ids);
+        assert_eq!(found(&phrases, &word), None);
+        budget.set_limit(1 << 20);
+        for _ in 0..=PATIENCE {
+            phrases.put(&word, &ids);
+        }
+        assert_eq!(found(&phrases, &word), Some(ids));
+        budget.set_limit(1);
+        phrases.fit();
+        assert_eq!(budget.used(), 0);
+    }
+}

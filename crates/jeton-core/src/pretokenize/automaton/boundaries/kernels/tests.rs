@@ -1,0 +1,149 @@
+//! All kernels against a loop over bytes, and against the characters themselves.
+
+use super::super::tables::{BLOCK, Codes, Table};
+use super::super::wide::BEFORE;
+use super::*;
+use crate::simd::Level;
+use proptest::prelude::*;
+
+fn table() -> impl Strategy<Value = Table> {
+    prop::collection::vec(any::<u8>(), 128).prop_map(|bytes| bytes.try_into().unwrap())
+}
+
+/// Any tables whose entries are such that they make an index.
+fn tables() -> impl Strategy<Value = Tables> {
+    (
+        table(),
+        table(),
+        table(),
+        table(),
+        table(),
+        table(),
+        any::<u8>(),
+    )
+        .prop_map(
+            |(kind, column, next, pairs, outcomes, depends, start_column)| Tables {
+                kind: kind.map(|byte| byte & 0x0F),
+                column: kind.map(|byte| column[usize::from(byte & 0x0F)] & 0x70),
+                next: kind.map(|byte| next[usize::from(byte & 0x0F)] & 0xF0),
+                pairs: pairs.map(|byte| byte & 0x0F),
+                outcomes,
+                depends: depends.map(|byte| byte & 0x0F),
+                kind_column: std::array::from_fn(|kind| column[kind] & 0x70),
+                kind_next: std::array::from_fn(|kind| next[kind] & 0xF0),
+                start_column: start_column & 0x70,
+                run_kinds: 0,
+                after_run: [0; 256],
+                n_slices: [8; 3],
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn all_kernels_equal_a_loop_over_bytes(
+        tables in tables(),
+        window in prop::collection::vec(0..=0x7Fu8, WINDOW),
+        wide in prop::option::of((0..WINDOW, 0x80..=0xFFu8)),
+        at_start in any::<bool>(),
+    ) {
+        let mut window: [u8; WINDOW] = window.try_into().unwrap();
+        if let Some((at, byte)) = wide {
+            window[at] = byte;
+        }
+        let found = tables.find(&tables.codes(&window, at_start));
+        for kernel in Level::ALL.into_iter().filter_map(Kernel::of) {
+            let ascii = kernel.find_ascii(&tables, &window, at_start);
+            prop_assert_eq!(ascii, wide.is_none().then_some(found), "{:?}", kernel);
+        }
+    }
+
+    #[test]
+    fn longer_characters_are_told_by_all_kernels(
+        tables in tables(),
+        text in prop::collection::vec(prop::sample::select(&LETTERS[..]), 1..120),
+        block in 0usize..4,
+    ) {
+        let text: String = text.into_iter().collect();
+        let start = block * BLOCK % (text.len().next_multiple_of(BLOCK));
+        // Any kind for any character, but those of one byte have that of the table.
+        let kind = |letter: char| match u8::try_from(letter) {
+            Ok(byte) if byte < 0x80 => tables.kind[usize::from(byte)],
+            _ => (u32::from(letter) * 7 >> 3) as u8 & 0x0F,
+        };
+        let mut around = [0; AROUND];
+        let mut kinds = [0; AROUND];
+        let mut expected = Found::default();
+        let mut begins = 0;
+        for (at, letter) in text.char_indices() {
+            for (byte, n) in letter.to_string().bytes().zip(at..) {
+                if let Some(index) = (n + BEFORE).checked_sub(start).filter(|&index| index < AROUND) {
+                    around[index] = byte;
+                    kinds[index] = kind(letter);
+                }
+            }
+            let place = at.wrapping_sub(start);
+            if place >= BLOCK || at == 0 {
+                continue;
+            }
+            // The definition: what the characters before and behind are.
+            let mut before = text[..at].chars().rev();
+            let last = before.next().map_or(0, kind);
+            let column = before.next().map_or(tables.start_column, |letter| {
+                tables.kind_column[usize::from(kind(letter))]
+            });
+            let after = text[at..].chars().nth(1).map_or(tables.kind[0], kind);
+            let mut codes = Codes { pair: [0; BLOCK], next: [0; BLOCK], after: [0; BLOCK] };
+            codes.pair[place] = column | last;
+            codes.next[place] = tables.kind_next[usize::from(kind(letter))];
+            codes.after[place] = after;
+            add(&mut expected, &tables.find(&codes), 1 << place);
+            begins |= 1 << place;
+        }
+        let second = match text.chars().next() {
+            Some(first) if start == 0 => 1 << first.len_utf8(),
+            _ => 0,
+        };
+        for kernel in Level::ALL.into_iter().filter_map(Kernel::of) {
+            let (single, bits) = kernel.single_kinds(&tables, &around);
+            for at in 0..AROUND {
+                prop_assert_eq!(bits >> at & 1 != 0, around[at] >= 0xC0, "{:?}", kernel);
+                if around[at] < 0x80 {
+                    prop_assert_eq!(single[at], tables.kind[usize::from(around[at])]);
+                }
+            }
+            let (found, there) = kernel.find_wide(&tables, &around, &kinds, second);
+            let mut here = Found::default();
+            add(&mut here, &found, begins);
+            prop_assert_eq!(here, expected, "{:?}", kernel);
+            let rest = (text.len() - start).min(BLOCK);
+            let inside = u64::MAX >> (BLOCK - rest) & !u64::from(start == 0);
+            prop_assert_eq!(there & inside, begins, "{:?}", kernel);
+        }
+    }
+}
+
+/// Letters of one to four bytes.
+const LETTERS: [char; 10] = [
+    'a',
+    ' ',
+    '1',
+    'é',
+    'я',
+    '你',
+    'か',
+    '\u{10FFFF}',
+    '😀',
+    '\u{800}',
+];
+
+/// Adds what is known of the places of a mask.
+fn add(to: &mut Found, found: &Found, mask: u64) {
+    to.boundaries |= found.boundaries & mask;
+    to.unsure |= found.unsure & mask;
+    to.spoiled_boundaries |= found.spoiled_boundaries & mask;
+    to.spoiled_unsure |= found.spoiled_unsure & mask;
+    to.depends |= found.depends & mask;
+    to.runs |= found.runs & mask;
+    to.spoils |= found.spoils & mask;
+}
