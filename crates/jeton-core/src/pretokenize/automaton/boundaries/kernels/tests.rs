@@ -72,7 +72,8 @@ proptest! {
             _ => (u32::from(letter) * 7 >> 3) as u8 & 0x0F,
         };
         let mut around = [0; AROUND];
-        let mut kinds = [0; AROUND];
+        // Bytes that are not of the text are 0.
+        let mut kinds = [tables.kind[0]; AROUND];
         let mut expected = Found::default();
         let mut begins = 0;
         for (at, letter) in text.char_indices() {
