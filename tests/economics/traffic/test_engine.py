@@ -182,9 +182,10 @@ class TestPolicies:
         assert run.n_answered == len(trace) - longer
 
     def test_a_request_larger_than_the_gpu_is_refused_and_counted(self) -> None:
-        trace = Trace.of([0.0, 1.0], [10_000_000, 100], [10, 10])
-        run = simulate_traffic(trace, SMALL)
-        assert (run.n_too_large, run.n_answered) == (1, 1)
+        trace = Trace.of([0.0, 1.0, 2.0], [100_000, 100, 10_000_000], [10, 10, 10])
+        run = simulate_traffic(trace, Server(model("llama-3.1-8b"), gpu("a10g")))
+        # 100,000 tokens take 13 GB, of which 5.5 are free; ten million are beyond the context.
+        assert (run.n_too_large, run.n_too_long, run.n_answered) == (1, 1, 1)
 
     def test_weights_that_do_not_fit_are_an_error(self) -> None:
         server = Server(model("llama-3.1-70b"), gpu("a10g"), n_gpus=1)

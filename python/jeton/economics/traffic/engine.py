@@ -25,7 +25,8 @@ from jeton.economics.traffic.step_times import StepTimes, steps_seconds, steps_u
 __all__ = ["DONE", "TOO_LARGE", "TOO_LONG", "Engine", "Outcome"]
 
 DONE, TOO_LARGE, TOO_LONG = 0, 1, 2
-"""How a request ended: answered; larger than the whole cache; longer than what is reserved."""
+"""How a request ended: answered; larger than the whole cache; longer than the model's context, or
+than what is reserved."""
 
 _WINDOW, _WINDOW_PAGES, _OUTGROWN, _FINISH = 0, 1, 2, 3
 """Events of a decoding request, in the order in which those of one step are handled: its context
@@ -96,8 +97,10 @@ class Engine:
         policy: Policy,
         settings: EngineSettings,
         recorder: Recorder,
+        context_tokens: int | None = None,
     ) -> None:
         n = len(arrivals)
+        self._context = context_tokens
         nan = float("nan")
         self._prompts, self._outputs, self._trace_arrivals = prompts, outputs, arrivals
         self._times, self._pages, self._settings = times, pages, settings
@@ -189,6 +192,8 @@ class Engine:
 
     def _refusal(self, i: int) -> int:
         longest = self._prompts[i] + self._outputs[i]
+        if self._context is not None and longest > self._context:
+            return TOO_LONG
         if self._policy == "static":
             if longest > self._reserved:
                 return TOO_LONG

@@ -41,7 +41,8 @@ class Policy:
             without paging do (arXiv:2309.06180, "Orca (Max)"); ``dynamic`` hands out pages as
             tokens come and preempts the request that was admitted last when they run out (vLLM);
             ``prediction`` reserves the prompt and a predicted output, and goes on by pages beyond.
-        reserved_tokens: Of ``static``; None: the longest request of the trace.
+        reserved_tokens: Of ``static``; None: the longest request of the trace that the model's
+            context holds.
         quantile: Of ``prediction``.
     """
 

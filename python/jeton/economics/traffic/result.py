@@ -98,7 +98,8 @@ class TrafficRun:
         tokens_ratio: Tokens of all requests over those recorded.
         reserved_tokens: Tokens that ``static`` reserved for each request; None: another policy.
         n_answered: Requests answered.
-        n_too_long: Requests refused because they are longer than what is reserved for one.
+        n_too_long: Requests refused because they are longer than the model's context, or than what
+            is reserved for one.
         n_too_large: Requests refused because they do not fit the GPU even alone.
         end_seconds: When the last one was answered, from the first arrival.
         busy_share: Share of that time in which the GPU worked.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -148,6 +148,11 @@ def simulate_traffic(
         dtype_bytes=server.dtype_bytes,
         kv_dtype_bytes=server.kv_dtype_bytes,
     )
+    context = server.model.context_tokens
+    if policy.name == "static" and policy.reserved_tokens is None:
+        totals = trace.prompt_tokens + trace.output_tokens
+        longest = int(totals.max(initial=1, where=totals <= context))
+        policy = replace(policy, reserved_tokens=longest)
     recorder = Recorder(max(trace.duration_seconds, 1.0) / n_bins)
     outcome = Engine(
         trace.arrival_seconds.tolist(),
@@ -159,6 +164,7 @@ def simulate_traffic(
         policy=policy,
         settings=settings,
         recorder=recorder,
+        context_tokens=context,
     ).run()
     return _run_of(
         trace, server, policy, outcome, recorder, tokenizer=tokenizer, tokens_ratio=tokens_ratio
@@ -235,11 +241,7 @@ def _run_of(
         tokenizer=tokenizer,
         policy=policy.name,
         tokens_ratio=tokens_ratio,
-        reserved_tokens=(
-            (policy.reserved_tokens or int((trace.prompt_tokens + outputs).max()))
-            if policy.name == "static"
-            else None
-        ),
+        reserved_tokens=policy.reserved_tokens if policy.name == "static" else None,
         n_answered=n_done,
         n_too_long=int((status == TOO_LONG).sum()),
         n_too_large=int((status == TOO_LARGE).sum()),

@@ -1,0 +1,134 @@
+"""Write the tables of docs/traffic.md from the public traces.
+
+``traffic_page.py TRACES`` (the folder of the traces that the page names) rewrites what stands
+between the page's markers; ``--check`` only says whether it is up to date (exit code 1 when not).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from jeton._files import write_whole
+from jeton.catalog import gpu, model
+from jeton.corpus.traces import Trace, read_trace
+from jeton.economics.traffic import (
+    Server,
+    allocation_claim,
+    compare_traffic,
+    padding_claim,
+)
+
+__all__ = ["main", "tables"]
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "traffic.md"
+BEGIN = "<!-- tables: begin (written by scripts/traffic_page.py) -->"
+END = "<!-- tables: end -->"
+
+TRACES = {
+    "Azure, conversations": "AzureLLMInferenceTrace_conv.csv",
+    "Azure, code": "AzureLLMInferenceTrace_code.csv",
+    "Mooncake, conversations": "mooncake_conversation_trace.jsonl.zst",
+    "arXiv summaries (lengths)": (
+        "vidur_arxiv_summarization_stats_llama2_tokenizer_filtered_v2.csv.zst"
+    ),
+}
+SPEEDS = (0.2, 0.3)
+SERVERS = (
+    ("Azure, conversations", "qwen2.5-14b", "a100-40gb"),
+    ("Azure, conversations", "llama-3.1-8b", "a100-80gb"),
+    ("Azure, code", "qwen2.5-14b", "a100-40gb"),
+    ("Mooncake, conversations", "llama-3.1-8b", "h100-sxm"),
+)
+
+
+def tables(folder: Path) -> str:
+    """The tables as Markdown."""
+    traces = {
+        name: read_trace(folder / file, requests_per_second=2.0) for name, file in TRACES.items()
+    }
+    return "\n\n".join(
+        (_policies(traces["Azure, conversations"]), _allocation(traces), _padding(traces))
+    )
+
+
+def _policies(trace: Trace) -> str:
+    lines = [
+        "| policy | speed | first token p50 | p99 | per output token | peak memory | of it empty "
+        "| preempted | behind at the end | USD a request |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for factor in SPEEDS:
+        report = compare_traffic(
+            trace, Server(model("qwen2.5-14b"), gpu("a100-40gb")), rate_factor=factor
+        )
+        lines += [
+            f"| {run.policy} | {factor:g} | {_seconds(run.ttft_seconds.p50)} "
+            f"| {_seconds(run.ttft_seconds.p99)} | {run.tpot_seconds.mean * 1e3:.1f} ms "
+            f"| {run.peak_bytes / 1e9:.1f} GB | {run.waste_share:.1%} | {run.n_preemptions:,} "
+            f"| {run.n_backlog:,} | ${run.usd_per_request:.6f} |"
+            for run in report.runs
+        ]
+    return "\n".join(lines)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f} s" if value >= 10 else f"{value:.2f} s"
+
+
+def _allocation(traces: dict[str, Trace]) -> str:
+    lines = [
+        "| trace, model, GPU | tokens/s static | dynamic | prediction | prediction over static "
+        "| prediction over dynamic | memory that holds tokens (static, dynamic, prediction) |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for name, shape, device in SERVERS:
+        claim = allocation_claim(traces[name], Server(model(shape), gpu(device)), with_rates=False)
+        static, dynamic, prediction = (f"{v:,.0f}" for v in claim.tokens_per_second.values())
+        held = ", ".join(f"{share:.0%}" for share in claim.held_share.values())
+        lines.append(
+            f"| {name}, {shape}, {device} | {static} | {dynamic} | {prediction} "
+            f"| {claim.lift('prediction', 'static'):+.0%} "
+            f"| {claim.lift('prediction', 'dynamic'):+.1%} | {held} |"
+        )
+    return "\n".join(lines)
+
+
+def _padding(traces: dict[str, Trace]) -> str:
+    lines = [
+        "| prompts of | static wastes | sequences cut | tokens lost | padded to the longest of 32 "
+        "saves | the same in batches of like length |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for name, trace in traces.items():
+        claim = padding_claim(trace.prompt_tokens)
+        lines.append(
+            f"| {name} | {claim.static_waste_share:.0%} | {claim.truncated_share:.0%} "
+            f"| {claim.lost_token_share:.0%} | {claim.dynamic_saved_share:.1%} "
+            f"| {claim.bucketed_saved_share:.0%} |"
+        )
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Rewrite or check the page; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("traces", type=Path, help="folder of the traces")
+    parser.add_argument("--check", action="store_true", help="change nothing, say if it is stale")
+    options = parser.parse_args(arguments)
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    fresh = f"{before}{BEGIN}\n\n{tables(options.traces)}\n\n{END}{after}"
+    if options.check:
+        if fresh != text:
+            sys.stderr.write("error: docs/traffic.md is stale\n")
+            sys.stderr.write("hint: python scripts/traffic_page.py TRACES\n")
+        return int(fresh != text)
+    write_whole(PAGE, fresh)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
