@@ -206,6 +206,8 @@ def rows(judged: Sequence[Judgement]) -> Iterator[str]:
 def compare(path: str) -> int:
     """Print how the roofline does on the points kept apart; 1 if one is outside."""
     found = read_measurements(path)
+    if found.environment.get("device") == "cpu":
+        raise UsageError(f"{path}: was measured on a processor, not on a {found.gpu}")
     facts = gpu(found.gpu)
     shares = calibrate_shares(found.points, facts, shape)
     print(

@@ -93,8 +93,8 @@ def test_what_is_missing_is_said_before_anything_is_read(texts: Path) -> None:
         jeton.audit(missing, trace=empty, **COMMON)
     with pytest.raises(UsageError, match="hint: give both"):
         jeton.audit(missing, tokenizers=NAMES, training=TrainingOptions(1e9))
+    options = TrainingOptions(1e9, mode="magic")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="mode is 'magic'"):
-        options = TrainingOptions(1e9, mode="magic")  # type: ignore[arg-type]
         jeton.audit(missing, training=options, **COMMON)
 
 
