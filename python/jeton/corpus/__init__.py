@@ -2,8 +2,8 @@
 
 ``expand_inputs`` says which files are meant, ``open_documents`` streams their documents,
 ``open_requests`` the requests of logs, ``require_text`` refuses a corpus without any,
-``read_terms`` reads a list of terms. Nothing here holds more than a batch and the longest document
-in memory.
+``read_terms`` reads a list of terms, ``read_trace`` times and lengths of real traffic. Of text,
+nothing here holds more than a batch and the longest document in memory.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from jeton.corpus.requests_issues import LogIssue
 from jeton.corpus.requests_messages import ChatRenderer
 from jeton.corpus.requests_summary import ModelRequests, RequestsSummary
 from jeton.corpus.terms import read_terms
+from jeton.corpus.traces import Trace, read_trace
 
 __all__ = [
     "ChatRenderer",
@@ -31,9 +32,11 @@ __all__ = [
     "RequestColumns",
     "RequestStream",
     "RequestsSummary",
+    "Trace",
     "expand_inputs",
     "open_documents",
     "open_requests",
     "read_terms",
+    "read_trace",
     "require_text",
 ]

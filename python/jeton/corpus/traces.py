@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_TOKENS", "MAX_TRACE_BYTES", "MAX_TRACE_REQUESTS", "Trace", "read_trace"]
 
-MAX_TRACE_BYTES: Final = 4 << 30
-"""Bytes of a trace after decompression: a hundred million rows of Azure's shape."""
+MAX_TRACE_BYTES: Final = 1 << 30
+"""Bytes of a trace after decompression: some 25 million rows of Azure's shape."""
 
 MAX_TRACE_REQUESTS: Final = 20_000_000
 """Requests of a trace. A simulation of more takes minutes and tells nothing new."""

@@ -182,7 +182,15 @@ def _lengths(path: Path) -> _Lengths:
             prompt, output = _shares(entry["input_tokens"]), _shares(entry["output_tokens"])
             if prompt is not None and output is not None:
                 found[float(start)] = (prompt, output)
-    except (ValueError, KeyError, TypeError, AttributeError, SyntaxError, RecursionError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        SyntaxError,
+        RecursionError,
+        MemoryError,  # what the parser says of brackets too deep
+    ) as error:
         raise RecordError(
             f"{path}: expected lengths and their shares by window", path=str(path)
         ) from error

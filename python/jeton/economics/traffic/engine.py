@@ -152,15 +152,19 @@ class Engine:
 
     def run(self) -> Outcome:
         """Run until every request has ended."""
+        arrivals = self._trace_arrivals
+        n_requests = len(arrivals)
         while True:
-            self._receive()
-            self._admit()
+            if self._next < n_requests and arrivals[self._next] <= self._now:
+                self._receive()
+            if self._waiting:
+                self._admit()
             if self._prefilling:
                 self._mixed_step()
             elif self._n_decoding:
                 self._decode_steps()
-            elif self._next < len(self._trace_arrivals):
-                self._idle_until(self._trace_arrivals[self._next])
+            elif self._next < n_requests:
+                self._idle_until(arrivals[self._next])
             else:
                 break
         out = self._out
@@ -222,7 +226,7 @@ class Engine:
     def _admit(self) -> None:
         """Admit from the queue as long as memory, the batch and the step have room."""
         waiting, settings = self._waiting, self._settings
-        if not waiting or len(self._running) >= settings.max_requests:
+        if len(self._running) >= settings.max_requests:
             return
         chunked = settings.prefill == "chunked"
         room = settings.step_tokens - (self._n_decoding if chunked else 0)
