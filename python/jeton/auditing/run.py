@@ -142,6 +142,7 @@ class Audit:
         for observer in self._observers:
             observer.begin(chosen, current=current_index)
         self._num_threads = num_threads
+        vocab_sizes = [item.tokenizer.vocab_size for item in chosen]
         self._asked = Asked(
             pipeline=pipeline,
             run_commands=run_commands,
@@ -154,10 +155,21 @@ class Audit:
             num_threads=num_threads,
             trace=None
             if trace is None
-            else load_trace(trace, model=self._facts.model, gpu=self._facts.gpu, seed=seed),
+            else load_trace(
+                trace,
+                model=self._facts.model,
+                gpu=self._facts.gpu,
+                vocab_sizes=vocab_sizes,
+                seed=seed,
+            ),
             training=None
             if training is None
-            else checked_training(training, model=self._facts.model, gpu=self._facts.gpu),
+            else checked_training(
+                training,
+                model=self._facts.model,
+                gpu=self._facts.gpu,
+                vocab_sizes=vocab_sizes,
+            ),
         )
 
     def count(

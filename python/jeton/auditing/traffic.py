@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -74,7 +74,12 @@ class LoadedTrace:
 
 
 def load_trace(
-    source: TraceSource, *, model: ModelFacts | None, gpu: GpuFacts | None, seed: int
+    source: TraceSource,
+    *,
+    model: ModelFacts | None,
+    gpu: GpuFacts | None,
+    vocab_sizes: Sequence[int],
+    seed: int,
 ) -> LoadedTrace:
     """Read the trace of an audit.
 
@@ -90,10 +95,11 @@ def load_trace(
         )
     options = source if isinstance(source, TraceOptions) else TraceOptions(source)
     server = Server(model, gpu, n_gpus=options.n_gpus, usd_per_hour=options.usd_per_hour)
-    if server.budget_bytes <= 0:
+    largest = replace(server, vocab_size=max(vocab_sizes))
+    if largest.budget_bytes <= 0:
         raise UsageError(
-            f"the weights of {model.name} ({server.weights / 1e9:,.1f} GB) do not fit "
-            f"{server.group} x {gpu.name}\nhint: more GPUs per group, or a larger GPU"
+            f"the weights of {model.name} ({largest.weights / 1e9:,.1f} GB) do not fit "
+            f"{largest.group} x {gpu.name}\nhint: more GPUs per group, or a larger GPU"
         )
     _policies(options)
     trace = options.trace

@@ -44,7 +44,11 @@ class TrainingOptions:
 
 
 def checked_training(
-    options: TrainingOptions, *, model: ModelFacts | None, gpu: GpuFacts | None
+    options: TrainingOptions,
+    *,
+    model: ModelFacts | None,
+    gpu: GpuFacts | None,
+    vocab_sizes: Sequence[int],
 ) -> TrainingOptions:
     """Refuse what cannot be priced, before anything is read.
 
@@ -60,16 +64,17 @@ def checked_training(
         raise UsageError(
             f"mode is {options.mode!r}; expected one of {', '.join(get_args(TrainingMode))}"
         )
-    # With the model's own vocabulary; another one changes little of whether it fits.
+    # The largest vocabulary takes the most memory.
     training_cost(
         model,
         gpu,
         n_bytes=options.n_bytes,
-        bytes_per_token=4.0,
+        bytes_per_token=1.0,
         epochs=options.epochs,
         mode=options.mode,
         sequence_tokens=options.sequence_tokens,
         n_gpus=options.n_gpus,
+        vocab_size=max(vocab_sizes),
         recomputation=options.recomputation,
         fused_loss=options.fused_loss,
         usd_per_hour=options.usd_per_hour,

@@ -20,7 +20,8 @@ from jeton.economics.traffic import (
     Server,
     simulate_traffic,
 )
-from jeton.economics.traffic.engine import Engine, Outcome
+from jeton.economics.traffic.engine import Engine
+from jeton.economics.traffic.outcome import Outcome
 from jeton.economics.traffic.policies import PolicyName
 from jeton.economics.traffic.pool import PageBytes
 from jeton.economics.traffic.recording import Recorder

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from jeton.catalog import gpu, model
 from jeton.corpus.traces import Trace
 from jeton.economics.traffic import EngineSettings, Policy, Server, simulate_traffic
-from jeton.economics.traffic.engine import Engine, Outcome
+from jeton.economics.traffic.engine import Engine
+from jeton.economics.traffic.outcome import Outcome
 from jeton.economics.traffic.pool import PageBytes
 from jeton.economics.traffic.recording import Recorder
 from jeton.economics.traffic.step_times import StepTimes

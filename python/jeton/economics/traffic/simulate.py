@@ -16,7 +16,8 @@ from jeton.economics.serving import (
     PREFILL_FLOPS_SHARE,
     RESERVED_MEMORY_SHARE,
 )
-from jeton.economics.traffic.engine import TOO_LARGE, TOO_LONG, Engine, Outcome
+from jeton.economics.traffic.engine import Engine
+from jeton.economics.traffic.outcome import TOO_LARGE, TOO_LONG, Outcome
 from jeton.economics.traffic.policies import EngineSettings, Policy
 from jeton.economics.traffic.pool import PageBytes
 from jeton.economics.traffic.prediction import prediction_error
