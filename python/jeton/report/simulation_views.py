@@ -17,6 +17,7 @@ COLUMNS: tuple[tuple[str, Kind, str, str], ...] = (
     ("peak_bytes", "bytes", "Peak memory", "most that was handed out to requests"),
     ("waste_share", "share", "Empty", "share of the handed-out memory that held no token"),
     ("n_preemptions", "count", "Preempted", "times a request lost its cache for want of memory"),
+    ("first_memory_out_seconds", "seconds", "Memory out at", "when that first happened"),
     ("n_backlog", "count", "Behind", "requests under way when the last one came"),
     ("usd_per_request", "usd", "USD a request", "GPUs rented from the first to the last request"),
 )
