@@ -99,7 +99,7 @@ def test_names_that_look_like_stand_ins_of_charts_stay_names() -> None:
     names = ("JT0000X", "JT0001X #010101", 'id="a" url(#b)')
     html = to_html(make_report(n_tokenizers=3, names=names))
     labels = re.findall(r'<svg class="chart"[^>]* aria-label="([^"]*)"', html)
-    assert len(labels) == 3 + 4 + 3
+    assert len(labels) == 3 + 4 + 3 + 6  # histograms, bars, trade-offs, replays
     third = "id=&#34;a&#34; url(#b)"
     assert f"Bytes per token: JT0000X 2.98; JT0001X #010101 3.30; {third} 4.05" in labels
     texts = re.findall(r"<text.*?</text>", html, re.DOTALL)
@@ -132,7 +132,7 @@ def test_the_same_report_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -
 def test_charts_are_text_in_the_colours_of_the_page() -> None:
     html = to_html(make_report())
     charts = re.findall(r"<svg.*?</svg>", html, re.DOTALL)
-    assert len(charts) == 5 + 4 + 3
+    assert len(charts) == 5 + 4 + 3 + 6
     for chart in charts:
         assert 'role="img"' in chart
         assert re.search(r'aria-label="[^"]*\d', chart)
