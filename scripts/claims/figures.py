@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,17 @@ from numpy.typing import ArrayLike
 from jeton._files import write_whole
 from jeton.metrics import Interval, bootstrap_mean, bootstrap_ratio
 
-__all__ = ["DIGITS", "Figure", "Figures", "differences", "mean", "ratio", "saving", "share"]
+__all__ = [
+    "DIGITS",
+    "Figure",
+    "Figures",
+    "day_figure",
+    "differences",
+    "mean",
+    "ratio",
+    "saving",
+    "share",
+]
 
 SCHEMA = "jeton.docs.figures/1"
 
@@ -180,6 +191,6 @@ def _agree(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def total(values: Iterable[int]) -> int:
-    """The sum of counts, as a whole number."""
-    return int(sum(int(value) for value in values))
+def day_figure(day: date) -> Figure:
+    """A day as a number: 20261103 is the third of November."""
+    return Figure(day.year * 10_000 + day.month * 100 + day.day, "day, yyyymmdd")

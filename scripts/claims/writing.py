@@ -19,6 +19,7 @@ class Writer:
     def functions(self) -> dict[str, Callable[..., str]]:
         """By the name that templates use."""
         names = (
+            "day",
             "millions",
             "n",
             "num",
@@ -32,6 +33,11 @@ class Writer:
             "x_i",
         )
         return {name: getattr(self, name) for name in names}
+
+    def day(self, key: str) -> str:
+        """A day that is kept as a number."""
+        digits = f"{self.figures.value(key):08.0f}"
+        return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"
 
     def n(self, key: str) -> str:
         """Documents that a figure speaks of."""

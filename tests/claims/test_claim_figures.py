@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from scripts.claims.figures import Figure, Figures, differences, mean, ratio, saving, share
+from scripts.claims.figures import (
+    Figure,
+    Figures,
+    day_figure,
+    differences,
+    mean,
+    ratio,
+    saving,
+    share,
+)
 from scripts.claims.measuring.cleaning import CLEANINGS
 from scripts.claims.measuring.lengths import BATCH, PADDED_TO, padding
 from scripts.claims.measuring.pipeline import seen_before
@@ -71,6 +81,7 @@ def test_how_figures_are_written() -> None:
                 "x": Figure(2.741, "ratio"),
                 "u": Figure(1460, "USD"),
                 "c": Figure(2.5, "USD"),
+                "d": day_figure(date(2026, 3, 9)),
             }
         )
     )
@@ -79,6 +90,8 @@ def test_how_figures_are_written() -> None:
     assert writer.signed_i("s") == "+12.3% (+10.0 to +15.0)"
     assert writer.pct_i("z") == "0.0% (0.0 to 0.0)"
     assert writer.n("s") == "1,200"
+    assert writer.day("d") == "2026-03-09"
+    assert (writer.signed("s"), writer.signed("z")) == ("+12%", "0%")
     assert (writer.x("x"), writer.x_i("x", 1)) == ("2.74x", "2.7x")
     assert (writer.usd("u"), writer.usd("c")) == ("$1,460", "$2.50")
     with pytest.raises(KeyError, match="no figure 'nothing'"):

@@ -34,6 +34,14 @@ def test_every_group_has_its_file_and_every_file_a_group() -> None:
     assert sorted(GROUPS) == sorted(path.stem for path in (DOCS / "figures").glob("*.json"))
 
 
+def test_every_figure_has_a_unit_and_lies_in_its_interval() -> None:
+    for key, figure in FIGURES.by_key.items():
+        assert figure.unit, key
+        if figure.low is not None and figure.high is not None:
+            assert figure.low <= figure.value <= figure.high, key
+            assert figure.n, key
+
+
 def test_claims_have_names_of_their_own() -> None:
     assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
     assert {name for claim in CLAIMS for name in claim.groups} <= set(GROUPS)

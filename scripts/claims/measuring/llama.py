@@ -5,7 +5,7 @@ from __future__ import annotations
 from jeton.catalog import gpu, model
 from jeton.economics import Workload, kv_bytes_per_token, own_gpu_cost
 from scripts.claims.data import Data
-from scripts.claims.figures import Figure, ratio, saving
+from scripts.claims.figures import Figure, day_figure, ratio, saving
 from scripts.claims.measuring.gpt import DOMAINS, translations, under_vocabulary
 
 __all__ = ["ABOUT", "KIND", "TOKENIZERS", "measure"]
@@ -83,6 +83,7 @@ def _cost(figures: dict[str, Figure], data: Data) -> dict[str, Figure]:
         )
         found[f"request.fit.{tokenizer}"] = Figure(cost.n_concurrent, "requests")
         found[f"request.seconds.{tokenizer}"] = Figure(cost.seconds_per_request, "seconds")
+    found["request.usd-per-hour-day"] = day_figure(gpu("h100").price_low.date)
     found["request.usd-per-hour"] = Figure(
         float(gpu("h100").price_low.usd_per_hour), "USD per hour"
     )

@@ -8,7 +8,7 @@ from decimal import Decimal
 from jeton.catalog import price
 from jeton.economics import api_cost, usd_per_year
 from scripts.claims.data import Data
-from scripts.claims.figures import Figure
+from scripts.claims.figures import Figure, day_figure
 
 __all__ = ["ABOUT", "CHEAP", "KIND", "PRICE_DAY", "measure"]
 
@@ -24,7 +24,12 @@ CHEAP = "usd:0.40/0.40"
 
 def measure(_data: Data) -> dict[str, Figure]:
     """All figures of this group."""
-    return _ten_percent() | _absurd_rates() | _chats()
+    listed = price("openai:gpt-4o", on=PRICE_DAY)
+    days = {
+        "price-day": day_figure(PRICE_DAY),
+        "price-list-day": day_figure(listed.price_date),
+    }
+    return days | _ten_percent() | _absurd_rates() | _chats()
 
 
 def _daily(n_tokens: int, rate: str) -> Decimal:
