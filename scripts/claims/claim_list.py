@@ -227,7 +227,7 @@ CLAIMS = (
         "left padding for encoders, right for generation",
         Verdict.REFUTED,
         "it is the other way round for decoder-only generation",
-        "padded right, {{ pct('lengths.unending.rows-ending-in-padding') }} of the rows of a batch "
+        "padded right, {{ pct('lengths.rows-ending-in-padding') }} of the rows of a batch "
         "of 32 would continue after padding",
         lambda f: (
             f.value("sides.decoder.right") == f.value("sides.encoder.left") == 1

@@ -46,6 +46,7 @@ def measure(data: Data) -> dict[str, Figure]:
         )
         figures |= {f"{name}.{key}": figure for key, figure in padding(lengths).items()}
     totals = conversations.prompt + conversations.output
+    figures["rows-ending-in-padding"] = _rows_ending_in_padding(conversations.prompt)
     return figures | _reserved(totals) | _unending(conversations.output)
 
 
@@ -108,7 +109,6 @@ def _unending(outputs: NDArray[np.int64]) -> dict[str, Figure]:
         "unending.mean": mean(outputs, unit="tokens"),
         "unending.limit": Figure(limit, "tokens", n=len(outputs)),
         "unending.factor": ratio(np.full(len(outputs), limit), outputs),
-        "unending.rows-ending-in-padding": _rows_ending_in_padding(outputs),
     }
 
 
