@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 __version__: str
 __all__ = [
+    "BpeOptions",
     "DecodeIterator",
     "DecodeStream",
     "DocumentReader",
@@ -35,6 +36,8 @@ __all__ = [
     "available_threads",
     "compile_charsmap",
     "compress_zstd",
+    "continue_bpe",
+    "counts_for",
     "decompress",
     "list_error_kinds",
     "pair_digests",
@@ -42,6 +45,9 @@ __all__ = [
     "sha256",
     "text_digests",
     "train_bpe",
+    "train_bpe_with",
+    "train_parity_bpe",
+    "train_superwords",
 ]
 
 _Text: TypeAlias = str | bytes
@@ -1147,11 +1153,86 @@ def train_bpe(
     min_frequency: int = 1,
     special_tokens: Sequence[str] | None = None,
     max_token_bytes: int | None = None,
-    tie_rule: Literal["hf", "bytes"] = "hf",
+    tie_rule: Literal["hf", "bytes", "sentencepiece"] = "hf",
     on_progress: Callable[[int, int], None] | None = None,
     name: str | None = None,
 ) -> Tokenizer:
     """Train byte-level BPE. ``on_progress(done, total)`` is called now and then; Ctrl-C works."""
+
+@final
+class BpeOptions:
+    """Options of training byte-level BPE and what is made of it. ``forced_tokens`` are completed at the
+    end; ``forbidden_tokens`` are never made; ``may_merge(left, right)`` is asked once for each pair
+    that is the best; ``max_alphabet``: most characters learned from; ``resume``: merges, in order, of
+    a run with the same counts and options that was interrupted."""
+
+    def __new__(
+        cls,
+        *,
+        vocab_size: int,
+        min_frequency: int = 1,
+        special_tokens: Sequence[str] | None = None,
+        max_token_bytes: int | None = None,
+        tie_rule: Literal["hf", "bytes", "sentencepiece"] = "hf",
+        forced_tokens: Sequence[bytes] | None = None,
+        forbidden_tokens: Sequence[bytes] | None = None,
+        may_merge: Callable[[bytes, bytes], bool] | None = None,
+        max_alphabet: int | None = None,
+        resume: Sequence[tuple[int, int]] | None = None,
+    ) -> BpeOptions: ...
+
+def train_bpe_with(
+    counts: PretokenCounts,
+    *,
+    options: BpeOptions,
+    on_progress: Callable[[int, int], None] | None = None,
+    on_interrupt: Callable[[list[tuple[int, int]]], None] | None = None,
+    name: str | None = None,
+) -> Tokenizer:
+    """Train byte-level BPE with all its options. A run that Ctrl-C or ``on_progress`` ends tells
+    ``on_interrupt`` its merges so far before it raises: ``resume`` of the next."""
+
+def train_superwords(
+    counts: PretokenCounts,
+    *,
+    options: BpeOptions,
+    word_pattern: str,
+    transition_size: int,
+    max_words: int,
+    whole_words: bool = False,
+    num_threads: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    on_interrupt: Callable[[list[tuple[int, int]]], None] | None = None,
+    name: str | None = None,
+) -> tuple[Tokenizer, int]:
+    """Train superword BPE on counts of phrases. Also returns how many merges are those within words."""
+
+def counts_for(base: Tokenizer) -> PretokenCounts:
+    """Empty counts that cut text as a tokenizer does, for ``continue_bpe``."""
+
+def continue_bpe(
+    counts: PretokenCounts,
+    *,
+    base: Tokenizer,
+    options: BpeOptions,
+    on_progress: Callable[[int, int], None] | None = None,
+    name: str | None = None,
+) -> tuple[Tokenizer, list[tuple[int, int, int, int, int, int]], int, int]:
+    """Continue byte-level BPE. Returns the new tokenizer; of each new token (id, left, right, tokens saved
+    when it was chosen, uses in the end, old tokens in one use); tokens of the text before and after."""
+
+def train_parity_bpe(
+    languages: Sequence[tuple[PretokenCounts, PretokenCounts | None, int]],
+    *,
+    options: BpeOptions,
+    n_global_merges: int = 0,
+    window: int = 0,
+    max_in_window: int = 1,
+    on_progress: Callable[[int, int], None] | None = None,
+    name: str | None = None,
+) -> tuple[Tokenizer, list[int], list[int]]:
+    """Train parity-aware BPE. Of each language: what is learned from, what is measured (None: the same), units
+    of content in that. Also returns merges that went to each language, and tokens of what is measured."""
 
 def published_patterns() -> dict[str, str]:
     """Names of the published split patterns and the patterns themselves."""

@@ -14,6 +14,7 @@ from jeton.training.card import (
     read_card,
     write_card,
 )
+from jeton.training.continuing import ContinuedTokenizer, NewToken, continue_training
 from jeton.training.counting import CountedCorpus, Source, count_pretokens
 from jeton.training.settings import (
     ALGORITHMS,
@@ -30,12 +31,15 @@ __all__ = [
     "DEFAULT_PATTERN",
     "DEFAULT_SPECIAL_TOKENS",
     "DEFAULT_VOCAB_SIZE",
+    "ContinuedTokenizer",
     "CountedCorpus",
     "HeldOut",
+    "NewToken",
     "Source",
     "TrainProgress",
     "TrainSettings",
     "TrainingCard",
+    "continue_training",
     "count_pretokens",
     "heldout_bytes_per_token",
     "read_card",

@@ -61,7 +61,8 @@ class TrainSettings:
             here after construction.
         max_token_bytes: Longest token that is made; None: any.
         tie_rule: Of two pairs with the same count, ``"hf"`` merges the one with the lower ids
-            first, as the ``tokenizers`` library does, ``"bytes"`` the one whose bytes come first.
+            first, as the ``tokenizers`` library does, ``"bytes"`` the one whose bytes come first,
+            ``"sentencepiece"`` the one with fewer characters, then whose bytes come first.
         seed: Reserved for algorithms that sample; those there are do not, their result depends on
             text and settings only.
         options: What only this algorithm has, by name.
@@ -74,7 +75,7 @@ class TrainSettings:
     normalizer: Literal["nfc"] | None = None
     special_tokens: Sequence[str] = None  # type: ignore[assignment]  # set below
     max_token_bytes: int | None = None
-    tie_rule: Literal["hf", "bytes"] = "hf"
+    tie_rule: Literal["hf", "bytes", "sentencepiece"] = "hf"
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -112,8 +113,10 @@ class TrainSettings:
                         f"{shared.name} is {value!r}, but algorithm {self.algorithm!r} does not "
                         "take it"
                     )
-        if self.tie_rule not in ("hf", "bytes"):
-            raise UsageError(f"unknown tie rule {self.tie_rule!r}; expected 'hf' or 'bytes'")
+        if self.tie_rule not in ("hf", "bytes", "sentencepiece"):
+            raise UsageError(
+                f"unknown tie rule {self.tie_rule!r}; expected 'hf', 'bytes' or 'sentencepiece'"
+            )
         if isinstance(self.special_tokens, str):
             raise UsageError(
                 f"special_tokens is the string {self.special_tokens!r}; expected a list of them\n"

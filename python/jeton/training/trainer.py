@@ -34,7 +34,7 @@ def train(
     pattern: str = DEFAULT_PATTERN,
     special_tokens: Sequence[str] | None = None,
     max_token_bytes: int | None = None,
-    tie_rule: Literal["hf", "bytes"] = "hf",
+    tie_rule: Literal["hf", "bytes", "sentencepiece"] = "hf",
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     seed: int = 0,
@@ -58,7 +58,8 @@ def train(
             None: those usual with the algorithm.
         max_token_bytes: Longest token that is made; None: any.
         tie_rule: Of two pairs with the same count, ``"hf"`` merges the one with the lower ids
-            first, as the ``tokenizers`` library does, ``"bytes"`` the one whose bytes come first.
+            first, as the ``tokenizers`` library does, ``"bytes"`` the one whose bytes come first,
+            ``"sentencepiece"`` the one with fewer characters, then whose bytes come first.
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
         seed: Reserved for algorithms that sample; those there are do not.

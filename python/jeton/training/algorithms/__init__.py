@@ -17,6 +17,7 @@ __all__ = ["ALGORITHMS", "Algorithm", "find_algorithm"]
 
 _MODULES = {
     "bpe": "bpe",
+    "superbpe": "superbpe",
 }
 
 ALGORITHMS = tuple(_MODULES)

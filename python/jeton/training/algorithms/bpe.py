@@ -1,12 +1,71 @@
-"""``"bpe"``: byte-level BPE."""
+"""``"bpe"``: byte-level BPE, and the options that it shares with what is made of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from jeton import _core
-from jeton.training.algorithms.base import Algorithm, Learning, NoOptions
+from jeton.errors import UsageError
+from jeton.training.algorithms.base import Algorithm, Learning, check_at_least
 from jeton.training.settings import DEFAULT_SPECIAL_TOKENS, TrainSettings
 
-__all__ = ["ALGORITHMS"]
+__all__ = ["ALGORITHMS", "BpeOptions", "core_options"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BpeOptions:
+    """What byte-level BPE takes besides the shared settings.
+
+    Attributes:
+        forced_tokens: Tokens that the vocabulary must have, as text. They are completed at the end
+            and change nothing of what the text teaches; the parts they are made of take places too.
+        forbidden_tokens: Tokens that must not be made, and so nothing that would be made of them.
+        max_alphabet: Learn from this many of the most frequent characters only; the others stay
+            bytes. None: from all.
+    """
+
+    forced_tokens: Sequence[str] = ()
+    forbidden_tokens: Sequence[str] = ()
+    max_alphabet: int | None = None
+
+    def check(self, settings: TrainSettings) -> None:
+        """Raise ``UsageError`` for what cannot be meant."""
+        for name in ("forced_tokens", "forbidden_tokens"):
+            tokens = getattr(self, name)
+            if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
+                raise UsageError(f"{name} is {tokens!r}; expected a list of strings")
+        if self.max_alphabet is not None:
+            check_at_least("max_alphabet", self.max_alphabet, 0)
+
+
+def core_options(settings: TrainSettings, options: BpeOptions) -> _core.BpeOptions:
+    """Settings and options as the core takes them."""
+    return _core.BpeOptions(
+        vocab_size=settings.vocab_size,
+        min_frequency=settings.min_frequency,
+        special_tokens=settings.special_tokens,
+        max_token_bytes=settings.max_token_bytes,
+        tie_rule=settings.tie_rule,
+        forced_tokens=[token.encode() for token in options.forced_tokens],
+        forbidden_tokens=[token.encode() for token in options.forbidden_tokens],
+        max_alphabet=options.max_alphabet,
+    )
+
+
+def check_forced(tokenizer: _core.Tokenizer, options: BpeOptions) -> _core.Tokenizer:
+    """The tokenizer, if each forced token is one token of it.
+
+    Raises:
+        UsageError: The pattern cuts one, so that no text can ever become it.
+    """
+    for token in options.forced_tokens:
+        if len(tokenizer.encode(token)) != 1:
+            raise UsageError(
+                f"the forced token {token!r} can never be one token: the split pattern cuts it\n"
+                "hint: leave it out, make it a special token, or choose another pattern"
+            )
+    return tokenizer
 
 
 def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
@@ -16,16 +75,14 @@ def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
 def _learn(
     counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
 ) -> _core.Tokenizer:
-    return _core.train_bpe(
+    options: BpeOptions = settings.read_options()
+    tokenizer = _core.train_bpe_with(
         counts,
-        vocab_size=settings.vocab_size,
-        min_frequency=settings.min_frequency,
-        special_tokens=settings.special_tokens,
-        max_token_bytes=settings.max_token_bytes,
-        tie_rule=settings.tie_rule,
+        options=core_options(settings, options),
         on_progress=learning.report("merge"),
         name=learning.name,
     )
+    return check_forced(tokenizer, options)
 
 
 ALGORITHMS = {
@@ -34,7 +91,7 @@ ALGORITHMS = {
         summary="byte-level BPE",
         takes=frozenset({"pattern", "normalizer", "min_frequency", "max_token_bytes", "tie_rule"}),
         special_tokens=DEFAULT_SPECIAL_TOKENS,
-        options=NoOptions,
+        options=BpeOptions,
         new_counts=_new_counts,
         learn=_learn,
     )

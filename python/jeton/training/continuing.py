@@ -1,0 +1,164 @@
+"""Continuing a tokenizer on the text of a domain: more tokens after those that it has.
+
+Old ids keep their meaning. New merges come after all old ones, so an encoder first does what it did
+and then only joins: no text needs more tokens than before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from jeton import _core
+from jeton.corpus import open_documents, require_text
+from jeton.errors import JetonWarning, UsageError
+from jeton.training.algorithms.base import check_at_least
+from jeton.training.progress import TrainProgress
+
+__all__ = ["ContinuedTokenizer", "NewToken", "continue_training"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token that was added.
+
+    Attributes:
+        id: Its id; ids follow one another after the last one taken before.
+        token_bytes: What it stands for.
+        n_saved: Tokens of the text that its merge saved when it was chosen.
+        n_uses: How often the text has it now that all merges are made.
+        n_old_tokens: Tokens of the old tokenizer that one use replaces.
+    """
+
+    id: int
+    token_bytes: bytes
+    n_saved: int
+    n_uses: int
+    n_old_tokens: int
+
+    @property
+    def n_saved_in_use(self) -> int:
+        """Tokens of the text that the uses left to it save, against the old tokenizer."""
+        return self.n_uses * (self.n_old_tokens - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuedTokenizer:
+    """What continuing gave.
+
+    Attributes:
+        tokenizer: The tokenizer with its new tokens.
+        new_tokens: Ranked by tokens saved for the place that each takes, the best first: the order
+            of their ids.
+        n_tokens_before: Tokens of the text as the old tokenizer cuts it.
+        n_tokens_after: Tokens of the text as the new one cuts it.
+    """
+
+    tokenizer: _core.Tokenizer
+    new_tokens: tuple[NewToken, ...]
+    n_tokens_before: int
+    n_tokens_after: int
+
+
+def continue_training(
+    base: _core.Tokenizer,
+    inputs: Any,
+    *,
+    vocab_size: int,
+    min_frequency: int = 2,
+    max_token_bytes: int | None = None,
+    tie_rule: Literal["hf", "bytes", "sentencepiece"] = "hf",
+    forbidden_tokens: Sequence[str] = (),
+    field: str = "text",
+    documents: Literal["file", "line"] = "file",
+    strict: bool = False,
+    num_threads: int | None = None,
+    name: str | None = None,
+    on_progress: Callable[[TrainProgress], None] | None = None,
+) -> ContinuedTokenizer:
+    """Add tokens to a byte-level BPE tokenizer, learned from text.
+
+    Args:
+        base: The tokenizer to continue; it stays as it is.
+        inputs: Paths, folders, globs, ``"-"``, or an iterable of texts, as ``train`` takes them.
+        vocab_size: Ids of the whole, old and new, special and added tokens included.
+        min_frequency: Pairs that occur less often are not merged.
+        max_token_bytes: Longest token that is made; None: any.
+        tie_rule: As in ``train``.
+        forbidden_tokens: Tokens that must not be made.
+        field: JSONL and Parquet: where the text is.
+        documents: Text files: the whole file is one document, or each line.
+        strict: Text that is not valid Unicode is an error instead of being replaced.
+        num_threads: Threads that count; None: all there are. Does not change the result.
+        name: What the new tokenizer is called.
+        on_progress: Called now and then, first with stage ``"count"``, then ``"merge"``.
+
+    Warns:
+        JetonWarning: The text is not enough for a vocabulary of the size asked.
+
+    Raises:
+        TrainingError: ``base`` is not byte-level BPE, or has as many ids already.
+        EmptyCorpusError: There is no text.
+        UsageError: Arguments that cannot be meant.
+
+    Example:
+        >>> import jeton
+        >>> base = jeton.train(iter(["low lower lowest"] * 9), vocab_size=261)
+        >>> more = continue_training(base, iter(["lowest slowest"] * 9), vocab_size=263)
+        >>> [new.token_bytes for new in more.new_tokens], more.n_tokens_before, more.n_tokens_after
+        ([b'lowe', b'st'], 81, 45)
+    """
+    check_at_least("min_frequency", min_frequency, 1)
+    if isinstance(forbidden_tokens, str):
+        raise UsageError(f"forbidden_tokens is {forbidden_tokens!r}; expected a list of strings")
+    options = _core.BpeOptions(
+        vocab_size=vocab_size,
+        min_frequency=min_frequency,
+        max_token_bytes=max_token_bytes,
+        tie_rule=tie_rule,
+        forbidden_tokens=[token.encode() for token in forbidden_tokens],
+    )
+    counts = _core.counts_for(base)
+
+    def on_read(progress: Any) -> None:
+        if on_progress is not None:
+            done, total = progress.bytes_done, progress.bytes_total
+            on_progress(TrainProgress("count", done, total, "bytes"))
+
+    def on_merge(done: int, total: int) -> None:
+        if on_progress is not None:
+            on_progress(TrainProgress("merge", done, total, "tokens"))
+
+    stream = open_documents(
+        inputs, field=field, documents=documents, strict=strict, on_progress=on_read
+    )
+    for _, batch in stream:
+        counts.add(batch, num_threads=num_threads)
+    require_text(
+        n_documents=stream.n_documents,
+        n_bytes=stream.n_bytes,
+        skipped=stream.skipped,
+        n_null_documents=stream.n_null_documents,
+    )
+    tokenizer, new_tokens, before, after = _core.continue_bpe(
+        counts, base=base, options=options, on_progress=on_merge, name=name
+    )
+    if tokenizer.vocab_size < vocab_size:
+        warnings.warn(
+            f"the text is enough for {tokenizer.vocab_size:,} tokens only, not for "
+            f"vocab_size={vocab_size:,}\n"
+            f"hint: continue on more text, or ask for vocab_size={tokenizer.vocab_size}",
+            JetonWarning,
+            stacklevel=2,
+        )
+    return ContinuedTokenizer(
+        tokenizer=tokenizer,
+        new_tokens=tuple(
+            NewToken(id, tokenizer.id_to_bytes(id), n_saved, n_uses, n_old)
+            for id, _, _, n_saved, n_uses, n_old in new_tokens
+        ),
+        n_tokens_before=before,
+        n_tokens_after=after,
+    )

@@ -1,0 +1,91 @@
+"""Continuing a tokenizer: old ids stay, no text needs more tokens, and what the new tokens save."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jeton
+from jeton import _core
+from jeton.errors import TrainingError
+from jeton.training import continue_training
+
+pytestmark = pytest.mark.filterwarnings("ignore:the text is enough for:jeton.errors.JetonWarning")
+
+_GENERAL = ["the low lower lowest of the slow rows, the crows. 1234567!"] * 8
+_DOMAIN = ["hydroxychloroquine lowers the slow flow\nof chloroquine (the chloro-rows)"] * 8
+
+
+def _as_ranks(tokenizer: jeton.Tokenizer) -> jeton.Tokenizer:
+    """The same as a file of ranks, where any pair may merge whose bytes are a token."""
+    return _core.Tokenizer.from_tiktoken(
+        tokenizer.to_tiktoken(), pattern="llama3", special_tokens={"<|endoftext|>": 300}
+    )
+
+
+@pytest.fixture(scope="module", params=["list", "ranks", "superwords"])
+def base(request: pytest.FixtureRequest) -> jeton.Tokenizer:
+    if request.param == "superwords":
+        return jeton.train(iter(_GENERAL), algorithm="superbpe", vocab_size=300)
+    if request.param == "list":
+        return jeton.train(iter(_GENERAL), vocab_size=290)
+    return _as_ranks(jeton.train(iter(_GENERAL), vocab_size=290, special_tokens=()))
+
+
+def test_old_ids_keep_their_meaning(base: jeton.Tokenizer) -> None:
+    more = continue_training(base, iter(_DOMAIN), vocab_size=base.vocab_size + 12).tokenizer
+    assert more.vocab_size == base.vocab_size + 12
+    for token, id in ((bytes([byte]), base.bytes_to_id(bytes([byte]))) for byte in range(256)):
+        assert more.bytes_to_id(token) == id
+    for text in _GENERAL:
+        for id in base.encode(text):
+            assert more.id_to_bytes(id) == base.id_to_bytes(id)
+    assert more.special_tokens == base.special_tokens
+
+
+def test_no_text_needs_more_tokens(base: jeton.Tokenizer) -> None:
+    more = continue_training(base, iter(_DOMAIN), vocab_size=base.vocab_size + 30).tokenizer
+
+    @settings(max_examples=80, deadline=None)
+    @given(
+        st.lists(st.sampled_from(["chloro", "quine", "low", " the", "w", "s", "1", "\n", " ", "r"]))
+        | st.lists(st.characters(codec="utf-8"), max_size=20)
+    )
+    def check(parts: list[str]) -> None:
+        text = "".join(parts)
+        ids = more.encode(text)
+        assert len(ids) <= len(base.encode(text))
+        assert more.decode(ids) == text
+        # Undoing the new merges gives what the old tokenizer gives.
+        assert [id for new in ids for id in _undone(more, base, new)] == base.encode(text)
+
+    check()
+
+
+def _undone(more: jeton.Tokenizer, base: jeton.Tokenizer, id: int) -> list[int]:
+    """The old ids of a new one, by its bytes: as one pretoken, which they are part of."""
+    return [id] if id < base.vocab_size else base.encode(more.id_to_bytes(id).decode())
+
+
+def test_the_report_counts_what_it_says(base: jeton.Tokenizer) -> None:
+    found = continue_training(base, iter(_DOMAIN), vocab_size=base.vocab_size + 10)
+    before = int(base.count_batch(_DOMAIN).sum())
+    after = int(found.tokenizer.count_batch(_DOMAIN).sum())
+    assert (found.n_tokens_before, found.n_tokens_after) == (before, after)
+    # Merges are chosen by what they save, and what all of them save together is the difference.
+    saved = [new.n_saved for new in found.new_tokens]
+    assert saved == sorted(saved, reverse=True)
+    ids = found.tokenizer.encode_batch(_DOMAIN).ids.tolist()
+    assert [new.n_uses for new in found.new_tokens] == [ids.count(n.id) for n in found.new_tokens]
+    assert sum(new.n_saved_in_use for new in found.new_tokens) == before - after
+
+
+def test_what_cannot_be_continued_says_why() -> None:
+    base = jeton.train(iter(_GENERAL), vocab_size=270)
+    with pytest.raises(TrainingError, match="vocab_size is 270, but the tokenizer to continue has"):
+        continue_training(base, iter(_DOMAIN), vocab_size=270)
+    tiny = b"[UNK]\na\n##b\n"
+    wordpiece = _core.Tokenizer.from_vocab_txt(tiny)
+    with pytest.raises(TrainingError, match="only byte-level BPE with all 256 bytes"):
+        continue_training(wordpiece, iter(_DOMAIN), vocab_size=300)
