@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
 from jeton import _core
+from jeton.cli.app import app
 from jeton.errors import TrainingError
 from jeton.training import continue_training
 
@@ -89,3 +94,25 @@ def test_what_cannot_be_continued_says_why() -> None:
     wordpiece = _core.Tokenizer.from_vocab_txt(tiny)
     with pytest.raises(TrainingError, match="only byte-level BPE with all 256 bytes"):
         continue_training(wordpiece, iter(_DOMAIN), vocab_size=300)
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("\n".join(_DOMAIN), encoding="utf-8")
+    base_file = tmp_path / "base.json"
+    base = jeton.train(iter(_GENERAL), vocab_size=270)
+    base.save(base_file)
+    words = ["train", str(notes), "--base", str(base_file), "--vocab-size", "275"]
+    output = tmp_path / "more.json"
+    found = CliRunner().invoke(app, [*words, "-o", str(output), "--json"])
+    assert found.exit_code == 0, found.output
+    facts = json.loads(found.stdout)
+    assert [new["id"] for new in facts["new_tokens"]] == [270, 271, 272, 273, 274]
+    assert facts["n_tokens_after"] < facts["n_tokens_before"]
+    text = notes.read_text(encoding="utf-8")
+    assert len(jeton.load(str(output)).encode(text)) == facts["n_tokens_after"]
+    told = CliRunner().invoke(app, [*words, "-o", str(output)])
+    assert "275 ids, 5 of them new" in told.stderr
+    refused = CliRunner().invoke(app, [*words, "-o", str(output), "--pattern", "gpt2"])
+    assert refused.exit_code == 2
+    assert "--pattern cannot be given with --base" in refused.stderr

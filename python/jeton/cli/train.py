@@ -38,10 +38,16 @@ __all__ = ["train"]
 )
 @click.option(
     "--algorithm",
-    type=click.Choice(["bpe"]),
+    type=click.Choice(["bpe", "superbpe"]),
     default="bpe",
     show_default=True,
     help="How tokens are chosen.",
+)
+@click.option(
+    "--base",
+    metavar="TOKENIZER",
+    help="Continue this tokenizer: its ids stay, new tokens come after them. --vocab-size is that "
+    "of the whole.",
 )
 @click.option(
     "--pattern",
@@ -103,6 +109,7 @@ def train(
     vocab_size: int,
     output: str,
     algorithm: str,
+    base: str | None,
     pattern: str,
     normalizer: Literal["nfc"] | None,
     min_frequency: int,
@@ -128,6 +135,7 @@ def train(
     Examples:
       jeton train notes/ --vocab-size 32000 -o my-tokenizer
       jeton train calls.jsonl --field prompt --vocab-size 16000 -o calls.tiktoken --no-card
+      jeton train notes/ --base o200k_base --vocab-size 210000 -o notes-o200k
       zcat big.txt.gz | jeton train - --vocab-size 8000 --special-token "<|end|>" -o t.json
     """
     from jeton import training
@@ -137,6 +145,26 @@ def train(
         raise click.UsageError("give --special-token or --no-special-tokens, not both")
     target = Path(output)
     _check_output(target)
+    if base is not None:
+        from jeton.cli.continuing import continue_tokenizer
+
+        continue_tokenizer(
+            inputs,
+            base=base,
+            vocab_size=vocab_size,
+            target=target,
+            min_frequency=min_frequency,
+            max_token_bytes=max_token_bytes,
+            tie_rule=tie_rule,
+            name=name,
+            field=field,
+            documents=documents,
+            strict=strict,
+            num_threads=num_threads,
+            quiet=quiet,
+            as_json=as_json,
+        )
+        return
     settings = training.TrainSettings(
         algorithm=algorithm,
         vocab_size=vocab_size,
