@@ -328,6 +328,8 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         let pretoken = &bytes[start..end];
         if let Some(id) = self.model.exception(pretoken) {
+            // Before there are tables these are nearly all words.
+            words.keep(pretoken, &[id]);
             sink.take(&[id]);
             return Ok(());
         }
