@@ -139,8 +139,9 @@ def test_charts_are_text_in_the_colours_of_the_page() -> None:
         assert "<text" in chart
         assert not re.search(r"#[0-9a-fA-F]{6}\b", chart), "a fixed colour"
         assert "font-family" not in chart
-        # The plots of the trade-off draw no numbers; their table has them.
-        assert ("data-path=" in chart) != ('id="tradeoff' in chart)
+        # Plots of points and of curves over time draw no numbers; their tables have them.
+        is_plot = re.search(r'id="(tradeoff|(memory|queue|ttft)-(policy|tokenizer))', chart)
+        assert ("data-path=" in chart) != bool(is_plot)
 
 
 def test_six_tokenizers_with_long_samples_stay_small(tmp_path: Path) -> None:
