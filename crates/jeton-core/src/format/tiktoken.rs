@@ -14,7 +14,7 @@ use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::special::AddedToken;
 use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
-use crate::vocab::{MAX_IDS, Vocab};
+use crate::vocab::{MAX_IDS, Staged, Vocab};
 
 mod lines;
 mod write;
@@ -99,7 +99,34 @@ pub fn from_tiktoken(bytes: &[u8], options: TiktokenOptions) -> Result<Tokenizer
     })
 }
 
+/// The ranks of a file in which every line is plainly one, and no token comes twice.
+fn parse_plain_ranks(bytes: &[u8]) -> Option<Vocab> {
+    let mut vocab = Staged::with_capacity(bytes.len() / 14);
+    let mut token = Vec::new();
+    for line in split_lines(bytes) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            continue;
+        }
+        let rank = lines::read(line, &mut token)?;
+        if !vocab.can_take(rank) {
+            return None;
+        }
+        vocab.insert(rank, &token).ok()?;
+    }
+    let (vocab, is_unique) = vocab.finish().ok()?;
+    is_unique.then_some(vocab)
+}
+
 fn parse_ranks(bytes: &[u8]) -> Result<Vocab> {
+    match parse_plain_ranks(bytes) {
+        Some(vocab) => check_ranks(vocab),
+        None => parse_any_ranks(bytes).and_then(check_ranks),
+    }
+}
+
+/// The same of any file, with what is wrong with it.
+fn parse_any_ranks(bytes: &[u8]) -> Result<Vocab> {
     // Lines are about 14 bytes.
     let mut vocab = Vocab::with_capacity(bytes.len() / 14);
     let mut token = Vec::new();
@@ -152,6 +179,10 @@ fn parse_ranks(bytes: &[u8]) -> Result<Vocab> {
             return Err(same_token(number, &token, other, rank));
         }
     }
+    Ok(vocab)
+}
+
+fn check_ranks(vocab: Vocab) -> Result<Vocab> {
     if vocab.n_tokens() == 0 {
         return Err(Error::format(FORMAT, "it holds no ranks"));
     }

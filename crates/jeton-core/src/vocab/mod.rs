@@ -5,11 +5,13 @@
 //! ids ([`table`]): no allocation per token, and nothing depends on a random state.
 
 mod raw;
+mod staged;
 mod strings;
 mod table;
 
 use foldhash::fast::FixedState;
 
+pub(crate) use self::staged::Staged;
 pub(crate) use self::strings::StringTable;
 use self::table::{Bytes, Table};
 use crate::error::{Error, ErrorKind, Result};

@@ -32,14 +32,21 @@ impl StringTable {
         self.0.insert(place, &Strings(string_at, PhantomData))
     }
 
-    /// The place of a string.
+    /// The hash of a string, whose place is on its way from memory when this returns.
     #[inline]
-    pub(crate) fn find<'s>(
+    pub(crate) fn prepare(&self, string: &str) -> u64 {
+        self.0.prepare(string.as_bytes())
+    }
+
+    /// The place of a string that was hashed before.
+    #[inline]
+    pub(crate) fn find_prepared<'s>(
         &self,
+        hash: u64,
         string: &str,
         string_at: &impl Fn(u32) -> &'s str,
     ) -> Option<u32> {
         self.0
-            .find(string.as_bytes(), &Strings(string_at, PhantomData))
+            .find_prepared(hash, string.as_bytes(), &Strings(string_at, PhantomData))
     }
 }

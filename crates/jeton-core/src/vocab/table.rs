@@ -9,6 +9,7 @@
 //! vocabulary is refused. So a lookup is bounded, whatever the table holds.
 
 use crate::error::{ErrorKind, Result};
+use crate::prefetch::prefetch;
 
 /// A slot without a token. No token has it: tags stay below 0xFF.
 pub(super) const EMPTY: u32 = u32::MAX;
@@ -209,6 +210,51 @@ impl Table {
                 }
             }
         }
+    }
+
+    /// The hash of bytes, whose slot is on its way from memory when this returns: for
+    /// [`insert_prepared`](Self::insert_prepared) and [`find_prepared`](Self::find_prepared).
+    #[inline]
+    pub(super) fn prepare(&self, bytes: &[u8]) -> u64 {
+        let hash = hash(self.seed, bytes);
+        if let Some(slot) = self.slots.get(hash as usize & (self.slots.len() - 1)) {
+            prefetch(slot);
+        }
+        hash
+    }
+
+    /// As [`insert`](Self::insert), for an id whose bytes were hashed before.
+    #[inline]
+    pub(super) fn insert_prepared(
+        &mut self,
+        id: u32,
+        hash: u64,
+        tokens: &impl Bytes,
+    ) -> Result<Option<u32>> {
+        // A hash of an older seed is none.
+        if self.seed == 0 && slots_for(self.n_used + 1) <= self.slots.len() {
+            match self.probe(hash, tokens.of(id), tokens) {
+                (Some(known), _) => return Ok(Some(known)),
+                (None, Some(at)) => {
+                    self.slots[at] = slot_word(hash, id);
+                    self.n_used += 1;
+                    return Ok(None);
+                }
+                (None, None) => {}
+            }
+        }
+        self.insert(id, tokens)
+    }
+
+    /// As [`find`](Self::find), for bytes that were hashed before; nothing was inserted meanwhile.
+    #[inline]
+    pub(super) fn find_prepared(
+        &self,
+        hash: u64,
+        bytes: &[u8],
+        tokens: &impl Bytes,
+    ) -> Option<u32> {
+        self.probe(hash, bytes, tokens).0
     }
 
     /// Makes the table anew, with another seed where this one's ways are too long.

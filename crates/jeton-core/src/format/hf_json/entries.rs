@@ -259,6 +259,10 @@ pub(super) struct Entries<'v> {
     pub(super) listed: Vec<(&'v str, u32)>,
     /// The id of each text, by the place of its first entry: of equal pieces the last counts.
     ids: Vec<u32>,
+    /// The texts once more, near each other: in the file they are spread over megabytes, and merges ask for each.
+    texts: String,
+    /// Where each of them begins, and where the last one ends.
+    starts: Vec<u32>,
     table: StringTable,
     /// Scores by id, if the model has some.
     pub(super) scores: Vec<f64>,
@@ -269,6 +273,8 @@ impl<'v> Entries<'v> {
         let mut entries = Self {
             listed: Vec::new(),
             ids: Vec::new(),
+            texts: String::new(),
+            starts: vec![0],
             table: StringTable::default(),
             scores: Vec::new(),
         };
@@ -308,6 +314,8 @@ impl<'v> Entries<'v> {
     fn reserve(&mut self, n: usize) {
         self.listed.reserve(n);
         self.ids.reserve(n);
+        self.texts.reserve(n * 8);
+        self.starts.reserve(n);
         self.table = StringTable::with_capacity(n);
     }
 
@@ -317,15 +325,22 @@ impl<'v> Entries<'v> {
         if listed.len() >= MAX_IDS as usize {
             return Err(bad(format!("more than {MAX_IDS} tokens")));
         }
+        let end = u32::try_from(self.texts.len() + text.len());
+        let end = end.map_err(|_| bad("its tokens have more than 4 GB"))?;
         listed.push((text, id));
         self.ids.push(id);
+        self.texts.push_str(text);
+        self.starts.push(end);
         let place = listed.len() as u32 - 1;
-        let text_at = |place: u32| listed.get(place as usize).map_or("", |(text, _)| text);
+        let (texts, starts) = (&self.texts, &self.starts);
+        let text_at = |place: u32| text_of(texts, starts, place);
         if let Some(first) = self.table.insert(place, &text_at)? {
             self.ids[first as usize] = id;
             if !keeps_both {
                 listed.pop();
                 self.ids.pop();
+                self.starts.pop();
+                self.texts.truncate(self.texts.len() - text.len());
                 listed[first as usize].1 = id;
             }
         }
@@ -337,8 +352,26 @@ impl<'v> Entries<'v> {
     }
 
     pub(super) fn id(&self, token: &str) -> Option<u32> {
-        let text_at = |place: u32| self.listed.get(place as usize).map_or("", |(text, _)| text);
-        let place = self.table.find(token, &text_at)?;
+        self.id_prepared(self.table.prepare(token), token)
+    }
+
+    /// What [`id_prepared`](Self::id_prepared) needs of a token, on its way from memory when this returns.
+    pub(super) fn prepare(&self, token: &str) -> u64 {
+        self.table.prepare(token)
+    }
+
+    pub(super) fn id_prepared(&self, prepared: u64, token: &str) -> Option<u32> {
+        let text_at = |place: u32| text_of(&self.texts, &self.starts, place);
+        let place = self.table.find_prepared(prepared, token, &text_at)?;
         self.ids.get(place as usize).copied()
     }
+}
+
+#[inline]
+fn text_of<'t>(texts: &'t str, starts: &[u32], place: u32) -> &'t str {
+    let range = starts
+        .get(place as usize..)
+        .and_then(<[u32]>::first_chunk)
+        .and_then(|&[start, end]| texts.get(start as usize..end as usize));
+    range.unwrap_or("")
 }

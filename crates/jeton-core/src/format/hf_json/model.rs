@@ -11,7 +11,7 @@ use crate::bpe::{CharacterBpeOptions, Merges, Missing};
 use crate::byte_alphabet;
 use crate::error::{Error, Result};
 use crate::special::AddedToken;
-use crate::vocab::Vocab;
+use crate::vocab::{Staged, Vocab};
 use crate::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
 
 #[derive(Deserialize)]
@@ -143,7 +143,7 @@ pub(super) fn read(
 }
 
 fn read_vocab(entries: &Entries<'_>, left_out: &HashSet<&str>) -> Result<Vocab> {
-    let mut vocab = Vocab::with_capacity(entries.len());
+    let mut vocab = Staged::with_capacity(entries.len());
     let kept = entries
         .listed
         .iter()
@@ -153,7 +153,7 @@ fn read_vocab(entries: &Entries<'_>, left_out: &HashSet<&str>) -> Result<Vocab> 
             .insert(id, token.as_bytes())
             .map_err(|error| bad(format!("the token {token:?}: {error}")))?;
     }
-    Ok(vocab)
+    Ok(vocab.finish()?.0)
 }
 
 fn read_bpe_on_bytes(
@@ -161,7 +161,7 @@ fn read_bpe_on_bytes(
     entries: &Entries<'_>,
     added_tokens: &[AddedToken],
 ) -> Result<ModelParts> {
-    let mut vocab = Vocab::with_capacity(entries.len());
+    let mut vocab = Staged::with_capacity(entries.len());
     let mut bytes = Vec::new();
     let left_out = unreachable_special_tokens(model, added_tokens);
     let kept = entries
@@ -177,7 +177,7 @@ fn read_bpe_on_bytes(
         .map_err(|error| bad(format!("the token {token:?}: {error}")))?;
     }
     Ok(ModelParts::Bpe {
-        vocab,
+        vocab: vocab.finish()?.0,
         merges: Merges::List(read_merges(model, entries)?),
         whole_pretokens: model.ignore_merges,
         missing: match read_unknown(model, entries)? {
@@ -261,21 +261,35 @@ pub(super) fn is_symbol(content: &str, prefix: &str, suffix: &str, byte_fallback
     inside.chars().nth(1).is_none() || is_byte
 }
 
+/// Merges that are looked up together: the places of all their tokens are on their way from memory by then.
+const MERGES_AT_ONCE: usize = 16;
+
 fn read_merges(model: &Written<'_>, entries: &Entries<'_>) -> Result<Vec<(u32, u32)>> {
-    let id = |token: &str, number: usize| -> Result<u32> {
-        entries.id(token).ok_or_else(|| {
+    let id = |prepared: u64, token: &str, number: usize| -> Result<u32> {
+        entries.id_prepared(prepared, token).ok_or_else(|| {
             bad(format!(
                 "merge {number} names {token:?}, which is not in the vocabulary"
             ))
         })
     };
-    let merges = model.merges().iter().enumerate().map(|(number, pair)| {
-        let (left, right) = pair.parts().ok_or_else(|| {
-            bad(format!(
-                "merge {number} is not two tokens with a space between"
-            ))
-        })?;
-        Ok((id(left, number)?, id(right, number)?))
-    });
-    merges.collect()
+    let mut merges = Vec::with_capacity(model.merges().len());
+    for pairs in model.merges().chunks(MERGES_AT_ONCE) {
+        let mut prepared = [None; MERGES_AT_ONCE];
+        for (prepared, pair) in prepared.iter_mut().zip(pairs) {
+            *prepared = pair.parts().map(|(left, right)| {
+                let hashes = [entries.prepare(left), entries.prepare(right)];
+                (left, right, hashes)
+            });
+        }
+        for prepared in &prepared[..pairs.len()] {
+            let number = merges.len();
+            let Some((left, right, [of_left, of_right])) = *prepared else {
+                return Err(bad(format!(
+                    "merge {number} is not two tokens with a space between"
+                )));
+            };
+            merges.push((id(of_left, left, number)?, id(of_right, right, number)?));
+        }
+    }
+    Ok(merges)
 }

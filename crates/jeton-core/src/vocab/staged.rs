@@ -1,0 +1,111 @@
+//! Many tokens into a vocabulary: the place of each is on its way from memory while the next ones are hashed.
+//!
+//! A table of 200,000 tokens takes two megabytes, so that one insertion after the other waits for memory each time.
+
+use super::Vocab;
+use crate::error::Result;
+
+/// Tokens that are on their way together.
+const AT_ONCE: usize = 16;
+
+/// A vocabulary that is being filled. What was inserted is there after [`Staged::finish`].
+#[derive(Debug)]
+pub(crate) struct Staged {
+    vocab: Vocab,
+    ids: [u32; AT_ONCE],
+    hashes: [u64; AT_ONCE],
+    n: usize,
+    is_unique: bool,
+}
+
+impl Staged {
+    /// An empty vocabulary with room for so many tokens.
+    pub(crate) fn with_capacity(n_tokens: usize) -> Self {
+        Self {
+            vocab: Vocab::with_capacity(n_tokens),
+            ids: [0; AT_ONCE],
+            hashes: [0; AT_ONCE],
+            n: 0,
+            is_unique: true,
+        }
+    }
+
+    /// As [`Vocab::insert`].
+    #[inline]
+    pub(crate) fn insert(&mut self, id: u32, bytes: &[u8]) -> Result<()> {
+        self.vocab.insert_span(id, bytes, 0)?;
+        self.vocab.n_findable += 1;
+        self.ids[self.n] = id;
+        self.hashes[self.n] = self.vocab.table.prepare(bytes);
+        self.n += 1;
+        if self.n == AT_ONCE {
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// As [`Vocab::insert_opaque`].
+    pub(crate) fn insert_opaque(&mut self, id: u32, bytes: &[u8]) -> Result<()> {
+        self.vocab.insert_opaque(id, bytes)
+    }
+
+    /// As [`Vocab::can_take`].
+    pub(crate) fn can_take(&self, id: u32) -> bool {
+        self.vocab.can_take(id)
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        let Vocab { tokens, table, .. } = &mut self.vocab;
+        for (&id, &hash) in self.ids.iter().zip(&self.hashes).take(self.n) {
+            self.is_unique &= table.insert_prepared(id, hash, tokens)?.is_none();
+        }
+        self.n = 0;
+        Ok(())
+    }
+
+    /// The vocabulary, and whether no two tokens that can be found have the same bytes.
+    pub(crate) fn finish(mut self) -> Result<(Vocab, bool)> {
+        self.settle()?;
+        Ok((self.vocab, self.is_unique))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// The naive twin is one insertion after the other.
+        #[test]
+        fn the_vocabulary_is_that_of_one_after_the_other(
+            tokens in prop::collection::vec((any::<bool>(), "[ab]{0,5}"), 0..120),
+        ) {
+            let mut staged = Staged::with_capacity(0);
+            let mut vocab = Vocab::default();
+            let mut is_unique = true;
+            for (id, (opaque, token)) in (0..).zip(&tokens) {
+                let bytes = token.as_bytes();
+                prop_assert!(staged.can_take(id));
+                if *opaque {
+                    staged.insert_opaque(id, bytes).unwrap();
+                    vocab.insert_opaque(id, bytes).unwrap();
+                } else {
+                    staged.insert(id, bytes).unwrap();
+                    is_unique &= vocab.insert_new(id, bytes).unwrap().is_none();
+                }
+                prop_assert!(staged.insert(id, bytes).is_err());
+            }
+            let (found, unique) = staged.finish().unwrap();
+            prop_assert_eq!(unique, is_unique);
+            prop_assert_eq!(found.size(), vocab.size());
+            prop_assert_eq!(found.is_unique(), vocab.is_unique());
+            for (id, (_, token)) in (0..).zip(&tokens) {
+                prop_assert_eq!(found.id_to_bytes(id), vocab.id_to_bytes(id));
+                let bytes = token.as_bytes();
+                prop_assert_eq!(found.bytes_to_id(bytes), vocab.bytes_to_id(bytes));
+            }
+        }
+    }
+}
