@@ -56,10 +56,10 @@ impl Staged {
 
     fn settle(&mut self) -> Result<()> {
         let Vocab { tokens, table, .. } = &mut self.vocab;
-        for (&id, &hash) in self.ids.iter().zip(&self.hashes).take(self.n) {
+        let n = std::mem::take(&mut self.n);
+        for (&id, &hash) in self.ids.iter().zip(&self.hashes).take(n) {
             self.is_unique &= table.insert_prepared(id, hash, tokens)?.is_none();
         }
-        self.n = 0;
         Ok(())
     }
 
@@ -74,7 +74,33 @@ impl Staged {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::table::hash;
     use super::*;
+
+    /// Tokens that collide change the table's seed, so that hashes made before are of no use any more.
+    #[test]
+    fn tokens_made_to_collide() {
+        const N: u32 = 300;
+        // All in one slot of the table below under seed 0.
+        let all = (0u32..).map(u32::to_le_bytes);
+        let tokens: Vec<[u8; 4]> = all
+            .filter(|token| hash(0, token) & 1023 == 7)
+            .take(N as usize)
+            .collect();
+        let mut staged = Staged::with_capacity(512);
+        for (id, token) in (0..).zip(&tokens) {
+            staged.insert(id, token).unwrap();
+        }
+        // Known by now, and in the last turn.
+        staged.insert(N, &tokens[0]).unwrap();
+        staged.insert(N + 1, &tokens[N as usize - 1]).unwrap();
+        assert_ne!(staged.vocab.table.seed(), 0);
+        let (vocab, is_unique) = staged.finish().unwrap();
+        assert!(!is_unique);
+        for (id, token) in (0..).zip(&tokens) {
+            assert_eq!(vocab.bytes_to_id(token), Some(id));
+        }
+    }
 
     proptest! {
         /// The naive twin is one insertion after the other.
