@@ -334,7 +334,7 @@ fn tokenizers() -> Vec<Pair> {
         }
     };
     let user = |model: &mut SpmModel| {
-        for text in ["a.b", "▁<m>", "c▁d", "\n\n", "\0b"] {
+        for text in ["a.b", "▁<m>", "c▁d", "\n\n"] {
             model.pieces.push(Piece {
                 bytes: text.into(),
                 score: 0.0,
