@@ -2,6 +2,7 @@
 //!
 //! - [`counts`]: [`PretokenCounts`], mergeable, so threads, files and machines give one answer; [`PretokenCounter`]
 //!   makes them from text in bounded memory.
+//! - [`bounded`]: [`train_bpe_bounded`], the same merges from counts that do not fit in memory.
 //! - [`bpe`]: byte-level BPE, [`train_bpe`], with the written rules of counting and of ties.
 //! - [`cutting`]: [`Cutter`], from documents to pretokens; `sentences` is SentencePiece's way.
 //! - [`superword`]: tokens of several words, [`train_superwords`].
@@ -20,6 +21,7 @@
 //! - `naive`: the same results by recounting everything at each step; tests only.
 
 mod alphabet;
+pub mod bounded;
 pub mod bpe;
 mod cells;
 pub mod continued;
@@ -46,6 +48,7 @@ mod superword_tests;
 #[cfg(test)]
 mod tests;
 
+pub use bounded::{CountSource, train_bpe_bounded};
 pub use bpe::{BpeTrainOptions, TrainedBpe, train_bpe, train_bpe_until};
 pub use continued::{Continued, NewToken, continue_bpe, cutting_of};
 pub use counts::{

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tempfile::NamedTempFile;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::blocks::{BadBlock, BlockReader, BlockWriter, Sums};
 use crate::error::{IoError, Result};
@@ -172,16 +172,7 @@ impl CountsWriter {
                 named.permissions(std::fs::Permissions::from_mode(0o666));
             }
             let mut file = BufWriter::with_capacity(BUFFER_BYTES, named.tempfile_in(folder)?);
-            let header = serde_json::to_vec(header)?;
-            let size = u32::try_from(header.len())
-                .ok()
-                .filter(|&size| size <= MAX_HEADER_BYTES)
-                .ok_or_else(|| io::Error::other("the header is too long"))?;
-            file.write_all(MAGIC)?;
-            file.write_all(&VERSION.to_le_bytes())?;
-            file.write_all(&size.to_le_bytes())?;
-            file.write_all(&header)?;
-            file.write_all(&xxh3_64(&header).to_le_bytes())?;
+            write_header(&mut file, header)?;
             Ok(file)
         };
         let file = begin().map_err(|source| IoError::Write {
@@ -216,6 +207,50 @@ impl CountsWriter {
         };
         finish().map_err(|source| write_error(&path, source))
     }
+}
+
+fn write_header(output: &mut impl Write, header: &CountsHeader) -> io::Result<()> {
+    let header = serde_json::to_vec(header)?;
+    let size = u32::try_from(header.len())
+        .ok()
+        .filter(|&size| size <= MAX_HEADER_BYTES)
+        .ok_or_else(|| io::Error::other("the header is too long"))?;
+    output.write_all(MAGIC)?;
+    output.write_all(&VERSION.to_le_bytes())?;
+    output.write_all(&size.to_le_bytes())?;
+    output.write_all(&header)?;
+    output.write_all(&xxh3_64(&header).to_le_bytes())
+}
+
+/// A file of counts in memory; the entries must rise by their bytes.
+pub fn encoded<'e>(
+    header: &CountsHeader,
+    entries: impl Iterator<Item = (&'e [u8], u64)>,
+    n_documents: u64,
+) -> io::Result<Vec<u8>> {
+    let mut output = Vec::new();
+    write_header(&mut output, header)?;
+    let mut blocks = BlockWriter::new(output);
+    for (pretoken, count) in entries {
+        blocks.push(pretoken, count)?;
+    }
+    Ok(blocks.finish(n_documents)?.0)
+}
+
+/// A file whose one block has these bytes and says that it has so many entries, with the checksums that belong to it: for
+/// whoever makes such files on purpose, as tests do.
+pub fn sealed(payload: &[u8], n_entries: u32) -> io::Result<Vec<u8>> {
+    let header = CountsHeader {
+        recipe: Value::Null,
+        info: Value::Null,
+    };
+    let mut file = Vec::new();
+    write_header(&mut file, &header)?;
+    file.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    file.extend_from_slice(&n_entries.to_le_bytes());
+    file.extend_from_slice(&xxh3_64_with_seed(payload, 0).to_le_bytes());
+    file.extend_from_slice(payload);
+    Ok(file)
 }
 
 fn write_error(path: &Path, source: io::Error) -> IoError {

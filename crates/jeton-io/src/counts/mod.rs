@@ -24,7 +24,7 @@ use jeton_core::error::{Error, ErrorKind};
 use jeton_core::train::{Drain, PretokenCounter, PretokenCounts, Splitting, Totals, Weights};
 
 pub use self::blocks::Sums;
-pub use self::files::{CountsHeader, CountsReader, CountsWriter};
+pub use self::files::{CountsHeader, CountsReader, CountsWriter, encoded, sealed};
 use self::runs::{Run, RunWriter, each_of, interrupted, merge_runs};
 use crate::error::IoError;
 

@@ -53,6 +53,12 @@ pub(crate) fn train_bpe_with(
     quick(py, steps_of(counts))?;
     let mut so_far = None;
     let trained = options.run(py, on_progress.as_ref(), |tell| {
+        if let Some(max_memory) = counts.memory_to_stream_in()? {
+            return counts.stream(|source| {
+                let learned = core::train_bpe_bounded(source, &options.core, max_memory, tell)?;
+                Ok(learned.0)
+            });
+        }
         let trained = counts.with(|counts| core::train_bpe_until(counts, &options.core, tell))?;
         if trained.stop == StopReason::Interrupted {
             so_far = Some(pairs_of(&trained.merges));

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jeton_core::error::{Error, ErrorKind};
 use jeton_core::measure::{CharacterCounts, script_names};
 use jeton_core::pretokenize::StepConfig;
-use jeton_core::train::{self as core, CutConfig, Cutter, Splitting, Weights};
+use jeton_core::train::{self as core, CountSource, CutConfig, Cutter, Splitting, Weights};
 use jeton_io::counts::{CountsError, CountsHeader, CountsReader, LeftOut, Result, TextCounts};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -21,6 +21,10 @@ use crate::recipe::Recipe;
 
 /// What a pretoken takes in memory besides its bytes, about: for the message where counts do not fit.
 const ENTRY_BYTES: u64 = 32;
+
+/// What the in-memory trainer of BPE takes for each byte of each distinct pretoken, about: two cells of four bytes,
+/// and three entries of lists of places.
+const BYTES_PER_WORD_BYTE: u64 = 20;
 
 /// Weighted pretokens: what every trainer starts from.
 #[pyclass(frozen, module = "jeton._core")]
@@ -59,6 +63,29 @@ fn run<T: Send>(
     }
 }
 
+/// Words and counts, again and again, from wherever they are.
+struct Stream<'a>(&'a mut TextCounts);
+
+impl CountSource for Stream<'_> {
+    fn each(
+        &mut self,
+        visit: &mut dyn FnMut(&[u8], u64) -> jeton_core::error::Result<()>,
+    ) -> jeton_core::error::Result<()> {
+        let visited = self
+            .0
+            .each::<CountsError>(&mut |word, count| Ok(visit(word, count)?));
+        visited.map_err(of_training)
+    }
+}
+
+/// Errors of files while training are errors of training.
+fn of_training(error: CountsError) -> Error {
+    match error {
+        CountsError::Core(error) => error,
+        CountsError::Io(error) => Error::training(error.to_string()),
+    }
+}
+
 impl PretokenCounts {
     pub(super) fn of(py: Python<'_>, config: CutConfig) -> PyResult<Self> {
         Ok(Self {
@@ -77,11 +104,7 @@ impl PretokenCounts {
         work: impl FnOnce(&core::PretokenCounts) -> jeton_core::error::Result<R>,
     ) -> jeton_core::error::Result<R> {
         let mut counts = self.lock();
-        let settled = |error: CountsError| match error {
-            CountsError::Core(error) => error,
-            CountsError::Io(error) => Error::training(error.to_string()),
-        };
-        counts.settle(&mut || true).map_err(settled)?;
+        counts.settle(&mut || true).map_err(of_training)?;
         if counts.is_on_disk() {
             let needed = counts.n_distinct_bytes() + counts.n_distinct() * ENTRY_BYTES;
             return Err(Error::training(format!(
@@ -95,6 +118,30 @@ impl PretokenCounts {
             Some(counts) => work(counts),
             None => work(&core::PretokenCounts::new()),
         }
+    }
+
+    /// How much memory a trainer has that can stream the counts, where it should: they, or what it would make of them,
+    /// do not fit in memory.
+    pub(super) fn memory_to_stream_in(&self) -> jeton_core::error::Result<Option<usize>> {
+        let mut counts = self.lock();
+        let Some(max_memory) = counts.max_memory() else {
+            return Ok(None);
+        };
+        counts.settle(&mut || true).map_err(of_training)?;
+        let words = counts.n_distinct_bytes() * BYTES_PER_WORD_BYTE;
+        let needed = words + counts.memory_bytes() as u64;
+        let fits = !counts.is_on_disk() && needed <= max_memory as u64;
+        Ok((!fits).then_some(max_memory))
+    }
+
+    /// The counts for a trainer that streams them.
+    pub(super) fn stream<R>(
+        &self,
+        work: impl FnOnce(&mut dyn CountSource) -> jeton_core::error::Result<R>,
+    ) -> jeton_core::error::Result<R> {
+        let mut counts = self.lock();
+        counts.settle(&mut || true).map_err(of_training)?;
+        work(&mut Stream(&mut counts))
     }
 
     /// What files say of how text was cut.

@@ -11,6 +11,7 @@ mod boundaries;
 mod charsmap;
 mod compiled;
 mod convert;
+mod counts;
 mod formats;
 mod patterns;
 mod readers;
@@ -22,6 +23,7 @@ pub use boundaries::boundaries;
 pub use charsmap::charsmap;
 pub use compiled::compiled;
 pub use convert::convert;
+pub use counts::counts;
 pub use formats::{canonical, hf_json, rwkv, sentencepiece, tiktoken, vocab_txt};
 pub use patterns::patterns;
 pub use readers::{claude, clip, gguf, merges, tekken};
@@ -57,6 +59,7 @@ pub const TARGETS: &[Target] = &[
     target("clip", clip),
     target("compression", compression),
     target("jsonl", jsonl),
+    target("counts", counts),
 ];
 
 const fn target(name: &'static str, run: fn(&[u8]) -> bool) -> Target {

@@ -45,6 +45,7 @@ pub fn seeds(target: &str) -> Vec<Seed> {
         "clip" => readers::clip(),
         "compression" => compression(),
         "jsonl" => documents(),
+        "counts" => counts(),
         _ => Vec::new(),
     }
 }
@@ -55,6 +56,37 @@ fn seed(name: impl Into<String>, bytes: impl Into<Vec<u8>>, is_read: bool) -> Se
         bytes: bytes.into(),
         is_read,
     }
+}
+
+/// A file, and the entries of a block behind their number.
+fn counts() -> Vec<Seed> {
+    let header = jeton_io::counts::CountsHeader {
+        recipe: serde_json::json!({"type": "steps"}),
+        info: serde_json::json!({}),
+    };
+    let entries = [(&b"a"[..], 3), (b"ab", 300), (b"b\xff", 1)];
+    let file = |n: usize| {
+        let entries = entries[..n].iter().copied();
+        jeton_io::counts::encoded(&header, entries, 2).unwrap_or_default()
+    };
+    let mut early = file(3);
+    early.truncate(early.len() - 1);
+    vec![
+        seed("three", file(3), true),
+        seed("none", file(0), true),
+        seed("ends-early", early, false),
+        seed(
+            "entries",
+            &b"\x03\x00\x01a\x03\x01\x01b\x05\x00\x01b\x01"[..],
+            false,
+        ),
+        seed("not-sorted", &b"\x02\x00\x01b\x03\x00\x01a\x05"[..], false),
+        seed(
+            "shares-too-much",
+            &b"\x02\x00\x01b\x03\x05\x01a\x05"[..],
+            false,
+        ),
+    ]
 }
 
 /// What follows the 256 bytes, which the target puts in front.

@@ -107,6 +107,17 @@ impl PretokenCounter {
         Ok(())
     }
 
+    /// The same, unless there is no room for it: false then.
+    pub fn try_add(&mut self, pretoken: &[u8], count: u64) -> Result<bool> {
+        self.make_tables(1, &|_| Ok(()))?;
+        self.tables[0].add(pretoken, 0, pretoken.len(), count)
+    }
+
+    /// Distinct pretokens, where one thread has counted all.
+    pub fn n_distinct(&self) -> usize {
+        self.tables.iter().map(Table::len).sum()
+    }
+
     /// Number of tables, one for each thread.
     pub fn n_tables(&self) -> usize {
         self.tables.len()

@@ -1,0 +1,224 @@
+//! Words cut where pairs are rare, and counted; the rarer the pairs that part them, the more memory they take.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::train::counts::{PretokenCounter, PretokenCounts};
+use crate::vocab::Vocab;
+
+/// Upper bounds for the counts of pairs: sums over those that share a bucket.
+pub(super) struct PairBuckets {
+    sums: Vec<u64>,
+    shift: u32,
+}
+
+impl PairBuckets {
+    /// So many bytes of them, or fewer; at least two.
+    pub(super) fn new(bytes: usize) -> Self {
+        let bits = (bytes / 8).max(2).ilog2();
+        Self {
+            sums: vec![0; 1 << bits],
+            shift: 64 - bits,
+        }
+    }
+
+    #[inline]
+    fn bucket(&self, left: u32, right: u32) -> usize {
+        let key = u64::from(left) << 32 | u64::from(right);
+        let mixed = (key ^ (key >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        ((mixed ^ (mixed >> 31)).wrapping_mul(0xD6E8_FEB8_6659_FD93) >> self.shift) as usize
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, left: u32, right: u32, count: u64) -> Result<()> {
+        let bucket = self.bucket(left, right);
+        let sum = &mut self.sums[bucket];
+        *sum = sum.checked_add(count).ok_or(ErrorKind::TooLarge {
+            what: "the number of pairs of tokens in the text",
+            limit: u64::MAX,
+        })?;
+        Ok(())
+    }
+
+    /// No pair occurs more often than this.
+    #[inline]
+    fn at_most(&self, left: u32, right: u32) -> u64 {
+        self.sums[self.bucket(left, right)]
+    }
+
+    /// The largest sum.
+    pub(super) fn most(&self) -> u64 {
+        self.sums.iter().copied().max().unwrap_or(0)
+    }
+}
+
+/// What the loop needs for each token of a fragment, about: the token, its place in lists, shares of tables.
+const BYTES_PER_TOKEN: usize = 40;
+
+/// Which tokens may ever be joined, by their lengths.
+pub(super) struct Lengths {
+    of: Vec<u32>,
+    most: u32,
+}
+
+impl Lengths {
+    /// Of these tokens; nothing longer than `most` is made.
+    pub(super) fn new(tokens: &Vocab, most: Option<usize>) -> Self {
+        let of = tokens.iter().map(|(_, bytes)| bytes.len() as u32).collect();
+        let most = most.and_then(|most| u32::try_from(most).ok());
+        Self {
+            of,
+            most: most.unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether joining the two makes no token that is too long; if it does, so does whatever comes to lie there.
+    #[inline]
+    pub(super) fn fit(&self, left: u32, right: u32) -> bool {
+        self.of[left as usize].saturating_add(self.of[right as usize]) <= self.most
+    }
+}
+
+/// Distinct fragments and their counts.
+pub(super) struct Fragments<'l> {
+    buckets: PairBuckets,
+    lengths: &'l Lengths,
+    most: u64,
+    floor: u64,
+    counter: PretokenCounter,
+    max_bytes: usize,
+    n_tokens: usize,
+}
+
+impl<'l> Fragments<'l> {
+    pub(super) fn new(
+        buckets: PairBuckets,
+        lengths: &'l Lengths,
+        floor: u64,
+        max_bytes: usize,
+    ) -> Self {
+        let most = buckets.most();
+        Self {
+            buckets,
+            lengths,
+            most,
+            floor: floor.min(most),
+            // Two are there while words are cut again.
+            counter: PretokenCounter::new(max_bytes / 2),
+            max_bytes,
+            n_tokens: 0,
+        }
+    }
+
+    /// Pairs that occur less often part words.
+    pub(super) fn floor(&self) -> u64 {
+        self.floor
+    }
+
+    /// Cuts a word and counts its fragments; cuts all again, at more places, if there is no room.
+    pub(super) fn add(&mut self, tokens: &[u32], count: u64) -> Result<()> {
+        let mut rest = tokens;
+        loop {
+            let done = self.cut(rest, count)?;
+            if done == rest.len() {
+                return Ok(());
+            }
+            // What was cut off is there, and the place where it was is one to cut at whatever the floor.
+            rest = &rest[done..];
+            self.raise()?;
+        }
+    }
+
+    /// Counts the fragments of a word; returns how many of its tokens found room.
+    fn cut(&mut self, tokens: &[u32], count: u64) -> Result<usize> {
+        let mut start = 0;
+        let mut key = Vec::new();
+        for end in 1..=tokens.len() {
+            let holds = tokens.get(end).is_some_and(|&right| {
+                let left = tokens[end - 1];
+                self.lengths.fit(left, right) && self.buckets.at_most(left, right) >= self.floor
+            });
+            if holds {
+                continue;
+            }
+            let fragment = &tokens[start..end];
+            if fragment.len() > 1 {
+                key.clear();
+                for token in fragment {
+                    key.extend_from_slice(&token.to_le_bytes());
+                }
+                let n_before = self.counter.n_distinct();
+                if self.n_tokens * BYTES_PER_TOKEN > self.max_bytes
+                    || !self.counter.try_add(&key, count)?
+                {
+                    return Ok(start);
+                }
+                if self.counter.n_distinct() > n_before {
+                    self.n_tokens += fragment.len();
+                }
+            }
+            start = end;
+        }
+        Ok(tokens.len())
+    }
+
+    /// Cuts everything again, at more places.
+    fn raise(&mut self) -> Result<()> {
+        let old = std::mem::replace(&mut self.counter, PretokenCounter::new(0)).finish()?;
+        loop {
+            if self.floor >= self.most {
+                return Err(Error::training(
+                    "there is too little memory for the places of the most frequent pair\n\
+                     hint: allow more memory",
+                ));
+            }
+            let doubled = self.floor.saturating_mul(2);
+            self.floor = if doubled > self.most {
+                self.floor + (self.most - self.floor).div_ceil(2)
+            } else {
+                doubled
+            };
+            self.counter = PretokenCounter::new(self.max_bytes / 2);
+            self.n_tokens = 0;
+            if self.cut_all(&old)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether all fragments found room.
+    fn cut_all(&mut self, fragments: &PretokenCounts) -> Result<bool> {
+        let mut tokens = Vec::new();
+        for (key, count) in fragments.iter() {
+            tokens.clear();
+            tokens.extend(tokens_of(key));
+            if self.cut(&tokens, count)? < tokens.len() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// All fragments one after another, where each begins, and how often each occurs.
+    pub(super) fn into_words(self) -> Result<(Vec<u32>, Vec<usize>, Vec<u64>)> {
+        let Self {
+            counter, n_tokens, ..
+        } = self;
+        let counts = counter.finish()?;
+        let mut tokens = Vec::with_capacity(n_tokens);
+        let mut starts = Vec::with_capacity(counts.len() + 1);
+        let mut weights = Vec::with_capacity(counts.len());
+        for (key, count) in counts.iter() {
+            starts.push(tokens.len());
+            tokens.extend(tokens_of(key));
+            weights.push(count);
+        }
+        starts.push(tokens.len());
+        Ok((tokens, starts, weights))
+    }
+}
+
+fn tokens_of(key: &[u8]) -> impl Iterator<Item = u32> {
+    key.as_chunks::<4>()
+        .0
+        .iter()
+        .map(|bytes| u32::from_le_bytes(*bytes))
+}

@@ -1,0 +1,204 @@
+//! Byte-level BPE on counts that do not fit in memory: the same merges, learned in rounds.
+//!
+//! # Why a round is exact
+//!
+//! Let all merges so far be applied to all words, and let `floor` be a number. The count of a pair never rises once it
+//! exists, and every place where a pair (x, y) stands later lies between the last token of what has become x and
+//! the first token of what has become y: a pair of tokens of now, at as many places or more. So a pair of
+//! tokens that now stands at fewer than `floor` places (with weights) parts its words for good, as long as merges of counts of
+//! `floor` and more are looked for: cutting all words there loses none of those merges and changes none of their counts. A run of
+//! equal tokens is cut everywhere or nowhere, so that joining it from the left stays the same.
+//!
+//! A round therefore streams all words, encodes them with the merges so far, cuts them where pairs are rarer than the
+//! floor, and counts the fragments, of which there are far fewer than words: junk, which makes corpora have many
+//! distinct words, is made of rare pairs. On the fragments all merges of a count of `floor` and more are made. Then comes
+//! a round with a lower floor.
+//!
+//! # Why memory is bounded
+//!
+//! Pairs are counted in buckets, several to each: a bucket's sum is no less than the count of any of its pairs, and a cut
+//! that is not made loses nothing. If fragments have no room, the floor is raised and they are cut again, down to the
+//! places of the most frequent pair alone, whatever the corpus.
+//!
+//! Cost: two passes over the counts for each round, about as many rounds as the counts of merges halve
+//! a few times; see `benches`.
+
+mod fragments;
+mod merging;
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+
+use crate::bpe::BpeScratch;
+use crate::bpe::merge::merge;
+use crate::bpe::pairs::PairTable;
+use crate::error::{Error, ErrorKind, Result};
+
+use self::fragments::{Fragments, Lengths, PairBuckets};
+use self::merging::Merging;
+use super::bpe::{BpeTrainOptions, TrainedBpe, first_vocab};
+use super::learner::{Progress, forbidden_tokens};
+use super::rules::StopReason;
+
+/// Where words and their counts come from, again and again.
+pub trait CountSource {
+    /// Calls `visit` with every word and its count, each time in the same order, by rising bytes.
+    fn each(&mut self, visit: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()>;
+}
+
+/// The first floor of a round is so much below the last one; where there is no room, it is raised.
+const FLOOR_STEP: u64 = 1 << 10;
+
+/// Words between two looks at whether to stop.
+const WORDS_PER_LOOK: u64 = 1 << 16;
+
+/// Learns merges as [`train_bpe`](super::train_bpe) does, in about so many bytes of memory. Returns how many rounds it took, too.
+///
+/// # Errors
+///
+/// As `train_bpe`; `Training` where even the places of one pair do not fit.
+pub fn train_bpe_bounded(
+    source: &mut dyn CountSource,
+    options: &BpeTrainOptions,
+    max_memory: usize,
+    on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<(TrainedBpe, usize)> {
+    check(options)?;
+    let mut vocab = first_vocab(options)?;
+    let mut id_of_byte = [0; 256];
+    for byte in 0..=u8::MAX {
+        id_of_byte[usize::from(byte)] = vocab
+            .bytes_to_id(&[byte])
+            .ok_or_else(|| Error::training(format!("the vocabulary lacks the byte {byte}")))?;
+    }
+    let forbidden = forbidden_tokens(
+        options.special_tokens.iter().map(String::as_str),
+        &options.forbidden_tokens,
+    );
+    let mut merges: Vec<(u32, u32, u32)> = Vec::new();
+    let mut report = |n_tokens: usize| match on_progress(Progress {
+        n_tokens,
+        vocab_size: options.vocab_size,
+    }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::from(ErrorKind::Interrupted)),
+    };
+    let lowest = options.min_frequency.max(1);
+    let (mut last_floor, mut n_rounds) = (None, 0);
+    let stop = loop {
+        let n_tokens = vocab.size() as usize;
+        if n_tokens >= options.vocab_size {
+            break StopReason::VocabFull;
+        }
+        report(n_tokens)?;
+        let mut encoder = Encoder::new(&merges, &id_of_byte)?;
+        let lengths = Lengths::new(&vocab, options.max_token_bytes);
+        let mut buckets = PairBuckets::new(max_memory / 4);
+        let mut n = 0_u64;
+        source.each(&mut |word, count| {
+            n += 1;
+            if n % WORDS_PER_LOOK == 0 {
+                report(n_tokens)?;
+            }
+            encoder
+                .encode(word)
+                .windows(2)
+                .filter(|pair| lengths.fit(pair[0], pair[1]))
+                .try_for_each(|pair| buckets.add(pair[0], pair[1], count))
+        })?;
+        if n == 0 {
+            return Err(Error::training(
+                "there is no text to train on\nhint: check that the inputs hold text under the field named",
+            ));
+        }
+        let top = buckets.most();
+        if top < lowest {
+            break StopReason::NoPairLeft;
+        }
+        let wanted = last_floor.unwrap_or(top) / FLOOR_STEP;
+        let mut fragments = Fragments::new(buckets, &lengths, wanted.max(lowest), max_memory / 2);
+        source.each(&mut |word, count| {
+            n += 1;
+            if n % WORDS_PER_LOOK == 0 {
+                report(n_tokens)?;
+            }
+            fragments.add(encoder.encode(word), count)
+        })?;
+        let floor = fragments.floor();
+        n_rounds += 1;
+        let n_before = merges.len();
+        let merging = Merging::new(fragments, floor, options)?;
+        let is_full = merging.run(&mut vocab, &mut merges, &forbidden, &mut report)?;
+        if is_full {
+            break StopReason::VocabFull;
+        }
+        if floor <= lowest {
+            break StopReason::NoPairLeft;
+        }
+        if merges.len() == n_before && last_floor.is_some_and(|last| floor >= last) {
+            return Err(Error::training(format!(
+                "{max_memory} bytes of memory are too few to tell the most frequent pairs apart\n\
+                 hint: allow more memory"
+            )));
+        }
+        last_floor = Some(floor);
+    };
+    report(vocab.size() as usize)?;
+    let trained = TrainedBpe {
+        tokens: vocab.iter().map(|(_, bytes)| bytes.to_vec()).collect(),
+        n_special: options.special_tokens.len(),
+        merges,
+        stop,
+    };
+    Ok((trained, n_rounds))
+}
+
+/// Refuses what learning in rounds does not know.
+fn check(options: &BpeTrainOptions) -> Result<()> {
+    let unknown = [
+        (!options.forced_tokens.is_empty(), "forced tokens"),
+        (options.max_alphabet.is_some(), "a limit on the alphabet"),
+        (!options.resume.is_empty(), "going on from merges"),
+    ];
+    for (is_asked, what) in unknown {
+        if is_asked {
+            return Err(Error::training(format!(
+                "{what}: not possible where the counts do not fit in memory\n\
+                 hint: allow more memory, or leave rare pretokens out with min_count"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Words to the tokens that the merges so far make of them.
+struct Encoder<'a> {
+    pairs: PairTable,
+    id_of_byte: &'a [u32; 256],
+    ids: Vec<u32>,
+    scratch: BpeScratch,
+}
+
+impl<'a> Encoder<'a> {
+    fn new(merges: &[(u32, u32, u32)], id_of_byte: &'a [u32; 256]) -> Result<Self> {
+        let mut pairs = PairTable::with_capacity(merges.len());
+        for (rank, &(left, right, new)) in (0_u64..).zip(merges) {
+            pairs.insert(left, right, rank << 32 | u64::from(new));
+        }
+        Ok(Self {
+            pairs,
+            id_of_byte,
+            ids: Vec::new(),
+            scratch: BpeScratch::default(),
+        })
+    }
+
+    fn encode(&mut self, word: &[u8]) -> &[u32] {
+        self.ids.clear();
+        let ids = word.iter().map(|&byte| self.id_of_byte[usize::from(byte)]);
+        self.ids.extend(ids);
+        let n = merge(&self.pairs, &mut self.ids, &mut self.scratch);
+        &self.ids[..n]
+    }
+}

@@ -1,0 +1,134 @@
+//! Learning in rounds against learning at once, in as little memory as makes for many rounds.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::train::{PretokenCounts, TieRule, train_bpe};
+
+struct InMemory(BTreeMap<Vec<u8>, u64>);
+
+impl CountSource for InMemory {
+    fn each(&mut self, visit: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+        self.0
+            .iter()
+            .try_for_each(|(word, &count)| visit(word, count))
+    }
+}
+
+fn options(vocab_size: usize) -> BpeTrainOptions {
+    BpeTrainOptions {
+        vocab_size,
+        ..BpeTrainOptions::default()
+    }
+}
+
+/// Learns both ways; returns the rounds that it took.
+fn check(words: &BTreeMap<Vec<u8>, u64>, options: &BpeTrainOptions, max_memory: usize) -> usize {
+    let mut counts = PretokenCounts::new();
+    for (word, &count) in words {
+        counts.add(word, count).unwrap();
+    }
+    let go = &mut |_| ControlFlow::Continue(());
+    let expected = train_bpe(&counts, options, go).unwrap();
+    let mut source = InMemory(words.clone());
+    let (found, n_rounds) = train_bpe_bounded(&mut source, options, max_memory, go).unwrap();
+    assert_eq!(found, expected);
+    n_rounds
+}
+
+fn noise(n: usize) -> impl Iterator<Item = u64> {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    (0..n).map(move |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    })
+}
+
+fn corpus() -> BTreeMap<Vec<u8>, u64> {
+    let syllables = [
+        "ka", "to", "mi", "lo", "re", "n", "s", "th", "ing", "a", "aa",
+    ];
+    let mut words = BTreeMap::new();
+    for n in noise(20_000) {
+        let parts = 1 + (n % 6) as usize;
+        let word: String = (0..parts)
+            .map(|i| syllables[(n >> (8 + i * 5)) as usize % syllables.len()])
+            .collect();
+        *words.entry(word.into_bytes()).or_default() += 1 + (n >> 50) % 40;
+    }
+    words
+}
+
+#[test]
+fn rounds_change_nothing() {
+    let words = corpus();
+    let mut most = 0;
+    for max_memory in [20_000, 100_000, 400_000, 1 << 30] {
+        for tie_rule in [TieRule::Hf, TieRule::Bytes, TieRule::SentencePiece] {
+            let options = BpeTrainOptions {
+                tie_rule,
+                ..options(900)
+            };
+            most = most.max(check(&words, &options, max_memory));
+        }
+    }
+    assert!(most > 3, "{most}");
+    let with_rules = BpeTrainOptions {
+        min_frequency: 50,
+        max_token_bytes: Some(7),
+        special_tokens: vec!["<|end|>".into(), "kato".into()],
+        forbidden_tokens: vec![b"ing".to_vec()],
+        ..options(5000)
+    };
+    for max_memory in [100_000, 1 << 30] {
+        check(&words, &with_rules, max_memory);
+    }
+}
+
+#[test]
+fn too_little_memory_is_an_error_and_no_text_too() {
+    let go = &mut |_| ControlFlow::Continue(());
+    let mut source = InMemory(corpus());
+    let error = train_bpe_bounded(&mut source, &options(900), 500, go).unwrap_err();
+    assert!(error.to_string().contains("memory"), "{error}");
+    let error = train_bpe_bounded(&mut InMemory(BTreeMap::new()), &options(900), 500, go);
+    assert!(error.unwrap_err().to_string().contains("no text"));
+    let mut source = InMemory(corpus());
+    let stopped = train_bpe_bounded(&mut source, &options(900), 1 << 20, &mut |_| {
+        ControlFlow::Break(())
+    });
+    assert_eq!(*stopped.unwrap_err().kind(), ErrorKind::Interrupted);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_words_are_learned_alike(
+        words in proptest::collection::btree_map("[ab]{1,9}|[abc]{1,30}|a{1,40}", 1_u64..30, 1..80),
+        size in 257_usize..320,
+        min_frequency in 1_u64..6,
+        max_memory in proptest::sample::select(vec![6_000_usize, 30_000, 1 << 20]),
+        bytes in any::<bool>(),
+    ) {
+        let words: BTreeMap<Vec<u8>, u64> =
+            words.into_iter().map(|(word, n)| (word.into_bytes(), n)).collect();
+        let options = BpeTrainOptions {
+            min_frequency,
+            tie_rule: if bytes { TieRule::Bytes } else { TieRule::Hf },
+            ..options(size)
+        };
+        let mut source = InMemory(words.clone());
+        let go = &mut |_| ControlFlow::Continue(());
+        // With almost no memory it may be impossible, but never different.
+        if train_bpe_bounded(&mut source, &options, max_memory, go).is_ok() {
+            check(&words, &options, max_memory);
+        } else {
+            prop_assert!(max_memory < 1 << 20);
+        }
+    }
+}
