@@ -17,6 +17,7 @@ __all__ = [
     "Encoding",
     "GrowingText",
     "ModelInputs",
+    "NearDuplicates",
     "NoncanonicalIds",
     "PrefixIndex",
     "PretokenCounts",
@@ -42,8 +43,10 @@ __all__ = [
     "list_error_kinds",
     "pair_digests",
     "published_patterns",
+    "quality_figures",
     "sha256",
     "text_digests",
+    "text_quality",
     "train_bpe",
     "train_bpe_with",
     "train_parity_bpe",
@@ -1131,11 +1134,37 @@ class PretokenCounts:
     @staticmethod
     def cut_by(config: str) -> PretokenCounts:
         """Counts that cut text as a description (JSON) says: see ``cutting``."""
+    @staticmethod
+    def describe_file(path: str) -> tuple[str, str]:
+        """How the text of a file of counts was cut (JSON), and what else the file says (JSON)."""
     @property
     def cutting(self) -> str:
         """How text is cut, as JSON: equal descriptions mean counts that can be added up."""
-    def add(self, batch: TextBatch, *, num_threads: int | None = None) -> None: ...
+    def limit_memory(self, max_memory: int, *, temp_dir: str | None = None) -> None:
+        """From now on take at most so many bytes of memory; the rest goes to temporary files."""
+    def add(
+        self,
+        batch: TextBatch,
+        *,
+        weight: int = 1,
+        weights: NDArray[np.uint64] | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        """Count documents: all of them ``weight`` times, or each as often as ``weights`` says,
+        uint64 (n_documents,), where 0 leaves it out. After an error, drop the counts."""
     def merge(self, other: PretokenCounts) -> None: ...
+    def add_file(self, path: str, *, weight: int = 1) -> str:
+        """Add the counts of a file so many times; returns what the file says of itself (JSON)."""
+    def save(self, path: str, *, info: str = "{}") -> None:
+        """Write a file of counts, whole or not at all; ``info`` (JSON) is what it says of itself."""
+    def at_least(self, min_count: int) -> tuple[PretokenCounts, tuple[int, int, int]]:
+        """What occurs at least so often, in memory; and the distinct pretokens, pretokens and bytes
+        left out. No string occurs more often in what was left out than that has bytes."""
+    def characters(
+        self,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8], list[str], int]:
+        """Code points by falling count, their counts, the numbers of their scripts, the names of
+        scripts, and bytes that are no text."""
     def __len__(self) -> int: ...
     @property
     def n_pretokens(self) -> int: ...
@@ -1143,8 +1172,47 @@ class PretokenCounts:
     def n_bytes(self) -> int: ...
     @property
     def n_documents(self) -> int: ...
+    @property
+    def n_bytes_spilled(self) -> int:
+        """Bytes written to temporary files so far."""
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of memory that the counts take now."""
+    @property
+    def max_memory(self) -> int | None:
+        """Bytes of memory that they may take; None: as many as it takes."""
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether some of them are in temporary files."""
     def items(self) -> list[tuple[bytes, int]]:
         """All pretokens with their counts, by falling count, then by bytes."""
+
+@final
+class NearDuplicates:
+    """Documents met so far, for finding those that are nearly alike (MinHash in bands)."""
+
+    def __new__(cls, *, shingle_words: int, n_bands: int, n_rows: int, seed: int) -> Self: ...
+    def place(
+        self,
+        batch: TextBatch,
+        *,
+        sides: NDArray[np.uint8] | None = None,
+        keep_all: bool = False,
+        num_threads: int | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """For each document the number of the earliest one that it resembles (-1: none), and its
+        side: that of what it resembles, else the one given; 255 where it resembles several sides.
+
+        With ``keep_all`` documents that resemble others are remembered, too."""
+    @property
+    def memory_bytes(self) -> int: ...
+    def __len__(self) -> int: ...
+
+def quality_figures() -> list[str]:
+    """Names of the columns of ``text_quality``."""
+
+def text_quality(batch: TextBatch, *, num_threads: int | None = None) -> NDArray[np.float64]:
+    """float64 (n_documents, n_figures): what published filters of web text look at."""
 
 def train_bpe(
     counts: PretokenCounts,

@@ -2,14 +2,19 @@
 
 ``expand_inputs`` says which files are meant, ``open_documents`` streams their documents,
 ``open_requests`` the requests of logs, ``require_text`` refuses a corpus without any,
-``read_terms`` reads a list of terms, ``read_trace`` times and lengths of real traffic. Of text,
-nothing here holds more than a batch and the longest document in memory.
+``read_terms`` reads a list of terms. ``CorpusCare`` says what is done with documents before they
+count: weights, duplicates, quality, what is held out; ``CharacterStatistics`` which characters
+there are. Reading holds no more than two batches and the longest document in memory.
 """
 
 from __future__ import annotations
 
+from jeton.corpus.care import CareTally, CorpusCare
+from jeton.corpus.characters import CharacterStatistics
+from jeton.corpus.dedup import NearDuplicateSettings
 from jeton.corpus.documents import DocumentStream, Progress, open_documents, require_text
 from jeton.corpus.domains import DomainsBy
+from jeton.corpus.holdout import HoldOut
 from jeton.corpus.inputs import Format, InputFile, expand_inputs
 from jeton.corpus.requests import RequestStream, open_requests
 from jeton.corpus.requests_columns import RequestBatch, RequestColumns
@@ -20,13 +25,18 @@ from jeton.corpus.terms import read_terms
 from jeton.corpus.traces import Trace, read_trace
 
 __all__ = [
+    "CareTally",
+    "CharacterStatistics",
     "ChatRenderer",
+    "CorpusCare",
     "DocumentStream",
     "DomainsBy",
     "Format",
+    "HoldOut",
     "InputFile",
     "LogIssue",
     "ModelRequests",
+    "NearDuplicateSettings",
     "Progress",
     "RequestBatch",
     "RequestColumns",

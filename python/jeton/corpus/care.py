@@ -1,0 +1,188 @@
+"""What is done with documents before they count: quality, copies, what is held out, weights.
+
+In this order: a document of low quality stands for no other, and copies are gone before anything
+is held out. Everything depends on documents and settings only, in the order of the inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton import _core
+from jeton.corpus.dedup import Deduplicator, NearDuplicateSettings
+from jeton.corpus.holdout import BETWEEN, HELD_OUT, TRAINED, HoldOut, HoldOutSplit
+from jeton.corpus.inputs import InputFile
+from jeton.corpus.quality import QualityFilter, Rule
+from jeton.corpus.weights import integer_weights, weight_of_file
+from jeton.errors import UsageError
+
+__all__ = ["CareTally", "CaredBatch", "CorpusCare", "CorpusCarer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusCare:
+    """How to care for a corpus; by default nothing is changed.
+
+    Attributes:
+        weights: By name (a path, a file's or folder's name, a glob): how much documents count.
+        temperature: Balance sources by their size instead; see ``balanced_weights``.
+        exact_duplicates: Leave out copies of documents.
+        near_duplicates: Leave out what is nearly alike; None: do not look.
+        quality: Rules, or names of published sets (``jeton.corpus.quality.RULE_SETS``).
+        holdout: Keep documents apart; None: train on all.
+    """
+
+    weights: Mapping[str, Fraction] = field(default_factory=dict)
+    temperature: float | None = None
+    exact_duplicates: bool = False
+    near_duplicates: NearDuplicateSettings | None = None
+    quality: Sequence[str | Rule] = ()
+    holdout: HoldOut | None = None
+
+    def __post_init__(self) -> None:
+        if self.weights and self.temperature is not None:
+            raise UsageError(
+                "weights and temperature contradict one another\n"
+                "hint: a temperature makes the weights by itself"
+            )
+
+    @property
+    def looks_at_documents(self) -> bool:
+        """Whether documents are looked at one by one, so that what came before matters."""
+        return bool(self.exact_duplicates or self.near_duplicates or self.quality or self.holdout)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "weights": {name: str(weight) for name, weight in self.weights.items()},
+            "temperature": None if self.temperature is None else str(self.temperature),
+            "exact_duplicates": self.exact_duplicates,
+            "near_duplicates": asdict(self.near_duplicates) if self.near_duplicates else None,
+            "quality": [r if isinstance(r, str) else asdict(r) for r in self.quality],
+            "holdout": asdict(self.holdout) if self.holdout else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CareTally:
+    """What was left out, in documents.
+
+    Attributes:
+        n_low_quality: Broke a rule of quality.
+        n_broken: By rule; one document may break several.
+        n_exact_duplicates: Copies of earlier documents.
+        n_near_duplicates: Nearly alike to earlier documents.
+        n_held_out: Kept apart.
+        n_between: Nearly alike to documents on both sides.
+        n_weightless: Of sources with the weight 0.
+    """
+
+    n_low_quality: int = 0
+    n_broken: Mapping[str, int] = field(default_factory=dict)
+    n_exact_duplicates: int = 0
+    n_near_duplicates: int = 0
+    n_held_out: int = 0
+    n_between: int = 0
+    n_weightless: int = 0
+
+    @property
+    def n_left_out(self) -> int:
+        """Documents that did not count."""
+        return (
+            self.n_low_quality
+            + self.n_exact_duplicates
+            + self.n_near_duplicates
+            + self.n_held_out
+            + self.n_between
+            + self.n_weightless
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {**asdict(self), "n_broken": dict(self.n_broken), "n_left_out": self.n_left_out}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaredBatch:
+    """One batch after care.
+
+    Attributes:
+        weights: uint64 (n_documents,), how often each document counts; 0 leaves it out.
+        held_out: bool (n_documents,), which are kept apart.
+    """
+
+    weights: NDArray[np.uint64]
+    held_out: NDArray[np.bool_]
+
+
+class CorpusCarer:
+    """Cares for a corpus, batch by batch, in order."""
+
+    def __init__(
+        self,
+        care: CorpusCare,
+        files: Sequence[InputFile],
+        *,
+        balanced: Mapping[str, Fraction] | None = None,
+    ) -> None:
+        """Begin with the files that there are; ``balanced``: their weights by path, if known.
+
+        Raises:
+            UsageError: A weight matches no file, or several that differ match one.
+        """
+        self._deduplicator = Deduplicator(exact=care.exact_duplicates, near=care.near_duplicates)
+        self._looks_for_copies = care.exact_duplicates or care.near_duplicates is not None
+        self._quality = QualityFilter(care.quality)
+        self._split = HoldOutSplit(care.holdout) if care.holdout is not None else None
+        self._n_weightless = 0
+        matched = {file.path: weight_of_file(file, care.weights) for file in files}
+        used = {name for names, _ in matched.values() for name in names}
+        for name in care.weights:
+            if name not in used:
+                raise UsageError(
+                    f"the weight of {name!r} matches no input\n"
+                    "hint: a name is a path, the name of a file or folder, or a glob of one"
+                )
+        self.weights: dict[str, Fraction] = {path: weight for path, (_, weight) in matched.items()}
+        self.weights.update(balanced or {})
+        """By path: how much its documents count."""
+        integer_weights(self.weights)  # refuses weights of which all are 0
+        self._whole, self.unit = integer_weights({**self.weights, "": Fraction(1)})
+        """A document of weight 1 counts ``unit`` times."""
+
+    def care(
+        self, file: InputFile, batch: _core.TextBatch, *, num_threads: int | None = None
+    ) -> CaredBatch:
+        """What becomes of the documents of a batch."""
+        weight = self._whole.get(file.path, self.unit)
+        held_out = np.zeros(len(batch), dtype=np.bool_)
+        if not weight:
+            self._n_weightless += len(batch)
+            return CaredBatch(np.zeros(len(batch), dtype=np.uint64), held_out)
+        kept = self._quality.keep(batch, num_threads=num_threads)
+        if self._looks_for_copies:
+            kept = self._deduplicator.keep(batch, among=kept, num_threads=num_threads)
+        if self._split is not None:
+            sides = self._split.sides(batch, source=file.path, among=kept, num_threads=num_threads)
+            held_out = kept & (sides == HELD_OUT)
+            kept = kept & (sides == TRAINED)
+        return CaredBatch(kept * np.uint64(weight), held_out)
+
+    def tally(self) -> CareTally:
+        """What was left out so far."""
+        split = self._split.n_documents if self._split is not None else {}
+        return CareTally(
+            n_low_quality=self._quality.n_left_out,
+            n_broken=dict(self._quality.n_broken),
+            n_exact_duplicates=self._deduplicator.n_exact_duplicates,
+            n_near_duplicates=self._deduplicator.n_near_duplicates,
+            n_held_out=split.get(HELD_OUT, 0),
+            n_between=split.get(BETWEEN, 0),
+            n_weightless=self._n_weightless,
+        )
