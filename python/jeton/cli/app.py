@@ -34,6 +34,11 @@ COMMANDS = {
         "Time the tokenization libraries that are installed, on your own text.",
     ),
     "show": ("show", "show", "Show how a text is cut into tokens."),
+    "count-pretokens": (
+        "count_pretokens",
+        "count_pretokens",
+        "Count the pretokens of files, to train from once or often.",
+    ),
     "train": ("train", "train", "Train a byte-level BPE tokenizer on your own text."),
     "sweep": ("sweep", "sweep", "Say which vocabulary size pays, from one training."),
     "recommend": (

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import datetime
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from jeton.cli import options, streams
+from jeton.cli import corpus_options, options, streams
 from jeton.cli.progress import training_progress
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
-    from jeton.training import CountedCorpus
+    from jeton.training import CountedCorpus, TrainProgress, TrainSettings
 
 __all__ = ["train"]
 
@@ -91,6 +92,20 @@ __all__ = ["train"]
     "or the one whose bytes come first.",
 )
 @click.option("--name", help="What to call the tokenizer.")
+@click.option(
+    "--from-counts",
+    is_flag=True,
+    help="INPUT are files of counts, as `jeton count-pretokens` writes them.",
+)
+@click.option(
+    "--min-count",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="With --from-counts: leave out pretokens that occur less often, to save memory.",
+)
+@corpus_options.corpus_options
 @options.field_option
 @options.documents_option
 @options.strict_option
@@ -122,9 +137,12 @@ def train(
     documents: Literal["file", "line"],
     strict: bool,
     num_threads: int | None,
+    from_counts: bool,
+    min_count: int,
     card: bool,
     quiet: bool,
     as_json: bool,
+    **care: Any,
 ) -> None:
     """Train a byte-level BPE tokenizer on your own text.
 
@@ -135,7 +153,7 @@ def train(
     Examples:
       jeton train notes/ --vocab-size 32000 -o my-tokenizer
       jeton train calls.jsonl --field prompt --vocab-size 16000 -o calls.tiktoken --no-card
-      jeton train notes/ --base o200k_base --vocab-size 210000 -o notes-o200k
+      jeton train --from-counts a.counts b.counts --vocab-size 64000 -o both
       zcat big.txt.gz | jeton train - --vocab-size 8000 --special-token "<|end|>" -o t.json
     """
     from jeton import training
@@ -178,22 +196,20 @@ def train(
         tie_rule=tie_rule,
     )
     with training_progress(quiet=quiet) as on_progress:
-        corpus = training.count_pretokens(
-            inputs,
-            settings=settings,
-            field=field,
-            documents=documents,
-            strict=strict,
-            num_threads=num_threads,
-            on_progress=on_progress,
-        )
+        if from_counts:
+            corpus = _load(inputs, care, min_count=min_count)
+            settings = _as_counted(corpus, settings)
+            pattern = settings.pattern
+        else:
+            reading = {"field": field, "documents": documents, "strict": strict}
+            corpus = _count(inputs, settings, care, reading, num_threads, on_progress)
         tokenizer = training.train_from_counts(
             corpus,
             settings=settings,
             name=name or name_of_file(target.resolve()),
             on_progress=on_progress,
         )
-    _warn(corpus)
+    corpus_options.say_counted(corpus)
     written = save_file(tokenizer, target)
     is_ranks = written[0].name.lower().removesuffix(".zst").endswith(".tiktoken")
     if not is_ranks:
@@ -236,15 +252,64 @@ def _command() -> str:
     return shlex.join(["jeton", *words]) if words else ""
 
 
-def _warn(corpus: CountedCorpus) -> None:
-    for file in corpus.skipped:
-        streams.say(f"jeton: warning: {file.path} was skipped: {file.skipped_because}")
-    for source in corpus.sources:
-        if source.n_replaced_documents:
-            streams.say(
-                f"jeton: warning: {source.name}: bytes that are not UTF-8 were replaced by U+FFFD "
-                f"in {source.n_replaced_documents:,} documents; --strict makes this an error"
+def _count(
+    inputs: tuple[str, ...],
+    settings: TrainSettings,
+    care: dict[str, Any],
+    reading: dict[str, Any],
+    num_threads: int | None,
+    on_progress: Callable[[TrainProgress], None] | None,
+) -> CountedCorpus:
+    from jeton import training
+
+    with corpus_options.counting_arguments(care) as arguments:
+        return training.count_pretokens(
+            inputs,
+            settings=settings,
+            num_threads=num_threads,
+            on_progress=on_progress,
+            **reading,
+            **arguments,
+        )
+
+
+def _load(paths: tuple[str, ...], care: dict[str, Any], *, min_count: int) -> CountedCorpus:
+    """Files of counts; what is done with documents was done when they were made."""
+    from jeton import training
+    from jeton.corpus.weights import parse_weights
+
+    context = click.get_current_context()
+    allowed = ("weights", "max_memory", "temp_dir")
+    for name in care:
+        source = context.get_parameter_source(name)
+        if name not in allowed and source is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(
+                f"--{name.replace('_', '-')} and --from-counts contradict one another: documents "
+                "are not there any more\nhint: give it to `jeton count-pretokens`"
             )
+    return training.load_counts(
+        paths,
+        weights=parse_weights(care["weights"]),
+        max_memory=care["max_memory"],
+        temp_dir=care["temp_dir"],
+        min_count=min_count,
+    )
+
+
+def _as_counted(corpus: CountedCorpus, settings: TrainSettings) -> TrainSettings:
+    """The settings with the pattern and normalizer that the counts were made with."""
+    from jeton.training.counting import settings_of_counts
+
+    found = settings_of_counts(corpus.counts, settings)
+    context = click.get_current_context()
+    for name in ("pattern", "normalizer"):
+        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if given and getattr(settings, name) != getattr(found, name):
+            raise UsageError(
+                f"--{name} is {getattr(settings, name)!r}, but the counts were made with "
+                f"{getattr(found, name)!r}\nhint: leave --{name} out, or count again"
+            )
+    return found
 
 
 def _check_output(target: Path) -> None:

@@ -1,7 +1,8 @@
 """Training tokenizers of your own, and the card that says how one was made.
 
 ``train`` goes from inputs to a tokenizer. Its two halves can be used alone: ``count_pretokens``
-reads the text once, ``train_from_counts`` learns from the counts, as often as wanted.
+reads the text once, ``train_from_counts`` learns from the counts, as often as wanted;
+``save_counts`` and ``load_counts`` keep them in files, which can be added up.
 ``TrainingCard`` is what is saved beside a tokenizer.
 """
 
@@ -14,8 +15,13 @@ from jeton.training.card import (
     read_card,
     write_card,
 )
-from jeton.training.continuing import ContinuedTokenizer, NewToken, continue_training
-from jeton.training.counting import CountedCorpus, Source, count_pretokens
+from jeton.training.counting import (
+    CountedCorpus,
+    Source,
+    count_pretokens,
+    load_counts,
+    save_counts,
+)
 from jeton.training.settings import (
     ALGORITHMS,
     DEFAULT_PATTERN,
@@ -42,7 +48,9 @@ __all__ = [
     "continue_training",
     "count_pretokens",
     "heldout_bytes_per_token",
+    "load_counts",
     "read_card",
+    "save_counts",
     "train",
     "train_from_counts",
     "write_card",

@@ -132,7 +132,7 @@ class TrainingCard:
             "settings": self.settings.to_dict(),
             "n_documents": self.n_documents,
             "n_bytes": self.n_bytes,
-            "sources": [asdict(source) for source in self.sources],
+            "sources": [source.to_dict() for source in self.sources],
             "heldout": [
                 {**asdict(held), "bytes_per_token": held.bytes_per_token} for held in self.heldout
             ],

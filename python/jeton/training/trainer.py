@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from jeton import _core
@@ -135,7 +136,9 @@ def train_from_counts(
     """
     settings.check()
     learning = Learning(name=name, on_progress=on_progress, num_threads=num_threads)
-    tokenizer = settings.method.learn(corpus.counts, settings, learning)
+    # Weights were made whole by the unit: how often is meant in documents of weight 1.
+    counted = replace(settings, min_frequency=settings.min_frequency * corpus.unit)
+    tokenizer = settings.method.learn(corpus.counts, counted, learning)
     if tokenizer.vocab_size < settings.vocab_size:
         warnings.warn(
             f"the text is enough for {tokenizer.vocab_size:,} tokens only, not for "
