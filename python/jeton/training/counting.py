@@ -310,17 +310,18 @@ def load_counts(
     whole, unit = integer_weights({**shares, "": Fraction(1)})
     counts = _core.PretokenCounts.cut_by(described[files[0].path][0])
     limit_memory(counts, max_memory, temp_dir)
-    sources: dict[str, Source] = {}
+    # The same source may come with several weights.
+    sources: dict[tuple[str, str], Source] = {}
     with _explained(temp_dir):
         for file in files:
             if whole[file.path]:
                 counts.add_file(file.path, weight=whole[file.path])
             for source in infos[file.path]["sources"]:
                 read = Source(**source)
-                weight = Fraction(read.weight) * matched[file.path][1]
-                known = sources.get(read.name)
-                read = replace(read, weight=str(weight))
-                sources[read.name] = read if known is None else _sum(known, read)
+                weight = str(Fraction(read.weight) * matched[file.path][1])
+                read = replace(read, weight=weight)
+                known = sources.get((read.name, weight))
+                sources[read.name, weight] = read if known is None else _sum(known, read)
     if min_count > 1:
         counts, _ = counts.at_least(min_count)
     if not counts.n_pretokens:
@@ -383,7 +384,9 @@ def _info(path: str, info: Any) -> dict[str, Any]:
     try:
         unit = int(info["unit"])
         sources = [asdict(Source(**source)) for source in info["sources"]]
-    except (KeyError, TypeError, ValueError) as error:
+        for source in sources:
+            Fraction(source["weight"])
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise UsageError(f"{path}: what it says of its sources cannot be read: {error}") from error
     if unit < 1:
         raise UsageError(f"{path}: its unit is {unit}; expected at least 1")
@@ -409,7 +412,7 @@ def _sum(a: Source, b: Source) -> Source:
         n_documents=a.n_documents + b.n_documents,
         n_bytes=a.n_bytes + b.n_bytes,
         n_replaced_documents=a.n_replaced_documents + b.n_replaced_documents,
-        weight=a.weight if a.weight == b.weight else f"{a.weight} and {b.weight}",
+        weight=a.weight,
         n_left_out_documents=a.n_left_out_documents + b.n_left_out_documents,
     )
 

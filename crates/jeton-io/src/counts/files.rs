@@ -163,6 +163,8 @@ impl CountsWriter {
                 Some(folder) if !folder.as_os_str().is_empty() => folder,
                 _ => Path::new("."),
             };
+            // Looked at first, because then the system's own error says what is wrong with it.
+            std::fs::metadata(folder)?;
             let mut named = tempfile::Builder::new();
             named.prefix(".jeton-").suffix(".tmp");
             // Readable by those whom the process lets read what it makes, as any other file.

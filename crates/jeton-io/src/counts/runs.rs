@@ -32,7 +32,10 @@ pub(super) struct RunWriter<'f> {
 
 impl<'f> RunWriter<'f> {
     pub(super) fn create(folder: &'f Path) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder).map_err(|source| write_error(folder, source))?;
+        // Looked at first, because then the system's own error says what is wrong with it.
+        let file = std::fs::metadata(folder)
+            .and_then(|_| tempfile::tempfile_in(folder))
+            .map_err(|source| write_error(folder, source))?;
         let blocks = BlockWriter::new(BufWriter::with_capacity(BUFFER_BYTES, file));
         Ok(Self { folder, blocks })
     }
