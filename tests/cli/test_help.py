@@ -80,7 +80,7 @@ def test_examples_of_help_and_page_name_only_options_of_their_command(
     text = DOCS.read_text() + "".join(run(*w.split(), "--help").stdout for w, _ in commands())
     by_words = dict(commands())
     checked = 0
-    for example in re.findall(r"\bjeton ([a-z]+(?: [a-z]+)?)((?:[^|\n`]|\\\n)*)", text):
+    for example in re.findall(r"\bjeton ([a-z][a-z-]*(?: [a-z]+)?)((?:[^|\n`]|\\\n)*)", text):
         words = example[0] if example[0] in by_words else example[0].split()[0]
         if words not in by_words or isinstance(by_words[words], click.Group):
             continue
