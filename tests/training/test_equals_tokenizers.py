@@ -113,12 +113,12 @@ def standard_library() -> Iterator[str]:
             return
 
 
-def corpus_slice(path: Path) -> Iterator[str]:
+def corpus_slice(path: Path, max_bytes: int = SLICE_BYTES) -> Iterator[str]:
     n_bytes = 0
     for batch in _core.DocumentReader(str(path), format="jsonl", batch_bytes=1 << 20):
         yield from batch
         n_bytes += batch.n_bytes
-        if n_bytes >= SLICE_BYTES:
+        if n_bytes >= max_bytes:
             return
 
 
@@ -136,6 +136,13 @@ def test_on_the_language_documentation() -> None:
 def test_on_shared_corpora(shared: Path, corpus: str) -> None:
     texts = list(corpus_slice(shared / "data" / "corpora" / f"{corpus}.jsonl.zst"))
     assert_equal_on(texts, vocab_size=20_000, least_merges=19_000)
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("corpus", ["english", "legal", "medical", "code", "multilingual"])
+def test_32k_on_whole_corpora(shared: Path, corpus: str) -> None:
+    texts = list(corpus_slice(shared / "data" / "corpora" / f"{corpus}.jsonl.zst", 10**9))
+    assert_equal_on(texts, vocab_size=32_000, least_merges=31_000)
 
 
 def hostile_words(rng: random.Random) -> list[str]:
