@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,10 @@ from jeton.corpus import CorpusCare
 from jeton.errors import CorpusError, UsageError
 from jeton.training import TrainProgress, count_pretokens, save_counts
 
+# A job in the background may have been started with SIGINT ignored; Ctrl-C is what is tested here.
 RUN = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from jeton.corpus import CorpusCare
 from jeton.training import count_pretokens, save_counts
 folder, checkpoint, output, duplicates = sys.argv[1:]
@@ -31,6 +34,13 @@ corpus = count_pretokens(
 )
 save_counts(output, corpus)
 """
+
+
+@pytest.fixture(autouse=True)
+def _interruptible() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def make_files(folder: Path, n_files: int = 12) -> Path:
@@ -62,7 +72,10 @@ def test_a_process_that_is_stopped_goes_on_to_the_same_file(
             for _ in range(n_lines):
                 run.stdout.readline()
             run.send_signal(number)
-            stopped += run.wait(timeout=60) != 0
+            try:
+                stopped += run.wait(timeout=60) != 0
+            finally:
+                run.kill()
         assert checkpoint.exists()
         assert not output.exists()
     assert stopped == 2

@@ -2,9 +2,10 @@
 
 ``expand_inputs`` says which files are meant, ``open_documents`` streams their documents,
 ``open_requests`` the requests of logs, ``require_text`` refuses a corpus without any,
-``read_terms`` reads a list of terms. ``CorpusCare`` says what is done with documents before they
-count: weights, duplicates, quality, what is held out; ``CharacterStatistics`` which characters
-there are. Reading holds no more than two batches and the longest document in memory.
+``read_terms`` reads a list of terms, ``read_trace`` times and lengths of real traffic.
+``CorpusCare`` says what is done with documents before they count: weights, duplicates, quality,
+what is held out; ``CharacterStatistics`` which characters there are. Reading holds no more than two
+batches and the longest document in memory.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from jeton.training.card import (
     read_card,
     write_card,
 )
+from jeton.training.continuing import ContinuedTokenizer, NewToken, continue_training
 from jeton.training.counting import (
     CountedCorpus,
     Source,

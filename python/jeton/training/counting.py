@@ -335,6 +335,8 @@ def settings_of_counts(counts: _core.PretokenCounts, settings: TrainSettings) ->
     Counts that were cut in a way that settings have no words for (SentencePiece's lines) leave
     them as they are.
     """
+    if settings.method.new_counts(settings).cutting == counts.cutting:
+        return settings
     cutting = json.loads(counts.cutting)
     steps = cutting.get("pretokenizer", [])
     if len(steps) != 1 or "pattern" not in steps[0]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from jeton import _core
-from jeton.errors import JetonWarning
+from jeton.errors import JetonWarning, UsageError
 from jeton.training.algorithms.base import Learning
 from jeton.training.counting import CountedCorpus, count_pretokens
 from jeton.training.settings import (
@@ -135,6 +135,13 @@ def train_from_counts(
         UsageError: Settings that cannot be meant.
     """
     settings.check()
+    if settings.method.new_counts(settings).cutting != corpus.counts.cutting:
+        raise UsageError(
+            f"these counts were cut in another way than algorithm {settings.algorithm!r} with "
+            "these settings cuts text\n"
+            "hint: count with the same settings; files of counts are for algorithms that take a "
+            "split pattern, and for that pattern"
+        )
     learning = Learning(name=name, on_progress=on_progress, num_threads=num_threads)
     # Weights were made whole by the unit: how often is meant in documents of weight 1.
     counted = replace(settings, min_frequency=settings.min_frequency * corpus.unit)

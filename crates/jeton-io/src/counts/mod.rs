@@ -161,7 +161,7 @@ impl TextCounts {
         threads: usize,
         keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
-        self.open()?;
+        self.open();
         let State::Open(counter) = &mut self.state else {
             return Ok(());
         };
@@ -192,7 +192,7 @@ impl TextCounts {
             return Ok(());
         }
         let totals = self.totals.plus(more.times(count)?)?;
-        self.open()?;
+        self.open();
         if let State::Open(counter) = &mut self.state {
             let spilling = Spilling {
                 folder: &self.folder,
@@ -219,13 +219,12 @@ impl TextCounts {
         self.n_bytes_spilled += n_bytes;
     }
 
-    fn open(&mut self) -> Result<()> {
+    fn open(&mut self) {
         let max = self.table_bytes();
         if let State::Settled(counts) = &mut self.state {
             let counts = std::mem::take(counts);
             self.state = State::Open(PretokenCounter::from_counts(counts, max));
         }
-        Ok(())
     }
 
     /// Adds up what the threads have; on disk, if some of it is there, into one run.
@@ -305,6 +304,7 @@ impl TextCounts {
     }
 
     /// Calls `each` with every pretoken and its count, by rising bytes. Settle them before.
+    #[allow(clippy::type_complexity)] // named nowhere else
     pub fn each<E: From<IoError>>(
         &mut self,
         each: &mut dyn FnMut(&[u8], u64) -> std::result::Result<(), E>,
@@ -355,7 +355,7 @@ impl TextCounts {
         let mut n = 0_u64;
         self.each::<IoError>(&mut |bytes, count| {
             n += 1;
-            if n % (1 << 16) == 0 && !keep_going() {
+            if n.is_multiple_of(1 << 16) && !keep_going() {
                 return Err(interrupted());
             }
             writer.push(bytes, count)
@@ -376,7 +376,7 @@ impl TextCounts {
             let count = count.checked_mul(weight).ok_or_else(too_large)?;
             self.add(bytes, count)?;
             n += 1;
-            if n % (1 << 16) == 0 && !keep_going() {
+            if n.is_multiple_of(1 << 16) && !keep_going() {
                 return Err(Error::from(ErrorKind::Interrupted).into());
             }
         }
@@ -405,7 +405,7 @@ impl TextCounts {
         let mut n = 0_u64;
         other.each::<CountsError>(&mut |bytes, count| {
             n += 1;
-            if n % (1 << 16) == 0 && !keep_going() {
+            if n.is_multiple_of(1 << 16) && !keep_going() {
                 return Err(Error::from(ErrorKind::Interrupted).into());
             }
             self.add(bytes, count)

@@ -82,6 +82,7 @@ impl Run {
 }
 
 /// Calls `each` with every pretoken of runs and the sum of its counts, by rising bytes.
+#[allow(clippy::type_complexity)] // named nowhere else
 pub(super) fn each_of<E>(
     runs: &[Run],
     each: &mut dyn FnMut(&[u8], u64) -> std::result::Result<(), E>,
@@ -112,7 +113,7 @@ pub(super) fn merge_runs(
         let mut n = 0_u64;
         each_of(&runs, &mut |pretoken, count| {
             n += 1;
-            if n % (1 << 16) == 0 && !keep_going() {
+            if n.is_multiple_of(1 << 16) && !keep_going() {
                 return Err(interrupted());
             }
             writer.push(pretoken, count)

@@ -46,8 +46,8 @@ class SuperBpeOptions(BpeOptions):
             bytes included. None: half of ``vocab_size``, the best of 6k to 48k for 64k on
             held-out medical and legal text.
         max_words: Most words of a token. On the same texts 4 save as much as 6 do, 2 save less.
-        whole_words: Learn superwords from sequences of whole words only (arXiv:2604.05192): much
-            less memory and no superword from the beginning of a longer word.
+        whole_words: Learn superwords from sequences of whole words only (arXiv:2604.05192): no
+            superword from the beginning of a longer word; about as much memory.
     """
 
     phrases: str = "sentence"

@@ -120,7 +120,7 @@ impl<'a> Merging<'a> {
             vocab.insert(new, &joined)?;
             merges.push((pair.0, pair.1, new));
             self.join(pair, new, vocab);
-            if merges.len() % MERGES_PER_REPORT == 0 {
+            if merges.len().is_multiple_of(MERGES_PER_REPORT) {
                 report(vocab.size() as usize)?;
             }
         }

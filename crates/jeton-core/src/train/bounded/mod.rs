@@ -92,13 +92,13 @@ pub fn train_bpe_bounded(
             break StopReason::VocabFull;
         }
         report(n_tokens)?;
-        let mut encoder = Encoder::new(&merges, &id_of_byte)?;
+        let mut encoder = Encoder::new(&merges, &id_of_byte);
         let lengths = Lengths::new(&vocab, options.max_token_bytes);
         let mut buckets = PairBuckets::new(max_memory / 4);
         let mut n = 0_u64;
         source.each(&mut |word, count| {
             n += 1;
-            if n % WORDS_PER_LOOK == 0 {
+            if n.is_multiple_of(WORDS_PER_LOOK) {
                 report(n_tokens)?;
             }
             encoder
@@ -120,7 +120,7 @@ pub fn train_bpe_bounded(
         let mut fragments = Fragments::new(buckets, &lengths, wanted.max(lowest), max_memory / 2);
         source.each(&mut |word, count| {
             n += 1;
-            if n % WORDS_PER_LOOK == 0 {
+            if n.is_multiple_of(WORDS_PER_LOOK) {
                 report(n_tokens)?;
             }
             fragments.add(encoder.encode(word), count)
@@ -181,17 +181,17 @@ struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    fn new(merges: &[(u32, u32, u32)], id_of_byte: &'a [u32; 256]) -> Result<Self> {
+    fn new(merges: &[(u32, u32, u32)], id_of_byte: &'a [u32; 256]) -> Self {
         let mut pairs = PairTable::with_capacity(merges.len());
         for (rank, &(left, right, new)) in (0_u64..).zip(merges) {
             pairs.insert(left, right, rank << 32 | u64::from(new));
         }
-        Ok(Self {
+        Self {
             pairs,
             id_of_byte,
             ids: Vec::new(),
             scratch: BpeScratch::default(),
-        })
+        }
     }
 
     fn encode(&mut self, word: &[u8]) -> &[u32] {

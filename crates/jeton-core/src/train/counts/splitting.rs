@@ -125,9 +125,10 @@ impl<'w> Worker<'w> {
                 outcome?;
             }
             Splitting::Steps(normalizer, pretokenizer) => {
-                let text = match normalizer.is_identity() {
-                    true => Cow::Borrowed(text),
-                    false => normalizer.normalize(text)?,
+                let text = if normalizer.is_identity() {
+                    Cow::Borrowed(text)
+                } else {
+                    normalizer.normalize(text)?
                 };
                 if let Some(pieces) = pretokenizer.pieces_of_text(&text) {
                     let (n, _) = self.count_pieces(text.as_bytes(), pieces, usize::MAX, weight)?;

@@ -254,8 +254,18 @@ impl Table {
 
     fn clear(&mut self) {
         let used = self.memory_bytes();
+        let n_short = self.short.len() + self.medium.len();
+        let n_places = self.short.n_places() + self.medium.n_places();
         self.n_distinct_bytes = 0;
         self.generation = self.generation.wrapping_add(1);
+        // Where the limit was lowered, or places stay empty that long pretokens had no room for, all begin anew: what is
+        // kept would be full again at once.
+        if used > self.allowed() || n_short < n_places / 4 {
+            self.short = Words::default();
+            self.medium = Words::default();
+            self.long = LongWords::default();
+            return;
+        }
         // The first time the tables have only half or so of what they may have, since growing takes the rest.
         if self.limit != usize::MAX && used < self.allowed() / 8 * 7 {
             let (short, medium) = (self.short.n_places(), self.medium.n_places());
@@ -264,6 +274,7 @@ impl Table {
             self.medium = Words::default();
             self.long.clear();
             let share = (self.allowed() - long) as f64 / (used - long).max(1) as f64;
+            #[allow(clippy::cast_sign_loss)] // a share is positive
             let more = |places: usize| ((places as f64 * share) as usize).max(places);
             self.short = Words::with_places(more(short));
             self.medium = Words::with_places(more(medium));

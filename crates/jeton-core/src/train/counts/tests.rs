@@ -285,6 +285,26 @@ fn memory_is_bounded_and_counts_are_exact() {
 }
 
 #[test]
+fn long_pretokens_get_room_that_short_ones_had() {
+    let n_drains = Mutex::new(0);
+    let mut counter = PretokenCounter::new(1 << 20);
+    let mut add = |pretoken: String| {
+        let drained = counter.add(pretoken.as_bytes(), 1, &|drain| {
+            *n_drains.lock().unwrap() += 1;
+            drain.each(&mut |_, _| Ok(()))
+        });
+        drained.unwrap();
+    };
+    (0..60_000).for_each(|i| add(format!("{i}")));
+    for i in 0..4_000 {
+        add(format!("{i:0>60}"));
+        add(format!("s{i}"));
+    }
+    // About four times the memory at most, so it is emptied now and then, but not for every other pretoken.
+    assert!((1..20).contains(&*n_drains.lock().unwrap()));
+}
+
+#[test]
 fn long_texts_are_shared_and_guesses_cost_nothing() {
     // Words, among which guesses come right; digits and spaces, among which they never do; and both.
     let words: String = noise(300_000).map(|n| format!("w{} ", n % 9999)).collect();
