@@ -49,7 +49,9 @@ __all__ = [
     "text_quality",
     "train_bpe",
     "train_bpe_with",
+    "train_characters",
     "train_parity_bpe",
+    "train_sentencepiece",
     "train_superwords",
 ]
 
@@ -1137,6 +1139,11 @@ class PretokenCounts:
     @staticmethod
     def describe_file(path: str) -> tuple[str, str]:
         """How the text of a file of counts was cut (JSON), and what else the file says (JSON)."""
+    @staticmethod
+    def bert(
+        *, lowercase: bool, strip_accents: bool, clean_text: bool, handle_chinese_chars: bool
+    ) -> PretokenCounts:
+        """Counts that cut text as BERT does."""
     @property
     def cutting(self) -> str:
         """How text is cut, as JSON: equal descriptions mean counts that can be added up."""
@@ -1301,6 +1308,25 @@ def train_parity_bpe(
 ) -> tuple[Tokenizer, list[int], list[int]]:
     """Train parity-aware BPE. Of each language: what is learned from, what is measured (None: the same), units
     of content in that. Also returns merges that went to each language, and tokens of what is measured."""
+
+def train_characters(
+    counts: PretokenCounts,
+    options: str,
+    *,
+    on_progress: Callable[[int, int], None] | None = None,
+    name: str | None = None,
+) -> Tokenizer:
+    """Train BPE on characters, WordPiece, whole words or characters; options as JSON. Ctrl-C works."""
+
+def train_sentencepiece(
+    counts: PretokenCounts,
+    options: str,
+    *,
+    num_threads: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    name: str | None = None,
+) -> Tokenizer:
+    """Train a SentencePiece model; options as JSON. The threads do not change it. Ctrl-C works."""
 
 def published_patterns() -> dict[str, str]:
     """Names of the published split patterns and the patterns themselves."""

@@ -12,6 +12,7 @@ pub mod sentencepiece;
 mod tekken;
 mod tiktoken;
 mod trained;
+mod trained_characters;
 mod vocab_txt;
 pub mod writing;
 
@@ -25,6 +26,7 @@ pub use rwkv::from_rwkv;
 pub use tekken::from_tekken;
 pub use tiktoken::{TiktokenOptions, from_tiktoken, to_tiktoken};
 pub use trained::from_trained;
+pub use trained_characters::{from_trained_characters, from_trained_sentencepiece};
 pub use vocab_txt::{BertOptions, from_vocab_txt, to_vocab_txt};
 
 use crate::config::Config;

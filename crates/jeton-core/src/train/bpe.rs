@@ -158,7 +158,7 @@ pub fn train_bpe_until(
     let counts = match options.max_alphabet {
         None => counts,
         Some(n_chars) => {
-            limited = super::alphabet::limited(counts, n_chars)?;
+            limited = super::frequent::limited(counts, n_chars)?;
             &limited
         }
     };

@@ -8,6 +8,11 @@
 //! - [`superword`]: tokens of several words, [`train_superwords`].
 //! - [`continued`]: more merges for a tokenizer that is there, [`continue_bpe`].
 //! - [`parity`]: merges for the language that is worst off, [`train_parity`].
+//! - [`alphabet`]: which characters a vocabulary has.
+//! - [`char_bpe`], [`wordpiece`], [`word`]: algorithms on characters and words; `symbols` is what they share.
+//! - [`characters`]: one door to those, with options as they come from outside.
+//! - [`unigram`]: the Unigram language model.
+//! - [`spm`]: SentencePiece models of all four kinds.
 //! - `engine`: the merge loop, generic over a [`MergePolicy`], so that a variant of BPE is a policy.
 //! - `learner`: the policy of BPE and its kin.
 //! - `state`: rows under merging, and which pair is the best.
@@ -16,29 +21,39 @@
 //! - `queue`: which pair comes next.
 //! - `units`: phrases as sequences of what no merge within words can cross.
 //! - `forced`: tokens that a vocabulary must have.
-//! - `alphabet`: learning from frequent characters only.
+//! - `frequent`: learning from frequent characters only.
 //! - [`rules`]: which pair wins a tie, and why learning ends.
 //! - `naive`: the same results by recounting everything at each step; tests only.
 
-mod alphabet;
+pub mod alphabet;
 pub mod bounded;
 pub mod bpe;
 mod cells;
+pub mod char_bpe;
+pub mod characters;
 pub mod continued;
 pub mod counts;
 pub mod cutting;
 mod engine;
 mod forced;
+mod frequent;
 mod learner;
 mod pairs;
 pub mod parity;
 mod queue;
 pub mod rules;
 pub mod sentences;
+pub mod spm;
 mod state;
 pub mod superword;
+pub mod symbols;
+pub mod unigram;
 mod units;
+pub mod word;
+pub mod wordpiece;
 
+#[cfg(test)]
+mod char_tests;
 #[cfg(test)]
 mod naive;
 #[cfg(test)]
@@ -48,8 +63,13 @@ mod superword_tests;
 #[cfg(test)]
 mod tests;
 
+pub use alphabet::AlphabetOptions;
 pub use bounded::{CountSource, train_bpe_bounded};
 pub use bpe::{BpeTrainOptions, TrainedBpe, train_bpe, train_bpe_until};
+pub use char_bpe::{CharBpeTrainOptions, CharTieRule, TrainedChars, train_char_bpe};
+pub use characters::{
+    CharacterModelKind, CharacterTrainOptions, Surroundings, train_on_characters,
+};
 pub use continued::{Continued, NewToken, continue_bpe, cutting_of};
 pub use counts::{
     Drain, DrainFn, PretokenCounter, PretokenCounts, SplitFn, Splitting, Totals, Weights,
@@ -60,6 +80,11 @@ pub use learner::{MergePredicate, Progress};
 pub use parity::{Language, ParityOptions, TrainedParity, train_parity};
 pub use rules::{StopReason, TieRule};
 pub use sentences::SentenceConfig;
+pub use spm::{SpmTrainOptions, train_sentencepiece};
 pub use superword::{
     SuperwordOptions, TrainedSuperwords, train_superwords, train_superwords_until,
 };
+pub use symbols::Spelling;
+pub use unigram::{TrainedUnigram, UnigramTrainOptions, train_unigram};
+pub use word::{WordTrainOptions, train_characters, train_words};
+pub use wordpiece::{WordPieceRule, WordPieceTrainOptions, train_wordpiece};

@@ -106,7 +106,7 @@ pub fn train_superwords_until(
     let phrases = match bpe.max_alphabet {
         None => phrases,
         Some(n_chars) => {
-            limited = super::alphabet::limited(phrases, n_chars)?;
+            limited = super::frequent::limited(phrases, n_chars)?;
             &limited
         }
     };

@@ -6,6 +6,7 @@ mod counts;
 mod options;
 mod parity;
 mod superwords;
+mod trainers;
 
 pub(crate) use counts::PretokenCounts;
 
@@ -21,5 +22,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(continued::counts_for, module)?)?;
     module.add_function(wrap_pyfunction!(continued::continue_bpe, module)?)?;
     module.add_function(wrap_pyfunction!(parity::train_parity_bpe, module)?)?;
+    module.add_function(wrap_pyfunction!(trainers::train_characters, module)?)?;
+    module.add_function(wrap_pyfunction!(trainers::train_sentencepiece, module)?)?;
     Ok(())
 }
