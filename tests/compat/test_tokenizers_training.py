@@ -81,8 +81,6 @@ def test_training_from_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "trainer", "reason"),
     [
-        ("WordPiece", "WordPieceTrainer", "WordPieceTrainer cannot train here"),
-        ("WordLevel", "WordLevelTrainer", "WordLevelTrainer cannot train here"),
         ("Unigram", "UnigramTrainer", "UnigramTrainer cannot train here"),
         ("BPE", "BpeTrainer", "an initial_alphabet that is not the one of ByteLevel"),
         ("BPE", "UnigramTrainer", "UnigramTrainer can only train a Unigram"),
@@ -92,6 +90,60 @@ def test_what_cannot_be_learned_is_said(model: str, trainer: str, reason: str) -
     tokenizer = adapter.Tokenizer(getattr(adapter.models, model)())
     with pytest.raises(TrainingError, match=reason):
         tokenizer.train_from_iterator(TEXTS, getattr(adapter.trainers, trainer)())
+
+
+def bert(library: Any) -> Any:
+    return library.normalizers.BertNormalizer(), library.pre_tokenizers.BertPreTokenizer()
+
+
+def spaces(library: Any) -> Any:
+    parts = [library.pre_tokenizers.WhitespaceSplit(), library.pre_tokenizers.Punctuation()]
+    return library.normalizers.Lowercase(), library.pre_tokenizers.Sequence(parts)
+
+
+def metaspace(library: Any) -> Any:
+    return None, library.pre_tokenizers.Metaspace()
+
+
+def trained(library: Any, model: str, pipeline: Any, **options: Any) -> Any:
+    tokenizer = library.Tokenizer(getattr(library.models, model)(unk_token="[UNK]"))
+    normalizer, tokenizer.pre_tokenizer = pipeline(library)
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    trainer = getattr(library.trainers, f"{model}Trainer")(
+        special_tokens=["[UNK]", "[PAD]"], show_progress=False, **options
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    return tokenizer
+
+
+@pytest.mark.parametrize("pipeline", [bert, spaces, metaspace])
+@pytest.mark.parametrize("options", [{}, {"vocab_size": 30}, {"min_frequency": 2}])
+def test_words_are_learned_alike(pipeline: Any, options: dict[str, Any]) -> None:
+    theirs = trained(tokenizers, "WordLevel", pipeline, **options)
+    ours = trained(adapter, "WordLevel", pipeline, **options)
+    assert json.loads(ours.to_str()) == json.loads(theirs.to_str())
+    assert dump(ours.encode(TEXTS[0])) == dump(theirs.encode(TEXTS[0]))
+
+
+@pytest.mark.parametrize("pipeline", [bert, spaces])
+def test_wordpiece_to_the_end_has_the_tokens_of_the_reference(pipeline: Any) -> None:
+    """Every word becomes whole at last, so ties decide on the way only."""
+    theirs = trained(tokenizers, "WordPiece", pipeline, vocab_size=100_000)
+    ours = trained(adapter, "WordPiece", pipeline, vocab_size=100_000)
+    words = {token for token in theirs.get_vocab() if not token.startswith("##")}
+    mine = {token for token in ours.get_vocab() if not token.startswith("##")}
+    text = theirs.normalizer.normalize_str(TEXTS[0]) if theirs.normalizer else TEXTS[0]
+    for word, _ in theirs.pre_tokenizer.pre_tokenize_str(text):
+        assert word in words
+        assert word in mine
+    assert ours.encode(TEXTS[0]).tokens == theirs.encode(TEXTS[0]).tokens
+    assert ours.token_to_id("[PAD]") == 1
+
+
+def test_wordpiece_needs_its_prefix() -> None:
+    with pytest.raises(TrainingError, match="continuing_subword_prefix"):
+        trained(adapter, "WordPiece", bert, continuing_subword_prefix=None)
 
 
 @pytest.mark.parametrize(

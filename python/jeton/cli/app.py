@@ -39,7 +39,7 @@ COMMANDS = {
         "count_pretokens",
         "Count the pretokens of files, to train from once or often.",
     ),
-    "train": ("train", "train", "Train a byte-level BPE tokenizer on your own text."),
+    "train": ("train", "train", "Train a tokenizer on your own text."),
     "sweep": ("sweep", "sweep", "Say which vocabulary size pays, from one training."),
     "recommend": (
         "recommend",

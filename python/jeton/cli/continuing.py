@@ -16,8 +16,18 @@ __all__ = ["continue_tokenizer"]
 _N_SHOWN = 10
 """New tokens that the summary names: enough to see whether they are the domain's."""
 
-_ONLY_WHEN_NEW = ("algorithm", "pattern", "normalizer", "special_tokens", "no_special_tokens")
+_ONLY_WHEN_NEW = (
+    "algorithm",
+    "option_pairs",
+    "pattern",
+    "normalizer",
+    "special_tokens",
+    "no_special_tokens",
+)
 """Options that a tokenizer has decided on already."""
+
+_NAMES = {"special_tokens": "special-token", "option_pairs": "option"}
+"""What parameters are called on the command line, where they have another name there."""
 
 
 def continue_tokenizer(
@@ -49,10 +59,8 @@ def continue_tokenizer(
     for parameter in _ONLY_WHEN_NEW:
         source = context.get_parameter_source(parameter)
         if source is not None and source is not click.core.ParameterSource.DEFAULT:
-            option = "special-token" if parameter == "special_tokens" else parameter
-            raise click.UsageError(
-                f"--{option.replace('_', '-')} cannot be given with --base, which has it already"
-            )
+            option = _NAMES.get(parameter, parameter.replace("_", "-"))
+            raise click.UsageError(f"--{option} cannot be given with --base, which has it already")
     tokenizer = load_tokenizer(base)
     with training_progress(quiet=quiet) as on_progress:
         found = continue_training(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,21 @@ if TYPE_CHECKING:
     from jeton.training import CountedCorpus, TrainProgress, TrainSettings
 
 __all__ = ["train"]
+
+# Named here too, so that --help needs no import of training; a test compares.
+_ALGORITHMS = (
+    "bpe",
+    "superbpe",
+    "char-bpe",
+    "wordpiece",
+    "wordpiece-likelihood",
+    "unigram",
+    "sentencepiece-bpe",
+    "sentencepiece-word",
+    "sentencepiece-char",
+    "word",
+    "char",
+)
 
 
 @click.command()
@@ -35,11 +51,11 @@ __all__ = ["train"]
     required=True,
     metavar="DIR_OR_FILE",
     help="Where to save: a folder (tokenizer.json and training card), or a file whose suffix "
-    "chooses the format: .json, .tiktoken, .jeton.json, each also with .zst.",
+    "chooses the format: .json, .tiktoken, .model, .jeton.json, vocab.txt; each also with .zst.",
 )
 @click.option(
     "--algorithm",
-    type=click.Choice(["bpe", "superbpe"]),
+    type=click.Choice(_ALGORITHMS),
     default="bpe",
     show_default=True,
     help="How tokens are chosen.",
@@ -49,6 +65,15 @@ __all__ = ["train"]
     metavar="TOKENIZER",
     help="Continue this tokenizer: its ids stay, new tokens come after them. --vocab-size is that "
     "of the whole.",
+)
+@click.option(
+    "-O",
+    "--option",
+    "option_pairs",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="An option of the algorithm, such as byte_fallback=true or limit_alphabet=1000; lists as "
+    "JSON: user_defined_symbols='[\"<x>\"]'. Repeatable; see docs/training.md.",
 )
 @click.option(
     "--pattern",
@@ -73,8 +98,8 @@ __all__ = ["train"]
     "special_tokens",
     metavar="TEXT",
     multiple=True,
-    help="Special token to reserve an id for, in this order from 0. Repeatable. By default "
-    "<|endoftext|>.",
+    help="Special token to reserve an id for, in this order from 0. Repeatable. By default those "
+    "usual with the algorithm: <|endoftext|> for bpe.",
 )
 @click.option("--no-special-tokens", is_flag=True, help="Reserve no id for a special token.")
 @click.option(
@@ -125,6 +150,7 @@ def train(
     output: str,
     algorithm: str,
     base: str | None,
+    option_pairs: tuple[str, ...],
     pattern: str,
     normalizer: Literal["nfc"] | None,
     min_frequency: int,
@@ -144,7 +170,9 @@ def train(
     as_json: bool,
     **care: Any,
 ) -> None:
-    """Train a byte-level BPE tokenizer on your own text.
+    """Train a tokenizer on your own text.
+
+    Byte-level BPE, or what --algorithm says.
 
     INPUT is a file, a folder, a quoted glob or - for standard input: text, JSON Lines or Parquet,
     compressed or not. The result is the same on any number of threads.
@@ -152,7 +180,9 @@ def train(
     \b
     Examples:
       jeton train notes/ --vocab-size 32000 -o my-tokenizer
+      jeton train notes/ --algorithm unigram --vocab-size 8000 -O byte_fallback=true -o notes.model
       jeton train calls.jsonl --field prompt --vocab-size 16000 -o calls.tiktoken --no-card
+      jeton train notes/ --base o200k_base --vocab-size 210000 -o notes-o200k
       jeton train --from-counts a.counts b.counts --vocab-size 64000 -o both
       zcat big.txt.gz | jeton train - --vocab-size 8000 --special-token "<|end|>" -o t.json
     """
@@ -166,6 +196,7 @@ def train(
     if base is not None:
         from jeton.cli.continuing import continue_tokenizer
 
+        _refuse_with_base(("from_counts", "min_count", *care))
         continue_tokenizer(
             inputs,
             base=base,
@@ -189,12 +220,12 @@ def train(
         min_frequency=min_frequency,
         pattern=pattern,
         normalizer=normalizer,
-        special_tokens=(
-            () if no_special_tokens else special_tokens or training.DEFAULT_SPECIAL_TOKENS
-        ),
+        special_tokens=() if no_special_tokens else special_tokens or None,  # type: ignore[arg-type]
         max_token_bytes=max_token_bytes,
         tie_rule=tie_rule,
+        options=_options(option_pairs),
     )
+    settings.check()
     with training_progress(quiet=quiet) as on_progress:
         if from_counts:
             corpus = _load(inputs, care, min_count=min_count)
@@ -207,6 +238,7 @@ def train(
             corpus,
             settings=settings,
             name=name or name_of_file(target.resolve()),
+            num_threads=num_threads,
             on_progress=on_progress,
         )
     corpus_options.say_counted(corpus)
@@ -244,6 +276,20 @@ def train(
                 "a .tiktoken file holds ranks only; it is loaded with "
                 f"--pattern {shlex.quote(pattern)}"
             )
+
+
+def _options(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Options of the algorithm: values are JSON where they can be, else text as it stands."""
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not name or not equals:
+            raise click.UsageError(f"--option {pair}: expected NAME=VALUE")
+        try:
+            values[name] = json.loads(text)
+        except ValueError:
+            values[name] = text
+    return values
 
 
 def _command() -> str:
@@ -296,6 +342,15 @@ def _load(paths: tuple[str, ...], care: dict[str, Any], *, min_count: int) -> Co
     )
 
 
+def _refuse_with_base(names: tuple[str, ...]) -> None:
+    """Options that only the training of a new tokenizer heeds."""
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            option = "weight" if name == "weights" else name.replace("_", "-")
+            raise click.UsageError(f"--{option} cannot be given with --base")
+
+
 def _as_counted(corpus: CountedCorpus, settings: TrainSettings) -> TrainSettings:
     """The settings with the pattern and normalizer that the counts were made with."""
     from jeton.training.counting import settings_of_counts
@@ -317,10 +372,11 @@ def _check_output(target: Path) -> None:
     plain = target.name.lower().removesuffix(".zst")
     if target.is_dir() or not target.suffix:
         return
-    if not plain.endswith((".json", ".tiktoken")):
+    if not plain.endswith((".json", ".tiktoken", ".model", "vocab.txt")):
         raise UsageError(
             f"cannot tell the format to save from the name {target.name!r}\n"
-            "hint: use .json, .tiktoken or .jeton.json, each also with .zst, or a folder"
+            "hint: use .json, .tiktoken, .model, vocab.txt or .jeton.json, each also with .zst, "
+            "or a folder"
         )
     if not target.parent.is_dir():
         raise FileNotFoundError(f"--output {target}: the folder {target.parent} does not exist")

@@ -43,6 +43,9 @@ DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>",)
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 """What no useful split pattern looks like, but a mistyped name of one does."""
 
+_OWN: Any = None
+"""Stands for the special tokens of the algorithm until its name is known."""
+
 _SHARED_BY_SOME = ("pattern", "normalizer", "min_frequency", "max_token_bytes", "tie_rule")
 """Shared settings that some algorithms do not take."""
 
@@ -73,14 +76,14 @@ class TrainSettings:
     min_frequency: int = 1
     pattern: str = DEFAULT_PATTERN
     normalizer: Literal["nfc"] | None = None
-    special_tokens: Sequence[str] = None  # type: ignore[assignment]  # set below
+    special_tokens: Sequence[str] = _OWN
     max_token_bytes: int | None = None
     tie_rule: Literal["hf", "bytes", "sentencepiece"] = "hf"
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if cast("Sequence[str] | None", self.special_tokens) is None:
+        if cast("Any", self.special_tokens) is None:
             known = self.algorithm in ALGORITHMS
             own = find_algorithm(self.algorithm).special_tokens if known else DEFAULT_SPECIAL_TOKENS
             object.__setattr__(self, "special_tokens", own)

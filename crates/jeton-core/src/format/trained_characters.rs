@@ -36,11 +36,17 @@ pub fn from_trained_characters(
         })
     };
     for (id, text) in (0u32..).zip(&trained.tokens) {
-        vocab.insert(id, text.as_bytes())?;
         if (id as usize) < trained.n_special {
             added_tokens.push(AddedToken::special(id, text.as_str()));
+            // Merges of characters never make a special token; the other models find one by its text.
+            if matches!(kind, CharacterModelKind::Bpe(_)) {
+                vocab.insert_opaque(id, text.as_bytes())?;
+                continue;
+            }
         }
+        vocab.insert(id, text.as_bytes())?;
     }
+    let mut next_id = trained.tokens.len() as u32;
     for text in &around.forced_tokens {
         if text.is_empty() {
             return Err(Error::training("a forced token is empty"));
@@ -50,14 +56,9 @@ pub fn from_trained_characters(
                 "the forced token {text:?} is a special token too, or given twice"
             )));
         }
-        let id = match vocab.bytes_to_id(text.as_bytes()) {
-            Some(id) => id,
-            None => {
-                let id = vocab.size();
-                vocab.insert(id, text.as_bytes())?;
-                id
-            }
-        };
+        // One that was not learned stands behind the vocabulary, as added tokens do.
+        let id = vocab.bytes_to_id(text.as_bytes()).unwrap_or(next_id);
+        next_id = next_id.max(id + 1);
         added_tokens.push(AddedToken {
             special: false,
             ..AddedToken::special(id, text.as_str())

@@ -164,7 +164,7 @@ pub fn train_bpe_until(
     };
     if learner.report(vocab.size() as usize).is_break() {
         return Ok(finished(
-            vocab,
+            &vocab,
             Vec::new(),
             StopReason::Interrupted,
             options,
@@ -203,7 +203,7 @@ pub(super) fn complete(
             stop = StopReason::Interrupted;
         }
     }
-    Ok(finished(vocab, merges, stop, options))
+    Ok(finished(&vocab, merges, stop, options))
 }
 
 pub(super) fn require_text(counts: &PretokenCounts) -> Result<()> {
@@ -303,7 +303,7 @@ fn complete_forced(
 }
 
 fn finished(
-    vocab: Vocab,
+    vocab: &Vocab,
     merges: Vec<(u32, u32, u32)>,
     stop: StopReason,
     options: &BpeTrainOptions,

@@ -32,6 +32,7 @@ struct Cell {
 }
 
 #[derive(Debug)]
+#[allow(clippy::struct_field_names)] // what they are
 pub(super) struct Cells {
     cells: Vec<Cell>,
     /// Of each row; all together times their pairs fit i64.

@@ -322,7 +322,7 @@ pub(super) fn learn(
                 start += change.n_positions;
             }
         }
-        if merges.len() % MERGES_PER_REPORT == 0 {
+        if merges.len().is_multiple_of(MERGES_PER_REPORT) {
             report(&symbols)?;
         }
     };

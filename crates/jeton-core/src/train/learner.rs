@@ -28,6 +28,7 @@ pub struct Progress {
 /// Says whether two tokens, given as their bytes, may become one. Asked once for each pair, when it is
 /// the best; the same answer for the same pair, or the result is not reproducible.
 #[derive(Clone)]
+#[allow(clippy::type_complexity)] // named nowhere else
 pub struct MergePredicate(pub Arc<dyn Fn(&[u8], &[u8]) -> bool + Send + Sync>);
 
 impl fmt::Debug for MergePredicate {
@@ -150,7 +151,7 @@ impl MergePolicy for Learner<'_> {
 /// Words of a token: its runs of bytes without white space (that of ASCII).
 pub(super) fn n_words(token: &[u8]) -> usize {
     token
-        .split(|byte| byte.is_ascii_whitespace())
+        .split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty())
         .count()
 }

@@ -95,8 +95,8 @@ impl State {
         }
         let mut candidates = Vec::new();
         let mut start = 0;
-        for left in 0..n_ids {
-            let end = ends[left] as usize;
+        for (left, &end) in ends[..n_ids].iter().enumerate() {
+            let end = end as usize;
             self.count_first_pairs_of(left as u32, &places[start..end], context, &mut candidates);
             start = end;
         }

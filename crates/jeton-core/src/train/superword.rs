@@ -228,6 +228,7 @@ fn rows_of_phrases(units: &Units, first: &Learned, whole_words: bool) -> Result<
 
 /// Distinct sequences of tokens with their weights.
 #[derive(Default)]
+#[allow(clippy::struct_field_names)] // what they are
 struct Rows {
     tokens: Vec<u32>,
     /// (where it ends, weight).

@@ -293,7 +293,7 @@ fn learn_by_likelihood(
             state.push_all_with(right);
         }
         state.push_all_with(new);
-        if merges.len() % MERGES_PER_REPORT == 0 {
+        if merges.len().is_multiple_of(MERGES_PER_REPORT) {
             report(&symbols)?;
         }
     };

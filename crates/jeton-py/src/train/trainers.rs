@@ -21,6 +21,7 @@ impl PretokenCounts {
     /// Counts that cut text as BERT does.
     #[staticmethod]
     #[pyo3(signature = (*, lowercase, strip_accents, clean_text, handle_chinese_chars))]
+    #[allow(clippy::fn_params_excessive_bools)] // keyword-only
     fn bert(
         py: Python<'_>,
         lowercase: bool,

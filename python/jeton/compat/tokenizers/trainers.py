@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jeton import _core
 from jeton.compat.tokenizers._arguments import as_kind
 from jeton.compat.tokenizers._component import Component, Field
+from jeton.compat.tokenizers._learning import batches, count, learn_tokens
 from jeton.compat.tokenizers.added_token import AddedToken, adopt_token
 from jeton.compat.tokenizers.models import BPE, model_of
 from jeton.compat.tokenizers.pre_tokenizers import ByteLevel
@@ -25,9 +26,6 @@ __all__ = [
     "train_into",
     "trainer_of",
 ]
-
-# Texts are counted in batches of about this many characters: little beside what counting takes.
-_BATCH_CHARS: Final = 1 << 22
 
 
 class Trainer(Component):
@@ -68,8 +66,9 @@ class Trainer(Component):
 
     def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
         raise TrainingError(
-            f"{self.kind} cannot train here: Jeton trains byte-level BPE\n"
-            "hint: BpeTrainer, or the library tokenizers; what it trained loads here"
+            f"{self.kind} cannot train here\n"
+            "hint: jeton.train(..., algorithm='unigram'), or the library tokenizers; what it "
+            "trained loads here"
         )
 
 
@@ -149,7 +148,7 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
         normalizer = self._normalizing(tokenizer.normalizer)
         self._check_pattern(pattern)
         counts = _core.PretokenCounts(pattern=pattern, normalizer=normalizer)  # type: ignore[arg-type]
-        for batch in _batches(texts, prefix=prefix):
+        for batch in batches(texts, prefix=prefix):
             counts.add(_core.TextBatch.from_texts(batch))
         # The other library makes tokens that are shorter than its limit, and all pairs of bytes.
         limit = self.max_token_length
@@ -214,21 +213,11 @@ def _model_description(trained: _core.Tokenizer) -> Any:
     return json.loads(trained.to_hf_json())["model"]
 
 
-def _batches(texts: Iterator[str], *, prefix: bool) -> Iterator[list[str]]:
-    batch: list[str] = []
-    n_chars = 0
-    for text in texts:
-        batch.append(f" {text}" if prefix and text and not text.startswith(" ") else text)
-        n_chars += len(text) + 1
-        if n_chars > _BATCH_CHARS:
-            yield batch
-            batch, n_chars = [], 0
-    if batch:
-        yield batch
-
-
 class WordPieceTrainer(Trainer, kind="WordPieceTrainer"):
-    """Settings of WordPiece training, which Jeton does not have yet."""
+    """Trains WordPiece by frequency, as the other library does.
+
+    Of equal pairs, the one with the lower ids is merged first; there, chance decides.
+    """
 
     model = "WordPiece"
     vocab_size = Field("vocab_size", int)
@@ -261,9 +250,39 @@ class WordPieceTrainer(Trainer, kind="WordPieceTrainer"):
             end_of_word_suffix=end_of_word_suffix,
         )
 
+    def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
+        prefix = self._fields["continuing_subword_prefix"]
+        if self._fields["end_of_word_suffix"] is not None or not prefix:
+            raise TrainingError(
+                "WordPieceTrainer trains with a continuing_subword_prefix and without an "
+                "end_of_word_suffix\nhint: jeton.train(..., algorithm='char-bpe') has both"
+            )
+        vocab = learn_tokens(
+            count(tokenizer, texts),
+            model="wordpiece",
+            vocab_size=self.vocab_size,
+            min_frequency=self.min_frequency,
+            special_tokens=[token.content for token in self._special],
+            limit_alphabet=self.limit_alphabet,
+            initial_alphabet=self.initial_alphabet,
+            continuing_prefix=prefix,
+        )
+        _adopt(tokenizer, vocab, continuing_subword_prefix=prefix)
+        tokenizer.add_special_tokens(list(self._special))
+
+
+def _adopt(tokenizer: Tokenizer, vocab: dict[str, int], **fields: Any) -> None:
+    """Give a tokenizer's model what was learned; what else it says stays."""
+    model = tokenizer.model
+    learned = type(model)(vocab)
+    learned._fields = {**model._fields, **learned._fields, **fields, "vocab": vocab}
+    if "unk_token" in model._fields:
+        learned._fields["unk_token"] = model._fields["unk_token"]
+    tokenizer.model = learned
+
 
 class WordLevelTrainer(Trainer, kind="WordLevelTrainer"):
-    """Settings of training whole words, which Jeton does not have yet."""
+    """Trains whole words: the most frequent ones, of equal ones the first in order."""
 
     model = "WordLevel"
     vocab_size = Field("vocab_size", int)
@@ -284,9 +303,20 @@ class WordLevelTrainer(Trainer, kind="WordLevelTrainer"):
             show_progress=show_progress,
         )
 
+    def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
+        vocab = learn_tokens(
+            count(tokenizer, texts),
+            model="word",
+            vocab_size=self.vocab_size,
+            min_frequency=self.min_frequency,
+            special_tokens=[token.content for token in self._special],
+        )
+        _adopt(tokenizer, vocab)
+        tokenizer.add_special_tokens(list(self._special))
+
 
 class UnigramTrainer(Trainer, kind="UnigramTrainer"):
-    """Settings of Unigram training, which Jeton does not have yet."""
+    """Settings of Unigram training, which Jeton has for SentencePiece's pipeline only."""
 
     model = "Unigram"
     vocab_size = Field("vocab_size", int)

@@ -18,6 +18,15 @@ __all__ = ["ALGORITHMS", "Algorithm", "find_algorithm"]
 _MODULES = {
     "bpe": "bpe",
     "superbpe": "superbpe",
+    "char-bpe": "characters",
+    "wordpiece": "characters",
+    "wordpiece-likelihood": "characters",
+    "unigram": "sentencepiece",
+    "sentencepiece-bpe": "sentencepiece",
+    "sentencepiece-word": "sentencepiece",
+    "sentencepiece-char": "sentencepiece",
+    "word": "characters",
+    "char": "characters",
 }
 
 ALGORITHMS = tuple(_MODULES)

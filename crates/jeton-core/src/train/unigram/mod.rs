@@ -10,12 +10,13 @@
 //! 4. After `num_sub_iterations` of both, pieces are pruned by the likelihood that the text would lose if each use
 //!    of a piece became the best way to cut it into others, down to `shrinking_factor` of them, but not below
 //!    1.1 times the vocabulary. From 2 on until that is reached.
-//! 5. Pieces that a cut of themselves outdoes go, all characters of the alphabet come, and the most probable pieces
-//!    fill the vocabulary.
+//! 5. All characters of the alphabet come, and beside them the pieces with the greatest loss. Then the probabilities are
+//!    made the most likely ones for that vocabulary, by `num_sub_iterations` rounds without a prior.
 //!
-//! This is the method of `sentencepiece` 0.2.3 (its default, pruning by loss). Its candidates come from whole sentences and ours
-//! from weighted words, its sums are made in 32 bits and ours in 64, so vocabularies differ in a few pieces; what is to
-//! be compared is the likelihood of other text.
+//! Up to 4 this is the method of `sentencepiece` 0.2.3 (its default, pruning by loss). Its candidates come from whole sentences and
+//! ours from weighted words, its sums are made in 32 bits and ours in 64, and at the end it takes the most probable pieces with the
+//! probabilities that they had in the larger vocabulary. So vocabularies differ in some pieces; what is to be compared is the
+//! likelihood of other text.
 //!
 //! # The same on any number of threads
 //!
@@ -37,7 +38,7 @@ mod tests;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hashbrown::HashSet;
+use hashbrown::HashMap;
 
 use self::corpus::Corpus;
 use self::lattice::{Lattice, Model, Pieces, UNKNOWN};
@@ -94,8 +95,6 @@ pub struct TrainedUnigram {
 const SPARE: f64 = 1.1;
 /// Pieces that are used less often go, as there.
 const LEAST_USE: f64 = 0.5;
-/// What separates the scores of characters that were pruned and had to come back, as there.
-const RETURN_STEP: f64 = 0.0001;
 /// Words that a thread takes at a time.
 const WORDS_PER_TURN: usize = 1 << 12;
 
@@ -141,7 +140,7 @@ pub fn train_unigram(
     report(0, 0)?;
     let mut pieces = first_pieces(&corpus, alphabet, rules, refused, options, n_threads);
     let n_first = pieces.len();
-    let n_spare = (options.n_pieces as f64 * SPARE) as usize;
+    let n_spare = share_of(options.n_pieces, SPARE);
     // A first guess at the log probability of a byte: that of an even choice among a hundred.
     let mut shift = 100f64.ln() / 2.0;
     let mut likelihood;
@@ -157,7 +156,7 @@ pub fn train_unigram(
             report(pieces.len(), n_first)?;
         }
         let model = Model::new(&pieces, shift)?;
-        let target = n_spare.max((options.shrinking_factor * pieces.len() as f64) as usize);
+        let target = n_spare.max(share_of(pieces.len(), options.shrinking_factor));
         let n_before = pieces.len();
         pieces = prune(&corpus, &pieces, &model, target, n_threads);
         if pieces.len() <= n_spare || pieces.len() == n_before {
@@ -165,13 +164,23 @@ pub fn train_unigram(
         }
     }
     report(pieces.len(), n_first)?;
-    let model = Model::new(&pieces, shift)?;
-    let alternatives = alternatives(&pieces, &model, n_threads);
-    pieces = pieces.filtered(|id| {
-        let outdone = matches!(&alternatives[id], Alternative::Better);
-        (!outdone).then(|| pieces.scores[id])
-    });
-    let pieces = finish(&pieces, alphabet, options.n_pieces);
+    pieces = choose(
+        &corpus,
+        &pieces,
+        alphabet,
+        options.n_pieces,
+        shift,
+        n_threads,
+    )?;
+    // The vocabulary stands: what is left is to say how likely its pieces are.
+    for _ in 0..options.num_sub_iterations.max(1) {
+        let model = Model::new(&pieces, shift)?;
+        let expected = expect(&corpus, &model, pieces.len(), n_threads);
+        likelihood = expected.log_likelihood;
+        pieces = refit(&pieces, &expected.counts);
+        report(pieces.len(), n_first)?;
+    }
+    let pieces = in_order(&pieces);
     report(options.n_pieces, n_first)?;
     Ok(TrainedUnigram {
         pieces,
@@ -240,7 +249,7 @@ fn expect(corpus: &Corpus, model: &Model, n_pieces: usize, n_threads: usize) -> 
             let (text, weight) = corpus.word(word);
             let weight_units = weight as f64 * unit;
             let log_likelihood = lattice.expect(model, text, |id, probability| {
-                counts[id as usize] += (weight_units * probability).round() as u64;
+                counts[id as usize] += whole(weight_units * probability);
             });
             *sum += (weight as f64 * log_likelihood * likelihood_unit).round() as i128;
         },
@@ -261,6 +270,19 @@ fn expect(corpus: &Corpus, model: &Model, n_pieces: usize, n_threads: usize) -> 
             .collect(),
         log_likelihood: log_likelihood as f64 / likelihood_unit,
     }
+}
+
+/// The nearest whole number, for numbers that are not negative.
+#[inline]
+#[allow(clippy::cast_sign_loss)]
+fn whole(number: f64) -> u64 {
+    number.round() as u64
+}
+
+/// So many times a number, rounded down.
+#[allow(clippy::cast_sign_loss)] // neither is negative
+fn share_of(number: usize, share: f64) -> usize {
+    (number as f64 * share) as usize
 }
 
 /// The M-step.
@@ -309,7 +331,8 @@ fn alternatives(pieces: &Pieces, model: &Model, n_threads: usize) -> Vec<Alterna
         .collect()
 }
 
-/// Keep the pieces without which the text would lose most likelihood, `target` at most.
+/// Keep the pieces without which the text would lose most likelihood, `target` at most. Pieces that are never used go
+/// in any case.
 fn prune(
     corpus: &Corpus,
     pieces: &Pieces,
@@ -317,6 +340,21 @@ fn prune(
     target: usize,
     n_threads: usize,
 ) -> Pieces {
+    let mut is_kept = vec![false; pieces.len()];
+    let losses = losses(corpus, pieces, model, n_threads);
+    for (_, id) in losses
+        .into_iter()
+        .filter(|(loss, _)| *loss > f64::NEG_INFINITY)
+        .take(target)
+    {
+        is_kept[id] = true;
+    }
+    pieces.filtered(|id| is_kept[id].then(|| pieces.scores[id]))
+}
+
+/// What the text would lose of its log likelihood if each use of a piece became the best way to cut it into others, by
+/// falling loss: infinite for pieces that cannot be cut, and less than nothing can be for those that are never used.
+fn losses(corpus: &Corpus, pieces: &Pieces, model: &Model, n_threads: usize) -> Vec<(f64, usize)> {
     let alternatives = alternatives(pieces, model, n_threads);
     let uses = in_turns(
         corpus.len(),
@@ -342,14 +380,13 @@ fn prune(
     .unwrap_or_default();
     let sum = uses.iter().map(|&count| count as f64).sum::<f64>();
     let log_sum = sum.ln();
-    let mut kept: Vec<usize> = Vec::new();
-    let mut losses: Vec<(f64, usize)> = Vec::new();
+    let mut losses: Vec<(f64, usize)> = Vec::with_capacity(pieces.len());
     for (id, alternative) in alternatives.iter().enumerate() {
         let count = uses[id] as f64;
         match alternative {
-            _ if uses[id] == 0 => {}
-            Alternative::Better => {}
-            Alternative::None => kept.push(id),
+            _ if uses[id] == 0 => losses.push((f64::NEG_INFINITY, id)),
+            Alternative::Better => losses.push((f64::NEG_INFINITY, id)),
+            Alternative::None => losses.push((f64::INFINITY, id)),
             Alternative::Worse(others) => {
                 let log_probability = count.ln() - log_sum;
                 let log_new_sum = (sum + count * (others.len() as f64 - 1.0)).ln();
@@ -362,58 +399,61 @@ fn prune(
         }
     }
     losses.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    losses.truncate(target.saturating_sub(kept.len()));
-    kept.extend(losses.into_iter().map(|(_, id)| id));
-    let mut is_kept = vec![false; pieces.len()];
-    for id in kept {
-        is_kept[id] = true;
-    }
-    pieces.filtered(|id| is_kept[id].then(|| pieces.scores[id]))
+    losses
 }
 
-/// The characters of the alphabet, and the most probable pieces beside them.
-fn finish(pieces: &Pieces, alphabet: &Alphabet, n_pieces: usize) -> Vec<(String, f64)> {
+/// The characters of the alphabet, and beside them the pieces without which the text would lose most.
+fn choose(
+    corpus: &Corpus,
+    pieces: &Pieces,
+    alphabet: &Alphabet,
+    n_pieces: usize,
+    shift: f64,
+    n_threads: usize,
+) -> Result<Pieces> {
+    let model = Model::new(pieces, shift)?;
+    let mut is_character = vec![false; pieces.len()];
+    let mut ids: HashMap<&[u8], usize, _> = HashMap::with_hasher(hasher());
+    ids.extend((0..pieces.len()).map(|id| (pieces.text(id), id)));
+    let mut missing = Vec::new();
+    for &(c, _) in alphabet {
+        match ids.get(c.encode_utf8(&mut [0; 4]).as_bytes()) {
+            Some(&id) => is_character[id] = true,
+            None => missing.push(c),
+        }
+    }
+    let n_characters = alphabet.len();
+    let mut losses = losses(corpus, pieces, &model, n_threads);
+    losses.retain(|&(_, id)| !is_character[id]);
+    losses.truncate(n_pieces.saturating_sub(n_characters));
+    let mut is_kept = is_character;
+    for (_, id) in losses {
+        is_kept[id] = true;
+    }
+    let mut chosen = pieces.filtered(|id| is_kept[id].then(|| pieces.scores[id]));
+    let lowest = pieces.scores.iter().copied().fold(0.0, f64::min);
+    for c in missing {
+        chosen.push(c.encode_utf8(&mut [0; 4]).as_bytes(), lowest);
+    }
+    Ok(chosen)
+}
+
+/// The M-step for a vocabulary that stands: the most likely probabilities; what is hardly used counts as
+/// [`LEAST_USE`].
+fn refit(pieces: &Pieces, counts: &[f64]) -> Pieces {
+    let count = |id: usize| counts[id].max(LEAST_USE);
+    let log_sum = (0..pieces.len()).map(count).sum::<f64>().ln();
+    pieces.filtered(|id| Some(count(id).ln() - log_sum))
+}
+
+/// By falling probability, then by their bytes.
+fn in_order(pieces: &Pieces) -> Vec<(String, f64)> {
     let text = |id: usize| String::from_utf8_lossy(pieces.text(id)).into_owned();
     let mut all: Vec<(String, f64)> = (0..pieces.len())
         .map(|id| (text(id), pieces.scores[id]))
         .collect();
-    let by_score =
-        |a: &(String, f64), b: &(String, f64)| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0));
-    all.sort_unstable_by(by_score);
-    let lowest = all.last().map_or(0.0, |last| last.1);
-    let mut known: HashSet<String, _> = HashSet::with_hasher(hasher());
-    let mut chosen: Vec<(String, f64)> = Vec::with_capacity(n_pieces);
-    let characters: HashSet<char, _> = {
-        let mut set = HashSet::with_hasher(hasher());
-        set.extend(alphabet.iter().map(|&(c, _)| c));
-        set
-    };
-    let is_character = |text: &str| {
-        let mut chars = text.chars();
-        matches!((chars.next(), chars.next()), (Some(c), None) if characters.contains(&c))
-    };
-    for piece in all.iter().filter(|piece| is_character(&piece.0)) {
-        known.insert(piece.0.clone());
-        chosen.push(piece.clone());
-    }
-    let mut step = 0.0;
-    for &(c, _) in alphabet {
-        let text = c.to_string();
-        if !known.contains(&text) {
-            chosen.push((text, lowest + step));
-            step += RETURN_STEP;
-        }
-    }
-    for piece in &all {
-        if chosen.len() >= n_pieces {
-            break;
-        }
-        if !known.contains(&piece.0) {
-            chosen.push(piece.clone());
-        }
-    }
-    chosen.sort_unstable_by(by_score);
-    chosen
+    all.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    all
 }
 
 /// Do something with every number below `n`, in turns, each thread with a state of its own.

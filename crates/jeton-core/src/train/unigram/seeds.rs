@@ -119,7 +119,7 @@ impl Suffixes<'_> {
                 let before = &suffixes[at - 1];
                 let shared = shared_chars(self.text(before), self.text(suffix));
                 close(&mut open, shared, |depth, weight| {
-                    emit(before, depth, weight)
+                    emit(before, depth, weight);
                 });
             }
             let weight = self

@@ -53,6 +53,7 @@ pub(super) struct Progress {
 impl Automaton {
     /// Puts the next ends there, as many as there are until the characters do not tell; says how many, and whether
     /// the automaton must walk from the last of them (or from `position`).
+    #[allow(clippy::unused_self)] // a step of this automaton, as the walk is
     #[inline(always)]
     pub(super) fn tell_ends(
         &self,

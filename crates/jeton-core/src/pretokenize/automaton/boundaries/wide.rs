@@ -30,7 +30,7 @@ impl Characters {
     #[inline(always)]
     pub(super) fn spread(&self, around: &[u8; AROUND], leads: u128, kinds: &mut [u8; AROUND]) {
         // What begins in the last bytes is not looked at, nor is it all there.
-        let leads = leads & (1 << (AROUND - 4)) - 1;
+        let leads = leads & ((1 << (AROUND - 4)) - 1);
         for (mut leads, from) in [(leads as u64, 0), ((leads >> 64) as u64, 64)] {
             while leads != 0 {
                 let at = from + leads.trailing_zeros() as usize;

@@ -1,0 +1,78 @@
+"""Learning on characters and words for the trainers: counts of any pipeline, and their tokens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from jeton import _core
+from jeton.compat.tokenizers._cores import probe, written
+
+if TYPE_CHECKING:
+    from jeton.compat.tokenizers.tokenizer import Tokenizer
+
+__all__ = ["BATCH_CHARS", "batches", "count", "learn_tokens"]
+
+BATCH_CHARS: Final = 1 << 22
+"""Texts are counted in batches of about this many characters: little beside what counting takes."""
+
+
+def batches(texts: Iterator[str], *, prefix: bool = False) -> Iterator[list[str]]:
+    """Texts in batches; with ``prefix``, each begins with a space."""
+    batch: list[str] = []
+    n_chars = 0
+    for text in texts:
+        batch.append(f" {text}" if prefix and text and not text.startswith(" ") else text)
+        n_chars += len(text) + 1
+        if n_chars > BATCH_CHARS:
+            yield batch
+            batch, n_chars = [], 0
+    if batch:
+        yield batch
+
+
+def count(tokenizer: Tokenizer, texts: Iterator[str]) -> _core.PretokenCounts:
+    """The pretokens of texts under a tokenizer's normalizer and pre-tokenizer."""
+
+    def described(component: Any) -> str:
+        return "null" if component is None else written(component._description())
+
+    core = probe(
+        normalizer=described(tokenizer.normalizer),
+        pre_tokenizer=described(tokenizer.pre_tokenizer),
+    )
+    form = json.loads(core.to_canonical())
+    cutting = {name: form[name] for name in ("normalizer", "pretokenizer")}
+    counts = _core.PretokenCounts.cut_by(json.dumps({"type": "steps", **cutting}))
+    for batch in batches(texts):
+        counts.add(_core.TextBatch.from_texts(batch))
+    return counts
+
+
+def learn_tokens(
+    counts: _core.PretokenCounts,
+    *,
+    model: str,
+    vocab_size: int,
+    min_frequency: int,
+    special_tokens: Sequence[str],
+    limit_alphabet: int | None = None,
+    initial_alphabet: Sequence[str] = (),
+    continuing_prefix: str = "",
+) -> dict[str, int]:
+    """Tokens with their ids."""
+    options = {
+        "model": model,
+        "vocab_size": vocab_size,
+        "min_frequency": min_frequency,
+        "special_tokens": list(special_tokens),
+        "max_token_length": None,
+        "character_coverage": 1.0,
+        "limit_alphabet": limit_alphabet,
+        "required_chars": "".join(initial_alphabet),
+        "continuing_prefix": continuing_prefix,
+        "max_input_chars_per_word": 100,
+    }
+    trained = _core.train_characters(counts, json.dumps(options))
+    return {trained.id_to_bytes(id).decode(): id for id in range(trained.vocab_size)}

@@ -1,0 +1,266 @@
+"""``"char-bpe"``, ``"wordpiece"``, ``"wordpiece-likelihood"``, ``"word"``, ``"char"``.
+
+Models on characters and words as the ``tokenizers`` library has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from jeton import _core
+from jeton.errors import UsageError
+from jeton.training.algorithms.base import Algorithm, Learning, check_at_least, check_choice
+
+if TYPE_CHECKING:
+    from jeton.training.settings import TrainSettings
+
+__all__ = ["ALGORITHMS", "CharacterBpeOptions", "WordOptions", "WordPieceOptions"]
+
+WORDPIECE_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+"""BERT's (Devlin et al. 2019), in the order that ``tokenizers`` gives them."""
+
+_WHITE_SPACE = r"\s"
+_WORDS = r"\w+|[^\w\s]+"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordOptions:
+    """What all models on characters and words have.
+
+    Attributes:
+        pre_tokenizer: How text is cut: ``"pattern"`` by the split pattern, which keeps spaces;
+            ``"whitespace"`` into words and runs of punctuation, ``"whitespace_split"`` at white
+            space; ``"metaspace"`` into words that begin with U+2581.
+        unk_token: What other text becomes; it is put before the special tokens unless it is one of
+            them.
+        character_coverage: Share of the text that the alphabet covers.
+        limit_alphabet: Most characters of the alphabet; None: any number.
+        required_chars: Characters of the alphabet whatever the text has.
+        max_token_length: Longest token, characters; None: any.
+        forced_tokens: Strings that are one token wherever they stand; they come on top of
+            ``vocab_size`` unless they are learned anyway.
+    """
+
+    pre_tokenizer: Literal["pattern", "whitespace", "whitespace_split", "metaspace"] = "pattern"
+    unk_token: str = "[UNK]"
+    character_coverage: float = 1.0
+    limit_alphabet: int | None = None
+    required_chars: str = ""
+    max_token_length: int | None = None
+    forced_tokens: Sequence[str] = ()
+
+    def check(self, settings: TrainSettings) -> None:
+        """Raise ``UsageError`` for what cannot be meant; the core checks what depends on it."""
+        choices = ("pattern", "whitespace", "whitespace_split", "metaspace")
+        check_choice("pre_tokenizer", self.pre_tokenizer, choices)
+        _check_shared(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CharacterBpeOptions(WordOptions):
+    """What BPE on characters has besides.
+
+    Attributes:
+        end_of_word_suffix: Stands behind the last character of a word (``"</w>"``).
+        continuing_prefix: Stands before every character of a word but the first.
+        ties: Of two pairs with the same count, ``"ids"`` merges the one with the lower ids first,
+            as ``tokenizers`` does, ``"shorter"`` the one whose token is shorter, then the one whose
+            bytes come first, as ``sentencepiece`` does.
+    """
+
+    end_of_word_suffix: str = ""
+    continuing_prefix: str = ""
+    ties: Literal["ids", "shorter"] = "ids"
+
+    def check(self, settings: TrainSettings) -> None:
+        """See ``WordOptions``."""
+        WordOptions.check(self, settings)
+        check_choice("ties", self.ties, ("ids", "shorter"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordPieceOptions:
+    """What WordPiece has: BERT's normalizer and pre-tokenizer, and its marks.
+
+    Attributes:
+        lowercase: Text becomes lower case.
+        strip_accents: Accents go; None: where text becomes lower case.
+        clean_text: Control characters go, white space becomes spaces.
+        handle_chinese_chars: Ideographs are words of their own.
+        continuing_subword_prefix: Stands before tokens that continue a word.
+        max_input_chars_per_word: Longer words are unknown.
+        unk_token: What other words become.
+        character_coverage: Share of the text that the alphabet covers.
+        limit_alphabet: Most characters of the alphabet; None: any number.
+        required_chars: Characters of the alphabet whatever the text has.
+        max_token_length: Longest token, characters, the prefix left out; None: any.
+        forced_tokens: As in ``WordOptions``.
+    """
+
+    lowercase: bool = True
+    strip_accents: bool | None = None
+    clean_text: bool = True
+    handle_chinese_chars: bool = True
+    continuing_subword_prefix: str = "##"
+    max_input_chars_per_word: int = 100
+    unk_token: str = "[UNK]"
+    character_coverage: float = 1.0
+    limit_alphabet: int | None = None
+    required_chars: str = ""
+    max_token_length: int | None = None
+    forced_tokens: Sequence[str] = ()
+
+    def check(self, settings: TrainSettings) -> None:
+        """Raise ``UsageError`` for what cannot be meant; the core checks what depends on it."""
+        if not self.continuing_subword_prefix:
+            raise UsageError(
+                "continuing_subword_prefix is empty; expected a mark such as '##'\n"
+                "hint: algorithm='char-bpe' makes tokens without a mark"
+            )
+        check_at_least("max_input_chars_per_word", self.max_input_chars_per_word, 1)
+        _check_shared(self)
+
+
+def _check_shared(options: WordOptions | WordPieceOptions) -> None:
+    check_at_least("character_coverage", options.character_coverage, 0.0)
+    if options.character_coverage > 1:
+        raise UsageError(
+            f"character_coverage is {options.character_coverage}; it should be at most 1"
+        )
+    for name in ("limit_alphabet", "max_token_length"):
+        value = getattr(options, name)
+        if value is not None:
+            check_at_least(name, value, 1)
+    if isinstance(options.forced_tokens, str):
+        raise UsageError(
+            f"forced_tokens is the string {options.forced_tokens!r}; expected a list of them\n"
+            f"hint: forced_tokens=[{options.forced_tokens!r}]"
+        )
+    if not options.unk_token:
+        raise UsageError("unk_token is empty; expected a text such as '[UNK]'")
+
+
+def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
+    options = settings.read_options()
+    if isinstance(options, WordPieceOptions):
+        strip = options.strip_accents
+        return _core.PretokenCounts.bert(
+            lowercase=options.lowercase,
+            strip_accents=options.lowercase if strip is None else strip,
+            clean_text=options.clean_text,
+            handle_chinese_chars=options.handle_chinese_chars,
+        )
+    plain = _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
+    if options.pre_tokenizer == "pattern":
+        return plain
+    cutting = json.loads(plain.cutting)
+    own = cutting["pretokenizer"][0]
+    cut: dict[str, Any]
+    if options.pre_tokenizer == "metaspace":
+        cut = {
+            "type": "metaspace",
+            "replacement": "\u2581",
+            "prepend_scheme": "always",
+            "split": True,
+        }
+    elif options.pre_tokenizer == "whitespace":
+        cut = {**own, "pattern": _WORDS, "behavior": "removed", "invert": True}
+    else:
+        cut = {**own, "pattern": _WHITE_SPACE, "behavior": "removed"}
+    return _core.PretokenCounts.cut_by(json.dumps({**cutting, "pretokenizer": [cut]}))
+
+
+def _learn(
+    model: str, counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
+) -> _core.Tokenizer:
+    options = settings.read_options()
+    special = list(settings.special_tokens)
+    if options.unk_token not in special:
+        special.insert(0, options.unk_token)
+    is_bert = isinstance(options, WordPieceOptions)
+    values: dict[str, Any] = {
+        "model": model.partition("-")[0],
+        "vocab_size": settings.vocab_size,
+        "min_frequency": settings.min_frequency,
+        "special_tokens": special,
+        "max_token_length": options.max_token_length,
+        "character_coverage": options.character_coverage,
+        "limit_alphabet": options.limit_alphabet,
+        "required_chars": options.required_chars,
+        "around": {
+            "unk_token": options.unk_token,
+            "cls_sep": _frame(special) if is_bert else None,
+            "forced_tokens": list(options.forced_tokens),
+        },
+    }
+    if is_bert:
+        values |= {
+            "rule": model.partition("-")[2] or "frequency",
+            "continuing_prefix": options.continuing_subword_prefix,
+            "max_input_chars_per_word": options.max_input_chars_per_word,
+        }
+    elif isinstance(options, CharacterBpeOptions):
+        values |= {
+            "ties": options.ties,
+            "continuing_prefix": options.continuing_prefix,
+            "end_of_word_suffix": options.end_of_word_suffix,
+        }
+    return _core.train_characters(
+        counts, json.dumps(values), on_progress=learning.report("merge"), name=learning.name
+    )
+
+
+def _frame(special: Sequence[str]) -> list[str] | None:
+    """BERT's frame of a text, where its two tokens are there."""
+    return ["[CLS]", "[SEP]"] if {"[CLS]", "[SEP]"} <= set(special) else None
+
+
+def _algorithm(
+    name: str, summary: str, model: str, options: type[Any], *, special: tuple[str, ...] = ()
+) -> Algorithm:
+    takes = (
+        {"min_frequency"}
+        if options is WordPieceOptions
+        else {
+            "min_frequency",
+            "pattern",
+            "normalizer",
+        }
+    )
+    return Algorithm(
+        name=name,
+        summary=summary,
+        takes=frozenset(takes),
+        special_tokens=special,
+        options=options,
+        new_counts=_new_counts,
+        learn=partial(_learn, model),
+    )
+
+
+ALGORITHMS = {
+    algorithm.name: algorithm
+    for algorithm in (
+        _algorithm("char-bpe", "BPE on characters", "bpe", CharacterBpeOptions, special=("[UNK]",)),
+        _algorithm(
+            "wordpiece",
+            "WordPiece by frequency, as tokenizers trains it",
+            "wordpiece",
+            WordPieceOptions,
+            special=WORDPIECE_SPECIAL_TOKENS,
+        ),
+        _algorithm(
+            "wordpiece-likelihood",
+            "WordPiece by likelihood",
+            "wordpiece-likelihood",
+            WordPieceOptions,
+            special=WORDPIECE_SPECIAL_TOKENS,
+        ),
+        _algorithm("word", "whole words", "word", WordOptions, special=("[UNK]",)),
+        _algorithm("char", "single characters", "character", WordOptions, special=("[UNK]",)),
+    )
+}

@@ -1,0 +1,34 @@
+"""docs/training.md: its examples run, one after another; algorithms and options are right."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from jeton.training import ALGORITHMS
+from jeton.training.algorithms import find_algorithm
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "training.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("ignore::jeton.errors.JetonWarning")
+def test_the_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert len(blocks) >= 5
+    scope: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), scope)
+        assert capsys.readouterr().out.strip()
+
+
+def test_every_algorithm_and_option_is_on_the_page() -> None:
+    hidden = {"normalization_rule_name", "charsmap"}
+    for name in ALGORITHMS:
+        assert f"`{name}`" in TEXT
+        options = {field.name for field in fields(find_algorithm(name).options)} - hidden
+        pieces = {option for option in options if option.endswith("_piece")}
+        assert [option for option in sorted(options - pieces) if option not in TEXT] == []
