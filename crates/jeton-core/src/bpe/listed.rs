@@ -24,6 +24,9 @@ pub(crate) struct Listed {
     pairs: Vec<ListedPair>,
 }
 
+/// The length of what is no token: no sum of lengths is so large.
+const NO_LENGTH: u32 = 1 << 31;
+
 impl Listed {
     /// The listed pairs; the place in the list is the rank. Of a pair listed twice the last counts,
     /// as in `tokenizers`.
@@ -131,18 +134,17 @@ impl Listed {
             && starts.first() == Some(&0)
             && starts.last().map(|&end| end as usize) == Some(pairs.len())
             && starts.is_sorted();
-        // A list that fits into a core's own cache: two of three lookups are anywhere in it. `NONE` is no sum.
-        const NONE: u32 = 1 << 31;
+        // A list that fits into a core's own cache: two of three lookups are anywhere in it.
         let length = |id: u32| {
             vocab
                 .id_to_bytes(id)
-                .map_or(NONE, |token| token.len() as u32)
+                .map_or(NO_LENGTH, |token| token.len() as u32)
         };
         let lengths: Vec<u32> = (0..n_ids).map(length).collect();
-        let length = |id: u32| lengths.get(id as usize).copied().unwrap_or(NONE);
+        let length = |id: u32| lengths.get(id as usize).copied().unwrap_or(NO_LENGTH);
         let fits = |left: u32, pair: &ListedPair| {
             let (left, right, both) = (length(left), length(pair.right), length(pair.merged));
-            (left | right | both) < NONE && left + right == both
+            (left | right | both) < NO_LENGTH && left + right == both
         };
         let usable = whole
             && (0..).zip(starts.windows(2)).all(|(left, range)| {

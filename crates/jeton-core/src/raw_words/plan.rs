@@ -441,15 +441,15 @@ impl Joined {
             }
         }
         for (member, (image, inside)) in members.iter_mut().zip(images()) {
-            let is_lone = |c: &char| {
+            let is_lone = |c: char| {
                 c.is_ascii()
                     && !c.is_ascii_graphic()
-                    && *c != ' '
-                    && has(*c)
-                    && self.sides.get(*c as usize).is_none_or(|&sides| sides == 0)
-                    && barred.binary_search(c).is_err()
+                    && c != ' '
+                    && has(c)
+                    && self.sides.get(c as usize).is_none_or(|&sides| sides == 0)
+                    && barred.binary_search(&c).is_err()
             };
-            if !inside && image.filter(is_lone).is_some() {
+            if !inside && image.is_some_and(is_lone) {
                 *member |= LONE;
             }
         }

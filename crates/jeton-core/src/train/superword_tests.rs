@@ -14,6 +14,7 @@ use super::{
 };
 
 /// Words begin at a space and before and after a run of `.`, so that `a.b` is three words, and so is `a .b`.
+#[allow(clippy::unnecessary_wraps)] // the type of `SplitFn`
 fn split(text: &str, each: &mut dyn FnMut(&[u8])) -> Result<()> {
     let bytes = text.as_bytes();
     let mut start = 0;

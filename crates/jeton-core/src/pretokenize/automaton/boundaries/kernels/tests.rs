@@ -69,7 +69,7 @@ proptest! {
         // Any kind for any character, but those of one byte have that of the table.
         let kind = |letter: char| match u8::try_from(letter) {
             Ok(byte) if byte < 0x80 => tables.kind[usize::from(byte)],
-            _ => (u32::from(letter) * 7 >> 3) as u8 & 0x0F,
+            _ => ((u32::from(letter) * 7) >> 3) as u8 & 0x0F,
         };
         let mut around = [0; AROUND];
         // Bytes that are not of the text are 0.
