@@ -7,12 +7,11 @@
 //!   and each piece begins with one, or there is only one piece.
 //! - *The model* does: it sees a pretoken at a time; or, where the whole text is one, no token that merges make has
 //!   the two characters of the cut beside each other, so that none is made across it, and what merges on one side
-//!   does not look at the other. On one side of a cut at least the character has tokens, so that no unknown text is
-//!   joined across it. A line's end that is in no token but its own (Llama 2) is cut off on both sides.
+//!   does not look at the other. Characters at a cut have tokens, so that no unknown text is joined across it.
 
 use hashbrown::HashSet;
 
-use super::scan::{ALONE, BLANK, Edge, LETTER, LONE, Lie, ODD, OTHER, PLAIN, Scanner, WORD};
+use super::scan::{ALONE, BLANK, Edge, LETTER, Lie, ODD, OTHER, PLAIN, Scanner, WORD};
 use super::{Inside, NEVER, Prefix, RawWords, SPACE_CHAR as SPACE, SPACED};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -132,13 +131,7 @@ impl RawWords {
                         .bytes_to_id(c.encode_utf8(&mut [0; 4]).as_bytes())
                         .is_some()
                 };
-                // Bytes of unknown characters that merge: which characters those join is not told by their texts.
-                let is_byte = |text: &[u8]| options.byte_fallback && is_byte_token(text);
-                if !has(SPACE)
-                    || texts
-                        .clone()
-                        .any(|(left, right)| is_byte(left) || is_byte(right))
-                {
+                if !has(SPACE) {
                     return Ok(None);
                 }
                 let joined = Joined::of_merges(texts);
@@ -216,11 +209,6 @@ fn spell_spaces(known: &mut Separate) {
     for image in &mut known.images {
         *image = image.map(|c| if c == ' ' { SPACE } else { c });
     }
-}
-
-/// Whether a token is written as one for a byte that no other token covers.
-fn is_byte_token(text: &[u8]) -> bool {
-    matches!(text, [b'<', b'0', b'x', high, low, b'>'] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
 /// Whether each byte has a token, so that no character is unknown.
@@ -331,16 +319,7 @@ fn apart(
 
 /// Characters that stand beside each other in some token, where they were joined.
 #[derive(Debug, Default)]
-pub(super) struct Joined {
-    pairs: HashSet<(char, char), foldhash::fast::FixedState>,
-    /// By code point: whether a pair begins, or ends, with the character. Most of Chinese is in none where a vocabulary
-    /// was made for other scripts (Llama 2).
-    sides: Vec<u8>,
-}
-
-/// In [`Joined::sides`]: the character stands before another one in some pair, or behind one.
-const BEFORE: u8 = 1;
-const BEHIND: u8 = 1 << 1;
+pub(super) struct Joined(HashSet<(char, char), foldhash::fast::FixedState>);
 
 impl Joined {
     /// Of all characters of texts that are neighbours.
@@ -350,21 +329,7 @@ impl Joined {
             let text = String::from_utf8_lossy(text);
             pairs.extend(text.chars().zip(text.chars().skip(1)));
         }
-        Self::of_pairs(pairs)
-    }
-
-    fn of_pairs(pairs: HashSet<(char, char), foldhash::fast::FixedState>) -> Self {
-        let mut sides: Vec<u8> = Vec::new();
-        for &(before, after) in &pairs {
-            for (c, side) in [(before, BEFORE), (after, BEHIND)] {
-                let at = c as usize;
-                if sides.len() <= at {
-                    sides.resize(at + 1, 0);
-                }
-                sides[at] |= side;
-            }
-        }
-        Self { pairs, sides }
+        Self(pairs)
     }
 
     /// Of the last character of a token and the first of one that merges with it.
@@ -377,15 +342,13 @@ impl Joined {
             );
             pairs.extend(left.chars().next_back().zip(right.chars().next()));
         }
-        Self::of_pairs(pairs)
+        Self(pairs)
     }
 
     /// Whether two characters stand beside each other.
     #[inline]
     pub(super) fn has(&self, before: char, after: char) -> bool {
-        let is_on =
-            |c: char, side: u8| self.sides.get(c as usize).copied().unwrap_or(0) & side != 0;
-        is_on(before, BEFORE) && is_on(after, BEHIND) && self.pairs.contains(&(before, after))
+        self.0.contains(&(before, after))
     }
 
     /// How words are cut that follow one another. `has`: whether a character has a token.
@@ -393,7 +356,7 @@ impl Joined {
         let mut barred = known.barred.clone();
         barred.push(SPACE);
         let crossing = self
-            .pairs
+            .0
             .iter()
             .filter(|pair| pair.1 == SPACE && pair.0 != SPACE);
         let before = barred.len();
@@ -434,23 +397,10 @@ impl Joined {
                 continue;
             };
             let joins = |letter: &char| {
-                self.pairs.contains(&(*letter, image)) || self.pairs.contains(&(image, *letter))
+                self.0.contains(&(*letter, image)) || self.0.contains(&(image, *letter))
             };
             if !letters.iter().any(joins) {
                 *member |= OTHER;
-            }
-        }
-        for (member, (image, inside)) in members.iter_mut().zip(images()) {
-            let is_lone = |c: char| {
-                c.is_ascii()
-                    && !c.is_ascii_graphic()
-                    && c != ' '
-                    && has(c)
-                    && self.sides.get(c as usize).is_none_or(|&sides| sides == 0)
-                    && barred.binary_search(&c).is_err()
-            };
-            if !inside && image.is_some_and(is_lone) {
-                *member |= LONE;
             }
         }
         Some(Scanner {

@@ -105,19 +105,11 @@ fn unigram() -> Value {
 
 /// Merges as Llama 2 has them; `more`: pairs beyond those.
 fn character_bpe(more: &[(&str, &str)], byte_fallback: bool) -> Value {
-    character_bpe_with(more, byte_fallback, false)
-}
-
-/// The same, with tokens for line ends and tabulators where `line_ends` says so.
-fn character_bpe_with(more: &[(&str, &str)], byte_fallback: bool, line_ends: bool) -> Value {
     let mut tokens: Vec<String> = vec!["<unk>".to_owned()];
     if byte_fallback {
         tokens.extend((0..=255).map(|byte| format!("<0x{byte:02X}>")));
     }
     tokens.extend(" ▁abcdefghijklmnopqrstuvw.,'1".chars().map(String::from));
-    if line_ends {
-        tokens.extend(["\n", "\t"].map(String::from));
-    }
     let mut merges = vec![
         ("t", "h"),
         ("th", "e"),
@@ -257,7 +249,7 @@ fn tokenizers() -> Vec<Pair> {
         ),
         (
             "llama unknown",
-            llama.clone(),
+            llama,
             null.clone(),
             character_bpe(&[], false),
         ),
@@ -270,7 +262,7 @@ fn tokenizers() -> Vec<Pair> {
         (
             "plain",
             null.clone(),
-            null.clone(),
+            null,
             character_bpe(&[(" ", "a")], false),
         ),
     ];
@@ -278,46 +270,6 @@ fn tokenizers() -> Vec<Pair> {
         .iter()
         .map(|(name, normalizer, pre, model)| Pair::new(name, || hf(normalizer, pre, model)))
         .collect();
-    // Line ends that nothing joins, that something joins from one side or both, and that are joined as bytes.
-    let ends: [&[(&str, &str)]; 10] = [
-        &[],
-        &[("\n", "\n")],
-        &[("\n", "a")],
-        &[("a", "\n")],
-        &[("\n", "▁")],
-        &[("▁", "\n")],
-        &[("\n", "\t"), ("\n\t", "the")],
-        &[("th", "\n"), ("th\n", "e")],
-        &[(".", "\n"), ("\n", "b")],
-        &[("\t", "\n")],
-    ];
-    for (n, pairs) in ends.iter().enumerate() {
-        for fallback in [false, true] {
-            let model = character_bpe_with(pairs, fallback, true);
-            all.push(Pair::new(&format!("line ends {n} {fallback}"), || {
-                hf(&llama, &null, &model)
-            }));
-            all.push(Pair::new(
-                &format!("line ends first {n} {fallback}"),
-                || hf(&null, &meta("first", false), &model),
-            ));
-        }
-    }
-    let of_bytes: [&[(&str, &str)]; 6] = [
-        &[("<0x0A>", "<0x0A>")],
-        &[("<0x0A>", "a")],
-        &[("a", "<0x0A>")],
-        // The last byte of a Chinese character and the first of the next; of one, and a space.
-        &[("<0xAD>", "<0xE6>")],
-        &[("<0xAD>", "▁")],
-        &[("<0x23>", "▁")],
-    ];
-    for (n, pairs) in of_bytes.iter().enumerate() {
-        let model = character_bpe_with(pairs, true, false);
-        all.push(Pair::new(&format!("bytes {n}"), || {
-            hf(&llama, &null, &model)
-        }));
-    }
     let bytes = |model: &mut SpmModel| {
         model.trainer.byte_fallback = true;
         model.pieces.extend((0..=255u8).map(|byte| Piece {
@@ -334,7 +286,7 @@ fn tokenizers() -> Vec<Pair> {
         }
     };
     let user = |model: &mut SpmModel| {
-        for text in ["a.b", "▁<m>", "c▁d", "\n\n"] {
+        for text in ["a.b", "▁<m>", "c▁d"] {
             model.pieces.push(Piece {
                 bytes: text.into(),
                 score: 0.0,
@@ -361,14 +313,6 @@ fn tokenizers() -> Vec<Pair> {
                     if is(4) {
                         user(model);
                     }
-                    // Line ends with a piece of their own, and some that others join.
-                    let ends: [&[&str]; 4] = [&["\n", "\t"], &["\n", "\n\n"], &["\n", "a\n"], &[]];
-                    let ends = ends[usize::from(bits / 3 % 4)];
-                    model.pieces.extend(ends.iter().map(|text| Piece {
-                        bytes: (*text).into(),
-                        score: -5.0,
-                        kind: PieceKind::Normal,
-                    }));
                     if is(5) {
                         nearly_equal(model);
                     }
@@ -385,17 +329,8 @@ const WORDS: &[&str] = &[
     " ",
     "  ",
     "\n",
-    "\n",
-    "\n\n",
-    "\n▁",
-    " \n",
-    "\n  \n",
     "\r\n",
     "\t",
-    "#",
-    "# ",
-    "中文，中文。",
-    "中国人民，",
     "the",
     "The",
     "a",
@@ -445,35 +380,10 @@ const WORDS: &[&str] = &[
 fn most_tokenizers_cut() {
     let never = ["bert and NFC", "plain", "llama across"];
     for pair in tokenizers() {
-        if pair.name.starts_with("bytes") {
-            assert!(!pair.cuts(), "{}", pair.name);
-        } else if !pair.name.starts_with("spm") && !never.contains(&pair.name.as_str()) {
-            assert!(
-                pair.cuts() || pair.name.starts_with("line ends"),
-                "{}",
-                pair.name
-            );
+        if !pair.name.starts_with("spm") && !never.contains(&pair.name.as_str()) {
+            assert!(pair.cuts(), "{}", pair.name);
         }
     }
-}
-
-/// A line's end is a cut where nothing joins it with anything, and only there.
-#[test]
-fn line_ends_are_cuts_where_nothing_joins_them() {
-    let lone = |pair: &Pair| {
-        let plan = pair.cutting.raw_words.get().and_then(Option::as_ref);
-        plan.is_some_and(|plan| plan.scanner.members[usize::from(b'\n')] & super::scan::LONE != 0)
-    };
-    let mut n_lone = 0;
-    for pair in tokenizers() {
-        n_lone += usize::from(lone(&pair));
-        if let Some(name) = pair.name.strip_prefix("line ends ") {
-            let number = name.strip_prefix("first ").unwrap_or(name);
-            assert_eq!(lone(&pair), number.starts_with('0'), "{}", pair.name);
-        }
-    }
-    // Unigram models and SentencePiece's BPE have some, too.
-    assert!(n_lone > 12, "{n_lone}");
 }
 
 /// A single space, or what becomes one, at the beginning: it goes, stays, or a second one comes before it.
@@ -482,35 +392,6 @@ fn a_text_may_begin_with_a_space() {
     for pair in tokenizers() {
         for text in [" a", " the a", "\ta", "\n the", "  a", " ", " .", " 中"] {
             pair.check(text);
-        }
-    }
-}
-
-/// Line ends beside everything, which chance may leave out.
-#[test]
-fn line_ends_beside_everything() {
-    for pair in tokenizers() {
-        for word in WORDS {
-            for end in ["\n", "\t", "\0", " \n", "\n ", "\n\n"] {
-                pair.check(&format!("{word}{end}"));
-                pair.check(&format!("a{end}{word}{end}{word}"));
-            }
-        }
-    }
-}
-
-/// Words of many parts, which are kept whole, by phrases, or by parts.
-#[test]
-fn long_words_are_their_parts() {
-    for pair in tokenizers() {
-        for n in [1, 2, 5, 20, 60] {
-            pair.check(&"中文слово，".repeat(n));
-            pair.check(&"中国人民".repeat(n));
-            pair.check(&format!(
-                " {}。the{}。\n",
-                "中é中".repeat(n),
-                "文".repeat(n)
-            ));
         }
     }
 }

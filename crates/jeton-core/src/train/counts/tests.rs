@@ -259,7 +259,7 @@ fn memory_is_bounded_and_counts_are_exact() {
     let expected = naive(&documents, &weights, &steps);
     for (threads, max_memory) in [(1, 400_000), (2, 400_000), (3, 1_000_000)] {
         let (found, n_drained, _) = counted(&documents, &weights, &steps, threads, max_memory, 7);
-        assert!(n_drained > 5, "{n_drained}");
+        assert!(n_drained > 3, "{n_drained}");
         assert_eq!(found, expected);
     }
     let mut counter = PretokenCounter::new(400_000);
