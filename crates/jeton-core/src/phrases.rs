@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::cache_budget::{CacheBudget, MAX_BYTES, MIN_BYTES, Share};
 use crate::huge::Huge;
 use crate::prefetch::prefetch;
-use crate::word_cache::mix;
+use crate::word_cache::{Role, mix};
 
 /// Longest pretoken that is kept, in bytes: twenty words of a script without spaces.
 pub(crate) const MAX_PHRASE: usize = 255;
@@ -29,7 +29,7 @@ pub(crate) struct Phrases {
     /// A power of two of them; none until the first pretoken is kept. The hash above the place where the record begins,
     /// counted from 1; 0 where there is none.
     slots: Huge<u64>,
-    /// A record: lengths (see [`lengths`]), the bytes by four, zeros behind the last, and the ids.
+    /// A record: its head (see [`head`]), the bytes by four, zeros behind the last, and the ids.
     records: Huge<u32>,
     /// How much of it records take.
     used: usize,
@@ -57,10 +57,10 @@ pub(crate) fn hash(word: &[u8]) -> u32 {
     (hash ^ hash >> 32) as u32
 }
 
-/// How many bytes and how many ids a record has, as a number.
+/// How many bytes and how many ids a record has, and the role of the bytes, as a number.
 #[inline(always)]
-fn lengths(word: &[u8], n_ids: usize) -> u32 {
-    (word.len() << 16 | n_ids) as u32
+fn head(word: &[u8], n_ids: usize, role: Role) -> u32 {
+    (role as u32) << 24 | (word.len() << 16 | n_ids) as u32
 }
 
 /// The bytes by four, and those that are left, with zeros behind them; 0 if none are.
@@ -123,7 +123,7 @@ impl Phrases {
 
     /// The ids of a pretoken; `hash`: its hash, if it is not too long to be kept.
     #[inline(always)]
-    pub(crate) fn find(&self, word: &[u8], hash: u32) -> Option<&[u32]> {
+    pub(crate) fn find(&self, word: &[u8], hash: u32, role: Role) -> Option<&[u32]> {
         if word.len() > MAX_PHRASE {
             return None;
         }
@@ -134,7 +134,7 @@ impl Phrases {
                 return None;
             }
             if (slot >> 32) as u32 == hash
-                && let Some(ids) = self.record(begin(slot), word)
+                && let Some(ids) = self.record(begin(slot), word, role)
             {
                 return Some(ids);
             }
@@ -144,14 +144,14 @@ impl Phrases {
 
     /// The ids of the record at a place, if it is that of a pretoken.
     #[inline(always)]
-    fn record(&self, at: usize, word: &[u8]) -> Option<&[u32]> {
-        let (&head, rest) = self.records.get(at..)?.split_first()?;
-        let n_ids = (head & 0xFFFF) as usize;
+    fn record(&self, at: usize, word: &[u8], role: Role) -> Option<&[u32]> {
+        let (&first, rest) = self.records.get(at..)?.split_first()?;
+        let n_ids = (first & 0xFFFF) as usize;
         let n_words = word.len().div_ceil(4);
         let text = rest.get(..n_words)?;
         let (fours, last) = by_four(word);
         // All of it without a branch: it is the same nearly always.
-        let mut differs = head ^ lengths(word, n_ids);
+        let mut differs = first ^ head(word, n_ids, role);
         for (there, &here) in text.iter().zip(fours) {
             differs |= there ^ u32::from_le_bytes(here);
         }
@@ -165,7 +165,7 @@ impl Phrases {
     }
 
     /// Remembers a pretoken that is not there yet, and its ids.
-    pub(crate) fn put(&mut self, word: &[u8], ids: &[u32]) {
+    pub(crate) fn put(&mut self, word: &[u8], ids: &[u32], role: Role) {
         if word.is_empty() || word.len() > MAX_PHRASE || ids.len() > MAX_IDS {
             return;
         }
@@ -178,8 +178,8 @@ impl Phrases {
         let Some(record) = self.records.get_mut(self.used..self.used + len) else {
             return;
         };
-        let (head, rest) = record.split_at_mut(1);
-        head.fill(lengths(word, ids.len()));
+        let (first, rest) = record.split_at_mut(1);
+        first.fill(head(word, ids.len(), role));
         let (text, of_ids) = rest.split_at_mut(n_words);
         for (there, &here) in text.iter_mut().zip(fours) {
             *there = u32::from_le_bytes(here);
@@ -249,7 +249,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn found(phrases: &Phrases, word: &[u8]) -> Option<Vec<u32>> {
-        phrases.find(word, hash(word)).map(<[u32]>::to_vec)
+        phrases
+            .find(word, hash(word), Role::Pretoken)
+            .map(<[u32]>::to_vec)
     }
 
     /// A word for each number, of any length, and ids that tell which word they are of.
@@ -286,7 +288,7 @@ mod tests {
                     prop_assert_eq!(known, ids);
                     continue;
                 }
-                phrases.put(&word, &ids);
+                phrases.put(&word, &ids, Role::Pretoken);
                 if let Some(known) = found(&phrases, &word) {
                     prop_assert_eq!(&known, &ids);
                     prop_assert!(word.len() <= MAX_PHRASE);
@@ -305,10 +307,15 @@ mod tests {
             other in prop::collection::vec(any::<u8>(), 1..80),
         ) {
             let mut phrases = Phrases::default();
-            phrases.put(&one, &[1, 2]);
+            phrases.put(&one, &[1, 2], Role::Pretoken);
             prop_assert_eq!(found(&phrases, &other).is_some(), one == other);
+            // As a unit it is none, until that is kept beside it.
+            prop_assert_eq!(phrases.find(&one, hash(&one), Role::Unit), None);
+            phrases.put(&one, &[3], Role::Unit);
+            prop_assert_eq!(phrases.find(&one, hash(&one), Role::Unit), Some(&[3][..]));
+            prop_assert_eq!(found(&phrases, &one), Some(vec![1, 2]));
             // Whatever the hash says.
-            prop_assert_eq!(phrases.find(&other, hash(&one)).is_some(), one == other);
+            prop_assert_eq!(phrases.find(&other, hash(&one), Role::Pretoken).is_some(), one == other);
         }
     }
 
@@ -318,7 +325,7 @@ mod tests {
         let mut kept = 0;
         for number in 0..40_000 {
             let (word, ids) = word(number);
-            phrases.put(&word, &ids);
+            phrases.put(&word, &ids, Role::Pretoken);
             kept += usize::from(found(&phrases, &word) == Some(ids));
             assert!(phrases.n_bytes() <= MAX_BYTES);
         }
@@ -335,11 +342,11 @@ mod tests {
         let mut phrases = Phrases::default();
         phrases.set_budget(&budget);
         let (word, ids) = word(3);
-        phrases.put(&word, &ids);
+        phrases.put(&word, &ids, Role::Pretoken);
         assert_eq!(found(&phrases, &word), None);
         budget.set_limit(1 << 20);
         for _ in 0..=PATIENCE {
-            phrases.put(&word, &ids);
+            phrases.put(&word, &ids, Role::Pretoken);
         }
         assert_eq!(found(&phrases, &word), Some(ids));
         budget.set_limit(1);

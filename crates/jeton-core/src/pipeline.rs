@@ -13,7 +13,7 @@ use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::vocab::Vocab;
 use crate::word_batch::{Caches, Ends, RICH_IDS, SHORT_IDS, WordBatch};
-use crate::word_cache::Key;
+use crate::word_cache::{Key, Role};
 
 /// Room for ids of one word that is kept from text to text.
 const MAX_KEPT_IDS: usize = 1 << 16;
@@ -41,6 +41,11 @@ pub trait Model: Send + Sync {
     /// bytes become inside another pretoken.
     fn exception(&self, _pretoken: &[u8]) -> Option<u32> {
         None
+    }
+
+    /// Whether there may be exceptions: what caches know of units is then not what they know of pretokens.
+    fn has_exceptions(&self) -> bool {
+        false
     }
 
     /// Cuts a pretoken that is no exception into units whose ids, each encoded by [`Self::encode_unit`], are its own:
@@ -172,23 +177,33 @@ impl WordScratch {
     /// The ids of a word, if it is known.
     #[inline]
     pub(crate) fn get(&self, text: &[u8], start: usize, end: usize) -> Option<&[u32]> {
+        self.get_as(Role::Pretoken, text, start, end)
+    }
+
+    /// The ids of what may be a word or a unit.
+    #[inline]
+    fn get_as(&self, role: Role, text: &[u8], start: usize, end: usize) -> Option<&[u32]> {
         let caches = &self.caches;
-        let key = Key::new(text, start, end);
+        let key = Key::new(text, start, end).map(|key| key.of(role));
         let short = key.and_then(|key| caches.short.get(key).or_else(|| caches.rich.get(key)));
         short.or_else(|| {
             let word = &text[start..end];
             let is_kept = word.len() <= phrases::MAX_PHRASE;
-            is_kept.then(|| caches.phrases.find(word, phrases::hash(word)))?
+            is_kept.then(|| caches.phrases.find(word, phrases::hash(word), role))?
         })
     }
 
     /// Remembers the ids of a word.
     pub(crate) fn keep(&mut self, word: &[u8], ids: &[u32]) {
+        self.keep_as(Role::Pretoken, word, ids);
+    }
+
+    fn keep_as(&mut self, role: Role, word: &[u8], ids: &[u32]) {
         let caches = &mut self.caches;
-        match Key::new(word, 0, word.len()) {
+        match Key::new(word, 0, word.len()).map(|key| key.of(role)) {
             Some(key) if ids.len() <= SHORT_IDS => caches.short.put(key, ids),
             Some(key) if ids.len() <= RICH_IDS => caches.rich.put(key, ids),
-            _ => caches.phrases.put(word, ids),
+            _ => caches.phrases.put(word, ids, role),
         }
     }
 
@@ -328,7 +343,7 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         let pretoken = &bytes[start..end];
         if let Some(id) = self.model.exception(pretoken) {
-            // Before there are tables these are nearly all words.
+            // Before there are tables these are nearly all words. What is a unit elsewhere is kept apart from it.
             words.keep(pretoken, &[id]);
             sink.take(&[id]);
             return Ok(());
@@ -357,13 +372,14 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         let mut ends = [0; UNITS_AT_ONCE];
         let mut keys = [(Key::NONE, 0); UNITS_AT_ONCE];
+        let role = self.role_of_units();
         let mut start = 0;
         while start < pretoken.len() {
             let n = self.model.units(pretoken, start, &mut ends);
             let mut from = start;
             let places = words.caches.short.places();
             for (key, &end) in keys.iter_mut().zip(&ends[..n]) {
-                let unit = Key::new(pretoken, from, end).unwrap_or(Key::NONE);
+                let unit = Key::new(pretoken, from, end).map_or(Key::NONE, |key| key.of(role));
                 *key = (unit, places.fetch(unit));
                 from = end;
             }
@@ -398,14 +414,25 @@ impl<M: Model> Pipeline<M> {
         if unit.len() == pretoken.len() {
             return self.model.encode_unit(unit, scratch, ids);
         }
-        if let Some(known) = words.get(pretoken, start, end) {
+        let role = self.role_of_units();
+        if let Some(known) = words.get_as(role, pretoken, start, end) {
             ids.extend_from_slice(known);
             return Ok(());
         }
         let from = ids.len();
         self.model.encode_unit(unit, scratch, ids)?;
-        words.keep(unit, &ids[from..]);
+        words.keep_as(role, unit, &ids[from..]);
         Ok(())
+    }
+
+    /// What units are for the caches: the same as pretokens unless one of those may be an exception.
+    #[inline]
+    fn role_of_units(&self) -> Role {
+        if self.model.has_exceptions() {
+            Role::Unit
+        } else {
+            Role::Pretoken
+        }
     }
 
     /// Encodes text without the cache: `each(id, start, end, word, surface)`, in bytes of the text, with the number

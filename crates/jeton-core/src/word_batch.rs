@@ -7,7 +7,7 @@
 use crate::phrases::{MAX_PHRASE, Phrases, hash};
 use crate::pretokenize::TextPieces;
 use crate::simd::{Level, Work, level, run_at};
-use crate::word_cache::{Key, RichWords, ShortWords};
+use crate::word_cache::{Key, RichWords, Role, ShortWords};
 
 /// Pretokens of a batch.
 pub(crate) const AT_ONCE: usize = 128;
@@ -164,7 +164,10 @@ impl WordBatch {
             let before = index.checked_sub(1).map(|before| self.ends[before]);
             let (from, end) = (before.unwrap_or(self.start), self.ends[index]);
             if key == Key::NONE
-                && let Some(ids) = caches.phrases.find(&text[from..end], place as u32)
+                && let Some(ids) =
+                    caches
+                        .phrases
+                        .find(&text[from..end], place as u32, Role::Pretoken)
                 && let Some(known) = self.known.get_mut(n_known..)
                 && let Some(known) = known.get_mut(..ids.len())
             {

@@ -25,6 +25,16 @@ const FIRST_BYTES: [u128; 17] = {
     masks
 };
 
+/// What bytes are to the model. Where a pretoken may be a token that merging its bytes does not make, a part of a longer
+/// pretoken with the same bytes has other ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Role {
+    Pretoken = 0,
+    /// A bit that no length of a short word has.
+    Unit = 0x80,
+}
+
 /// A short pretoken as a number of `W` times 16 bytes: its bytes, zeros, in the last byte its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key<const W: usize>([u128; W]);
@@ -61,6 +71,13 @@ impl<const W: usize> Key<W> {
         }
         key[W - 1] |= (length as u128) << 120;
         Some(Self(key))
+    }
+
+    /// That of the same bytes in a role.
+    #[inline(always)]
+    pub(crate) fn of(mut self, role: Role) -> Self {
+        self.0[W - 1] |= (role as u128) << 120;
+        self
     }
 
     /// Its numbers.

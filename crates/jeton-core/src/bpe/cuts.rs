@@ -231,7 +231,8 @@ impl Cuts {
 mod tests {
     use super::super::{BpeModel, BpeScratch, Merges, Missing, naive};
     use super::*;
-    use crate::pipeline::Model;
+    use crate::pipeline::{Model, Pipeline, WordScratch};
+    use crate::pretokenize::PreTokenizer;
     use proptest::prelude::*;
 
     /// Letters whose bytes coincide in part: the same first bytes, the same last ones, one and four bytes.
@@ -301,6 +302,36 @@ mod tests {
                 }
             }
             prop_assert_eq!(units, encode(&model, &text));
+        }
+    }
+
+    proptest! {
+        /// What a thread has seen before changes nothing: a token that merging does not make is itself as a pretoken, and
+        /// not as a part of a longer one. `known`: as many pretokens come before there are tables.
+        #[test]
+        fn caches_tell_units_from_pretokens(
+            choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..40),
+            texts in prop::collection::vec((prop::sample::select(&LETTERS[..]), any::<u8>()), 1..300),
+            by_rank in any::<bool>(),
+            known in 0usize..60,
+        ) {
+            // Nothing straddles its ends in these texts.
+            const WHOLE: &str = "a你你b";
+            let pretokens: Vec<String> = texts
+                .chunk_by(|_, other| other.1 % 4 > 0)
+                .map(|letters| letters.iter().map(|&(letter, at)| if at % 3 > 0 { letter } else { WHOLE }).collect())
+                .collect();
+            let pipeline = Pipeline::new(PreTokenizer::new(&[]).unwrap(), model(&choices, by_rank, true));
+            let (mut words, mut scratch) = (WordScratch::default(), BpeScratch::default());
+            for (index, pretoken) in pretokens.iter().enumerate() {
+                if index == known {
+                    let _ = pipeline.model().tables.get(pipeline.model().vocab());
+                }
+                let bytes = pretoken.as_bytes();
+                let mut ids = Vec::new();
+                pipeline.word(bytes, 0, bytes.len(), &mut words, &mut scratch, &mut ids).unwrap();
+                prop_assert_eq!(ids, encode(pipeline.model(), bytes), "{}", pretoken);
+            }
         }
     }
 

@@ -329,6 +329,10 @@ impl Model for BpeModel {
             .then_some(id)
     }
 
+    fn has_exceptions(&self) -> bool {
+        self.whole_pretokens
+    }
+
     fn units(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
         if self.tables.are_complete() {
             let cuts = self.cuts.get_or_init(|| Cuts::new(&self.vocab));

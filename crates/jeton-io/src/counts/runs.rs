@@ -107,6 +107,9 @@ pub(super) fn merge_runs(
     n_bytes_written: &mut u64,
 ) -> Result<Run> {
     loop {
+        if !keep_going() {
+            return Err(interrupted());
+        }
         let rest = runs.split_off(runs.len().min(MAX_RUNS_AT_ONCE));
         let is_last = rest.is_empty();
         let mut writer = RunWriter::create(folder)?;

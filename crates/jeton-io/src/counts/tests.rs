@@ -87,7 +87,6 @@ fn map_of(counts: &mut TextCounts) -> Map {
 }
 
 #[test]
-#[ignore = "fails since it was first run on 2026-11-22: to be looked into"]
 fn counts_are_the_same_in_any_memory() {
     let documents = documents(300);
     let expected = naive(&documents);
@@ -220,7 +219,6 @@ fn a_folder_that_is_not_there_is_an_error_with_its_name() {
 }
 
 #[test]
-#[ignore = "fails since it was first run on 2026-11-22: to be looked into"]
 fn whoever_asks_to_stop_is_heard() {
     let mut counts = count(&documents(300), Some(40_000), 1);
     let error = counts.settle(&mut || false).unwrap_err();
