@@ -171,7 +171,8 @@ impl WordScratch {
     /// The ids of a short word, and how many of them count. `place`: where [`fetch`](Self::fetch) said.
     #[inline(always)]
     pub(crate) fn find(&self, key: Key<1>, place: usize) -> Option<(&[u32; SHORT_IDS], usize)> {
-        self.caches.short.find(key, place)
+        let payload = self.caches.short.places().find(key, place)?;
+        Some((payload.first_chunk()?, payload[SHORT_IDS] as usize))
     }
 
     /// The ids of a word, if it is known.
@@ -384,9 +385,9 @@ impl<M: Model> Pipeline<M> {
                 from = end;
             }
             for (&(key, place), &end) in keys.iter().zip(&ends[..n]) {
-                if let Some((known, n_known)) = words.caches.short.find(key, place) {
+                if let Some(known) = words.caches.short.places().find(key, place) {
                     // All of them are written, as many as count stay: no loop, no branch.
-                    let counting = ids.len() + n_known;
+                    let counting = ids.len() + known[SHORT_IDS] as usize;
                     ids.extend_from_slice(known);
                     ids.truncate(counting);
                 } else {

@@ -11,7 +11,7 @@ pub enum Level {
     Portable,
     /// x86-64 with AVX2 and BMI (x86-64-v3): most machines since 2013.
     Avx2,
-    /// x86-64 with AVX-512 BW and VBMI as well: servers since Ice Lake and Zen 4.
+    /// x86-64 with AVX-512 BW, VBMI and VBMI2 as well: servers since Ice Lake and Zen 4.
     Avx512,
 }
 
@@ -46,8 +46,10 @@ fn detected() -> Level {
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt");
-        if has_v3 && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi")
-        {
+        let has_v4 = is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2");
+        if has_v3 && has_v4 {
             return Level::Avx512;
         }
         if has_v3 {
@@ -122,16 +124,32 @@ pub(crate) trait Work {
     fn run(self) -> Self::Output;
 }
 
-/// Does work, with instructions on bits where the level has them. Not with wider vectors: the compiler would use them for
-/// loops over the bits of one number, and those become slower.
+/// Does work, with instructions on bits where the kernel may use them. Not with wider vectors: the compiler would use them
+/// for loops over the bits of one number, and those become slower.
 #[inline]
-pub(crate) fn run_at<W: Work>(level: Level, work: W) -> W::Output {
-    #[cfg(target_arch = "x86_64")]
-    if level.min(detected()) > Level::Portable {
-        // SAFETY: the machine has what the function is compiled for.
-        return unsafe { with_bits(work) };
+pub(crate) fn run_at<W: Work>(kernel: Kernel, work: W) -> W::Output {
+    match kernel {
+        Kernel::Portable => work.run(),
+        // SAFETY: this kernel exists only where the machine has what the function is compiled for.
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx2(_) | Kernel::Avx512(_) => unsafe { with_bits(work) },
     }
-    let _ = level;
+}
+
+/// Does work whose loops over bits are written with vectors: with all instructions that the kernel may use.
+#[inline]
+pub(crate) fn run_wide<W: Work>(kernel: Kernel, work: W) -> W::Output {
+    match kernel {
+        // SAFETY: this kernel exists only where the machine has what the function is compiled for.
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx512(_) => unsafe { with_vectors(work) },
+        _ => run_at(kernel, work),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt,avx512bw,avx512vbmi,avx512vbmi2")]
+fn with_vectors<W: Work>(work: W) -> W::Output {
     work.run()
 }
 
@@ -176,8 +194,8 @@ mod tests {
 
     #[test]
     fn every_level_runs() {
-        for level in Level::ALL {
-            assert_eq!(run_at(level, CountOnes(0b1011)), 3);
+        for kernel in Level::ALL.into_iter().filter_map(Kernel::of) {
+            assert_eq!(run_at(kernel, CountOnes(0b1011)), 3);
         }
     }
 }

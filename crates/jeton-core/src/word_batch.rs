@@ -6,17 +6,17 @@
 
 use crate::phrases::{MAX_PHRASE, Phrases, hash};
 use crate::pretokenize::TextPieces;
-use crate::simd::{Level, Work, level, run_at};
+use crate::simd::{Kernel, Work, run_at, run_wide};
 use crate::word_cache::{Key, RichWords, Role, ShortWords};
 
 /// Pretokens of a batch.
 pub(crate) const AT_ONCE: usize = 128;
 
 /// Ids of an entry for a short word, and for one that has more.
-pub(crate) const SHORT_IDS: usize = 3;
-pub(crate) const RICH_IDS: usize = 11;
+pub(crate) const SHORT_IDS: usize = ShortWords::MAX_IDS;
+pub(crate) const RICH_IDS: usize = RichWords::MAX_IDS;
 /// Room for the ids of a batch: those of a hundred phrases or so, or of rich words only.
-const ROOM: usize = AT_ONCE * RICH_IDS + SHORT_IDS;
+const ROOM: usize = AT_ONCE * RICH_IDS + RICH_IDS + 1;
 
 /// What knows words.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl Ends for TextPieces<'_, '_> {
 /// clearing in between.
 #[derive(Debug)]
 pub(crate) struct WordBatch {
-    level: Level,
+    kernel: Kernel,
     ends: [usize; AT_ONCE],
     /// The key of each that is short, and what tells its place in a cache: for long ones their hash.
     keys: [Key<1>; AT_ONCE],
@@ -60,7 +60,7 @@ pub(crate) struct WordBatch {
 impl Default for WordBatch {
     fn default() -> Self {
         Self {
-            level: level(),
+            kernel: Kernel::fastest(),
             ends: [0; AT_ONCE],
             keys: [Key::NONE; AT_ONCE],
             places: [0; AT_ONCE],
@@ -82,8 +82,8 @@ impl WordBatch {
     /// Takes the next pretokens of a text; says whether there are any.
     pub(crate) fn fill(&mut self, text: &[u8], pieces: &mut impl Ends, caches: &Caches) -> bool {
         let batch = self;
-        run_at(
-            batch.level,
+        run_wide(
+            batch.kernel,
             Fill {
                 batch,
                 text,
@@ -93,43 +93,63 @@ impl WordBatch {
         )
     }
 
+    // Loops over indices of arrays, not over zipped iterators: all arrays are in one place of memory, and what a turn needs
+    // fits the registers.
     #[inline(always)]
     fn fill_here(&mut self, text: &[u8], pieces: &mut impl Ends, caches: &Caches) -> bool {
-        self.n = pieces.ends(&mut self.ends);
+        self.n = pieces.ends(&mut self.ends).min(AT_ONCE);
         self.at = 0;
-        let mut from = self.start;
         let places = caches.short.places();
+        let mut from = self.start;
         let mut long = [0; AT_ONCE];
         let mut n_long = 0;
-        let words = self.keys.iter_mut().zip(&mut self.places);
-        for (index, ((key, place), &end)) in words.zip(&self.ends[..self.n]).enumerate() {
+        for index in 0..self.n {
+            let end = self.ends[index];
             if let Some(short) = Key::new(text, from, end) {
-                *key = short;
-                *place = places.fetch(short);
+                self.keys[index] = short;
+                self.places[index] = places.fetch(short);
             } else {
-                *key = Key::NONE;
-                if end - from <= MAX_PHRASE {
-                    let hash = hash(&text[from..end]);
-                    caches.phrases.fetch(hash);
-                    *place = hash as usize;
-                    long[n_long] = index;
-                    n_long += 1;
-                }
+                self.keys[index] = Key::NONE;
+                long[n_long % AT_ONCE] = index;
+                n_long += 1;
             }
             from = end;
         }
-        // By now the slots have arrived that say where the records are.
-        for &index in &long[..n_long] {
-            caches.phrases.fetch_record(self.places[index] as u32);
+        if n_long > 0 {
+            self.fill_long(text, &long[..n_long], &caches.phrases);
         }
         self.n > 0
+    }
+
+    /// Hashes of longer pretokens, and their records on their way.
+    #[inline(never)]
+    fn fill_long(&mut self, text: &[u8], long: &[usize], phrases: &Phrases) {
+        for &index in long {
+            let pretoken = &text[self.begin_of(index)..self.ends[index]];
+            if pretoken.len() <= MAX_PHRASE {
+                let hash = hash(pretoken);
+                phrases.fetch(hash);
+                self.places[index] = hash as usize;
+            }
+        }
+        // By now the slots have arrived that say where the records are.
+        for &index in long {
+            phrases.fetch_record(self.places[index] as u32);
+        }
+    }
+
+    /// Where a pretoken of the batch begins.
+    #[inline]
+    fn begin_of(&self, index: usize) -> usize {
+        let before = index.checked_sub(1).map(|before| self.ends[before]);
+        before.unwrap_or(self.start)
     }
 
     /// Looks pretokens up until one is not known: where that begins and ends, or None at the end of the batch.
     pub(crate) fn next_unknown(&mut self, text: &[u8], caches: &Caches) -> Option<(usize, usize)> {
         let batch = self;
         run_at(
-            batch.level,
+            batch.kernel,
             NextUnknown {
                 batch,
                 text,
@@ -140,53 +160,67 @@ impl WordBatch {
 
     #[inline(always)]
     fn next_unknown_here(&mut self, text: &[u8], caches: &Caches) -> Option<(usize, usize)> {
+        let short = caches.short.places();
+        let n = self.n.min(AT_ONCE);
         let mut n_known = 0;
-        let mut found = None;
-        let words = self.keys.iter().zip(&self.places).enumerate();
-        let mut at = self.n;
-        for (index, (&key, &place)) in words.take(self.n).skip(self.at) {
-            if let Some((ids, n_ids)) = caches.short.find(key, place)
-                && let Some(known) = self.known.get_mut(n_known..)
-                && let Some(known) = known.first_chunk_mut()
+        let mut index = self.at;
+        while index < n {
+            if let Some(payload) = short.find(self.keys[index], self.places[index])
+                && let Some(room) = self.known.get_mut(n_known..)
+                && let Some(room) = room.first_chunk_mut()
             {
-                *known = *ids;
-                n_known += n_ids;
+                // As many numbers as there are: which of them count does not matter for the copy.
+                *room = *payload;
+                n_known += payload[SHORT_IDS] as usize;
+                index += 1;
                 continue;
             }
-            if let Some((ids, n_ids)) = caches.rich.find(key, place)
-                && let Some(known) = self.known.get_mut(n_known..)
-                && let Some(known) = known.first_chunk_mut()
-            {
-                *known = *ids;
-                n_known += n_ids;
-                continue;
-            }
-            let before = index.checked_sub(1).map(|before| self.ends[before]);
-            let (from, end) = (before.unwrap_or(self.start), self.ends[index]);
-            if key == Key::NONE
-                && let Some(ids) =
-                    caches
-                        .phrases
-                        .find(&text[from..end], place as u32, Role::Pretoken)
-                && let Some(known) = self.known.get_mut(n_known..)
-                && let Some(known) = known.get_mut(..ids.len())
-            {
-                known.copy_from_slice(ids);
-                n_known += ids.len();
-                continue;
-            }
-            at = index + 1;
-            found = Some((from, end));
-            break;
+            let Some(more) = self.rare(index, n_known, text, caches) else {
+                (self.at, self.n_known) = (index + 1, n_known);
+                return Some((self.begin_of(index), self.ends[index]));
+            };
+            n_known += more;
+            index += 1;
         }
-        self.at = at;
-        self.n_known = n_known;
-        if found.is_none()
-            && let Some(last) = self.n.checked_sub(1)
-        {
+        (self.at, self.n_known) = (n, n_known);
+        if let Some(last) = n.checked_sub(1) {
             self.start = self.ends[last];
         }
-        found
+        None
+    }
+
+    /// Looks for a pretoken where most are not, and puts its ids behind those that are known so far; how many they are.
+    #[inline(never)]
+    fn rare(
+        &mut self,
+        index: usize,
+        n_known: usize,
+        text: &[u8],
+        caches: &Caches,
+    ) -> Option<usize> {
+        let (key, place) = (self.keys[index], self.places[index]);
+        let room = self.known.get_mut(n_known..)?;
+        if key == Key::NONE {
+            let pretoken = &text[self.begin_of(index)..self.ends[index]];
+            let ids = caches
+                .phrases
+                .find(pretoken, place as u32, Role::Pretoken)?;
+            self.known
+                .get_mut(n_known..)?
+                .get_mut(..ids.len())?
+                .copy_from_slice(ids);
+            return Some(ids.len());
+        }
+        if let Some(payload) = caches.short.places().find_beside(key, place) {
+            *room.first_chunk_mut()? = *payload;
+            return Some(payload[SHORT_IDS] as usize);
+        }
+        let rich = caches.rich.places();
+        let payload = rich
+            .find(key, place)
+            .or_else(|| rich.find_beside(key, place))?;
+        *room.first_chunk_mut()? = *payload;
+        Some(payload[RICH_IDS] as usize)
     }
 
     /// The ids of the pretokens that were known before the one that was not.

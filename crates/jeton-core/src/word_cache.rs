@@ -10,16 +10,17 @@ use crate::huge::{Huge, Zeroed};
 use crate::prefetch::prefetch;
 
 /// Words up to 15 bytes with up to three ids, nearly all of most texts: two of them to a cache line.
-pub(crate) type ShortWords = WordCache<3>;
+pub(crate) type ShortWords = WordCache<4>;
 /// Words up to 15 bytes with up to eleven ids, in a cache line each: scripts that the vocabulary knows little of.
-pub(crate) type RichWords = WordCache<11>;
+pub(crate) type RichWords = WordCache<12>;
 
-/// Masks of the first so many bytes.
-const FIRST_BYTES: [u128; 17] = {
-    let mut masks = [u128::MAX; 17];
+/// Masks of the first so many bytes, for eight bytes and the eight behind them.
+const FIRST_BYTES: [[u64; 2]; 17] = {
+    let mut masks = [[u64::MAX; 2]; 17];
     let mut n = 0;
     while n < 16 {
-        masks[n] = (1u128 << (n * 8)) - 1;
+        let both = (1u128 << (n * 8)) - 1;
+        masks[n] = [both as u64, (both >> 64) as u64];
         n += 1;
     }
     masks
@@ -59,7 +60,10 @@ impl<const W: usize> Key<W> {
         if let Some(bytes) = text.get(start..start + W * 16) {
             for (index, (word, bytes)) in key.iter_mut().zip(bytes.as_chunks().0).enumerate() {
                 let left = length.saturating_sub(index * 16).min(16);
-                *word = u128::from_le_bytes(*bytes) & FIRST_BYTES[left];
+                let [low, high] = FIRST_BYTES[left];
+                let both = u128::from_le_bytes(*bytes);
+                *word =
+                    u128::from((both >> 64) as u64 & high) << 64 | u128::from(both as u64 & low);
             }
         } else {
             let word = &text[start..end];
@@ -85,12 +89,18 @@ impl<const W: usize> Key<W> {
     pub(crate) fn numbers(self) -> [u128; W] {
         self.0
     }
+}
 
-    /// The bits of a hash that choose a set, all well mixed.
+impl Key<1> {
+    /// What tells the set of a word, however many sets there are: both halves of a product, so that the lowest bits depend on
+    /// all of the key. Keys can be made that share a set; they push each other out, no more.
     #[inline(always)]
     fn hash(self) -> usize {
-        let hash = self.0.into_iter().fold(0, mix);
-        (hash ^ (hash >> 32)) as usize
+        let [both] = self.0;
+        let (low, high) = (both as u64, (both >> 64) as u64);
+        let product =
+            u128::from(low ^ high.rotate_left(32)) * u128::from(0x9E37_79B9_7F4A_7C15_u64);
+        ((product >> 64) as u64 ^ product as u64) as usize
     }
 }
 
@@ -105,47 +115,57 @@ pub(crate) fn mix(hash: u64, bytes: u128) -> u64 {
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Entry<const I: usize> {
+struct Entry<const P: usize> {
     key: Key<1>,
-    ids: [u32; I],
-    n: u32,
+    payload: Payload<P>,
 }
+
+/// Room for ids, and in the last number how many of it they take: together they are copied at once.
+pub(crate) type Payload<const P: usize> = [u32; P];
 
 #[allow(unsafe_code)] // says what zeros are
 // SAFETY: numbers only, and all zeros is the empty entry.
-unsafe impl<const I: usize> Zeroed for Set<I> {}
+unsafe impl<const P: usize> Zeroed for Set<P> {}
 
 /// Two entries, and a cache line for those of short words.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Set<const I: usize>([Entry<I>; 2]);
+struct Set<const P: usize>([Entry<P>; 2]);
 
-impl<const I: usize> Entry<I> {
-    const EMPTY: Self = Self {
-        key: Key::EMPTY,
-        ids: [0; I],
-        n: 0,
-    };
-
+impl<const P: usize> Entry<P> {
     fn is_empty(&self) -> bool {
         self.key == Key::EMPTY
     }
 }
 
-/// A two-way set-associative cache of words. An entry with key 0 is empty: no word has that key, since
-/// the length of a word is at least 1.
+impl<const P: usize> Set<P> {
+    /// Without a branch: which of the two it is cannot be predicted.
+    #[inline(always)]
+    fn find(&self, key: Key<1>) -> Option<&Payload<P>> {
+        let [first, second] = &self.0;
+        let (is_first, is_second) = (first.key == key, second.key == key);
+        let entry = &self.0[usize::from(is_second)];
+        (is_first | is_second).then_some(&entry.payload)
+    }
+}
+
+/// A cache of words: each has a set of two entries, and the set beside it in the same pair of cache lines for what does
+/// not find room in its own. An entry with key 0 is empty: no word has that key, since the length of a word is at least 1.
 #[derive(Debug, Default)]
-pub(crate) struct WordCache<const I: usize> {
+pub(crate) struct WordCache<const P: usize> {
     /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
     /// loaded costs nothing.
-    sets: Huge<Set<I>>,
+    sets: Huge<Set<P>>,
     /// Entries lost, or words not kept, since the cache last grew or was not allowed to.
     displaced: usize,
     share: Share,
 }
 
-impl<const I: usize> WordCache<I> {
-    const SET_BYTES: usize = size_of::<Set<I>>();
+impl<const P: usize> WordCache<P> {
+    /// Most ids of a word.
+    pub(crate) const MAX_IDS: usize = P - 1;
+
+    const SET_BYTES: usize = size_of::<Set<P>>();
     const MIN_SETS: usize = MIN_BYTES / Self::SET_BYTES;
     const MAX_SETS: usize = MAX_BYTES / Self::SET_BYTES;
 
@@ -171,45 +191,36 @@ impl<const I: usize> WordCache<I> {
 
     /// Where words would be.
     #[inline(always)]
-    pub(crate) fn places(&self) -> Places<'_, I> {
+    pub(crate) fn places(&self) -> Places<'_, P> {
         Places { sets: &self.sets }
     }
 
-    /// The ids of a word, and how many of them count: a copy of fixed size is one instruction. `place`: what
-    /// [`Places::fetch`] said.
-    #[inline(always)]
-    pub(crate) fn find(&self, key: Key<1>, place: usize) -> Option<(&[u32; I], usize)> {
-        let set = self.sets.get(place & self.sets.len().wrapping_sub(1))?;
-        // Without a branch: which of the two it is cannot be predicted.
-        let Set(set) = set;
-        let entry = &set[usize::from(set[1].key == key)];
-        (entry.key == key).then_some((&entry.ids, entry.n as usize))
-    }
-
+    /// The ids of a word, wherever it is.
     #[inline]
     pub(crate) fn get(&self, key: Key<1>) -> Option<&[u32]> {
-        self.find(key, key.hash()).and_then(|(ids, n)| ids.get(..n))
+        let (places, place) = (self.places(), key.hash());
+        let payload = places
+            .find(key, place)
+            .or_else(|| places.find_beside(key, place))?;
+        payload.get(..payload[P - 1] as usize)
     }
 
     pub(crate) fn put(&mut self, key: Key<1>, ids: &[u32]) {
-        if ids.len() > I {
+        if ids.len() > Self::MAX_IDS {
             return;
         }
         if self.displaced >= self.sets.len() / 4 && self.sets.len() < Self::MAX_SETS {
             self.grow();
         }
-        let Some(mask) = self.sets.len().checked_sub(1) else {
+        if self.sets.is_empty() {
             // As often as a small cache would ask for more, this one asks whether it may begin.
             self.displaced = (self.displaced + 1) % Self::MIN_SETS;
             return;
-        };
-        let mut entry = Entry {
-            key,
-            n: ids.len() as u32,
-            ..Entry::EMPTY
-        };
-        entry.ids[..ids.len()].copy_from_slice(ids);
-        self.displaced += insert(&mut self.sets[key.hash() & mask], entry);
+        }
+        let mut payload = [0; P];
+        payload[..ids.len()].copy_from_slice(ids);
+        payload[P - 1] = ids.len() as u32;
+        self.displaced += insert(&mut self.sets, Entry { key, payload });
     }
 
     /// Four times the sets, with what is known moved over, if the budget allows it.
@@ -227,22 +238,22 @@ impl<const I: usize> WordCache<I> {
         }
         let known = std::mem::replace(&mut self.sets, Huge::zeroed(n_sets));
         // The older entry first, so that the younger one ends up in front again.
-        for entry in known
+        for &entry in known
             .iter()
-            .flat_map(|Set(set)| [set[1], set[0]])
+            .flat_map(|Set([first, second])| [second, first])
             .filter(|entry| !entry.is_empty())
         {
-            insert(&mut self.sets[entry.key.hash() & (n_sets - 1)], entry);
+            insert(&mut self.sets, entry);
         }
     }
 }
 
 /// The sets of a cache, to find the places of many words in.
-pub(crate) struct Places<'a, const I: usize> {
-    sets: &'a [Set<I>],
+pub(crate) struct Places<'a, const P: usize> {
+    sets: &'a [Set<P>],
 }
 
-impl<const I: usize> Places<'_, I> {
+impl<'a, const P: usize> Places<'a, P> {
     /// What tells the set that a word would be in, however many there are; it is on its way from memory when this
     /// returns.
     #[inline(always)]
@@ -253,20 +264,53 @@ impl<const I: usize> Places<'_, I> {
         }
         place
     }
+
+    /// What is kept of a word in its own set: nearly always it is there, if it is anywhere. `place`: what
+    /// [`Self::fetch`] said.
+    #[inline(always)]
+    pub(crate) fn find(&self, key: Key<1>, place: usize) -> Option<&'a Payload<P>> {
+        self.sets
+            .get(place & self.sets.len().wrapping_sub(1))?
+            .find(key)
+    }
+
+    /// What is kept of a word in the set beside its own.
+    #[inline]
+    pub(crate) fn find_beside(&self, key: Key<1>, place: usize) -> Option<&'a Payload<P>> {
+        self.find(key, place ^ 1)
+    }
 }
 
-impl<const I: usize> Drop for WordCache<I> {
+impl<const P: usize> Drop for WordCache<P> {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-/// Puts an entry in front of a set; says how many (0 or 1) fell out at its end. Least recently added goes.
-fn insert<const I: usize>(Set(set): &mut Set<I>, entry: Entry<I>) -> usize {
-    let displaced = usize::from(!set[1].is_empty());
-    set[1] = set[0];
-    set[0] = entry;
-    displaced
+/// Puts an entry in front of its set, of a power of two of them. What falls out at the end of the set goes to the set
+/// beside it, if that has room; says how many (0 or 1) are lost.
+fn insert<const P: usize>(sets: &mut [Set<P>], entry: Entry<P>) -> usize {
+    let mask = sets.len().wrapping_sub(1);
+    let home = entry.key.hash() & mask;
+    let Some(Set(set)) = sets.get_mut(home) else {
+        return 1;
+    };
+    let older = std::mem::replace(&mut set[0], entry);
+    // A set may have but a guest.
+    if older.is_empty() {
+        return 0;
+    }
+    let last = std::mem::replace(&mut set[1], older);
+    if last.is_empty() {
+        return 0;
+    }
+    match sets.get_mut(home ^ 1) {
+        Some(Set([_, free])) if free.is_empty() => {
+            *free = last;
+            0
+        }
+        _ => 1,
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::Normalizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::pretokenize::{PreTokenizer, TextPieces};
-use crate::simd::{Level, Work, level, run_at};
+use crate::simd::{Kernel, Work, run_at};
 use crate::word_cache::Key;
 
 use super::table::{MediumWords, ShortWords, Table};
@@ -82,7 +82,7 @@ const AT_ONCE: usize = 128;
 pub(super) struct Worker<'w> {
     pub(super) table: &'w mut Table,
     pub(super) drain: &'w DrainFn<'w>,
-    level: Level,
+    kernel: Kernel,
     ends: [usize; AT_ONCE],
     short: [(Key<1>, usize); AT_ONCE],
 }
@@ -92,7 +92,7 @@ impl<'w> Worker<'w> {
         Self {
             table,
             drain,
-            level: level(),
+            kernel: Kernel::fastest(),
             ends: [0; AT_ONCE],
             short: [(Key::NONE, 0); AT_ONCE],
         }
@@ -171,7 +171,7 @@ impl<'w> Worker<'w> {
             n_pretokens: 0,
         };
         loop {
-            match run_at(walk.worker.level, Portion(&mut walk))? {
+            match run_at(walk.worker.kernel, Portion(&mut walk))? {
                 ControlFlow::Continue(()) => {}
                 ControlFlow::Break(()) => return Ok((walk.n_pretokens, walk.start)),
             }

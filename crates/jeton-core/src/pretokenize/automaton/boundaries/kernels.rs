@@ -32,6 +32,16 @@ impl Kernel {
         }
     }
 
+    /// Writes where the bits of a number are, counted from `base`, lowest first; what is behind them is overwritten.
+    #[inline(always)]
+    pub(super) fn places(self, bits: u64, base: usize, places: &mut [usize; 64]) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => avx512::call_places(bits, base, places),
+            _ => places_by_eight(bits, base, places),
+        }
+    }
+
     /// The kinds of the single-byte characters around a block, and a bit for each byte that begins a longer one.
     #[inline]
     pub(super) fn single_kinds(
@@ -67,6 +77,20 @@ impl Kernel {
             Self::Avx2(_) => avx2::call_find_wide(tables, around, kinds, second),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => avx512::call_find_wide(tables, around, kinds, second),
+        }
+    }
+}
+
+/// Eight at a time, more than there are: a guess of how many often fails, and costs more.
+#[inline(always)]
+fn places_by_eight(mut bits: u64, base: usize, places: &mut [usize; 64]) {
+    for eight in places.as_chunks_mut::<8>().0 {
+        for place in eight {
+            *place = base.wrapping_add(bits.trailing_zeros() as usize);
+            bits &= bits.wrapping_sub(1);
+        }
+        if bits == 0 {
+            return;
         }
     }
 }

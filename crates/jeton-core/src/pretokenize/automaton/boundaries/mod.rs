@@ -13,6 +13,7 @@
 //! with runs of spaces of any length, what ends a run of one kind is looked at too.
 
 mod build;
+mod counted;
 mod fewer;
 mod kernels;
 mod possible;
@@ -20,6 +21,7 @@ mod rules;
 mod tables;
 mod wide;
 
+use self::counted::Counted;
 use self::tables::{BLOCK, BOUNDARY, SPOILED_BOUNDARY, SPOILED_UNSURE, Tables, UNSURE, WINDOW};
 use super::Automaton;
 use super::classes::Characters;
@@ -32,6 +34,7 @@ const FAR: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Boundaries {
     tables: Tables,
+    counted: Counted,
     /// The kind of each character.
     kinds: Characters,
     kernel: Kernel,
@@ -96,21 +99,24 @@ impl Automaton {
                     return (n, false);
                 }
             } else {
-                // Eight at a time, more than there are: a guess of how many often fails, and costs more.
-                let mut eights = ends[n..].chunks_exact_mut(8);
-                while sure != 0
-                    && let Some(eight) = eights.next()
-                {
-                    for end in eight {
-                        *end = block.wrapping_add(sure.trailing_zeros() as usize);
-                        sure &= sure.wrapping_sub(1);
-                    }
+                let (places, _) = ends[n..].as_chunks_mut::<BLOCK>();
+                if let Some(places) = places.first_mut() {
+                    rules.kernel.places(sure, block, places);
                 }
                 n += n_sure;
             }
             if unsure != 0 {
                 progress.boundaries = boundaries & !first_unsure.wrapping_sub(1);
-                return (n, true);
+                let last = if n > 0 { ends[n - 1] } else { position };
+                let place = block.wrapping_add(unsure.trailing_zeros() as usize);
+                let Some(is_end) = rules.counted.ends(text, last, place) else {
+                    return (n, true);
+                };
+                progress.unsure = unsure & !first_unsure;
+                if is_end {
+                    progress.boundaries |= first_unsure;
+                }
+                continue;
             }
             progress.boundaries = 0;
             if progress.next_block >= text.len() {
@@ -136,6 +142,23 @@ impl Automaton {
             }
         }
     }
+}
+
+/// Where the bytes end that equal the one at a place; there may be more of them behind a limit, which it stays before, if it
+/// is less than the text's length.
+#[inline]
+fn same_until(text: &[u8], at: usize, limit: usize) -> usize {
+    let run = &text[at..text.len().min(limit)];
+    let (eights, _) = run.as_chunks::<8>();
+    let mut end = at;
+    for eight in eights {
+        let differs = u64::from_le_bytes(*eight) ^ u64::from_le_bytes([run[0]; 8]);
+        if differs != 0 {
+            return end + differs.trailing_zeros() as usize / 8;
+        }
+        end += 8;
+    }
+    end.max(at + 1)
 }
 
 /// Where the last character of a text begins.
@@ -222,7 +245,7 @@ impl Boundaries {
             let place = runs.trailing_zeros() as usize;
             runs &= runs - 1;
             let at = start + place;
-            let mut end = at + 1;
+            let mut end = same_until(text, at, start + BLOCK + FAR);
             let runs_on = |kind: u8| tables.run_kinds >> kind & 1 != 0;
             while end < start + BLOCK + FAR && kind(end).is_some_and(runs_on) {
                 end += 1;

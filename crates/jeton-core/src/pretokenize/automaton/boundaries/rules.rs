@@ -3,6 +3,7 @@
 use super::super::classes::ClassMap;
 use super::Boundaries;
 use super::build::build;
+use super::counted::Counted;
 use super::possible::{Outcome, Possible, Set, Table};
 use super::tables::MAX_KINDS;
 use crate::simd::Kernel;
@@ -115,6 +116,7 @@ impl Boundaries {
                     }
                     return Some(Self {
                         tables,
+                        counted: Counted::new(classes, &possible, &weights),
                         kinds: classes.characters(&class_kinds),
                         kernel: Kernel::fastest(),
                     });

@@ -4,10 +4,12 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
-    __m128i, __m512i, _mm_loadu_si128, _mm512_and_si512, _mm512_broadcast_i32x4,
-    _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask, _mm512_loadu_si512, _mm512_mask_blend_epi8,
-    _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_set1_epi8,
-    _mm512_shuffle_epi8, _mm512_storeu_si512, _mm512_test_epi8_mask,
+    __m128i, __m512i, _mm_loadu_si128, _mm_unpackhi_epi64, _mm512_add_epi64, _mm512_and_si512,
+    _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask,
+    _mm512_cvtepu8_epi64, _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_mask_blend_epi8,
+    _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi8,
+    _mm512_set1_epi8, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_storeu_si512,
+    _mm512_test_epi8_mask,
 };
 
 use super::super::tables::{
@@ -41,6 +43,57 @@ pub(super) fn call_find_wide(
 ) -> (Found, u64) {
     // SAFETY: as above.
     unsafe { find_wide(tables, around, kinds, second) }
+}
+
+#[inline]
+pub(super) fn call_places(bits: u64, base: usize, places: &mut [usize; 64]) {
+    // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW, VBMI and VBMI2.
+    unsafe { find_places(bits, base, places) }
+}
+
+/// The numbers of the bits that are set are pressed together, then widened, eight at a time.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2")]
+fn find_places(bits: u64, base: usize, places: &mut [usize; 64]) {
+    const NUMBERS: [u8; BLOCK] = {
+        let mut numbers = [0; BLOCK];
+        let mut n = 0;
+        while n < BLOCK {
+            numbers[n] = n as u8;
+            n += 1;
+        }
+        numbers
+    };
+    let numbers = _mm512_maskz_compress_epi8(bits, load_block(&NUMBERS));
+    let base = _mm512_set1_epi64(base as i64);
+    let store = |to: &mut [usize; 8], numbers: __m128i| {
+        let places = _mm512_add_epi64(base, _mm512_cvtepu8_epi64(numbers));
+        // SAFETY: there is room for eight numbers of 64 bits.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), places) }
+    };
+    let (eights, _) = places.as_chunks_mut::<8>();
+    let [a, b, c, d, e, f, g, h] = eights else {
+        return;
+    };
+    // Sixteen in any case: a block of text has a dozen.
+    let quarter = _mm512_castsi512_si128(numbers);
+    store(a, quarter);
+    store(b, _mm_unpackhi_epi64(quarter, quarter));
+    let n = bits.count_ones();
+    if n > 16 {
+        let quarter = _mm512_extracti32x4_epi32::<1>(numbers);
+        store(c, quarter);
+        store(d, _mm_unpackhi_epi64(quarter, quarter));
+    }
+    if n > 32 {
+        for (quarter, [low, high]) in [
+            (_mm512_extracti32x4_epi32::<2>(numbers), [e, f]),
+            (_mm512_extracti32x4_epi32::<3>(numbers), [g, h]),
+        ] {
+            store(low, quarter);
+            store(high, _mm_unpackhi_epi64(quarter, quarter));
+        }
+    }
 }
 
 /// The 64 bytes of a window from `AT` on.
