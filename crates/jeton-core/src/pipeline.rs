@@ -37,18 +37,18 @@ pub trait Model: Send + Sync {
         out: &mut Vec<u32>,
     ) -> Result<()>;
 
-    /// The id of a pretoken that is a token although its parts do not make it: what it becomes is not what the same
-    /// bytes become inside another pretoken.
-    fn exception(&self, _pretoken: &[u8]) -> Option<u32> {
+    /// The id of a pretoken that is a token, where that counts whatever its parts make: it may not be what the same bytes
+    /// become inside another pretoken.
+    fn whole(&self, _pretoken: &[u8]) -> Option<u32> {
         None
     }
 
-    /// Whether there may be exceptions: what caches know of units is then not what they know of pretokens.
-    fn has_exceptions(&self) -> bool {
+    /// Whether there may be such tokens: what caches know of units is then not what they know of pretokens.
+    fn has_whole(&self) -> bool {
         false
     }
 
-    /// Cuts a pretoken that is no exception into units whose ids, each encoded by [`Self::encode_unit`], are its own:
+    /// Cuts a pretoken that is no token as a whole into units whose ids, each encoded by [`Self::encode_unit`], are its own:
     /// fills `ends` with the ends of the next of them and returns how many there are. The first one begins at
     /// `from`, which is 0 or an end that was given before; the last one of all ends where the pretoken ends.
     fn units(&self, pretoken: &[u8], _from: usize, ends: &mut [usize]) -> usize {
@@ -56,7 +56,7 @@ pub trait Model: Send + Sync {
         1
     }
 
-    /// Appends the ids of a unit, or of a pretoken that is no exception.
+    /// Appends the ids of a unit, or of a pretoken that is no token as a whole.
     fn encode_unit(
         &self,
         unit: &[u8],
@@ -287,7 +287,8 @@ impl<M: Model> Pipeline<M> {
         while batch.fill(bytes, pieces, &words.caches) {
             while let Some((start, end)) = batch.next_unknown(bytes, &words.caches) {
                 sink.take(batch.known());
-                self.word(bytes, start, end, words, scratch, sink)?;
+                // Just now it was in no cache.
+                self.unknown_word(bytes, start, end, words, scratch, sink)?;
             }
             sink.take(batch.known());
         }
@@ -343,8 +344,8 @@ impl<M: Model> Pipeline<M> {
         sink: &mut K,
     ) -> Result<()> {
         let pretoken = &bytes[start..end];
-        if let Some(id) = self.model.exception(pretoken) {
-            // Before there are tables these are nearly all words. What is a unit elsewhere is kept apart from it.
+        if let Some(id) = self.model.whole(pretoken) {
+            // What is a unit elsewhere is kept apart from it.
             words.keep(pretoken, &[id]);
             sink.take(&[id]);
             return Ok(());
@@ -426,10 +427,10 @@ impl<M: Model> Pipeline<M> {
         Ok(())
     }
 
-    /// What units are for the caches: the same as pretokens unless one of those may be an exception.
+    /// What units are for the caches: the same as pretokens unless a pretoken may be a token as a whole.
     #[inline]
     fn role_of_units(&self) -> Role {
-        if self.model.has_exceptions() {
+        if self.model.has_whole() {
             Role::Unit
         } else {
             Role::Pretoken

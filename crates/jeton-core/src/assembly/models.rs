@@ -1,6 +1,7 @@
 //! Models: from their parameters to an engine, and back.
 
 use crate::base64_bytes::Base64Bytes;
+use crate::bpe::known_pairs::KnownPairs;
 use crate::bpe::listed::Listed;
 use crate::bpe::{BpeModel, CharacterBpeModel, CharacterBpeOptions, Merges, Missing};
 use crate::config::{MissingCharacterConfig, ModelConfig, Real, SentencePieceConfig};
@@ -25,10 +26,11 @@ pub(crate) enum ModelParts {
         whole_pretokens: bool,
         missing: Missing,
     },
-    /// The same with a list of merges that is made already.
-    ListedBpe {
+    /// The same with what a compiled file knows already.
+    CompiledBpe {
         vocab: Vocab,
-        list: Listed,
+        list: Option<Listed>,
+        known: Option<KnownPairs>,
         whole_pretokens: bool,
         missing: Missing,
     },
@@ -182,15 +184,18 @@ impl ModelParts {
                 let model = BpeModel::new(vocab, &merges, whole_pretokens, missing)?;
                 Engine::Bpe(pipeline(steps, model)?)
             }
-            Self::ListedBpe {
+            Self::CompiledBpe {
                 vocab,
                 mut list,
+                known,
                 whole_pretokens,
                 missing,
             } => {
                 let vocab = with_added(vocab, added)?;
-                list.cover(vocab.size());
-                let model = BpeModel::with_list(vocab, Some(list), whole_pretokens, missing)?;
+                if let Some(list) = &mut list {
+                    list.cover(vocab.size());
+                }
+                let model = BpeModel::with_list(vocab, list, known, whole_pretokens, missing)?;
                 Engine::Bpe(pipeline(steps, model)?)
             }
             Self::CharacterBpe {

@@ -88,7 +88,7 @@ impl Engine {
                 ModelParts::SentencePiece(without_pieces(model, unmatched, inside))
             }
             // A byte is a token whatever it is part of; the canonical form has its merges as they were given.
-            parts @ (ModelParts::RawBytes { .. } | ModelParts::ListedBpe { .. }) => parts,
+            parts @ (ModelParts::RawBytes { .. } | ModelParts::CompiledBpe { .. }) => parts,
         };
         parts.build(steps, added)
     }

@@ -8,12 +8,13 @@
 //! No thread waits for another one that makes the tables: it goes on as before meanwhile. So a process may fork at
 //! any time.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use once_cell::race::OnceBox;
 
 use super::NONE;
+use super::known_pairs::KnownPairs;
 use super::listed::Listed;
 use super::pairs::{Merge, NO_MERGE, PairTable};
 use super::table::{self, MergeTable};
@@ -22,6 +23,9 @@ use crate::vocab::Vocab;
 /// Words that are merged without the tables: those of cl100k take some 20 ms, and a word without them takes a few
 /// microseconds longer (2026-11-21, a 2.1 GHz Xeon), so that nothing costs more than about twice the better choice.
 const FREE_WORDS: u32 = 2048;
+
+/// The same where all that takes long is known, so that making them takes 2 ms.
+const FREE_WORDS_KNOWN: u32 = 256;
 
 /// Longest word that is merged without the tables, in bytes: the way without is quadratic.
 const MAX_BYTES_WITHOUT: usize = 128;
@@ -50,9 +54,9 @@ pub(super) struct LazyTables {
     symbols: [u32; 256],
     /// Whether a symbol stands for bytes that are not its own.
     every: bool,
-    /// Whether tokens that merges do not make matter.
-    whole_pretokens: bool,
     fits: bool,
+    /// What a compiled file tells, until the tables are made. Only ever tried to lock, so that a fork does no harm.
+    known: Mutex<Option<KnownPairs>>,
     tables: OnceBox<Tables>,
     /// What the tables leave out, too, made when it is first needed.
     every_pair: OnceLock<PairTable>,
@@ -65,23 +69,23 @@ impl LazyTables {
     pub(super) fn new(
         vocab: &Vocab,
         list: Option<Listed>,
+        known: Option<KnownPairs>,
         symbols: &[u32; 256],
         every: bool,
-        whole_pretokens: bool,
     ) -> Self {
         let n_listed = list.as_ref().map_or(0, Listed::len);
         // Of tokens with the same bytes the vocabulary finds one only.
-        let free_words = if list.is_some() || vocab.is_unique() {
-            FREE_WORDS
-        } else {
-            0
+        let free_words = match &known {
+            _ if list.is_none() && !vocab.is_unique() => 0,
+            Some(_) => FREE_WORDS_KNOWN,
+            None => FREE_WORDS,
         };
         Self {
             fits: table::fits(vocab, n_listed),
             list,
+            known: Mutex::new(known),
             symbols: *symbols,
             every,
-            whole_pretokens,
             tables: OnceBox::new(),
             every_pair: OnceLock::new(),
             free_words: AtomicU32::new(free_words),
@@ -108,17 +112,24 @@ impl LazyTables {
     /// The tables.
     pub(super) fn get(&self, vocab: &Vocab) -> &Tables {
         self.tables.get_or_init(|| {
-            Box::new(Tables(self.fits.then(|| match &self.list {
-                None => MergeTable::from_ranks(vocab, &self.symbols, self.every),
-                Some(list) => {
-                    let mut table = MergeTable::from_list(&list.merges(), &self.symbols);
-                    if self.whole_pretokens {
-                        table.find_exceptions(vocab);
-                    }
-                    table
-                }
+            // Another thread that makes them, too, has taken it: this one finds out by itself.
+            let known = self
+                .known
+                .try_lock()
+                .ok()
+                .and_then(|mut known| known.take());
+            Box::new(Tables(self.fits.then(|| match (&self.list, known) {
+                (None, Some(known)) => MergeTable::from_known(known, &self.symbols),
+                (None, None) => MergeTable::from_ranks(vocab, &self.symbols, self.every),
+                (Some(list), _) => MergeTable::from_list(&list.merges(), &self.symbols),
             })))
         })
+    }
+
+    /// The pairs of a rank file, which it takes time to find; None of a vocabulary that is too large.
+    pub(super) fn known(&self, vocab: &Vocab) -> Option<KnownPairs> {
+        let table = self.get(vocab).table()?;
+        self.list.is_none().then(|| table.known())
     }
 
     /// All pairs that may merge, also those that only do when others are left out.
@@ -284,10 +295,28 @@ mod tests {
                 };
                 let (first, then) = (model(Missing::Fail), model(Missing::Fail));
                 let _ = then.tables.get(&then.vocab);
+                let known = then.known_pairs();
+                let read = known.as_ref().and_then(|known| {
+                    let columns = [0, 1, 2].map(|column| known.column(column).collect());
+                    KnownPairs::from_raw(columns, vocab.size())
+                });
+                prop_assert_eq!(&read, &known);
+                prop_assert_eq!(known.is_none(), then.list().is_some());
+                let third = BpeModel::with_list(
+                    vocab.clone(),
+                    then.list().cloned(),
+                    read,
+                    whole_pretokens,
+                    Missing::Fail,
+                )
+                .unwrap();
+                let _ = third.tables.get(&third.vocab);
+                prop_assert_eq!(third.known_pairs(), known);
                 for word in &words {
                     let is_long = word.len() > MAX_BYTES_WITHOUT;
                     let was_made = first.tables.made().is_some();
                     prop_assert_eq!(encode(&first, word), encode(&then, word));
+                    prop_assert_eq!(encode(&third, word), encode(&then, word));
                     let whole = whole_pretokens && first.vocab.bytes_to_id(word).is_some();
                     let is_made = first.tables.made().is_some();
                     prop_assert_eq!(is_made, was_made || is_long && !whole);

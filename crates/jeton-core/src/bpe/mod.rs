@@ -15,6 +15,7 @@
 mod characters;
 mod cuts;
 mod dropout;
+pub(crate) mod known_pairs;
 mod lazy;
 pub(crate) mod listed;
 pub(crate) mod merge;
@@ -31,10 +32,12 @@ pub use characters::{
 };
 use cuts::Cuts;
 pub use dropout::DropoutScratch;
+use known_pairs::KnownPairs;
 use lazy::{LazyTables, Tables};
 use listed::Listed;
 pub use merge::BpeScratch;
 use pairs::PairTable;
+#[cfg(test)]
 use table::MergeTable;
 use windows::Windows;
 
@@ -104,14 +107,15 @@ impl BpeModel {
             Merges::ByRank => None,
             Merges::List(list) => Some(Listed::new(&vocab, list, 0)?),
         };
-        Self::with_list(vocab, list, whole_pretokens, missing)
+        Self::with_list(vocab, list, None, whole_pretokens, missing)
     }
 
     /// The model with a list of merges that is made already, for this vocabulary; without one any pair merges whose
-    /// concatenation is a token.
+    /// concatenation is a token. `known`: what [`Self::known_pairs`] said of it.
     pub(crate) fn with_list(
         vocab: Vocab,
         list: Option<Listed>,
+        known: Option<KnownPairs>,
         whole_pretokens: bool,
         missing: Missing,
     ) -> Result<Self> {
@@ -136,7 +140,7 @@ impl BpeModel {
         // An unknown token is a symbol that stands for bytes which are not its own.
         let every = symbols != bytes;
         Ok(Self {
-            tables: LazyTables::new(&vocab, list, &symbols, every, whole_pretokens),
+            tables: LazyTables::new(&vocab, list, known, &symbols, every),
             vocab,
             cuts: OnceLock::new(),
             bytes,
@@ -148,6 +152,11 @@ impl BpeModel {
     /// The list of merges, if the file has one.
     pub(crate) fn list(&self) -> Option<&Listed> {
         self.tables.list()
+    }
+
+    /// The pairs of a rank file, which it takes time to find; None of a vocabulary that is too large for tables.
+    pub(crate) fn known_pairs(&self) -> Option<KnownPairs> {
+        self.tables.known(&self.vocab)
     }
 
     /// The merges, as they were given.
@@ -292,7 +301,7 @@ impl Model for BpeModel {
         scratch: &mut BpeScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if let Some(id) = self.exception(pretoken) {
+        if let Some(id) = self.whole(pretoken) {
             out.push(id);
             return Ok(());
         }
@@ -311,30 +320,22 @@ impl Model for BpeModel {
         }
     }
 
-    fn exception(&self, pretoken: &[u8]) -> Option<u32> {
+    fn whole(&self, pretoken: &[u8]) -> Option<u32> {
         if !self.whole_pretokens {
             return None;
         }
-        // Without tables nobody knows which tokens merging makes: the same id by another way.
-        let Some(tables) = self.tables.made() else {
-            return self.vocab.bytes_to_id(pretoken);
-        };
-        let exceptions = tables.table().map(MergeTable::exceptions);
-        if exceptions.is_some_and(<[u32]>::is_empty) {
-            return None;
-        }
-        let id = self.vocab.bytes_to_id(pretoken)?;
-        exceptions
-            .is_none_or(|exceptions| exceptions.binary_search(&id).is_ok())
-            .then_some(id)
+        // Most of these are what merging makes, too; looking them up takes less time.
+        self.vocab.bytes_to_id(pretoken)
     }
 
-    fn has_exceptions(&self) -> bool {
+    fn has_whole(&self) -> bool {
         self.whole_pretokens
     }
 
     fn units(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
-        if self.tables.are_complete() {
+        // Long words of ASCII are few, and merged quickly: for them alone nobody looks at all tokens.
+        let may_be_cut = pretoken.len() > small::MOST || !pretoken.is_ascii();
+        if may_be_cut && self.tables.are_complete() {
             let cuts = self.cuts.get_or_init(|| Cuts::new(&self.vocab));
             return cuts.ends(pretoken, from, ends);
         }

@@ -9,20 +9,21 @@
 //! all that happened inside happened as if the bytes stood alone: each time the best candidate of the whole text
 //! was inside it was the best candidate inside. Hence the last merge is the one that ends the encoding of the
 //! token's bytes alone. Of all cuts of a token into two tokens (2.3 on average in cl100k) one is kept,
-//! none for a token that the merges never make ([`MergeTable::exceptions`]). With dropout merges are left out,
+//! none for a token that the merges never make. With dropout merges are left out,
 //! so that the proof fails: that needs all pairs.
 //!
 //! Most pairs that are looked up cannot merge. A filter, an eighth of the table, says so of all but a few percent
 //! of them without reading the table.
 
+use super::known_pairs::KnownPairs;
 use super::pairs::{Merge, NO_MERGE, Pairs};
 use super::{NONE, small};
 use crate::vocab::Vocab;
 
 /// Ids must be below this for an entry to fit a word: five times those of the largest published vocabulary.
-const MAX_ID: u32 = 1 << 20;
+pub(super) const MAX_ID: u32 = 1 << 20;
 /// Indexes must be below this, for the same reason.
-const MAX_INDEX: usize = 1 << 24;
+pub(super) const MAX_INDEX: usize = 1 << 24;
 /// An empty entry: no index is that large.
 const EMPTY: u64 = u64::MAX;
 /// No such pair, in the form that [`MergeTable::find`] gives: larger than all that exist, as a signed number, too.
@@ -50,8 +51,6 @@ pub(super) struct MergeTable {
     /// Whether every byte has a symbol.
     complete: bool,
     symbols: [u32; 256],
-    /// Tokens that merging their own bytes does not make, by rising id. Not known of merge lists.
-    exceptions: Vec<u32>,
 }
 
 /// Whether a model is small enough.
@@ -71,7 +70,6 @@ impl MergeTable {
             merged: Vec::new(),
             complete: symbols.iter().all(|&symbol| symbol != NONE),
             symbols: *symbols,
-            exceptions: Vec::new(),
         }
     }
 
@@ -108,13 +106,32 @@ impl MergeTable {
                     table.insert(left, right, id);
                 }
             }
-            table.exceptions.push(id);
         }
         table.fill_grid();
-        let mut suspects = std::mem::take(&mut table.exceptions);
-        suspects.retain(|&id| !table.makes(vocab, id));
-        table.exceptions = suspects;
         table
+    }
+
+    /// What [`Self::known`] said of a table that was made from ranks.
+    pub(super) fn from_known(known: KnownPairs, symbols: &[u32; 256]) -> Self {
+        let mut table = Self::with_capacity(known.pairs.len(), symbols);
+        for [left, right, index] in known.pairs {
+            table.insert(left, right, index);
+        }
+        table.fill_grid();
+        table
+    }
+
+    /// All pairs, by index.
+    pub(super) fn known(&self) -> KnownPairs {
+        let there = self.entries.iter().filter(|&&entry| entry != EMPTY);
+        let mut pairs: Vec<[u32; 3]> = there
+            .map(|&entry| {
+                let (left, right, index) = unpack(entry);
+                [left, right, index]
+            })
+            .collect();
+        pairs.sort_unstable_by_key(|&[left, right, index]| (index, left, right));
+        KnownPairs { pairs }
     }
 
     /// Pairs and the tokens that they make; the place in the list is the rank.
@@ -131,30 +148,6 @@ impl MergeTable {
             table.merged = list.iter().map(|&(.., merged)| merged).collect();
         }
         table
-    }
-
-    /// Finds out which tokens are exceptions.
-    pub(super) fn find_exceptions(&mut self, vocab: &Vocab) {
-        let findable = |&id: &u32| {
-            let bytes = vocab.id_to_bytes(id).unwrap_or_default();
-            vocab.is_findable(id) && vocab.bytes_to_id(bytes) == Some(id)
-        };
-        self.exceptions = (0..vocab.size())
-            .filter(findable)
-            .filter(|&id| !self.makes(vocab, id))
-            .collect();
-    }
-
-    /// Whether merging the bytes of a token makes that token.
-    fn makes(&self, vocab: &Vocab, id: u32) -> bool {
-        let bytes = vocab.id_to_bytes(id).unwrap_or_default();
-        let symbols = bytes.iter().map(|&byte| self.symbols[usize::from(byte)]);
-        if symbols.clone().any(|symbol| symbol == NONE) {
-            return false;
-        }
-        let mut parts = Vec::new();
-        self.merge_token(bytes, &mut parts);
-        parts == [id]
     }
 
     /// Merges a token's bytes, all of which have symbols: quickly if they are few.
@@ -221,11 +214,6 @@ impl MergeTable {
                 }
             }
         }
-    }
-
-    /// Tokens that merging their own bytes does not make.
-    pub(super) fn exceptions(&self) -> &[u32] {
-        &self.exceptions
     }
 
     /// Whether every byte has a symbol.

@@ -3,6 +3,7 @@
 use super::inexpressible;
 use super::wire::{Reader, Writer, bad};
 use crate::assembly::ModelParts;
+use crate::bpe::known_pairs::KnownPairs;
 use crate::bpe::listed::{Listed, ListedPair};
 use crate::config::ModelConfig;
 use crate::engine::Engine;
@@ -22,11 +23,12 @@ pub(super) fn take_bulk(engine: &Engine, model: &mut ModelConfig, out: &mut Writ
             write_vocab(engine.vocab(), out);
             if let Some(list) = merges {
                 list.clear();
-                if let Engine::Bpe(pipeline) = engine
-                    && let Some(list) = pipeline.model().list()
-                {
+            }
+            if let Engine::Bpe(pipeline) = engine {
+                if let Some(list) = pipeline.model().list() {
                     write_list(list, out);
                 }
+                write_known(pipeline.model().known_pairs().as_ref(), out);
             }
         }
         ModelConfig::CharacterBpe {
@@ -78,21 +80,20 @@ pub(super) fn read_model(model: ModelConfig, reader: &mut Reader<'_>) -> Result<
     let mut parts = ModelParts::from_config(model)?;
     match &mut parts {
         ModelParts::Bpe {
-            vocab,
             whole_pretokens,
             missing,
             ..
         } => {
-            *vocab = read_vocab(reader)?;
-            if is_listed {
-                let list = read_list(vocab, reader)?;
-                return Ok(ModelParts::ListedBpe {
-                    vocab: std::mem::take(vocab),
-                    list,
-                    whole_pretokens: *whole_pretokens,
-                    missing: *missing,
-                });
-            }
+            let vocab = read_vocab(reader)?;
+            let list = is_listed.then(|| read_list(&vocab, reader)).transpose()?;
+            let known = read_known(&vocab, reader)?;
+            return Ok(ModelParts::CompiledBpe {
+                vocab,
+                list,
+                known,
+                whole_pretokens: *whole_pretokens,
+                missing: *missing,
+            });
         }
         ModelParts::CharacterBpe { vocab, merges, .. } => {
             *vocab = read_vocab(reader)?;
@@ -108,7 +109,7 @@ pub(super) fn read_model(model: ModelConfig, reader: &mut Reader<'_>) -> Result<
         | ModelParts::RawBytes { vocab, .. }
         | ModelParts::Greedy { vocab } => *vocab = read_vocab(reader)?,
         ModelParts::Unigram { pieces, .. } => *pieces = read_pieces(reader)?,
-        ModelParts::ListedBpe { .. } | ModelParts::SentencePiece(_) => {
+        ModelParts::CompiledBpe { .. } | ModelParts::SentencePiece(_) => {
             return Err(bad("a model that is not compiled"));
         }
     }
@@ -154,6 +155,24 @@ fn read_list(vocab: &Vocab, reader: &mut Reader<'_>) -> Result<Listed> {
         merged,
     });
     Listed::from_raw(starts, pairs.collect(), vocab).ok_or_else(|| bad("its merges are none"))
+}
+
+fn write_known(known: Option<&KnownPairs>, out: &mut Writer) {
+    out.number(u64::from(known.is_some()));
+    if let Some(known) = known {
+        for column in 0..3 {
+            out.u32s(known.column(column));
+        }
+    }
+}
+
+fn read_known(vocab: &Vocab, reader: &mut Reader<'_>) -> Result<Option<KnownPairs>> {
+    if reader.number()? == 0 {
+        return Ok(None);
+    }
+    let columns = [reader.u32s()?, reader.u32s()?, reader.u32s()?];
+    let known = KnownPairs::from_raw(columns, vocab.size());
+    known.map(Some).ok_or_else(|| bad("its pairs are none"))
 }
 
 fn read_pieces(reader: &mut Reader<'_>) -> Result<Vec<(String, f64)>> {
