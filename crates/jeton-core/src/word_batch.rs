@@ -9,8 +9,9 @@ use crate::pretokenize::TextPieces;
 use crate::simd::{Kernel, Work, run_at, run_wide};
 use crate::word_cache::{Key, RichWords, Role, ShortWords};
 
-/// Pretokens of a batch.
-pub(crate) const AT_ONCE: usize = 128;
+/// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block of 64 bytes, so that
+/// the ends of a block are always taken together.
+pub(crate) const AT_ONCE: usize = 192;
 
 /// Ids of an entry for a short word, and for one that has more.
 pub(crate) const SHORT_IDS: usize = ShortWords::MAX_IDS;

@@ -87,6 +87,10 @@ impl Automaton {
             let mut sure = boundaries & first_unsure.wrapping_sub(1);
             let n_sure = sure.count_ones() as usize;
             if ends.len() - n < BLOCK {
+                // A block may have more than there is room for: the caller comes back with more room.
+                if n > 0 {
+                    return (n, false);
+                }
                 // A few of them, one by one.
                 let n_fit = n_sure.min(ends.len() - n);
                 for end in &mut ends[n..n + n_fit] {

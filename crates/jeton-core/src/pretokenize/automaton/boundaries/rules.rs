@@ -54,6 +54,8 @@ impl Boundaries {
             weights[classes.single[byte as usize] as usize] += u64::from(frequency(byte));
         }
         let total: u64 = weights.iter().sum();
+        // Most classes are of characters that ordinary text has none of.
+        let weighty: Vec<usize> = (0..n).filter(|&class| weights[class] > 0).collect();
         let anything = table.of_two(0);
         // How much text is unsure, by the weights of the characters around a place, in fourth powers of the total.
         let cost = |spoiling: Set| -> u64 {
@@ -67,8 +69,8 @@ impl Boundaries {
                 (outcome.may_end & outcome.may_go_on) >> next & 1
             };
             let mut cost = 0;
-            for second in 0..n {
-                for third in 0..n {
+            for &second in &weighty {
+                for &third in &weighty {
                     let (clean, any) = (clean[second][third], anything[second][third]);
                     // How often something spoils.
                     let often = if spoils(second) || spoils(third) {
@@ -77,10 +79,10 @@ impl Boundaries {
                         weight_spoiling
                     };
                     let around = weights[second] * weights[third];
-                    for (next, weight) in weights.iter().enumerate() {
+                    for &next in &weighty {
                         let here =
                             unsure(clean, next) * (total - often) + unsure(any, next) * often;
-                        cost += around * weight * here;
+                        cost += around * weights[next] * here;
                     }
                 }
             }

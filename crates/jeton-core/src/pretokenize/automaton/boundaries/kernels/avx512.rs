@@ -75,17 +75,15 @@ fn find_places(bits: u64, base: usize, places: &mut [usize; 64]) {
     let [a, b, c, d, e, f, g, h] = eights else {
         return;
     };
-    // Sixteen in any case: a block of text has a dozen.
-    let quarter = _mm512_castsi512_si128(numbers);
-    store(a, quarter);
-    store(b, _mm_unpackhi_epi64(quarter, quarter));
-    let n = bits.count_ones();
-    if n > 16 {
-        let quarter = _mm512_extracti32x4_epi32::<1>(numbers);
-        store(c, quarter);
-        store(d, _mm_unpackhi_epi64(quarter, quarter));
+    // Thirty-two in any case: a block of text has a dozen or two, and whether it has more than so many cannot be guessed.
+    for (quarter, [low, high]) in [
+        (_mm512_castsi512_si128(numbers), [a, b]),
+        (_mm512_extracti32x4_epi32::<1>(numbers), [c, d]),
+    ] {
+        store(low, quarter);
+        store(high, _mm_unpackhi_epi64(quarter, quarter));
     }
-    if n > 32 {
+    if bits.count_ones() > 32 {
         for (quarter, [low, high]) in [
             (_mm512_extracti32x4_epi32::<2>(numbers), [e, f]),
             (_mm512_extracti32x4_epi32::<3>(numbers), [g, h]),
