@@ -6,16 +6,17 @@
 use super::super::DEAD;
 use super::super::classes::ClassMap;
 use super::possible::Possible;
+use super::tables::BLOCK;
 
 /// Most characters of a match that are counted.
 const MOST: usize = 15;
 
 /// A class whose characters are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Counted {
-    /// A bit for each byte that is a character of the class; none if there is no such class.
-    bytes: u128,
-    /// How many a match takes of a run that is longer.
+    /// Whether a byte is a character of the class.
+    has: [bool; 256],
+    /// How many a match takes of a run that is longer; 0 if there is no such class.
     n: usize,
 }
 
@@ -25,23 +26,50 @@ impl Counted {
         let counted = (0..possible.n_classes())
             .filter_map(|class| Some((*weights.get(class)?, class, taken(possible, class)?)));
         let Some((_, class, n)) = counted.max() else {
-            return Self::default();
+            return Self {
+                has: [false; 256],
+                n: 0,
+            };
         };
-        let is_of_class = |&byte: &usize| usize::from(classes.single[byte]) == class;
-        let bytes = (0..128).filter(is_of_class).map(|byte| 1 << byte).sum();
-        Self { bytes, n }
+        Self {
+            has: std::array::from_fn(|byte| usize::from(classes.single[byte]) == class),
+            n,
+        }
     }
 
-    /// Whether a match that begins at a place ends before the character at another one; None if counting does not tell.
+    /// Decides places of a block by counting from where a match begins, `place` the first of them: which are decided, and which
+    /// of those are ends, a bit each. None are, where there are other characters between.
     #[inline]
-    pub(super) fn ends(&self, text: &[u8], from: usize, place: usize) -> Option<bool> {
-        let n = place.wrapping_sub(from);
-        if n > self.n {
-            return None;
+    pub(super) fn decide(
+        &self,
+        text: &[u8],
+        block: usize,
+        from: usize,
+        place: usize,
+    ) -> (u64, u64) {
+        if place.wrapping_sub(from) > self.n {
+            return (0, 0);
         }
-        let run = text.get(from..=place)?;
-        let is_counted = |&byte: &u8| byte < 128 && self.bytes >> byte & 1 != 0;
-        run.iter().all(is_counted).then_some(n == self.n)
+        let limit = text.len().min(block + BLOCK);
+        let run = text.get(from..limit).unwrap_or_default();
+        let n_run = run
+            .iter()
+            .take_while(|&&byte| self.has[usize::from(byte)])
+            .count();
+        // The characters on both sides of a place that is decided are counted.
+        let Some(n_decided) = (from + n_run).checked_sub(place).filter(|&n| n > 0) else {
+            return (0, 0);
+        };
+        let decided = u64::MAX >> (BLOCK - n_decided.min(BLOCK)) << (place - block);
+        let mut ends = 0;
+        let mut end = from + self.n;
+        while end < from + n_run {
+            if let Some(bit) = end.checked_sub(place) {
+                ends |= 1 << (bit + place - block);
+            }
+            end += self.n;
+        }
+        (decided, ends)
     }
 }
 

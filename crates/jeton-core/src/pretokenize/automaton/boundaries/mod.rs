@@ -113,13 +113,12 @@ impl Automaton {
                 progress.boundaries = boundaries & !first_unsure.wrapping_sub(1);
                 let last = if n > 0 { ends[n - 1] } else { position };
                 let place = block.wrapping_add(unsure.trailing_zeros() as usize);
-                let Some(is_end) = rules.counted.ends(text, last, place) else {
+                let (decided, by_counting) = rules.counted.decide(text, block, last, place);
+                if decided == 0 {
                     return (n, true);
-                };
-                progress.unsure = unsure & !first_unsure;
-                if is_end {
-                    progress.boundaries |= first_unsure;
                 }
+                progress.unsure = unsure & !decided;
+                progress.boundaries = progress.boundaries & !decided | by_counting;
                 continue;
             }
             progress.boundaries = 0;
