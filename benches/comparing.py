@@ -25,6 +25,9 @@ from benches.targets import BY_KEY
 
 __all__ = ["Comparison"]
 
+KEPT = {"JETON_COMPILED_CACHE": "1"}
+"""A fresh process of Jeton finds what an earlier one has kept, as it does unless told otherwise."""
+
 
 @lru_cache(maxsize=64)
 def _stored(sample: texts.Sample) -> Path:
@@ -241,6 +244,7 @@ class Comparison(Closing):
 
         def once(run: Run) -> None:
             library, environment = self._variants.get(run.name, (run.name, {}))
+            environment = KEPT | environment
             with Contender(library, cpus=_cores(case), environment=environment) as contender:
                 contender.ask("load", files=case.files.to_dict())
                 if case.before is not None:

@@ -23,7 +23,8 @@ CAVEATS = (
     "each library runs in a process of its own, asked in turn; with one thread, on one core of "
     "its own",
     "warm: the same text has been encoded before in the same process, so caches are as full as "
-    "they get; first pass: the first call of a process after loading, start-up of threads included",
+    "they get; first pass: the first call of a process after loading, start-up of threads "
+    "included; Jeton has loaded what an earlier process kept in the user's cache, as by default",
     "medians of 7 rounds (warm) or 5 (first pass); of 3 or 1 for libraries over three times slower "
     "than the fastest of the others (ours not counted), once for those over ten times slower; over "
     "twenty times slower in the first of cases that are alike: left out of the rest, and named",

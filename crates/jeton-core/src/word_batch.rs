@@ -49,6 +49,8 @@ pub(crate) struct WordBatch {
     /// The key of each that is short, and what tells its place in a cache: for long ones their hash.
     keys: [Key<1>; AT_ONCE],
     places: [usize; AT_ONCE],
+    /// Which are long.
+    long: [usize; AT_ONCE],
     n: usize,
     /// Pretokens that have been looked up.
     at: usize,
@@ -65,6 +67,7 @@ impl Default for WordBatch {
             ends: [0; AT_ONCE],
             keys: [Key::NONE; AT_ONCE],
             places: [0; AT_ONCE],
+            long: [0; AT_ONCE],
             n: 0,
             at: 0,
             start: 0,
@@ -83,49 +86,55 @@ impl WordBatch {
     /// Takes the next pretokens of a text; says whether there are any.
     pub(crate) fn fill(&mut self, text: &[u8], pieces: &mut impl Ends, caches: &Caches) -> bool {
         let batch = self;
-        run_wide(
+        let n = run_wide(
             batch.kernel,
-            Fill {
+            Cut {
+                ends: &mut batch.ends,
+                pieces,
+            },
+        );
+        (batch.n, batch.at) = (n.min(AT_ONCE), 0);
+        let n_long = run_at(
+            batch.kernel,
+            Keys {
                 batch,
                 text,
-                pieces,
                 caches,
             },
-        )
+        );
+        if n_long > 0 {
+            batch.fill_long(text, n_long, &caches.phrases);
+        }
+        batch.n > 0
     }
 
     // Loops over indices of arrays, not over zipped iterators: all arrays are in one place of memory, and what a turn needs
-    // fits the registers.
+    // fits the registers, as it would not beside the loop that cuts.
     #[inline(always)]
-    fn fill_here(&mut self, text: &[u8], pieces: &mut impl Ends, caches: &Caches) -> bool {
-        self.n = pieces.ends(&mut self.ends).min(AT_ONCE);
-        self.at = 0;
+    fn make_keys(&mut self, text: &[u8], caches: &Caches) -> usize {
         let places = caches.short.places();
         let mut from = self.start;
-        let mut long = [0; AT_ONCE];
         let mut n_long = 0;
-        for index in 0..self.n {
+        for index in 0..self.n.min(AT_ONCE) {
             let end = self.ends[index];
             if let Some(short) = Key::new(text, from, end) {
                 self.keys[index] = short;
                 self.places[index] = places.fetch(short);
             } else {
                 self.keys[index] = Key::NONE;
-                long[n_long % AT_ONCE] = index;
+                self.long[n_long % AT_ONCE] = index;
                 n_long += 1;
             }
             from = end;
         }
-        if n_long > 0 {
-            self.fill_long(text, &long[..n_long], &caches.phrases);
-        }
-        self.n > 0
+        n_long
     }
 
     /// Hashes of longer pretokens, and their records on their way.
     #[inline(never)]
-    fn fill_long(&mut self, text: &[u8], long: &[usize], phrases: &Phrases) {
-        for &index in long {
+    fn fill_long(&mut self, text: &[u8], n_long: usize, phrases: &Phrases) {
+        for long in 0..n_long {
+            let index = self.long[long];
             let pretoken = &text[self.begin_of(index)..self.ends[index]];
             if pretoken.len() <= MAX_PHRASE {
                 let hash = hash(pretoken);
@@ -134,7 +143,7 @@ impl WordBatch {
             }
         }
         // By now the slots have arrived that say where the records are.
-        for &index in long {
+        for &index in &self.long[..n_long] {
             phrases.fetch_record(self.places[index] as u32);
         }
     }
@@ -231,19 +240,32 @@ impl WordBatch {
     }
 }
 
-struct Fill<'b, 'p, E> {
+struct Cut<'b, E> {
+    ends: &'b mut [usize; AT_ONCE],
+    pieces: &'b mut E,
+}
+
+impl<E: Ends> Work for Cut<'_, E> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        self.pieces.ends(self.ends)
+    }
+}
+
+struct Keys<'b> {
     batch: &'b mut WordBatch,
     text: &'b [u8],
-    pieces: &'p mut E,
     caches: &'b Caches,
 }
 
-impl<E: Ends> Work for Fill<'_, '_, E> {
-    type Output = bool;
+impl Work for Keys<'_> {
+    type Output = usize;
 
     #[inline(always)]
-    fn run(self) -> bool {
-        self.batch.fill_here(self.text, self.pieces, self.caches)
+    fn run(self) -> usize {
+        self.batch.make_keys(self.text, self.caches)
     }
 }
 

@@ -57,7 +57,9 @@ impl<const W: usize> Key<W> {
         }
         let mut key = [0; W];
         // Loads of 16 bytes and a mask where the text goes on for so long; a copy at its end.
-        if let Some(bytes) = text.get(start..start + W * 16) {
+        if let Some((_, rest)) = text.split_at_checked(start)
+            && let Some(bytes) = rest.get(..W * 16)
+        {
             for (index, (word, bytes)) in key.iter_mut().zip(bytes.as_chunks().0).enumerate() {
                 let left = length.saturating_sub(index * 16).min(16);
                 let [low, high] = FIRST_BYTES[left];
@@ -156,7 +158,7 @@ pub(crate) struct WordCache<const P: usize> {
     /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
     /// loaded costs nothing.
     sets: Huge<Set<P>>,
-    /// Entries lost, or words not kept, since the cache last grew or was not allowed to.
+    /// Entries that fell out of their sets, or words not kept, since the cache last grew or was not allowed to.
     displaced: usize,
     share: Share,
 }
@@ -288,7 +290,7 @@ impl<const P: usize> Drop for WordCache<P> {
 }
 
 /// Puts an entry in front of its set, of a power of two of them. What falls out at the end of the set goes to the set
-/// beside it, if that has room; says how many (0 or 1) are lost.
+/// beside it, if that has room, and is lost otherwise; says how many (0 or 1) fell out.
 fn insert<const P: usize>(sets: &mut [Set<P>], entry: Entry<P>) -> usize {
     let mask = sets.len().wrapping_sub(1);
     let home = entry.key.hash() & mask;
@@ -305,12 +307,10 @@ fn insert<const P: usize>(sets: &mut [Set<P>], entry: Entry<P>) -> usize {
         return 0;
     }
     match sets.get_mut(home ^ 1) {
-        Some(Set([_, free])) if free.is_empty() => {
-            *free = last;
-            0
-        }
-        _ => 1,
+        Some(Set([_, free])) if free.is_empty() => *free = last,
+        _ => {}
     }
+    1
 }
 
 #[cfg(test)]
