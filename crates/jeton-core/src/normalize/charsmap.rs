@@ -4,8 +4,13 @@
 //! replacements, each ended by a NUL. At a position the longest sequence that the text begins with is
 //! replaced. Cost: one load per byte looked at.
 
+mod parts;
+
 use crate::alignment::{Alignment, Stretch};
 use crate::error::{Error, Result};
+pub(crate) use parts::Part;
+#[cfg(test)]
+pub(crate) use parts::tests as parts_tests;
 
 /// Name of the format in messages.
 const FORMAT: &str = "SentencePiece charsmap";
@@ -170,47 +175,6 @@ impl Charsmap {
             }
         }
         None
-    }
-
-    /// Every sequence that is replaced, and what by, in no order that matters. Each unit is entered once at
-    /// most, so that a damaged array whose units lead back ends too.
-    pub(crate) fn each_rule(&self, mut each: impl FnMut(&[u8], &str)) {
-        let Some(&root) = self.units.first() else {
-            return;
-        };
-        let mut seen = vec![false; self.units.len()];
-        // Nodes to enter: where their children are, their depth, and the byte that leads to them.
-        let mut waiting = vec![(Unit(root).offset(), 0, 0)];
-        let mut from: Vec<u8> = Vec::new();
-        while let Some((base, depth, byte)) = waiting.pop() {
-            if depth > 0 {
-                from.truncate(depth - 1);
-                from.push(byte);
-            }
-            // The children of a node share a block of 256 units.
-            let block = base & !0xFF;
-            let units = self.units.get(block..).unwrap_or_default();
-            for (place, &unit) in (0..256usize).zip(units) {
-                let (unit, byte) = (Unit(unit), (place ^ (base & 0xFF)) as u8);
-                if unit.label() != u32::from(byte) || byte == 0 {
-                    continue;
-                }
-                let at = block + place;
-                if std::mem::replace(&mut seen[at], true) {
-                    continue;
-                }
-                let next = at ^ unit.offset();
-                if unit.has_leaf()
-                    && let Some(&leaf) = self.units.get(next)
-                    && let Some(to) = self.replacement(Unit(leaf).value())
-                {
-                    from.push(byte);
-                    each(&from, to);
-                    from.pop();
-                }
-                waiting.push((next, depth + 1, byte));
-            }
-        }
     }
 
     /// The replacement that begins at a place.

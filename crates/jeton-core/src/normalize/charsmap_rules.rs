@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 
-use super::charsmap::Charsmap;
 use crate::error::{Error, Result};
 
 /// Units of an array come in blocks of this many.
@@ -155,22 +154,9 @@ fn place(nodes: &[Node]) -> Result<Vec<u32>> {
     Ok(places.units)
 }
 
-impl Charsmap {
-    /// The rules, in the order of the bytes that they replace. Of a damaged file: those that can be used.
-    pub fn rules(&self) -> Vec<(String, String)> {
-        let mut rules = Vec::new();
-        self.each_rule(|from, to| {
-            if let Ok(from) = std::str::from_utf8(from) {
-                rules.push((from.to_owned(), to.to_owned()));
-            }
-        });
-        rules.sort_unstable();
-        rules
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::charsmap::Charsmap;
     use super::*;
     use proptest::prelude::*;
 

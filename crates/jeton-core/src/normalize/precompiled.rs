@@ -8,7 +8,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::charsmap::Charsmap;
+use super::charsmap::{Charsmap, Part};
 use crate::alignment::Alignment;
 use crate::base64_bytes::Base64Bytes;
 use crate::error::Result;
@@ -37,9 +37,14 @@ impl Precompiled {
         Ok(Self { map, plain })
     }
 
-    /// Every sequence that is replaced, and what by.
-    pub(crate) fn each_rule(&self, each: impl FnMut(&[u8], &str)) {
-        self.map.each_rule(each);
+    /// What is to be known of all sequences that are replaced; says whether all was told.
+    pub(crate) fn each_part_of_rules(&self, each: impl FnMut(Part<'_>)) -> bool {
+        self.map.each_part(each)
+    }
+
+    /// Whether some sequence begins as the whole text does and goes on, or may.
+    pub(crate) fn is_cut_off(&self, text: &str) -> bool {
+        self.map.is_cut_off(text)
     }
 
     /// The normalized text, or None if it is the same.

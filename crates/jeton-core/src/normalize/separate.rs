@@ -9,8 +9,13 @@
 //! - Steps that look at one character at a time.
 //! - Replacing a text: a match goes across a place beside a character only if it has that character.
 //! - Runs of two and more spaces that become one: a cut lies beside such a run or there is none.
-//! - The rules of a SentencePiece model in `tokenizers`: clusters, which two characters of [`is_cluster`] never share.
+//! - The rules of a SentencePiece model in `tokenizers`: clusters, which two characters of [`is_cluster`] never share,
+//!   and which begin with such a character if they have one, or with a mark that takes what is behind it
+//!   ([`prepended`]), of which there is no rule.
+//!
+//! The character of ASCII *behind* a cut may still become something else together with what is behind it (`leads`).
 
+use super::charsmap::Part;
 use super::replace::ReplacePattern;
 use super::{Form, Normalizer, NormalizerConfig, Step, is_cluster};
 use crate::error::Result;
@@ -31,6 +36,8 @@ pub(crate) struct Separate {
     pub(crate) inside: [bool; 128],
     /// Characters of ASCII with which such a text begins that goes on in ASCII.
     pub(crate) opens: [bool; 128],
+    /// Characters of ASCII with which such a text begins: what they become is not known but from what is behind them.
+    pub(crate) leads: [bool; 128],
     /// What is put in front of the whole text.
     pub(crate) prefix: Option<String>,
     /// Whether characters of several bytes may become white space, or nothing, without being `barred`.
@@ -55,6 +62,7 @@ impl Separate {
             composes: false,
             inside: [false; 128],
             opens: [false; 128],
+            leads: [false; 128],
             prefix: None,
             hides_spaces: false,
             only_spaces: true,
@@ -62,37 +70,66 @@ impl Separate {
         }
     }
 
-    /// Takes note of a rule: the text that it changes, and what to.
-    pub(crate) fn bar(&mut self, from: &str, to: &str) {
-        if !to.is_empty() && !to.ends_with(|c: char| c.is_whitespace() || c == '\u{2581}') {
-            return;
-        }
-        if let Some(last) = from.chars().next_back() {
+    /// Takes note of a rule: the last character of the text that it changes, whether that is all of it, and what it
+    /// becomes. `later`: those that later steps bar, sorted.
+    fn bar(&mut self, last: char, alone: bool, to: &str, later: &[char]) {
+        let is_space = |c: char| c.is_whitespace() || c == '\u{2581}';
+        let is_barred = match to.chars().next_back() {
+            None => true,
             // One character that becomes a space has that image; longer texts are another matter.
-            if !last.is_ascii() || from.len() > 1 || to.is_empty() {
-                self.barred.push(last);
-            }
+            Some(end) if is_space(end) => !last.is_ascii() || !alone,
+            Some(end) => later.binary_search(&end).is_ok(),
+        };
+        if is_barred {
+            self.barred.push(last);
         }
     }
 
-    /// Takes note of a text that is changed as one, or kept as one.
-    pub(crate) fn join(&mut self, from: &[u8]) {
-        for byte in from.iter().skip(1) {
-            if let Some(inside) = self.inside.get_mut(usize::from(*byte)) {
-                *inside = true;
+    /// The same of a text.
+    fn bar_text(&mut self, from: &str, to: &str, later: &[char]) {
+        if let Some(last) = from.chars().next_back() {
+            self.bar(last, from.len() == last.len_utf8(), to, later);
+        }
+    }
+
+    /// Takes note of a part of a text that is changed as one.
+    pub(crate) fn join(&mut self, part: Part<'_>) {
+        match part {
+            Part::Opening(first, second) => {
+                if let Some(leads) = self.leads.get_mut(usize::from(first)) {
+                    *leads = true;
+                    self.opens[usize::from(first)] |= second.is_ascii();
+                }
             }
+            Part::Inside(byte) => {
+                if let Some(inside) = self.inside.get_mut(usize::from(byte)) {
+                    *inside = true;
+                }
+            }
+            Part::Ending { last, alone, to } => self.bar(last, alone, to, &[]),
         }
-        if let [first, second, ..] = from
-            && let Some(opens) = self.opens.get_mut(usize::from(*first))
-        {
-            *opens |= second.is_ascii();
+    }
+
+    /// Takes note of a text that is kept as one.
+    pub(crate) fn join_text(&mut self, kept: &[u8]) {
+        for &byte in kept.iter().skip(1) {
+            self.join(Part::Inside(byte));
         }
+        if let [first, second, ..] = kept {
+            self.join(Part::Opening(*first, *second));
+        }
+        let kept = String::from_utf8_lossy(kept);
+        self.bar_text(&kept, &kept, &[]);
+    }
+
+    fn sort(&mut self) {
+        self.barred.sort_unstable();
+        self.barred.dedup();
     }
 
     /// Puts things in order.
     pub(crate) fn finish(&mut self) {
-        self.barred.sort_unstable();
-        self.barred.dedup();
+        self.sort();
         for c in self.barred.iter().filter(|c| c.is_ascii()) {
             self.images[*c as usize] = None;
         }
@@ -103,6 +140,35 @@ impl Normalizer {
     /// What is known of the steps that were compiled from this; None: nothing that would be of use.
     pub(crate) fn separate(&self, configs: &[NormalizerConfig]) -> Result<Option<Separate>> {
         let mut known = Separate::identity();
+        let mut leads = [false; 128];
+        for (step, config) in self.steps.iter().zip(configs).rev() {
+            let later = known.barred.clone();
+            match (config, step) {
+                (NormalizerConfig::Replace(replace), _) => {
+                    if let ReplacePattern::String(text) = &replace.pattern {
+                        known.bar_text(text, &replace.content, &later);
+                    }
+                }
+                (NormalizerConfig::Precompiled { .. }, Step::Precompiled(rules)) => {
+                    let is_all = rules.each_part_of_rules(|part| match part {
+                        Part::Ending { last, alone, to } => known.bar(last, alone, to, &later),
+                        // Those of ASCII share no cluster (but for a carriage return and a line feed).
+                        Part::Opening(first, second) if !second.is_ascii() => {
+                            if let Some(leads) = leads.get_mut(usize::from(first)) {
+                                *leads = true;
+                            }
+                        }
+                        Part::Opening(..) | Part::Inside(_) => {}
+                    });
+                    let takes_over = |c: char| rules.is_cut_off(c.encode_utf8(&mut [0; 4]));
+                    if !is_all || prepended().any(takes_over) {
+                        return Ok(None);
+                    }
+                }
+                _ => {}
+            }
+            known.sort();
+        }
         for (index, (step, config)) in self.steps.iter().zip(configs).enumerate() {
             known.only_spaces &= match config {
                 NormalizerConfig::Replace(replace) => {
@@ -125,12 +191,9 @@ impl Normalizer {
                         for image in &mut known.images {
                             *image = image.filter(|&c| !text.contains(c));
                         }
-                        known.bar(text, &replace.content);
                         continue;
                     }
-                    ReplacePattern::String(text) if !text.is_empty() => {
-                        known.bar(text, &replace.content);
-                    }
+                    ReplacePattern::String(text) if !text.is_empty() => {}
                     ReplacePattern::Regex(pattern)
                         if pattern == SPACES && replace.content == " " =>
                     {
@@ -147,8 +210,8 @@ impl Normalizer {
                     for image in &mut known.images {
                         *image = image.filter(|&c| is_cluster(c));
                     }
-                    if let Step::Precompiled(rules) = step {
-                        rules.each_rule(|from, to| known.bar(&String::from_utf8_lossy(from), to));
+                    for (is_lead, image) in known.leads.iter_mut().zip(known.images) {
+                        *is_lead |= image.is_some_and(|c| leads.get(c as usize) == Some(&true));
                     }
                 }
                 NormalizerConfig::Prepend { .. }
@@ -183,4 +246,53 @@ impl Step {
 fn only(text: &str) -> Option<char> {
     let mut chars = text.chars();
     chars.next().filter(|_| chars.next().is_none())
+}
+
+/// Marks that share a cluster with the character behind them (UAX #29, `Prepend`, Unicode 17).
+fn prepended() -> impl Iterator<Item = char> {
+    [
+        '\u{600}'..='\u{605}',
+        '\u{6dd}'..='\u{6dd}',
+        '\u{70f}'..='\u{70f}',
+        '\u{890}'..='\u{891}',
+        '\u{8e2}'..='\u{8e2}',
+        '\u{d4e}'..='\u{d4e}',
+        '\u{110bd}'..='\u{110bd}',
+        '\u{110cd}'..='\u{110cd}',
+        '\u{111c2}'..='\u{111c3}',
+        '\u{113d1}'..='\u{113d1}',
+        '\u{1193f}'..='\u{1193f}',
+        '\u{11941}'..='\u{11941}',
+        '\u{11a84}'..='\u{11a89}',
+        '\u{11d46}'..='\u{11d46}',
+        '\u{11f02}'..='\u{11f02}',
+    ]
+    .into_iter()
+    .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_segmentation::UnicodeSegmentation as _;
+
+    use super::*;
+
+    /// Clusters that end in a character of `is_cluster` begin with it, or with a mark of the list.
+    #[test]
+    fn the_list_of_marks_is_whole() {
+        let takes = |first: char, c: char| {
+            let text = format!("{first}{c}");
+            // Rules look at clusters of fewer than six bytes only.
+            text.len() < 6 && text.graphemes(true).count() == 1
+        };
+        let found: Vec<char> = ('\0'..=char::MAX)
+            .filter(|&c| {
+                ['a', '\u{e4}', '\u{4e00}', '\u{ac00}']
+                    .iter()
+                    .any(|&last| takes(c, last))
+            })
+            .collect();
+        let expected: Vec<char> = prepended().collect();
+        assert_eq!(found, expected);
+    }
 }

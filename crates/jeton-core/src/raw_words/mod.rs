@@ -18,6 +18,7 @@ use crate::cache_budget::CacheBudget;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
 use crate::normalize::{Normalizer, bert::is_ideograph};
+use crate::phrases::MAX_PHRASE;
 use crate::pipeline::{Sink, WordScratch};
 use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
@@ -27,10 +28,12 @@ use plan::Joined;
 use scan::{Found, Lie, PLAIN, Scan, Scanner};
 use sentence::SentenceScratch;
 
-/// Words up to so many bytes are encoded as a whole, and remembered; longer ones come once.
+/// Words up to so many bytes are searched as a whole in sentences whose scores are added up, and remembered.
 const MAX_WHOLE_WORD: usize = 31;
 /// Words that are looked up together.
 const KNOWN_AT_ONCE: usize = 192;
+/// Parts of a word that are.
+const PARTS_AT_ONCE: usize = 64;
 
 /// A byte that the quick way does not know.
 const NEVER: u8 = 0;
@@ -62,19 +65,40 @@ enum Inside {
 }
 
 impl Inside {
-    /// The parts of a word.
-    fn parts<'w>(&self, word: &'w str, mut each: impl FnMut(&'w str) -> Result<()>) -> Result<()> {
-        let mut from = 0;
+    /// Puts the ends of the next parts of a word there, from where one begins; returns how many.
+    fn ends(&self, word: &str, from: usize, ends: &mut [usize; PARTS_AT_ONCE]) -> usize {
+        let mut n = 0;
         let mut before = None;
-        for (at, c) in word.char_indices() {
+        for (at, c) in word[from..].char_indices() {
             if let Some(before) = before.replace(c)
                 && self.cuts(before, c)
             {
-                each(&word[from..at])?;
-                from = at;
+                ends[n] = from + at;
+                n += 1;
+                if n == PARTS_AT_ONCE {
+                    return n;
+                }
             }
         }
-        each(&word[from..])
+        if from < word.len() {
+            ends[n] = word.len();
+            n += 1;
+        }
+        n
+    }
+
+    /// Where the first phrase of a word ends: what is worth to be kept, since texts repeat it.
+    fn phrase(&self, word: &str) -> usize {
+        let mut before = None;
+        for (at, c) in word.char_indices() {
+            if let Some(before) = before.replace(c)
+                && ends_phrase(before)
+                && self.cuts(before, c)
+            {
+                return at;
+            }
+        }
+        word.len()
     }
 
     fn cuts(&self, before: char, after: char) -> bool {
@@ -91,6 +115,14 @@ impl Inside {
             }
         }
     }
+}
+
+/// Whether a character stands at the end of a phrase, in scripts that have no spaces.
+fn ends_phrase(c: char) -> bool {
+    matches!(
+        c,
+        '\u{3001}' | '\u{3002}' | '\u{ff01}' | '\u{ff0c}' | '\u{ff1a}' | '\u{ff1b}' | '\u{ff1f}'
+    )
 }
 
 /// How the raw text of a tokenizer is cut, and the quick way to encode words of ASCII.
@@ -258,29 +290,116 @@ impl RawWords {
             sink.take(known);
             return Ok(());
         }
-        if word.len() > MAX_WHOLE_WORD
+        // Few of those that the cache of short words could have had are worth looking into.
+        let has_parts = word.len() > Key::<1>::MAX_WORD_BYTES
             && !word.is_ascii()
-            && !matches!(self.inside, Inside::Nowhere)
-        {
-            return self.inside.parts(word, |part| {
-                if part.len() < word.len() {
-                    return self.word(part, slow, words, scratch, sink);
-                }
-                slow.give(part, self.scanner.lie == Lie::Apart, scratch, sink)
-            });
+            && !matches!(self.inside, Inside::Nowhere);
+        if has_parts && word.len() > MAX_PHRASE {
+            return self.phrases(word, slow, words, scratch, sink);
         }
         let mut ids = words.take_ids();
-        let mut normalized = std::mem::take(scratch.text());
-        if self.spell(word.as_bytes(), &mut normalized) {
-            let text = normalized.as_bytes();
-            slow.engine.encode_normalized(text, scratch, &mut ids)?;
+        if has_parts {
+            self.parts(word, slow, words, scratch, &mut ids)?;
         } else {
-            slow.encode(word, self.scanner.lie == Lie::Apart, scratch, &mut ids)?;
+            self.whole(word, slow, scratch, &mut ids)?;
         }
-        *scratch.text() = normalized;
         words.keep(word.as_bytes(), &ids);
         sink.take(&ids);
         words.give_ids(ids);
+        Ok(())
+    }
+
+    /// A word that is too long to be kept, phrase by phrase.
+    fn phrases<K: Sink>(
+        &self,
+        word: &str,
+        slow: &Slow<'_>,
+        words: &mut WordScratch,
+        scratch: &mut EngineScratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        let mut rest = word;
+        while !rest.is_empty() {
+            let (phrase, after) = rest.split_at(self.inside.phrase(rest));
+            rest = after;
+            if phrase.len() > MAX_PHRASE {
+                self.parts(phrase, slow, words, scratch, sink)?;
+            } else {
+                self.word(phrase, slow, words, scratch, sink)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The parts of a word, one after the other.
+    fn parts<K: Sink>(
+        &self,
+        word: &str,
+        slow: &Slow<'_>,
+        words: &mut WordScratch,
+        scratch: &mut EngineScratch,
+        sink: &mut K,
+    ) -> Result<()> {
+        let mut ends = [0; PARTS_AT_ONCE];
+        let mut keys = [(Key::NONE, 0); PARTS_AT_ONCE];
+        let mut known = [0; PARTS_AT_ONCE * SHORT_IDS + SHORT_IDS];
+        let mut ids = Vec::new();
+        let mut from = 0;
+        loop {
+            let n = self.inside.ends(word, from, &mut ends);
+            if n == 0 {
+                return Ok(());
+            }
+            let mut start = from;
+            for (key, &end) in keys.iter_mut().zip(&ends[..n]) {
+                let part = Key::new(word.as_bytes(), start, end).unwrap_or(Key::NONE);
+                *key = (part, words.fetch(part));
+                start = end;
+            }
+            let mut n_known = 0;
+            for (&(key, place), &end) in keys.iter().zip(&ends[..n]) {
+                let part = &word[std::mem::replace(&mut from, end)..end];
+                if let Some((ids, n_ids)) = words.find(key, place)
+                    && let Some(known) = known.get_mut(n_known..).and_then(<[u32]>::first_chunk_mut)
+                {
+                    *known = *ids;
+                    n_known += n_ids;
+                    continue;
+                }
+                sink.take(&known[..n_known]);
+                n_known = 0;
+                if let Some(known) = words.get(part.as_bytes(), 0, part.len()) {
+                    sink.take(known);
+                    continue;
+                }
+                ids.clear();
+                self.whole(part, slow, scratch, &mut ids)?;
+                // A word that is its only part is kept by whom it was given by.
+                if part.len() < word.len() {
+                    words.keep(part.as_bytes(), &ids);
+                }
+                sink.take(&ids);
+            }
+            sink.take(&known[..n_known]);
+        }
+    }
+
+    /// Appends the ids of a word that is not known, or of a part of one, which has no parts.
+    fn whole(
+        &self,
+        word: &str,
+        slow: &Slow<'_>,
+        scratch: &mut EngineScratch,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
+        let mut normalized = std::mem::take(scratch.text());
+        if self.spell(word.as_bytes(), &mut normalized) {
+            let text = normalized.as_bytes();
+            slow.engine.encode_normalized(text, scratch, ids)?;
+        } else {
+            slow.encode(word, self.scanner.lie == Lie::Apart, scratch, ids)?;
+        }
+        *scratch.text() = normalized;
         Ok(())
     }
 

@@ -1,18 +1,25 @@
 //! Which tokenizers can be cut into raw words, and how.
 //!
 //! What has to hold at a cut, and why it does:
-//! - *Normalization* starts afresh there: see [`Separate`].
+//! - *Normalization* starts afresh there: nothing that is changed as one goes across a place before a character that
+//!   is inside of no such text (see [`Separate`]). What is in front of the place ends neither in nothing nor in a
+//!   space, so that spaces which are taken off an end, or made one, are on one side.
 //! - *Pre-tokenization* does: either white space that it drops lies there, before anything else looks at the text (and
 //!   a punctuation mark that it sets apart before anything else does is a word by itself); or spaces become U+2581,
 //!   and each piece begins with one, or there is only one piece.
 //! - *The model* does: it sees a pretoken at a time; or, where the whole text is one, no token that merges make has
 //!   the two characters of the cut beside each other, so that none is made across it, and what merges on one side
-//!   does not look at the other. Characters at a cut have tokens, so that no unknown text is joined across it.
+//!   does not look at the other. These are the characters *after* normalization: what becomes of the one behind is
+//!   known if nothing longer begins with it, or begins with it and what follows; what becomes of the one in front, if
+//!   it is inside of nothing. A character that no token has but its own (the end of a line in Llama 2) is joined with
+//!   nothing: of what is beside it nothing has to be known. On one side of a cut at least the character has tokens,
+//!   so that no unknown text is joined across it; and unknown tokens merge with nothing.
 
 use hashbrown::HashSet;
 
-use super::scan::{ALONE, BLANK, Edge, LETTER, Lie, ODD, OTHER, PLAIN, Scanner, WORD};
+use super::scan::{ALONE, BLANK, Edge, LETTER, LONE, Lie, ODD, OTHER, PLAIN, Scanner, WORD};
 use super::{Inside, NEVER, Prefix, RawWords, SPACE_CHAR as SPACE, SPACED};
+use crate::bpe::Missing;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::normalize::{Normalizer, NormalizerConfig, Separate};
@@ -131,7 +138,16 @@ impl RawWords {
                         .bytes_to_id(c.encode_utf8(&mut [0; 4]).as_bytes())
                         .is_some()
                 };
-                if !has(SPACE) {
+                // Unknown characters that merge, or their bytes: what these join is not told by their texts.
+                let unknown = match options.missing {
+                    Missing::Unknown(id) => vocab.id_to_bytes(id),
+                    Missing::Skip | Missing::Fail => None,
+                };
+                let stands_for_others = |text: &[u8]| {
+                    options.byte_fallback && is_byte_token(text) || Some(text) == unknown
+                };
+                let mut sides = texts.clone().flat_map(|(left, right)| [left, right]);
+                if !has(SPACE) || sides.any(stands_for_others) {
                     return Ok(None);
                 }
                 let joined = Joined::of_merges(texts);
@@ -209,6 +225,11 @@ fn spell_spaces(known: &mut Separate) {
     for image in &mut known.images {
         *image = image.map(|c| if c == ' ' { SPACE } else { c });
     }
+}
+
+/// Whether a token is written as one for a byte that no other token covers.
+fn is_byte_token(text: &[u8]) -> bool {
+    matches!(text, [b'<', b'0', b'x', high, low, b'>'] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
 /// Whether each byte has a token, so that no character is unknown.
@@ -302,6 +323,7 @@ fn apart(
         scanner: Scanner {
             lie: Lie::Apart,
             members,
+            leads: false,
             may_touch: known.clusters.then(|| Edge {
                 clusters: true,
                 nobody: false,
@@ -319,7 +341,16 @@ fn apart(
 
 /// Characters that stand beside each other in some token, where they were joined.
 #[derive(Debug, Default)]
-pub(super) struct Joined(HashSet<(char, char), foldhash::fast::FixedState>);
+pub(super) struct Joined {
+    pairs: HashSet<(char, char), foldhash::fast::FixedState>,
+    /// By code point: whether a pair begins, or ends, with the character. Most of Chinese is in none where a vocabulary
+    /// was made for other scripts (Llama 2).
+    sides: Vec<u8>,
+}
+
+/// In [`Joined::sides`]: the character stands before another one in some pair, or behind one.
+const BEFORE: u8 = 1;
+const BEHIND: u8 = 1 << 1;
 
 impl Joined {
     /// Of all characters of texts that are neighbours.
@@ -329,7 +360,21 @@ impl Joined {
             let text = String::from_utf8_lossy(text);
             pairs.extend(text.chars().zip(text.chars().skip(1)));
         }
-        Self(pairs)
+        Self::of_pairs(pairs)
+    }
+
+    fn of_pairs(pairs: HashSet<(char, char), foldhash::fast::FixedState>) -> Self {
+        let mut sides: Vec<u8> = Vec::new();
+        for &(before, after) in &pairs {
+            for (c, side) in [(before, BEFORE), (after, BEHIND)] {
+                let at = c as usize;
+                if sides.len() <= at {
+                    sides.resize(at + 1, 0);
+                }
+                sides[at] |= side;
+            }
+        }
+        Self { pairs, sides }
     }
 
     /// Of the last character of a token and the first of one that merges with it.
@@ -342,13 +387,15 @@ impl Joined {
             );
             pairs.extend(left.chars().next_back().zip(right.chars().next()));
         }
-        Self(pairs)
+        Self::of_pairs(pairs)
     }
 
     /// Whether two characters stand beside each other.
     #[inline]
     pub(super) fn has(&self, before: char, after: char) -> bool {
-        self.0.contains(&(before, after))
+        let is_on =
+            |c: char, side: u8| self.sides.get(c as usize).copied().unwrap_or(0) & side != 0;
+        is_on(before, BEFORE) && is_on(after, BEHIND) && self.pairs.contains(&(before, after))
     }
 
     /// How words are cut that follow one another. `has`: whether a character has a token.
@@ -356,7 +403,7 @@ impl Joined {
         let mut barred = known.barred.clone();
         barred.push(SPACE);
         let crossing = self
-            .0
+            .pairs
             .iter()
             .filter(|pair| pair.1 == SPACE && pair.0 != SPACE);
         let before = barred.len();
@@ -365,17 +412,27 @@ impl Joined {
         barred.sort_unstable();
         barred.dedup();
         let mut members = [0; 256];
-        let graphic = |image: Option<char>| image.filter(char::is_ascii_graphic);
-        let images = || known.images.into_iter().zip(known.inside);
-        for (member, (image, inside)) in members.iter_mut().zip(images()) {
-            match image {
-                // Nothing goes across a place before a character that is inside of nothing.
-                Some(SPACE) if !inside => *member |= BLANK,
-                Some(image) if image.is_ascii_graphic() => {
-                    if barred.binary_search(&image).is_err() {
+        // Of each byte: what it becomes, whether it is inside of nothing, and whether nothing begins with it either.
+        let images = |byte: usize| {
+            let image = known.images[byte]?;
+            let is_apart = !known.inside[byte];
+            Some((image, is_apart, is_apart && !known.leads[byte]))
+        };
+        // Whether a character before one of ASCII, and behind one, is what its image says. (Where rules look at
+        // clusters, steps before them may make marks of ASCII.)
+        let stays = |byte: usize| {
+            !known.inside[byte] && !known.opens[byte] && !(known.clusters && known.leads[byte])
+        };
+        for (byte, member) in members[..128].iter_mut().enumerate() {
+            match images(byte) {
+                Some((SPACE, _, true)) => *member |= BLANK,
+                Some((image, is_apart, _)) if image.is_ascii_graphic() => {
+                    // Where something joins a space, what is there must be known, and not be left out.
+                    if barred.binary_search(&image).is_err() && (!crosses || is_apart && has(image))
+                    {
                         *member |= PLAIN;
                     }
-                    if image.is_ascii_alphabetic() && has(image) && !inside {
+                    if image.is_ascii_alphabetic() && has(image) && stays(byte) {
                         *member |= LETTER;
                     }
                 }
@@ -391,21 +448,41 @@ impl Joined {
             .filter(|(member, _)| **member & LETTER != 0)
             .filter_map(|(_, image)| image)
             .collect();
-        for (member, (image, inside)) in members.iter_mut().zip(images()) {
-            let is_other = |c: &char| !c.is_ascii_alphabetic() && has(*c) && !inside;
-            let Some(image) = graphic(image).filter(is_other) else {
+        for (byte, member) in members[..128].iter_mut().enumerate() {
+            let is_other = |c: &char| {
+                c.is_ascii_graphic() && !c.is_ascii_alphabetic() && has(*c) && stays(byte)
+            };
+            let Some(image) = known.images[byte].filter(is_other) else {
                 continue;
             };
             let joins = |letter: &char| {
-                self.0.contains(&(*letter, image)) || self.0.contains(&(image, *letter))
+                self.pairs.contains(&(*letter, image)) || self.pairs.contains(&(image, *letter))
             };
             if !letters.iter().any(joins) {
                 *member |= OTHER;
             }
         }
+        let is_lone = |c: char| {
+            c.is_ascii()
+                && !c.is_ascii_graphic()
+                && c != ' '
+                && has(c)
+                && self.sides.get(c as usize).is_none_or(|&sides| sides == 0)
+                && barred.binary_search(&c).is_err()
+        };
+        for (byte, member) in members[..128].iter_mut().enumerate() {
+            // Where rules look at clusters, a line feed shares one with a carriage return.
+            if let Some((image, _, true)) = images(byte)
+                && is_lone(image)
+                && !known.clusters
+            {
+                *member |= LONE;
+            }
+        }
         Some(Scanner {
             lie: Lie::Touching,
             members,
+            leads: known.leads.contains(&true),
             may_touch: Some(Edge {
                 clusters: known.clusters,
                 // What a character of several bytes becomes is not known here.

@@ -22,9 +22,11 @@ pub(super) const PLAIN: u8 = 1 << 1;
 pub(super) const LETTER: u8 = 1 << 2;
 /// ... with these.
 pub(super) const OTHER: u8 = 1 << 3;
+/// Nothing joins these with anything.
+pub(super) const LONE: u8 = 1 << 4;
 
 /// Sets of bytes in a table.
-const KINDS: usize = 4;
+const KINDS: usize = 5;
 /// Words that are handed over at once, and the most that a block can add to them.
 const AT_ONCE: usize = 128;
 const ROOM: usize = AT_ONCE + BLOCK + 1;
@@ -43,6 +45,8 @@ pub(super) enum Lie {
 pub(super) struct Scanner {
     pub(super) lie: Lie,
     pub(super) members: [u8; 256],
+    /// Whether letters and others may become something else together with a character of several bytes behind them.
+    pub(super) leads: bool,
     /// Whether a character of several bytes may stand beside a cut; None: every one may.
     pub(super) may_touch: Option<Edge>,
     pub(super) kernel: Kernel,
@@ -110,8 +114,9 @@ pub(super) struct Scan<'s, 't> {
     text: &'t str,
     /// Where the next block begins.
     at: usize,
-    /// The last bits of the block before: of words, lone ones, odd ones; of blanks, plain, letters, others, wide.
-    last: [u64; 5],
+    /// The last bits of the block before: of words, those by themselves, odd ones; of blanks, plain, letters, others,
+    /// lone, wide.
+    last: [u64; 6],
     done: bool,
 }
 
@@ -126,7 +131,7 @@ impl<'s, 't> Scan<'s, 't> {
             scanner,
             text,
             at: 0,
-            last: [0; 5],
+            last: [0; 6],
             done: false,
         }
     }
@@ -198,7 +203,7 @@ impl<'s, 't> Scan<'s, 't> {
             &mut found.ends,
             &mut found.n_ends,
         );
-        self.last = [word >> 63, alone >> 63, odd >> 63, 0, 0];
+        self.last = [word >> 63, alone >> 63, odd >> 63, 0, 0, 0];
     }
 
     /// Those of some bytes between words that do not cut: a character beside them may join them.
@@ -233,14 +238,29 @@ impl<'s, 't> Scan<'s, 't> {
 
     #[inline]
     fn touching(&mut self, found: &mut Found) {
-        let ([blank, plain, letter, other, ..], wide) = self.masks();
+        let ([blank, plain, letter, other, lone, ..], wide) = self.masks();
         let scanner = self.scanner;
-        let [last_blank, last_plain, last_letter, last_other, last_wide] = self.last;
+        let [
+            last_blank,
+            last_plain,
+            last_letter,
+            last_other,
+            last_lone,
+            last_wide,
+        ] = self.last;
         let first_blank = blank & !(blank << 1 | last_blank);
-        let mut cuts = first_blank & (plain << 1 | last_plain)
-            | other & (letter << 1 | last_letter)
-            | letter & (other << 1 | last_other);
-        let mut left = first_blank & (wide << 1 | last_wide);
+        // Blanks before a lone one stay with it: a word of blanks is one at the end of the text.
+        let mut cuts = (first_blank | lone) & (plain << 1 | last_plain)
+            | (blank | letter | other | lone) & (lone << 1 | last_lone);
+        let unjoined = other & (letter << 1 | last_letter) | letter & (other << 1 | last_other);
+        cuts |= if scanner.leads {
+            let next = self.text.as_bytes().get(self.at + BLOCK);
+            let next_wide = u64::from(next.is_some_and(|byte| *byte >= 0x80));
+            unjoined & !(wide >> 1 | next_wide << 63)
+        } else {
+            unjoined
+        };
+        let mut left = (first_blank | lone) & (wide << 1 | last_wide);
         while left != 0 {
             let bit = left & left.wrapping_neg();
             left ^= bit;
@@ -255,6 +275,6 @@ impl<'s, 't> Scan<'s, 't> {
         }
         spread(cuts, self.at, &mut found.ends, &mut found.n_ends);
         spread(cuts, self.at, &mut found.starts, &mut found.n_starts);
-        self.last = [blank, plain, letter, other, wide].map(|mask| mask >> 63);
+        self.last = [blank, plain, letter, other, lone, wide].map(|mask| mask >> 63);
     }
 }

@@ -196,22 +196,21 @@ impl SpmNormalizer {
     /// What becomes of single characters where neighbours do not matter, `kept` being the pieces that no rule
     /// touches; None where spaces are not told by U+2581 before words.
     ///
-    /// A rule goes across a place only if it has the character behind it, further on than at its beginning.
+    /// A rule goes across a place only if it has the character behind it, further on than at its beginning. What the
+    /// character behind becomes is known where no rule begins with it and goes on.
     pub(crate) fn separate<'p>(&self, kept: impl Iterator<Item = &'p [u8]>) -> Option<Separate> {
         if self.as_suffix || self.space != SPACE {
             return None;
         }
         let mut known = Separate::identity();
         known.prefix = self.add_dummy_prefix.then(|| " ".to_owned());
-        let mut rule = |from: &[u8], to: &str| {
-            known.join(from);
-            known.bar(&String::from_utf8_lossy(from), to);
-        };
-        if let Some(charsmap) = &self.charsmap {
-            charsmap.each_rule(&mut rule);
+        if let Some(charsmap) = &self.charsmap
+            && !charsmap.each_part(|part| known.join(part))
+        {
+            return None;
         }
         for piece in kept {
-            rule(piece, &String::from_utf8_lossy(piece));
+            known.join_text(piece);
         }
         for (c, image) in ('\0'..).zip(&mut known.images) {
             let mut buffer = [0; 4];
