@@ -77,7 +77,7 @@ pub(crate) fn merge_beside<B: Beside + ?Sized>(
     }
 }
 
-/// Scans for the lowest rank each time; no allocation, no indirection.
+/// Scans for the lowest rank each time, of one rank from the left; no allocation, no indirection.
 fn merge_short<B: Beside + ?Sized>(pairs: &impl Pairs, ids: &mut [u32], beside: &mut B) -> usize {
     let mut merges = [NO_MERGE; SHORT];
     let mut left = ids.len();
@@ -88,7 +88,7 @@ fn merge_short<B: Beside + ?Sized>(pairs: &impl Pairs, ids: &mut [u32], beside: 
         let mut best = NO_MERGE;
         let mut at = 0;
         for (i, &merge) in merges[..left - 1].iter().enumerate() {
-            if merge < best {
+            if merge >> 32 < best >> 32 {
                 best = merge;
                 at = i;
             }

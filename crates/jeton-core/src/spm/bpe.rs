@@ -28,6 +28,9 @@ const NOTHING: u32 = u32::MAX;
 /// Most pairs of symbols that make a piece: five times those of the largest published vocabulary, and a
 /// bound on memory for a hostile one.
 const MAX_PAIRS: usize = 1 << 24;
+/// Pieces up to so many bytes have each of their halves looked up: there are few, and hashing them is quicker than two
+/// tries of all symbols are made.
+const LOOKED_UP: usize = 64;
 /// How deep an unused piece is taken apart (`sentencepiece` 0.2.3); what is deeper stays.
 const MAX_DEPTH: u32 = 100;
 
@@ -44,8 +47,6 @@ pub struct SpmBpe {
     n_pieces: u32,
     /// Whether a piece is unused, by id; empty if none is.
     unused: Vec<bool>,
-    /// Whether two pieces that can be merged have the same score.
-    ties: bool,
     /// Whether a piece has a space after another character, or another character after a space.
     crosses: [bool; 2],
     unknown: u32,
@@ -111,11 +112,15 @@ impl SpmBpe {
         strangers.sort_unstable();
         strangers.dedup();
         lengths.extend(strangers.iter().map(|c| c.len() as u16));
-        let keys: Vec<(&[u8], u32)> = matched()
-            .map(|(piece, id)| (piece.bytes.as_slice(), id))
-            .chain(strangers.iter().copied().zip(n_pieces..))
-            .collect();
-        let pairs = find_pairs(pieces, &keys)?;
+        let symbols = Symbols {
+            pieces,
+            vocab: &vocab,
+            strangers: &strangers,
+        };
+        let pairs = find_pairs(&symbols)?;
+        let is_one = |key: &[u8]| char_bytes(key[0]) >= key.len();
+        let ones = symbols.all().filter(|key| is_one(key.0));
+        let characters = Trie::new(ones.collect())?;
         let user_defined = matched()
             .filter(|(piece, _)| piece.kind == PieceKind::UserDefined)
             .map(|(piece, id)| (piece.bytes.as_slice(), id))
@@ -124,13 +129,11 @@ impl SpmBpe {
             .iter()
             .map(|piece| piece.kind == PieceKind::Unused && !piece.is_null())
             .collect();
-        let is_one = |key: &[u8]| char_bytes(key[0]) >= key.len();
         Ok(Self {
-            characters: Trie::new(keys.iter().copied().filter(|key| is_one(key.0)).collect())?,
+            characters,
             user_defined: Matcher::new(user_defined)?,
             crosses: crossings(matched().map(|(piece, _)| piece.bytes.as_slice())),
-            ties: pairs.ties,
-            pairs: pairs.table,
+            pairs,
             lengths,
             n_pieces,
             unused: if unused.contains(&true) {
@@ -255,7 +258,7 @@ impl SpmBpe {
             merge: memory,
         } = scratch;
         let mut origins = None;
-        let left = if self.ties || !self.unused.is_empty() || dropout.is_some() {
+        let left = if !self.unused.is_empty() || dropout.is_some() {
             let mut watch = Watcher {
                 unused: &self.unused,
                 dropout: dropout.as_mut(),
@@ -366,54 +369,113 @@ fn crossings<'p>(pieces: impl Iterator<Item = &'p [u8]>) -> [bool; 2] {
     crosses
 }
 
-struct Pairs {
-    table: PairTable,
-    ties: bool,
+/// The symbols that text is merged to.
+struct Symbols<'p> {
+    pieces: &'p [Piece],
+    /// Finds pieces that text can become.
+    vocab: &'p Vocab,
+    /// Characters of pieces that are no pieces, sorted: the symbols behind those of pieces.
+    strangers: &'p [&'p [u8]],
 }
 
-/// Every way to make a piece of two symbols, ranked by the score of the piece. Linear in the bytes of all
-/// pieces: one walk down a trie finds the symbols that begin a piece, one down a trie of reversed symbols
-/// those that end it.
-fn find_pairs(pieces: &[Piece], keys: &[(&[u8], u32)]) -> Result<Pairs> {
-    let forward = Trie::new(keys.to_vec())?;
-    let reversed: Vec<Vec<u8>> = keys
-        .iter()
-        .map(|(key, _)| key.iter().rev().copied().collect())
-        .collect();
-    let backward = reversed.iter().zip(keys);
-    let backward = Trie::new(backward.map(|(key, &(_, id))| (&key[..], id)).collect())?;
-    let mut found = Vec::new();
-    let mut ends = Vec::new();
-    for ((key, id), reversed) in keys.iter().zip(&reversed) {
-        // Strangers are single characters: nothing makes them.
-        if *id as usize >= pieces.len() {
-            continue;
-        }
-        ends.clear();
-        ends.extend(
-            backward
-                .prefixes(reversed)
-                .map(|(n, id)| (key.len() - n, id)),
-        );
-        for (cut, left) in forward.prefixes(key) {
-            // Suffixes come shortest first, so their beginnings fall.
-            while ends.last().is_some_and(|&(at, _)| at < cut) {
-                ends.pop();
+impl<'p> Symbols<'p> {
+    /// Pieces that text can become.
+    fn matched(&self) -> impl Iterator<Item = (&'p [u8], u32)> {
+        let pieces = self.pieces.iter().zip(0u32..);
+        let pieces = pieces.filter(|(piece, _)| piece.is_matched() && !piece.is_null());
+        pieces.map(|(piece, id)| (piece.bytes.as_slice(), id))
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&'p [u8], u32)> {
+        let strangers = self.strangers.iter().copied();
+        self.matched()
+            .chain(strangers.zip(self.pieces.len() as u32..))
+    }
+
+    fn find(&self, text: &[u8]) -> Option<u32> {
+        let stranger = || self.strangers.binary_search(&text).ok();
+        let stranger = || stranger().map(|index| (self.pieces.len() + index) as u32);
+        self.vocab.bytes_to_id(text).or_else(stranger)
+    }
+
+    /// Appends every way to make a piece of two symbols, of pieces up to so many bytes, each half being looked for.
+    fn halves_of_short(&self, most: usize, found: &mut Vec<(u32, u32, u32)>) {
+        for (piece, id) in self.matched().filter(|(piece, _)| piece.len() <= most) {
+            let mut at = 0;
+            for c in characters(piece) {
+                at += c.len();
+                let (left, right) = piece.split_at(at);
+                if !right.is_empty()
+                    && let Some(left) = self.find(left)
+                    && let Some(right) = self.find(right)
+                {
+                    found.push((left, right, id));
+                }
             }
-            if let Some(&(at, right)) = ends.last()
-                && at == cut
-            {
-                found.push((left, right, *id));
-            }
-        }
-        if found.len() > MAX_PAIRS {
-            return Err(ErrorKind::TooLarge {
-                what: "number of merges",
-                limit: MAX_PAIRS as u64,
-            }
-            .into());
         }
     }
+
+    /// The same of longer ones. Linear in the bytes of all pieces: one walk down a trie finds the symbols that begin a
+    /// piece, one down a trie of reversed symbols those that end it.
+    fn halves_of_long(&self, least: usize, found: &mut Vec<(u32, u32, u32)>) -> Result<()> {
+        if self.pieces.iter().all(|piece| piece.bytes.len() <= least) {
+            return Ok(());
+        }
+        let keys: Vec<(&[u8], u32)> = self.all().collect();
+        let reversed: Vec<Vec<u8>> = keys
+            .iter()
+            .map(|(key, _)| key.iter().rev().copied().collect())
+            .collect();
+        let backward = reversed.iter().zip(&keys);
+        let backward = Trie::new(backward.map(|(key, &(_, id))| (&key[..], id)).collect())?;
+        let forward = Trie::new(keys.clone())?;
+        let mut ends = Vec::new();
+        for ((key, id), reversed) in keys.iter().zip(&reversed) {
+            // Strangers are single characters: nothing makes them.
+            if *id as usize >= self.pieces.len() || key.len() <= least {
+                continue;
+            }
+            ends.clear();
+            ends.extend(
+                backward
+                    .prefixes(reversed)
+                    .map(|(n, id)| (key.len() - n, id)),
+            );
+            for (cut, left) in forward.prefixes(key) {
+                // Suffixes come shortest first, so their beginnings fall.
+                while ends.last().is_some_and(|&(at, _)| at < cut) {
+                    ends.pop();
+                }
+                if let Some(&(at, right)) = ends.last()
+                    && at == cut
+                {
+                    found.push((left, right, *id));
+                }
+            }
+            check_number(found)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_number(found: &[(u32, u32, u32)]) -> Result<()> {
+    if found.len() > MAX_PAIRS {
+        return Err(ErrorKind::TooLarge {
+            what: "number of merges",
+            limit: MAX_PAIRS as u64,
+        }
+        .into());
+    }
+    Ok(())
+}
+
+/// Every way to make a piece of two symbols, ranked by the score of the piece.
+fn find_pairs(symbols: &Symbols<'_>) -> Result<PairTable> {
+    let pieces = symbols.pieces;
+    let mut found = Vec::with_capacity(4 * pieces.len());
+    symbols.halves_of_short(LOOKED_UP, &mut found);
+    check_number(&found)?;
+    symbols.halves_of_long(LOOKED_UP, &mut found)?;
     // Of two scores the larger comes first; -0 is below 0 and NaN is ordered by its sign, as bits are.
     let mut order: Vec<u32> = found.iter().map(|&(_, _, id)| id).collect();
     order.sort_unstable();
@@ -421,10 +483,8 @@ fn find_pairs(pieces: &[Piece], keys: &[(&[u8], u32)]) -> Result<Pairs> {
     let score = |id: u32| pieces[id as usize].score;
     order.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
     let mut ranks = vec![0u32; pieces.len()];
-    let mut ties = false;
     for (index, pair) in order.windows(2).enumerate() {
         let same = score(pair[0]).total_cmp(&score(pair[1])).is_eq();
-        ties |= same;
         ranks[pair[1] as usize] = if same {
             ranks[pair[0] as usize]
         } else {
@@ -436,7 +496,7 @@ fn find_pairs(pieces: &[Piece], keys: &[(&[u8], u32)]) -> Result<Pairs> {
         let rank = u64::from(ranks[id as usize]);
         table.insert(left, right, rank << 32 | u64::from(id));
     }
-    Ok(Pairs { table, ties })
+    Ok(table)
 }
 
 #[cfg(test)]

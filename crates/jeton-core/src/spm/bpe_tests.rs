@@ -234,3 +234,38 @@ fn without_dropout_everything_merges_and_with_all_of_it_nothing() {
         .unwrap();
     assert_eq!(ids, [1, 1, 1, 1]);
 }
+
+proptest! {
+    /// Halves that are looked up are those that tries find, in text: pieces are whole characters.
+    #[test]
+    fn halves_are_the_same_however_they_are_found(
+        texts in prop::collection::btree_set("[ab\u{e9}\u{4e2d}]{1,7}", 1..60), kinds in prop::collection::vec(0..6usize, 60),
+    ) {
+        let kinds = kinds.iter().map(|&kind| match kind {
+            0 => PieceKind::Unused,
+            1 => PieceKind::UserDefined,
+            2 => PieceKind::Control,
+            _ => PieceKind::Normal,
+        });
+        let mut pieces = vec![piece("<unk>", 0.0, PieceKind::Unknown)];
+        pieces.extend(texts.iter().zip(kinds).map(|(text, kind)| piece(text, 0.0, kind)));
+        let checked = check(&pieces, false, true).unwrap();
+        let model = SpmBpe::new(&pieces, false).unwrap();
+        let mut strangers: Vec<&[u8]> = pieces
+            .iter()
+            .filter(|piece| piece.is_matched())
+            .flat_map(|piece| characters(&piece.bytes))
+            .filter(|c| checked.vocab.bytes_to_id(c).is_none())
+            .collect();
+        strangers.sort_unstable();
+        strangers.dedup();
+        prop_assert_eq!(model.lengths.len(), pieces.len() + strangers.len());
+        let symbols = Symbols { pieces: &pieces, vocab: &checked.vocab, strangers: &strangers };
+        let (mut looked_up, mut walked) = (Vec::new(), Vec::new());
+        symbols.halves_of_short(usize::MAX, &mut looked_up);
+        symbols.halves_of_long(0, &mut walked).unwrap();
+        looked_up.sort_unstable();
+        walked.sort_unstable();
+        prop_assert_eq!(looked_up, walked);
+    }
+}
