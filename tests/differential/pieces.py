@@ -1,6 +1,7 @@
 """Random SentencePiece models, trained in the run by `sentencepiece`, beside the library itself.
 
-Every model type, normalization rule and switch of the format in random mixture, over edge texts.
+Every model type, normalization rule and switch of the format in random mixture, over edge texts;
+some models have random rules of their own, whose tails the library's array shares.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import io
 import itertools
 import json
 import random
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import sentencepiece
@@ -40,6 +43,8 @@ _SYMBOLS = (
     "A",
     "<0x41>",
 )
+_RULE_LETTERS = ("a", "e", "t", "h", "s", " ", ".", ",", "\u0301", "\u4e2d", "\n", "1")
+_RULE_RESULTS = ("", " ", "T", "T", "e", "he", ".", "\u4e2d", "a ", "\u00e9")
 
 
 def pair(seed: int) -> Pair:
@@ -61,13 +66,41 @@ def _train(seed: int) -> tuple[dict[str, Any], bytes]:
         model = io.BytesIO()
         lines = _lines(rng, seed)
         try:
-            sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(lines), model_writer=model, **options
-            )
+            _train_once(lines, model, options)
         except RuntimeError:  # a mixture that the trainer does not take
             continue
         return options, model.getvalue()
     raise AssertionError(f"no model in {_ATTEMPTS} attempts for seed {seed}")
+
+
+def _train_once(lines: list[str], model: io.BytesIO, options: dict[str, Any]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        given = dict(options)
+        rules = given.pop("rules", None)
+        if rules:
+            path = Path(folder) / "rules.tsv"
+            spelled = (
+                "\t".join(" ".join(f"{ord(c):X}" for c in text) for text in rule)
+                for rule in rules.items()
+            )
+            path.write_text("".join(f"{line}\n" for line in spelled), encoding="ascii")
+            given["normalization_rule_tsv"] = str(path)
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines), model_writer=model, **given
+        )
+
+
+def _rules(rng: random.Random) -> dict[str, str]:
+    """Texts and what they become: often the same, so that their ends are one in the array."""
+    rules = {}
+    for _ in range(pick(rng, (1, 2, 4))):
+        tail = "".join(pick(rng, _RULE_LETTERS) for _ in range(pick(rng, (0, 1, 1, 2))))
+        result = pick(rng, _RULE_RESULTS)
+        for _ in range(pick(rng, (1, 2, 3))):
+            text = pick(rng, _RULE_LETTERS) + tail
+            if text != result:  # which the library refuses
+                rules[text] = result
+    return rules
 
 
 def _lines(rng: random.Random, seed: int) -> list[str]:
@@ -109,4 +142,7 @@ def _options(rng: random.Random) -> dict[str, Any]:
     options["user_defined_symbols"] = list(dict.fromkeys(options["user_defined_symbols"]))
     if options["bos_id"] < 0 and options["eos_id"] >= 0:
         options["eos_id"] = 1
+    if chance(rng, 0.3):
+        del options["normalization_rule_name"]
+        options["rules"] = _rules(rng)
     return options
