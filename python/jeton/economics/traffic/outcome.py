@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 __all__ = ["DONE", "TOO_LARGE", "TOO_LONG", "Outcome"]
@@ -28,7 +29,8 @@ class Outcome:
         memory_out: Moments at which a request had to be preempted.
         end_seconds: When the last request ended.
         prompt_tokens_read: Prompt tokens read, those that were read again included.
-        recomputed_tokens: Of them, those read again after a preemption.
+        cached_tokens: Prompt tokens that were not read, because the cache had them.
+        recomputed_tokens: Of those read, those read again after a preemption.
         output_tokens: Tokens given.
         prompt_seconds: Time of steps that read prompts.
         decode_seconds: Time of steps that only decode.
@@ -50,6 +52,7 @@ class Outcome:
     memory_out: array[float]
     end_seconds: float = 0.0
     prompt_tokens_read: int = 0
+    cached_tokens: int = 0
     recomputed_tokens: int = 0
     output_tokens: int = 0
     prompt_seconds: float = 0.0
@@ -59,3 +62,20 @@ class Outcome:
     allocated_bytes_at_end: int = 0
     predicted: list[int] = field(default_factory=list)
     predicted_actual: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, arrivals: Sequence[float], status: bytearray) -> Outcome:
+        """Before the run: what is refused is known, and when requests come."""
+        n = len(arrivals)
+        never = array("d", [float("nan")]) * n
+        return cls(
+            arrived=array("d", arrivals),
+            admitted=never[:],
+            first_token=never[:],
+            finished=never,
+            status=status,
+            n_preempted=array("i", [0]) * n,
+            waits=(array("d"), array("d")),
+            runs=(array("d"), array("d")),
+            memory_out=array("d"),
+        )

@@ -50,9 +50,23 @@ class PageBytes:
     def of(self, context: int) -> int:
         """Bytes of a sequence of so many tokens."""
         pages = -(-context // self.page_tokens)
+        if not self.window:
+            return pages * self.full + self.state
         return pages * self.full + min(pages, self.window_pages) * self.window + self.state
 
     def growth(self, context: int) -> int:
         """Bytes of the next page of such a sequence."""
         pages = -(-context // self.page_tokens)
         return self.full + (self.window if pages < self.window_pages else 0)
+
+    def most_tokens(self, budget_bytes: int) -> int:
+        """The longest sequence that so many bytes hold; -1: not even an empty one."""
+        rest = budget_bytes - self.state
+        if rest < 0:
+            return -1
+        windowed = min(self.window_pages, rest // (self.full + self.window))
+        if self.full == 0 and windowed == self.window_pages:
+            return 1 << 62
+        rest -= windowed * (self.full + self.window)
+        beyond = rest // self.full if windowed == self.window_pages and self.full else 0
+        return (windowed + beyond) * self.page_tokens

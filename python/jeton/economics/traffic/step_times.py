@@ -153,6 +153,18 @@ class StepTimes:
             return self.n_layers * context
         return (self.n_layers - n_window) * context + n_window * min(context, self.window_tokens)
 
+    def part(self, start: int, end: int) -> tuple[int, int, int]:
+        """Of a part of a prompt: its `prompt_pairs`, the layer tokens before it, and those gained.
+
+        The same as three calls, without a window in one sum.
+        """
+        if self.n_window_layers == 0:
+            layers = self.n_layers
+            pairs = layers * (end * (end + 1) - start * (start + 1)) // 2
+            return pairs, layers * start, layers * (end - start)
+        past = self.layer_tokens(start)
+        return self.prompt_pairs(start, end), past, self.layer_tokens(end) - past
+
     def prompt_pairs(self, start: int, end: int) -> int:
         """Pairs of positions, over all layers, that prompt tokens ``start`` to ``end`` attend."""
         n_window = self.n_window_layers
