@@ -19,6 +19,13 @@ _WINDOW, _WINDOW_PAGES, _OUTGROWN, _FINISH = 0, 1, 2, 3
 """Events, in the order in which those of one step are handled: a context passes the window; its
 pages do; what was reserved is used up; the last token is given."""
 
+_EPOCH_BITS, _REQUEST_BITS = 32, 32
+_KIND_BITS = _REQUEST_BITS + _EPOCH_BITS
+_STEP_BITS = _KIND_BITS + 2
+_MASK = (1 << 32) - 1
+_NEVER = 1 << 62
+"""An event is one number: from its highest bits its step, kind, request and the request's epoch."""
+
 
 class DecodingBatch:
     """Who decodes, and what they add up to.
@@ -30,6 +37,7 @@ class DecodingBatch:
         growth: Layer tokens that a step adds.
         page_demand: Bytes of the pages that a step takes, by its number modulo the page's size.
         cycle_demand: Sum of ``page_demand``.
+        due: Step of the next event; perhaps of a request that is gone.
     """
 
     __slots__ = (
@@ -41,6 +49,7 @@ class DecodingBatch:
         "_pages",
         "_times",
         "cycle_demand",
+        "due",
         "growth",
         "layer_tokens",
         "n",
@@ -51,18 +60,15 @@ class DecodingBatch:
     def __init__(self, n_requests: int, *, times: StepTimes, pages: PageBytes) -> None:
         self._times, self._pages, self._page = times, pages, pages.page_tokens
         self.n = self.step = self.layer_tokens = self.growth = self.cycle_demand = 0
+        self.due = _NEVER
         self.page_demand = [0] * self._page
-        self._events: list[tuple[int, int, int, int]] = []
+        # Each one number, so that the heap holds nothing for the garbage collector to walk.
+        self._events: list[int] = []
         # A request's context less the step's number; and how often it has left, which tells its
         # events from those of an earlier stay.
         self._base = array("q", [0]) * n_requests
         self._epoch = array("q", [0]) * n_requests
         self._growing: dict[int, int] = {}
-
-    @property
-    def due(self) -> int:
-        """Step of the next event; perhaps of a request that is gone."""
-        return self._events[0][0]
 
     def context(self, i: int) -> int:
         """Cached tokens of a request."""
@@ -70,9 +76,10 @@ class DecodingBatch:
 
     def add(self, i: int, *, context: int, rest: int, held: int) -> None:
         """Let a request decode ``rest`` more tokens; it has memory for ``held`` tokens."""
-        step, epoch, times, events = self.step, self._epoch[i], self._times, self._events
+        step, times, events = self.step, self._times, self._events
+        who = i << _EPOCH_BITS | self._epoch[i]
         self._base[i] = context - step
-        heappush(events, (step + rest, _FINISH, i, epoch))
+        heappush(events, (step + rest) << _STEP_BITS | _FINISH << _KIND_BITS | who)
         self.n += 1
         self.layer_tokens += times.layer_tokens(context)
         self.growth += times.n_layers
@@ -81,12 +88,13 @@ class DecodingBatch:
             if to_window <= 0:
                 self.growth -= times.n_window_layers
             elif to_window <= rest:
-                heappush(events, (step + to_window, _WINDOW, i, epoch))
+                heappush(events, (step + to_window) << _STEP_BITS | _WINDOW << _KIND_BITS | who)
         beyond = held - context
         if beyond < self._page:
-            self._grow(i, max(context, held))
+            self._grow(i, held if held > context else context)
         elif beyond < rest:
-            heappush(events, (step + beyond, _OUTGROWN, i, epoch))
+            heappush(events, (step + beyond) << _STEP_BITS | _OUTGROWN << _KIND_BITS | who)
+        self.due = events[0] >> _STEP_BITS
 
     def remove(self, i: int) -> int:
         """Take a request out of all sums; return its context."""
@@ -101,19 +109,17 @@ class DecodingBatch:
         self._epoch[i] += 1
         return context
 
-    def advance(self, n_steps: int) -> None:
-        """Give each request so many tokens; no event may lie between."""
-        self.layer_tokens += self.growth * n_steps
-        self.step += n_steps
-
     def finished(self) -> list[tuple[int, int]]:
         """Handle what is due by now; return the requests that end, each with its context."""
         events, step = self._events, self.step
+        end = (step + 1) << _STEP_BITS
         ended = []
-        while events and events[0][0] <= step:
-            _, kind, i, epoch = heappop(events)
-            if epoch != self._epoch[i]:
+        while events and events[0] < end:
+            event = heappop(events)
+            i = event >> _EPOCH_BITS & _MASK
+            if event & _MASK != self._epoch[i]:
                 continue
+            kind = event >> _KIND_BITS & 3
             if kind == _FINISH:
                 ended.append((i, self.remove(i)))
             elif kind == _WINDOW:
@@ -123,6 +129,7 @@ class DecodingBatch:
                 self._growing[i] -= self._pages.window
             else:
                 self._grow(i, self._base[i] + step)
+        self.due = events[0] >> _STEP_BITS if events else _NEVER
         return ended
 
     def demand(self, n_steps: int) -> int:
@@ -130,8 +137,6 @@ class DecodingBatch:
         if not self.cycle_demand:
             return 0
         page, demand = self._page, self.page_demand
-        if n_steps == 1:
-            return demand[self.step % page]
         cycles, rest = divmod(n_steps, page)
         total = cycles * self.cycle_demand
         if rest:
@@ -155,7 +160,7 @@ class DecodingBatch:
             if left < 0:
                 break
             n += 1
-        return min(n, most)
+        return n if n < most else most
 
     def _grow(self, i: int, held: int) -> None:
         """From now on a request takes a page whenever its context passes a page's end."""
@@ -168,7 +173,8 @@ class DecodingBatch:
         if growth != pages.full:
             # Until its windowed layers hold all the pages that they ever do.
             last = pages.window_pages * self._page - self._base[i]
-            heappush(self._events, (last, _WINDOW_PAGES, i, self._epoch[i]))
+            who = i << _EPOCH_BITS | self._epoch[i]
+            heappush(self._events, last << _STEP_BITS | _WINDOW_PAGES << _KIND_BITS | who)
 
     def _stop_growing(self, i: int, by: int) -> None:
         if by:

@@ -49,6 +49,7 @@ class Engine:
         self._prompts, self._outputs, self._arrivals = prompts, outputs, arrivals
         self._times, self._pages, self._settings = times, pages, settings
         self._is_chunked = settings.prefill == "chunked"
+        self._is_dynamic = policy.name == "dynamic"
         self._budget = self._free = budget_bytes
         self._recorder = recorder
         self._page = pages.page_tokens
@@ -161,12 +162,14 @@ class Engine:
                 start = n_found * prefixes.block_tokens
             if not chunked and context - start > room and self._prefilling:
                 return
-            tokens = self._to_reserve(i, context)
+            tokens = context if self._is_dynamic else self._to_reserve(i, context)
             needed = self._pages.of(tokens)
             if prefixes is not None:
                 needed -= n_in_use * prefixes.block_bytes
             # What decodes gets its pages first.
-            kept = max(self._watermark, batch.page_demand[batch.step % self._page])
+            kept = batch.page_demand[batch.step % self._page]
+            if kept < self._watermark:
+                kept = self._watermark
             if running and needed > self._free - kept:
                 if self._predictor is not None and not self._given[i]:
                     self._forget_prediction()
@@ -200,7 +203,7 @@ class Engine:
     def _mixed_step(self) -> None:
         """One step that reads prompts, and decodes beside them if prompts are read in chunks."""
         chunked, batch, out = self._is_chunked, self._batch, self._out
-        if chunked and batch.cycle_demand:
+        if chunked and batch.page_demand[batch.step % self._page] > self._free:
             self._make_room()
             if not self._prefilling:
                 # The prompts lost their places. A step follows all the same, or they would be
@@ -210,8 +213,8 @@ class Engine:
                 return
         n_decoding = batch.n if chunked else 0
         room = self._settings.step_tokens - n_decoding
-        n_tokens = pairs = past = gained = 0
-        times, read = self._times, self._read
+        n_tokens = n_parts = pairs = past = gained = 0
+        times, read, prefixes = self._times, self._read, self._prefixes
         parts: list[tuple[int, int, int]] = []
         ended: list[int] = []
         for i in self._prefilling:
@@ -227,7 +230,9 @@ class Engine:
             past += part_past
             gained += part_gained
             read[i] = end
-            parts.append((i, start, end))
+            n_parts += 1
+            if prefixes is not None:
+                parts.append((i, start, end))
             if self._given[i]:
                 out.recomputed_tokens += take
             room -= take
@@ -243,7 +248,7 @@ class Engine:
             n_scored=len(ended),
             prompt_pairs=pairs,
             past_layer_tokens=past,
-            n_prompts=len(parts),
+            n_prompts=n_parts,
         )
         self._unread -= n_tokens
         out.prompt_tokens_read += n_tokens
@@ -252,9 +257,9 @@ class Engine:
             self._advance(1, seconds, past, gained)
         else:
             self._stand_still(seconds, past, gained)
-        if self._prefixes is not None:
+        if prefixes is not None:
             for i, start, end in parts:
-                self._prefixes.store(i, self._prompts[i], start, end)
+                prefixes.store(i, self._prompts[i], start, end)
         for i in ended:
             self._prefilling.remove(i)
             del read[i]
@@ -292,7 +297,8 @@ class Engine:
                 if batch.n:  # another batch, whose next step has its pages
                     self._decode_steps()
                 return
-            most = min(most, fitting)
+            if fitting < most:
+                most = fitting
         seconds = steps_seconds(most, a, b, c, d)
         self._out.decode_seconds += seconds
         if is_blocked and len(self._running) < settings.max_requests:
@@ -304,22 +310,23 @@ class Engine:
 
         ``past`` and ``gained`` are layer tokens of prompts that are read beside them.
         """
-        batch = self._batch
-        demand = batch.demand(n_steps)
-        self._recorder.add(
-            self._now,
-            seconds,
-            self._budget - self._free,
-            demand,
-            self._present(batch.layer_tokens + past),
-            batch.growth * n_steps + gained,
-        )
-        self._free -= demand
+        batch, free, prefixes = self._batch, self._free, self._prefixes
+        if n_steps == 1:
+            demand = batch.page_demand[batch.step % self._page]
+        else:
+            demand = batch.demand(n_steps)
+        held = batch.layer_tokens + past
+        if prefixes is not None:
+            held = self._present(held)
+        new = batch.growth * n_steps
+        self._recorder.add(self._now, seconds, self._budget - free, demand, held, new + gained)
+        self._free = free = free - demand
         self._now += seconds
         self._out.output_tokens += batch.n * n_steps
-        batch.advance(n_steps)
-        if self._prefixes is not None:
-            self._prefixes.evict(self._free)
+        batch.layer_tokens += new
+        batch.step += n_steps
+        if prefixes is not None:
+            prefixes.evict(free)
         if batch.due <= batch.step:
             self._handle_events()
 
@@ -387,7 +394,8 @@ class Engine:
 
     def _make_room(self) -> None:
         """Preempt those admitted last until the pages of the next step are free."""
-        while self._batch.demand(1) > self._free:
+        batch, page = self._batch, self._page
+        while batch.page_demand[batch.step % page] > self._free:
             self._preempt(next(reversed(self._running)))
 
     def _preempt(self, i: int) -> None:

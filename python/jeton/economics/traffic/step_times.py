@@ -213,7 +213,7 @@ class StepTimes:
             + self.head_flop_seconds * n_scored
             + self.prompt_pair_seconds * prompt_pairs
         )
-        return max(memory, arithmetic) + self.overhead_seconds
+        return (memory if memory > arithmetic else arithmetic) + self.overhead_seconds
 
 
 def steps_seconds(n_steps: int, a: float, b: float, c: float, d: float) -> float:
@@ -259,7 +259,10 @@ def steps_until(seconds: float, most: int, a: float, b: float, c: float, d: floa
         k = math.ceil(seconds / p) if p > 0 else most
     else:
         k = math.ceil((math.sqrt(linear * linear + 2 * q * seconds) - linear) / q)
-    k = min(max(k, 1), most)
+    if k > most:
+        k = most
+    elif k < 1:
+        k = 1
     # The root is rounded: the last bit decides by the sum itself.
     while k > 1 and (k - 1) * p + q * (k - 1) * (k - 2) / 2 >= seconds:
         k -= 1
