@@ -4,7 +4,7 @@ A trace is what providers publish instead of text: a time, a prompt length and a
 each request. ``read_trace`` knows the published shapes (Azure's and BurstGPT's CSV, Mooncake's JSON
 Lines, processed lengths without times, ServeGen's folders) and any CSV or JSON Lines with such
 columns. A row that cannot be meant is counted by reason, never dropped in silence.
-Cost: O(rows); memory: 28 bytes for each request, and the file.
+Cost: O(rows); memory: 28 bytes for each request, 8 for each block of a prompt, and the file.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ class Trace:
         output_tokens: int64 (n,), at least 0.
         domain: int32 (n,), index into ``domains``; -1: none was named.
         domains: Names of the domains.
+        block_tokens: Tokens of a block of ``blocks``; 0: the trace says nothing of shared prefixes.
+        blocks: int64, numbers of the blocks of all prompts, one prompt after the other. A number
+            stands for a block and all before it: no prompt has one twice.
+        block_ends: int64 (n,), where each prompt's blocks end in ``blocks``; empty without blocks.
         rejected: Rows that cannot be meant, by reason.
         examples: Of each reason the first places.
         n_out_of_order: Rows that came before a row above them; they were sorted in.
@@ -67,6 +71,9 @@ class Trace:
     examples: dict[str, tuple[str, ...]] = field(default_factory=dict)
     n_out_of_order: int = 0
     has_times: bool = True
+    block_tokens: int = 0
+    blocks: NDArray[np.int64] | None = None
+    block_ends: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Requests."""
@@ -96,11 +103,17 @@ class Trace:
         rejected: dict[str, int] | None = None,
         examples: dict[str, tuple[str, ...]] | None = None,
         has_times: bool = True,
+        block_tokens: int = 0,
+        blocks: Sequence[Sequence[int | str]] | Sequence[Sequence[int]] | None = None,
     ) -> Trace:
         """Return the trace of some arrays; rows that cannot be meant are counted and left out.
 
+        ``blocks`` has for each request the ids of the blocks of ``block_tokens`` tokens that its
+        prompt is made of: prompts whose first ids are the same begin with the same text.
+
         Raises:
-            UsageError: The arrays are not equally long.
+            UsageError: The arrays are not equally long, or blocks have no size.
+            LimitError: There are more than 20 million blocks.
             EmptyCorpusError: No row is left.
         """
         import numpy as np
@@ -114,6 +127,12 @@ class Trace:
                 f"a trace has {len(times)} times, {len(prompts)} prompts and {len(outputs)} "
                 "outputs; expected as many of each"
             )
+        if blocks is not None and (len(blocks) != len(times) or block_tokens < 1):
+            raise UsageError(
+                f"a trace of {len(times)} requests has the blocks of {len(blocks)}, of "
+                f"{block_tokens} tokens each; expected as many, of at least 1 token"
+            )
+        rows = np.arange(len(times))
         counted = dict(rejected or {})
         shown = dict(examples or {})
         good = np.ones(len(times), dtype=bool)
@@ -130,13 +149,23 @@ class Trace:
             good &= ~bad
         if not good.any():
             raise EmptyCorpusError(_nothing_left(path, counted, shown))
-        times, prompts, outputs, numbers = (a[good] for a in (times, prompts, outputs, numbers))
+        times, prompts, outputs, numbers, kept = (
+            a[good] for a in (times, prompts, outputs, numbers, rows)
+        )
         n_out_of_order = int((times < np.maximum.accumulate(times)).sum())
         if n_out_of_order:
             order = np.argsort(times, kind="stable")
-            times, prompts, outputs, numbers = (
-                a[order] for a in (times, prompts, outputs, numbers)
+            times, prompts, outputs, numbers, kept = (
+                a[order] for a in (times, prompts, outputs, numbers, kept)
             )
+        flat, ends = None, None
+        if blocks is not None:
+            from jeton.corpus.trace_blocks import BlockNumbers
+
+            number = BlockNumbers(path)
+            chosen = [number.of(blocks[row]) for row in kept.tolist()]
+            ends = np.cumsum([len(row) for row in chosen], dtype=np.int64)
+            flat = np.concatenate([np.frombuffer(row, dtype=np.int64) for row in chosen])
         return cls(
             path=path,
             format=format,
@@ -149,7 +178,21 @@ class Trace:
             examples=shown,
             n_out_of_order=n_out_of_order,
             has_times=has_times,
+            block_tokens=0 if blocks is None else block_tokens,
+            blocks=flat,
+            block_ends=ends,
         )
+
+    def prompt_blocks(self) -> list[list[int]]:
+        """The numbers of each prompt's blocks."""
+        if self.blocks is None or self.block_ends is None:
+            return [[] for _ in range(len(self))]
+        numbers, ends = self.blocks.tolist(), self.block_ends.tolist()
+        found, start = [], 0
+        for end in ends:
+            found.append(numbers[start:end])
+            start = end
+        return found
 
     def part(self, *, seconds: float | None = None, rate_factor: float = 1.0) -> Trace:
         """Return the requests of the first ``seconds``, ``rate_factor`` times as dense.
@@ -173,6 +216,7 @@ class Trace:
             prompt_tokens=self.prompt_tokens[:n],
             output_tokens=self.output_tokens[:n],
             domain=self.domain[:n],
+            block_ends=None if self.block_ends is None else self.block_ends[:n],
         )
 
 
@@ -183,6 +227,7 @@ def read_trace(
     domain_field: str = "",
     requests_per_second: float | None = None,
     duration_seconds: float = 3600.0,
+    block_tokens: int | None = None,
     strict: bool = False,
     seed: int = 0,
 ) -> Trace:
@@ -192,7 +237,8 @@ def read_trace(
     prompt tokens (``ContextTokens``, ``input_length``, ``num_prefill_tokens`` ...) and output
     tokens (``GeneratedTokens``, ``output_length``, ``num_decode_tokens`` ...). Times are ISO 8601
     or numbers; Mooncake's are milliseconds, others are seconds unless they are so large that they
-    must be milli-, micro- or nanoseconds since 1970.
+    must be milli-, micro- or nanoseconds since 1970. ``hash_ids``, the numbers of a prompt's blocks,
+    say which prompts begin alike.
 
     Args:
         path: CSV or JSON Lines; zstd and gzip are undone. A folder is one of ServeGen's.
@@ -201,6 +247,8 @@ def read_trace(
         requests_per_second: Rate of the Poisson process that times are drawn from where the trace
             has none, or that ServeGen's clients are scaled to together.
         duration_seconds: Seconds that are drawn from a ServeGen folder.
+        block_tokens: Tokens of a block of ``hash_ids``; None: 512, as in Mooncake's traces, and 16
+            in Qwen-Bailian's.
         strict: A row that cannot be meant is an error instead of being counted.
         seed: Of whatever is drawn.
 
@@ -217,6 +265,8 @@ def read_trace(
             f"requests_per_second is {rate} and duration_seconds {duration_seconds}; expected "
             "numbers above 0"
         )
+    if block_tokens is not None and not 1 <= block_tokens <= MAX_TOKENS:
+        raise UsageError(f"block_tokens is {block_tokens}; expected at least 1")
     place = Path(path)
     if place.is_dir():
         from jeton.corpus.traces_servegen import read_servegen
@@ -259,6 +309,8 @@ def read_trace(
         rejected=rows.rejected,
         examples=rows.examples,
         has_times=rows.has_times,
+        block_tokens=block_tokens or rows.block_tokens,
+        blocks=rows.blocks,
     )
 
 

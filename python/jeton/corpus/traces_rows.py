@@ -8,12 +8,13 @@ import json
 import math
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jeton.corpus.requests_issues import printable
 from jeton.corpus.requests_names import Names
 from jeton.corpus.requests_times import TimeUnit, parse_time
+from jeton.corpus.trace_blocks import BlockNumbers, are_block_ids
 from jeton.errors import EmptyCorpusError, LimitError, RecordError
 
 if TYPE_CHECKING:
@@ -59,6 +60,14 @@ _OUTPUTS = (
     "output_len",
 )
 _DOMAINS = ("domain",)
+_BLOCKS = "hash_ids"
+_BLOCK_TOKENS: Final = 512
+"""Tokens of a block of Mooncake's traces (arXiv:2407.00079 section 4)."""
+
+_BAILIAN_BLOCK_TOKENS: Final = 16
+"""Tokens of a block of Qwen-Bailian's traces (its README, alibaba-edu/qwen-bailian-usagetraces-anon
+at 03a51e3)."""
+
 _MAX_EXAMPLES: Final = 3
 _MAX_LINE_CHARS: Final = 8 << 20
 """Mooncake's longest lines hold some thousand block ids; a longer one is no row of a trace."""
@@ -77,6 +86,8 @@ class TraceRows:
     has_times: bool
     rejected: dict[str, int] = field(default_factory=dict)
     examples: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    block_tokens: int = 0
+    blocks: list[array[int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,7 @@ class _Columns:
     output: Any
     time: Any = None
     domain: Any = None
+    blocks: Any = None
 
 
 def read_rows(
@@ -118,6 +130,9 @@ class _Reader:
         self._strict = strict
         self._times, self._prompts, self._outputs = array("d"), array("q"), array("q")
         self._domain, self._names = array("i"), Names()
+        self._blocks: list[array[int]] = []
+        self._numbers = BlockNumbers(path)
+        self._block_tokens = _BLOCK_TOKENS
         self._rejected: dict[str, int] = {}
         self._examples: dict[str, list[str]] = {}
 
@@ -147,6 +162,10 @@ class _Reader:
         columns, shape = self._columns_of(names, domain_field, names)
         if shape == "mooncake" and self._unit == "auto":
             self._unit = "ms"
+        if shape == "bailian":
+            self._block_tokens = _BAILIAN_BLOCK_TOKENS
+        if _BLOCKS in names:
+            columns = replace(columns, blocks=_BLOCKS)
         self._read(self._objects_of(text), columns)
         return self._rows(shape or "jsonl", columns)
 
@@ -177,7 +196,8 @@ class _Reader:
         if {"contexttokens", "generatedtokens", "timestamp"} <= set(by_name):
             shape = "azure"
         elif {"input_length", "output_length", "hash_ids", "timestamp"} <= set(by_name):
-            shape = "mooncake"
+            # Alike but for the unit of the time.
+            shape = "bailian" if "parent_chat_id" in by_name else "mooncake"
         elif {"request tokens", "response tokens", "timestamp"} <= set(by_name):
             shape = "burstgpt"
         elif columns.time is None:
@@ -220,6 +240,7 @@ class _Reader:
                 prompt, output = row[columns.prompt], row[columns.output]
                 time = 0.0 if columns.time is None else row[columns.time]
                 domain = None if columns.domain is None else row[columns.domain]
+                blocks = [] if columns.blocks is None else row[columns.blocks]
             except (IndexError, KeyError):
                 self._reject("missing_column", line, "")
                 continue
@@ -231,6 +252,8 @@ class _Reader:
                 self._reject("bad_output_tokens", line, str(output))
             elif math.isnan(seconds):
                 self._reject("bad_time", line, str(time))
+            elif not are_block_ids(blocks):
+                self._reject("bad_hash_ids", line, str(blocks))
             else:
                 if len(self._times) >= MAX_ROWS:
                     raise LimitError(
@@ -243,6 +266,8 @@ class _Reader:
                 self._outputs.append(n_output)
                 name = domain.strip() if isinstance(domain, str) else ""
                 self._domain.append(self._names.number(name)[0] if name else -1)
+                if columns.blocks is not None:
+                    self._blocks.append(self._numbers.of(blocks))
 
     def _reject(self, reason: str, line: int, what: str) -> None:
         shown = printable(what[:60])
@@ -281,6 +306,8 @@ class _Reader:
             has_times=columns.time is not None,
             rejected=self._rejected,
             examples={reason: tuple(places) for reason, places in self._examples.items()},
+            block_tokens=0 if columns.blocks is None else self._block_tokens,
+            blocks=None if columns.blocks is None else self._blocks,
         )
 
 

@@ -17,6 +17,7 @@ class Running:
     whole: int = 0
     context: int = 0
     is_decoding: bool = False
+    blocks: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -31,6 +32,7 @@ class NaiveOutcome:
     output_tokens: int = 0
     prompt_tokens: int = 0
     peak_bytes: int = 0
+    cached_tokens: int = 0
 
 
 def simulate_naively(
@@ -43,9 +45,14 @@ def simulate_naively(
     budget: int,
     policy: Policy,
     settings: EngineSettings,
+    blocks: list[list[int]] | None = None,
+    block_tokens: int = 1,
 ) -> NaiveOutcome:
-    """Replay under ``static`` or ``dynamic``."""
+    """Replay under ``static`` or ``dynamic``, with or without a cache of prefixes."""
     out = NaiveOutcome()
+    is_shared = blocks is not None and policy.name == "dynamic"
+    block_bytes = block_tokens // pages.page_tokens * pages.full
+    idle: list[int] = []
     page = pages.page_tokens
     longest = max((p + o for p, o in zip(prompts, outputs, strict=True)), default=1)
     reserve = policy.reserved_tokens or longest
@@ -58,16 +65,36 @@ def simulate_naively(
     def bytes_of(r: Running) -> int:
         return pages.of(max(-(-r.reserved // page) * page, r.context if r.is_decoding else 0))
 
+    def users(block: int) -> int:
+        return sum(block in r.blocks for r in running)
+
+    def shared_bytes() -> int:
+        uses = [block for r in running for block in r.blocks]
+        return (len(uses) - len(set(uses))) * block_bytes
+
     def used() -> int:
-        return sum(bytes_of(r) for r in running)
+        return sum(bytes_of(r) for r in running) - shared_bytes()
 
     def after_step() -> int:
-        return sum(
-            pages.of(max(-(-r.reserved // page) * page, r.context + r.is_decoding)) for r in running
+        return (
+            sum(
+                pages.of(max(-(-r.reserved // page) * page, r.context + r.is_decoding))
+                for r in running
+            )
+            - shared_bytes()
         )
 
+    def forget_idle() -> None:
+        while len(idle) * block_bytes > budget - used():
+            idle.pop(0)
+
+    def leave(r: Running) -> None:
+        running.remove(r)
+        idle.extend(block for block in reversed(r.blocks) if not users(block))
+
     def preempt() -> None:
-        r = running.pop()
+        r = running[-1]
+        leave(r)
         if r.is_decoding:
             given[r.number] = r.context - prompts[r.number] + 1
         out.n_preempted[r.number] = out.n_preempted.get(r.number, 0) + 1
@@ -100,7 +127,17 @@ def simulate_naively(
         while waiting and room > 0 and len(running) < settings.max_requests:
             i = waiting[0]
             whole = prompts[i] + given[i]
-            if not chunked and whole > room and any(not r.is_decoding for r in running):
+            found: list[int] = []
+            if is_shared and blocks is not None:
+                for k, block in enumerate(blocks[i]):
+                    end_of_block = (k + 1) * block_tokens
+                    if end_of_block > min(prompts[i], whole - 1):
+                        break
+                    if not users(block) and block not in idle:
+                        break
+                    found.append(block)
+            start = len(found) * block_tokens
+            if not chunked and whole - start > room and any(not r.is_decoding for r in running):
                 break
             reserved = reserve if policy.name == "static" else whole
             watermark = int(budget * settings.watermark_share)
@@ -110,12 +147,21 @@ def simulate_naively(
                 if r.is_decoding
             )
             kept = max(watermark, step_demand) if running else 0
-            if pages.of(reserved) > budget - used() - kept:
+            if pages.of(reserved) - block_bytes * sum(map(bool, map(users, found))) > (
+                budget - used() - kept
+            ):
                 break
             waiting.pop(0)
-            running.append(Running(i, reserved, whole=whole))
+            running.append(
+                Running(i, reserved, read=start, whole=whole, blocks=found)
+            )
+            for block in found:
+                if block in idle:
+                    idle.remove(block)
+            forget_idle()
+            out.cached_tokens += start
             out.admitted.setdefault(i, now)
-            room -= whole
+            room -= whole - start
         reading = [r for r in running if not r.is_decoding]
         decoding = [r for r in running if r.is_decoding]
         if not running:
@@ -132,8 +178,10 @@ def simulate_naively(
         room = settings.step_tokens - len(stepping)
         n_tokens = n_scored = pairs = past = 0
         ended: list[Running] = []
+        read_now: list[tuple[Running, int]] = []
         parts = 0
         for r in reading:
+            read_now.append((r, r.read))
             take = r.whole - r.read
             if chunked:
                 take = min(take, room)
@@ -167,10 +215,18 @@ def simulate_naively(
             out.output_tokens += 1
         out.peak_bytes = max(out.peak_bytes, used())
         assert used() <= budget
-        for r in stepping:
+        forget_idle()
+        for r in sorted(stepping, key=lambda r: r.number):
             if r.context == prompts[r.number] + outputs[r.number] - 1:
                 end(r)
-                running.remove(r)
+                leave(r)
+        if is_shared and blocks is not None:
+            for r, begun in read_now:
+                for k, block in enumerate(blocks[r.number]):
+                    ends = (k + 1) * block_tokens
+                    is_read = begun < ends <= min(prompts[r.number], r.read)
+                    if is_read and not users(block) and block not in idle:
+                        r.blocks.append(block)
         for r in ended:
             i = r.number
             if outputs[i]:
@@ -179,7 +235,7 @@ def simulate_naively(
                 out.first_token.setdefault(i, now)
             if given[i] >= outputs[i]:
                 end(r)
-                running.remove(r)
+                leave(r)
             else:
                 r.is_decoding = True
                 r.context = r.whole

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.catalog import ModelFacts, gpu, model
+from jeton.corpus.trace_blocks import BlockNumbers
 from jeton.corpus.traces import Trace
 from jeton.economics.traffic import (
     POLICIES,
@@ -24,6 +25,7 @@ from jeton.economics.traffic.engine import Engine
 from jeton.economics.traffic.outcome import Outcome
 from jeton.economics.traffic.policies import PolicyName
 from jeton.economics.traffic.pool import PageBytes
+from jeton.economics.traffic.prefixes import PrefixCache
 from jeton.economics.traffic.recording import Recorder
 from jeton.economics.traffic.simulate import step_times
 from jeton.economics.traffic.step_times import StepTimes
@@ -54,6 +56,8 @@ def run(
     settings: EngineSettings,
     budget_tokens: int,
     facts: ModelFacts = LLAMA,
+    blocks: list[list[int]] | None = None,
+    block_tokens: int = 1,
 ) -> tuple[Outcome, Recorder, dict[str, Any]]:
     pauses, prompts, outputs = (list(part) for part in zip(*traffic, strict=True))
     arrivals = [float(at) for at in np.cumsum(pauses)]
@@ -66,10 +70,21 @@ def run(
     }
     budget = pages.of(budget_tokens)
     recorder = Recorder(0.05)
+    prefixes = None
+    if blocks is not None:
+        block_bytes = block_tokens // settings.page_tokens * pages.full
+        prefixes = PrefixCache(blocks, block_tokens=block_tokens, block_bytes=block_bytes)
     outcome = Engine(
-        arrivals, prompts, outputs, budget_bytes=budget, recorder=recorder, **common
+        arrivals,
+        prompts,
+        outputs,
+        budget_bytes=budget,
+        recorder=recorder,
+        prefixes=prefixes,
+        **common,
     ).run()
     common.update(arrivals=arrivals, prompts=prompts, outputs=outputs, budget=budget)
+    common.update(blocks=blocks, block_tokens=block_tokens)
     return outcome, recorder, common
 
 
@@ -104,6 +119,47 @@ def test_equals_its_slow_twin(
             assert fast.n_preempted[i] == slow.n_preempted.get(i, 0)
         if slow.peak_bytes:
             assert max(recorder.peak) >= slow.peak_bytes - 1
+
+
+BLOCKS = st.lists(st.lists(st.integers(0, 1), max_size=12), min_size=24, max_size=24)
+
+
+@given(TRAFFIC, SETTINGS, st.integers(40, 400), BLOCKS, st.integers(1, 3))
+def test_prefix_cache_equals_its_slow_twin(
+    traffic: list[tuple[float, int, int]],
+    settings: EngineSettings,
+    budget_tokens: int,
+    blocks: list[list[int]],
+    pages_of_block: int,
+) -> None:
+    number = BlockNumbers("test")
+    numbers = [number.of(row).tolist() for row in blocks[: len(traffic)]]
+    fast, recorder, common = run(
+        traffic,
+        policy=Policy("dynamic"),
+        settings=settings,
+        budget_tokens=budget_tokens,
+        blocks=numbers,
+        block_tokens=pages_of_block * settings.page_tokens,
+    )
+    slow = simulate_naively(**common)
+    assert fast.cached_tokens == slow.cached_tokens
+    assert fast.n_steps == slow.n_steps
+    assert fast.output_tokens == slow.output_tokens
+    assert fast.prompt_tokens_read == slow.prompt_tokens
+    assert fast.end_seconds == pytest.approx(slow.end, rel=1e-9)
+    for i in range(len(traffic)):
+        assert (fast.status[i] != 0) == (i in slow.refused)
+        if i in slow.finished:
+            assert fast.finished[i] == pytest.approx(slow.finished[i], rel=1e-9)
+        assert fast.n_preempted[i] == slow.n_preempted.get(i, 0)
+    assert max(recorder.peak) >= slow.peak_bytes - 1
+    # Every token of every prompt is read or found once, what is read again apart.
+    done = [i for i in range(len(traffic)) if fast.status[i] == 0]
+    if not fast.memory_out:
+        read_or_found = fast.prompt_tokens_read + fast.cached_tokens
+        assert read_or_found == sum(traffic[i][1] for i in done)
+    assert fast.allocated_bytes_at_end == 0
 
 
 @given(

@@ -106,6 +106,8 @@ def compare_traffic(
         max_requests=settings.max_requests,
         step_tokens=settings.step_tokens,
         prefill=settings.prefill,
+        step_overhead_seconds=settings.step_overhead_seconds,
+        prefix_cache=settings.prefix_cache,
         usd_per_hour=gpu.price_low.usd_per_hour if given is None else given,
         usd_source=(
             f"{gpu.price_low.source}, {gpu.price_low.date.isoformat()}"

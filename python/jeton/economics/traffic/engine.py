@@ -18,10 +18,10 @@ from jeton.economics.traffic.batch import DecodingBatch
 from jeton.economics.traffic.outcome import Outcome
 from jeton.economics.traffic.policies import EngineSettings, Policy
 from jeton.economics.traffic.pool import PageBytes
-from jeton.economics.traffic.prediction import OutputPredictor
 from jeton.economics.traffic.prefixes import PrefixCache
 from jeton.economics.traffic.recording import Recorder
 from jeton.economics.traffic.refusals import refusals
+from jeton.economics.traffic.reserving import Reservations
 from jeton.economics.traffic.step_times import StepTimes, steps_seconds, steps_until
 
 __all__ = ["Engine"]
@@ -49,31 +49,27 @@ class Engine:
         self._prompts, self._outputs, self._arrivals = prompts, outputs, arrivals
         self._times, self._pages, self._settings = times, pages, settings
         self._is_chunked = settings.prefill == "chunked"
-        self._is_dynamic = policy.name == "dynamic"
         self._budget = self._free = budget_bytes
         self._recorder = recorder
         self._page = pages.page_tokens
         self._watermark = int(budget_bytes * settings.watermark_share)
         # Requests that are reserved a place in one piece share none of it.
         self._prefixes = None if policy.name == "static" else prefixes
-        self._reserved = 0
-        if policy.name == "static":
-            self._reserved = policy.reserved_tokens or max(
-                (p + o for p, o in zip(prompts, outputs, strict=True)), default=1
-            )
-        self._predictor = (
-            OutputPredictor(quantile=policy.quantile) if policy.name == "prediction" else None
+        self._out = Outcome.of(arrivals)
+        self._reservations = Reservations(
+            policy,
+            longest=max((p + o for p, o in zip(prompts, outputs, strict=True)), default=1),
+            pages=pages,
+            budget_bytes=budget_bytes,
+            out=self._out,
         )
-        self._out = Outcome.of(
-            arrivals,
-            refusals(
-                prompts,
-                outputs,
-                pages=pages,
-                budget_bytes=budget_bytes,
-                context_tokens=context_tokens,
-                reserved_tokens=self._reserved,
-            ),
+        self._out.status = refusals(
+            prompts,
+            outputs,
+            pages=pages,
+            budget_bytes=budget_bytes,
+            context_tokens=context_tokens,
+            reserved_tokens=self._reservations.fixed,
         )
         self._now = 0.0
         self._next = 0
@@ -133,26 +129,12 @@ class Engine:
             n += 1
         self._next = n
 
-    def _to_reserve(self, i: int, context: int) -> int:
-        """Tokens that a request is given memory for when it is admitted."""
-        if self._reserved:
-            return self._reserved
-        if self._predictor is not None:
-            predicted = self._predictor.predict(self._prompts[i])
-            if predicted is not None:
-                if not self._given[i]:
-                    self._out.predicted.append(predicted)
-                    self._out.predicted_actual.append(self._outputs[i])
-                wanted = self._prompts[i] + max(predicted - 1, self._given[i])
-                if self._pages.of(wanted) <= self._budget:
-                    return wanted
-        return context
-
     def _admit(self) -> None:
         """Admit from the queue as long as memory, the batch and the step have room."""
-        waiting, running, settings, batch = self._waiting, self._running, self._settings, self._batch
-        most, chunked, prefixes, out = settings.max_requests, self._is_chunked, self._prefixes, self._out
-        room = settings.step_tokens - (batch.n if chunked else 0) - self._unread
+        waiting, running, batch, out = self._waiting, self._running, self._batch, self._out
+        most, chunked = self._settings.max_requests, self._is_chunked
+        reservations, prefixes = self._reservations, self._prefixes
+        room = self._settings.step_tokens - (batch.n if chunked else 0) - self._unread
         while waiting and room > 0 and len(running) < most:
             i = waiting[0]
             context = self._prompts[i] + self._given[i]
@@ -162,7 +144,9 @@ class Engine:
                 start = n_found * prefixes.block_tokens
             if not chunked and context - start > room and self._prefilling:
                 return
-            tokens = context if self._is_dynamic else self._to_reserve(i, context)
+            tokens = context
+            if not reservations.are_bare:
+                tokens = reservations.tokens(self._prompts[i], self._outputs[i], self._given[i])
             needed = self._pages.of(tokens)
             if prefixes is not None:
                 needed -= n_in_use * prefixes.block_bytes
@@ -171,8 +155,7 @@ class Engine:
             if kept < self._watermark:
                 kept = self._watermark
             if running and needed > self._free - kept:
-                if self._predictor is not None and not self._given[i]:
-                    self._forget_prediction()
+                reservations.take_back(self._given[i])
                 return
             waiting.popleft()
             self._free -= needed
@@ -191,12 +174,6 @@ class Engine:
             out.waits[1].append(self._now)
             if out.admitted[i] != out.admitted[i]:
                 out.admitted[i] = self._now
-
-    def _forget_prediction(self) -> None:
-        # It is predicted anew when there is room: only what was acted on counts.
-        if self._out.predicted and self._predictor is not None:
-            self._out.predicted.pop()
-            self._out.predicted_actual.pop()
 
     # Steps
 
@@ -380,8 +357,8 @@ class Engine:
         out.runs[0].append(self._running.pop(i))
         out.runs[1].append(self._now)
         self._n_under_way -= 1
-        if self._predictor is not None:
-            self._predictor.learn(self._prompts[i], self._outputs[i])
+        if not self._reservations.are_bare:
+            self._reservations.learn(self._prompts[i], self._outputs[i])
 
     # Memory
 

@@ -64,8 +64,8 @@ class Outcome:
     predicted_actual: list[int] = field(default_factory=list)
 
     @classmethod
-    def of(cls, arrivals: Sequence[float], status: bytearray) -> Outcome:
-        """Before the run: what is refused is known, and when requests come."""
+    def of(cls, arrivals: Sequence[float]) -> Outcome:
+        """Before the run, when all that is known is when requests come."""
         n = len(arrivals)
         never = array("d", [float("nan")]) * n
         return cls(
@@ -73,7 +73,7 @@ class Outcome:
             admitted=never[:],
             first_token=never[:],
             finished=never,
-            status=status,
+            status=bytearray(n),
             n_preempted=array("i", [0]) * n,
             waits=(array("d"), array("d")),
             runs=(array("d"), array("d")),

@@ -16,17 +16,20 @@ POLICIES: tuple[PolicyName, ...] = ("static", "dynamic", "prediction")
 """All of them, in the order of reports."""
 
 MAX_REQUESTS = 256
-"""Requests in a batch at most: vLLM's default ``max_num_seqs`` for years (engine arguments up to
-version 0.8); newer ones choose it by GPU and use, or fall back to 128 (docs.vllm.ai,
-vllm.config.scheduler, v0.13.0)."""
+"""Requests in a batch at most: what vLLM's server takes on an A100 and on GPUs below 70 GiB; on
+larger ones it takes 1,024 (``EngineArgs.get_batch_defaults`` in vllm/engine/arg_utils.py; until
+version 0.8, 256 on all: the same file at 001999d, read 2026-11-22)."""
 
 STEP_TOKENS = 2048
-"""Tokens of a step, prompts and output together: vLLM's ``DEFAULT_MAX_NUM_BATCHED_TOKENS``
-(docs.vllm.ai, vllm.config.scheduler, v0.13.0, read 2026-11-22)."""
+"""Tokens of a step, prompts and output together: what vLLM's server takes on an A100 and on GPUs
+below 70 GiB, and ``DEFAULT_MAX_NUM_BATCHED_TOKENS`` (vllm/config/scheduler.py at 01230b4); on
+larger GPUs the server takes 8,192 (arg_utils.py, as above; read 2026-11-22)."""
 
 WATERMARK_SHARE = 0.01
 """Share of the cache that stays free when a request is admitted, so that it is not preempted at
-once: vLLM's block manager (arXiv:2309.06180's implementation)."""
+once: the default of vLLM's first engine (vllm/core/block_manager.py at 006a839, ``watermark``).
+Its second engine keeps none unless told (vllm/v1/core/kv_cache_manager.py at 003df29; read
+2026-11-22)."""
 
 PREDICTED_QUANTILE = 0.9
 """Quantile of the output length that is reserved: one request in ten outgrows it. A judgement."""
@@ -70,7 +73,15 @@ class EngineSettings:
         prefill: ``chunked``: prompts are read in parts beside decoding; ``whole``: a prompt is read
             in one step, and decoding waits.
         watermark_share: Share of the cache that stays free when a request is admitted.
-        step_overhead_seconds: What each step takes beside the roofline.
+        step_overhead_seconds: What each step takes beside the roofline: scheduling, launches,
+            sampling. 0, because engines hide more and more of it behind the GPU's work; for
+            Llama-3-8B on an H100, vLLM 0.5.3 spent 29% of the time on scheduling where the GPU
+            worked 38% (blog.vllm.ai/2024/09/05/perf-update.html), so three quarters of the GPU's
+            time were added to each step: some 4 ms where a step takes 5 ms.
+        prefix_cache: Prompts that begin alike share the memory of that beginning, and it is read
+            once as long as it is in memory; needs a trace that says which do (``Trace.blocks``).
+            vLLM's default (``enable_prefix_caching``, vllm/config/cache.py at 002f10e, read
+            2026-11-22). Without effect under ``static``, which reserves each request its own piece.
         clients: Requests under way at once where a fixed number of clients each wait for an
             answer before they send the next request (a closed loop, as load tests have it); None:
             requests come when the trace says.
@@ -82,6 +93,7 @@ class EngineSettings:
     prefill: Literal["chunked", "whole"] = "chunked"
     watermark_share: float = WATERMARK_SHARE
     step_overhead_seconds: float = 0.0
+    prefix_cache: bool = False
     clients: int | None = None
 
     def __post_init__(self) -> None:

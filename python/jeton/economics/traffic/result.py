@@ -116,6 +116,7 @@ class TrafficRun:
         n_preempted_requests: Requests to which that happened.
         first_memory_out_seconds: When it first did; None: never.
         recomputed_tokens: Tokens read again because of it.
+        cached_tokens: Tokens that were not read, because the prefix cache had them.
         blocked_seconds: Time in which the next request had to wait for memory.
         budget_bytes: Memory for requests.
         peak_bytes: The most that was handed out.
@@ -153,6 +154,7 @@ class TrafficRun:
     n_preempted_requests: int
     first_memory_out_seconds: float | None
     recomputed_tokens: int
+    cached_tokens: int
     blocked_seconds: float
     budget_bytes: int
     peak_bytes: int
@@ -181,6 +183,8 @@ class TrafficReport:
         max_requests: Requests in a batch at most.
         step_tokens: Tokens of a step at most.
         prefill: Whether prompts are read in chunks beside decoding, or whole.
+        step_overhead_seconds: What each step takes beside the roofline.
+        prefix_cache: Whether prompts that begin alike share that beginning (not under ``static``).
         usd_per_hour: Price of one GPU and hour; None: not known.
         usd_source: Where the price was read, with its date.
         scaling: How lengths were carried over to the tokenizers, in a sentence.
@@ -197,6 +201,8 @@ class TrafficReport:
     max_requests: int
     step_tokens: int
     prefill: str
+    step_overhead_seconds: float
+    prefix_cache: bool
     usd_per_hour: Decimal | None
     usd_source: str
     scaling: str

@@ -76,7 +76,7 @@ def with_tokenizer(trace: Trace, ratio: TokenizerRatio) -> Trace:
     """Return the trace in another tokenizer's tokens, prompts and outputs alike.
 
     Formula: ``round(n r)`` with r the ratio of the request's domain, else that of all text; at
-    least 1 where there was a token.
+    least 1 where there was a token. Blocks, which domains share, have the ratio of all text.
     """
     import numpy as np
 
@@ -92,8 +92,12 @@ def with_tokenizer(trace: Trace, ratio: TokenizerRatio) -> Trace:
         least: NDArray[np.int64] = np.maximum(tokens, np.minimum(lengths, 1))
         return least
 
+    block_tokens = trace.block_tokens
+    if block_tokens:
+        block_tokens = max(1, round(block_tokens * ratio.ratio))
     return replace(
         trace,
         prompt_tokens=scaled(trace.prompt_tokens),
         output_tokens=scaled(trace.output_tokens),
+        block_tokens=block_tokens,
     )

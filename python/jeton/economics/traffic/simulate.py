@@ -21,6 +21,7 @@ from jeton.economics.traffic.outcome import TOO_LARGE, TOO_LONG, Outcome
 from jeton.economics.traffic.policies import EngineSettings, Policy
 from jeton.economics.traffic.pool import PageBytes
 from jeton.economics.traffic.prediction import prediction_error
+from jeton.economics.traffic.prefixes import PrefixCache
 from jeton.economics.traffic.recording import Recorder
 from jeton.economics.traffic.result import Spread, TrafficRun, TrafficSeries
 from jeton.economics.traffic.step_times import StepTimes
@@ -166,9 +167,30 @@ def simulate_traffic(
         settings=settings,
         recorder=recorder,
         context_tokens=context,
+        prefixes=_prefixes(trace, server, pages) if settings.prefix_cache else None,
     ).run()
     return _run_of(
         trace, server, policy, outcome, recorder, tokenizer=tokenizer, tokens_ratio=tokens_ratio
+    )
+
+
+def _prefixes(trace: Trace, server: Server, pages: PageBytes) -> PrefixCache:
+    """An empty cache for the blocks of a trace, each in whole pages."""
+    if not trace.block_tokens:
+        raise UsageError(
+            f"{trace.path}: the trace does not say which prompts begin alike; nothing can be "
+            "shared\nhint: without prefix_cache, or a trace with hash_ids such as Mooncake's"
+        )
+    if pages.window or pages.state:
+        raise UsageError(
+            f"{server.model.name} has layers with a window or a state; shared prefixes are "
+            "simulated only for models that keep all keys and values\nhint: without prefix_cache"
+        )
+    n_pages = max(1, round(trace.block_tokens / pages.page_tokens))
+    return PrefixCache(
+        trace.prompt_blocks(),
+        block_tokens=n_pages * pages.page_tokens,
+        block_bytes=n_pages * pages.full,
     )
 
 
@@ -261,6 +283,7 @@ def _run_of(
         n_preempted_requests=int((np.array(out.n_preempted) > 0).sum()),
         first_memory_out_seconds=out.memory_out[0] if out.memory_out else None,
         recomputed_tokens=out.recomputed_tokens,
+        cached_tokens=out.cached_tokens,
         blocked_seconds=out.blocked_seconds,
         budget_bytes=budget,
         peak_bytes=max(recorder.peak),
