@@ -2,22 +2,30 @@
 
 ``traffic_page.py TRACES`` (the folder of the traces that the page names) rewrites what stands
 between the page's markers; ``--check`` only says whether it is up to date (exit code 1 when not).
+``--time N`` replays N requests, drawn from Azure's conversations, and says how long that takes.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
+
+import numpy as np
 
 from jeton._files import write_whole
 from jeton.catalog import gpu, model
 from jeton.corpus.traces import Trace, read_trace
 from jeton.economics.traffic import (
+    POLICIES,
+    EngineSettings,
+    Policy,
     Server,
     allocation_claim,
     compare_traffic,
     padding_claim,
+    simulate_traffic,
 )
 
 __all__ = ["main", "tables"]
@@ -35,6 +43,8 @@ TRACES = {
     ),
 }
 SPEEDS = (0.2, 0.3)
+PREFIX_SPEEDS = (0.1, 0.2)
+PREFIX_GPUS = (1, 4)
 SERVERS = (
     ("Azure, conversations", "qwen2.5-14b", "a100-40gb"),
     ("Azure, conversations", "llama-3.1-8b", "a100-80gb"),
@@ -49,7 +59,12 @@ def tables(folder: Path) -> str:
         name: read_trace(folder / file, requests_per_second=2.0) for name, file in TRACES.items()
     }
     return "\n\n".join(
-        (_policies(traces["Azure, conversations"]), _allocation(traces), _padding(traces))
+        (
+            _policies(traces["Azure, conversations"]),
+            _allocation(traces),
+            _prefixes(traces["Mooncake, conversations"]),
+            _padding(traces),
+        )
     )
 
 
@@ -95,6 +110,30 @@ def _allocation(traces: dict[str, Trace]) -> str:
     return "\n".join(lines)
 
 
+def _prefixes(trace: Trace) -> str:
+    lines = [
+        "| GPUs | speed | prefix cache | prompt tokens found | first token p50 | p99 | time at work "
+        "| USD a request |",
+        "| ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    n_tokens = int(trace.prompt_tokens.sum())
+    for n_gpus in PREFIX_GPUS:
+        for factor in PREFIX_SPEEDS:
+            for is_shared in (False, True):
+                run = simulate_traffic(
+                    trace.part(rate_factor=factor * n_gpus),
+                    Server(model("llama-3.1-8b"), gpu("h100-sxm"), n_gpus=n_gpus),
+                    settings=EngineSettings(prefix_cache=is_shared),
+                )
+                lines.append(
+                    f"| {n_gpus} | {factor * n_gpus:g} | {'on' if is_shared else 'off'} "
+                    f"| {run.cached_tokens / n_tokens:.1%} | {_seconds(run.ttft_seconds.p50)} "
+                    f"| {_seconds(run.ttft_seconds.p99)} | {run.busy_share:.0%} "
+                    f"| ${run.usd_per_request:.6f} |"
+                )
+    return "\n".join(lines)
+
+
 def _padding(traces: dict[str, Trace]) -> str:
     lines = [
         "| prompts of | static wastes | sequences cut | tokens lost | padded to the longest of 32 "
@@ -111,12 +150,40 @@ def _padding(traces: dict[str, Trace]) -> str:
     return "\n".join(lines)
 
 
+def timed(folder: Path, n_requests: int) -> str:
+    """Processor seconds of replaying so many requests, under each policy."""
+    trace = read_trace(folder / TRACES["Azure, conversations"])
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, len(trace), n_requests)
+    # As many a second as leave an A100 hardly idle.
+    drawn = Trace.of(
+        np.cumsum(rng.exponential(1 / 5.0, n_requests)),
+        trace.prompt_tokens[rows],
+        trace.output_tokens[rows],
+    )
+    server = Server(model("llama-3.1-8b"), gpu("a100-80gb"))
+    lines = []
+    for name in POLICIES:
+        begun = time.process_time()
+        run = simulate_traffic(drawn, server, policy=Policy(name))
+        seconds = time.process_time() - begun
+        lines.append(
+            f"{name}: {n_requests:,} requests in {seconds:.1f} s "
+            f"({seconds / n_requests * 1e6:.1f} microseconds each), {run.n_answered:,} answered"
+        )
+    return "\n".join(lines)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Rewrite or check the page; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("traces", type=Path, help="folder of the traces")
     parser.add_argument("--check", action="store_true", help="change nothing, say if it is stale")
+    parser.add_argument("--time", type=int, metavar="N", help="replay N requests, say how long")
     options = parser.parse_args(arguments)
+    if options.time:
+        sys.stdout.write(f"{timed(options.traces, options.time)}\n")
+        return 0
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)

@@ -13,6 +13,7 @@ import jeton
 from jeton.auditing import TraceOptions, TrainingOptions
 from jeton.cli.app import app
 from jeton.corpus.traces import Trace
+from jeton.economics.traffic import EngineSettings
 from jeton.errors import EmptyCorpusError, UsageError
 
 ROWS = "arrival_seconds,input_tokens,output_tokens,domain\n" + "".join(
@@ -96,6 +97,36 @@ def test_what_is_missing_is_said_before_anything_is_read(texts: Path) -> None:
     options = TrainingOptions(1e9, mode="magic")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="mode is 'magic'"):
         jeton.audit(missing, training=options, **COMMON)
+
+
+def test_prefixes_and_settings_on_the_command_line(texts: Path) -> None:
+    rows = [
+        {"timestamp": 500 * i, "input_length": 1500, "output_length": 20, "hash_ids": [0, 1, 9 + i]}
+        for i in range(40)
+    ]
+    trace = texts.parent / "prefixes.jsonl"
+    trace.write_text("\n".join(json.dumps(row) for row in rows))
+    words = ["audit", str(texts), "-t", NAMES[0], "--model", "llama-3-8b", "--gpu", "a10g"]
+    words += ["--no-quality", "--trace", str(trace), "--trace-policy", "dynamic", "--json", "-"]
+    more = ["--trace-prefix-cache", "--trace-step-overhead-ms", "2.5", "--trace-max-requests", "64"]
+    more += ["--trace-step-tokens", "1024"]
+    plain, shared = (
+        json.loads(CliRunner().invoke(app, each, catch_exceptions=False).stdout)["traffic"]
+        for each in (words, words + more)
+    )
+    assert not plain["prefix_cache"]
+    assert (plain["max_requests"], plain["step_tokens"]) == (256, 2048)
+    assert shared["prefix_cache"]
+    assert (shared["max_requests"], shared["step_tokens"]) == (64, 1024)
+    assert shared["step_overhead_seconds"] == 0.0025
+    assert plain["runs"][0]["cached_tokens"] == 0 < shared["runs"][0]["cached_tokens"]
+    shown = CliRunner().invoke(app, [*words[:-2], *more, "--markdown", "-"])
+    assert "From cache" in shown.output
+    # Said before the inputs are read.
+    missing = [texts / "nothing-here"]
+    options = TraceOptions(texts.parent / "trace.csv", settings=EngineSettings(prefix_cache=True))
+    with pytest.raises(UsageError, match="does not say which prompts begin alike"):
+        jeton.audit(missing, trace=options, **COMMON)
 
 
 def test_training_and_when_it_is_earned(texts: Path) -> None:

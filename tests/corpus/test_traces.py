@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.corpus.traces import Trace, read_trace
-from jeton.errors import CorpusError, EmptyCorpusError, RecordError, UsageError
+from jeton.errors import CorpusError, EmptyCorpusError, LimitError, RecordError, UsageError
 
 AZURE = """TIMESTAMP,ContextTokens,GeneratedTokens
 2023-11-16 18:17:03.9799600,4808,10
@@ -44,6 +44,58 @@ def test_mooncake_counts_milliseconds(tmp_path: Path) -> None:
     trace = read_trace(path)
     assert trace.format == "mooncake"
     assert trace.arrival_seconds.tolist() == [0.0, 0.5, 1.0]
+
+
+class TestBlocks:
+    """``hash_ids`` say which prompts begin alike."""
+
+    def written(self, tmp_path: Path, ids: list[object], **more: object) -> Path:
+        lines = [
+            {"timestamp": i, "input_length": 40, "output_length": 5, "hash_ids": row, **more}
+            for i, row in enumerate(ids)
+        ]
+        return written(tmp_path, "\n".join(json.dumps(line) for line in lines), "t.jsonl")
+
+    def test_equal_beginnings_have_equal_numbers(self, tmp_path: Path) -> None:
+        # The id 7 stands once for another text before it, and comes twice in a prompt.
+        ids: list[object] = [[7, 8], [7, 8, 9], [8, 7], ["7", 8], [7, 7, 7], []]
+        trace = read_trace(self.written(tmp_path, ids))
+        assert trace.block_tokens == 512
+        assert trace.prompt_blocks() == [[0, 1], [0, 1, 2], [3, 4], [5, 6], [0, 7, 8], []]
+
+    def test_qwen_bailian_has_seconds_and_smaller_blocks(self, tmp_path: Path) -> None:
+        path = self.written(tmp_path, [[1], [1, 2]], chat_id=5, parent_chat_id=-1, turn=1)
+        trace = read_trace(path)
+        assert (trace.format, trace.block_tokens) == ("bailian", 16)
+        assert trace.arrival_seconds.tolist() == [0.0, 1.0]
+        assert read_trace(path, block_tokens=8).block_tokens == 8
+        with pytest.raises(UsageError, match="block_tokens is 0"):
+            read_trace(path, block_tokens=0)
+
+    def test_what_are_no_ids_is_counted(self, tmp_path: Path) -> None:
+        ids: list[object] = [[1], 5, [1.5], [None], [True], {"a": 1}, [1, 2]]
+        trace = read_trace(self.written(tmp_path, ids))
+        assert trace.rejected == {"bad_hash_ids": 5}
+        assert trace.prompt_blocks() == [[0], [0, 1]]
+
+    def test_blocks_go_with_their_requests(self) -> None:
+        trace = Trace.of(
+            [5.0, float("nan"), 1.0, 3.0],
+            [100] * 4,
+            [1] * 4,
+            block_tokens=16,
+            blocks=[["c"], ["x"], ["a", "b"], ["a", "d"]],
+        )
+        assert trace.prompt_blocks() == [[0, 1], [0, 2], [3]]
+        assert trace.part(seconds=3.5).prompt_blocks() == [[0, 1], [0, 2]]
+        assert Trace.of([0.0], [1], [1]).prompt_blocks() == [[]]
+        with pytest.raises(UsageError, match="blocks of 1, of 16 tokens"):
+            Trace.of([0.0, 1.0], [1, 1], [1, 1], block_tokens=16, blocks=[[1]])
+
+    def test_too_many_are_an_error(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setattr("jeton.corpus.trace_blocks.MAX_BLOCKS", 3)
+        with pytest.raises(LimitError, match="more than 3 blocks"):
+            read_trace(self.written(tmp_path, [[1, 2], [3, 4]]))
 
 
 def test_burstgpt_and_columns_of_one_s_own(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from jeton.economics.traffic import (
     Server,
     TokenizerRatio,
     TrafficReport,
+    check_prefixes,
     compare_traffic,
 )
 from jeton.errors import UsageError
@@ -45,6 +46,7 @@ class TraceOptions:
         usd_per_hour: Price of one GPU and hour; None: the catalog's low list price.
         time_unit: Unit of times that are numbers.
         domain_field: Column that names the domain of a request.
+        block_tokens: Tokens of a block of ``hash_ids``; None: as the shape of the trace has it.
     """
 
     trace: str | os.PathLike[str] | Trace
@@ -59,6 +61,7 @@ class TraceOptions:
     usd_per_hour: Decimal | None = None
     time_unit: TimeUnit = "auto"
     domain_field: str = ""
+    block_tokens: int | None = None
 
 
 TraceSource: TypeAlias = TraceOptions | Trace | str | os.PathLike[str]
@@ -110,8 +113,12 @@ def load_trace(
             domain_field=options.domain_field,
             requests_per_second=options.requests_per_second,
             duration_seconds=options.seconds or 3600.0,
+            block_tokens=options.block_tokens,
             seed=seed,
         )
+    if options.settings.prefix_cache:
+        # Said now rather than when all inputs have been read.
+        check_prefixes(trace, model, page_tokens=options.settings.page_tokens)
     return LoadedTrace(trace.part(seconds=options.seconds), options, server)
 
 

@@ -26,6 +26,10 @@ class TraceSettings:
     trace_policy: tuple[str, ...] = ()
     trace_reserved_tokens: int | None = None
     trace_gpus: int | None = None
+    trace_max_requests: int | None = None
+    trace_step_tokens: int | None = None
+    trace_step_overhead_ms: float = 0.0
+    trace_prefix_cache: bool = False
 
     def arguments(self) -> dict[str, TraceOptions]:
         """Keyword arguments of `jeton.audit`.
@@ -43,8 +47,9 @@ class TraceSettings:
                 raise click.UsageError(f"{given[0]} is for a trace; name one with --trace")
             return {}
         from jeton.auditing import TraceOptions
-        from jeton.economics.traffic import POLICIES
+        from jeton.economics.traffic import POLICIES, EngineSettings
 
+        defaults = EngineSettings()
         # In the order of reports, each once.
         chosen = tuple(name for name in POLICIES if name in self.trace_policy) or POLICIES
         return {
@@ -56,6 +61,12 @@ class TraceSettings:
                 policies=chosen,
                 reserved_tokens=self.trace_reserved_tokens,
                 n_gpus=self.trace_gpus,
+                settings=EngineSettings(
+                    max_requests=self.trace_max_requests or defaults.max_requests,
+                    step_tokens=self.trace_step_tokens or defaults.step_tokens,
+                    step_overhead_seconds=self.trace_step_overhead_ms / 1e3,
+                    prefix_cache=self.trace_prefix_cache,
+                ),
             )
         }
 
@@ -69,7 +80,8 @@ _OPTIONS = (
         metavar="FILE",
         help="Times and token counts of real requests, replayed on --model and --gpu under each "
         "tokenizer and policy: memory over time, queue, time to the first token, money. CSV or "
-        "JSON Lines (Azure's, Mooncake's, BurstGPT's or your own columns), or a ServeGen folder.",
+        "JSON Lines (Azure's, Mooncake's, Qwen-Bailian's, BurstGPT's or your own columns), or a "
+        "ServeGen folder.",
     ),
     click.option(
         "--trace-rate",
@@ -109,6 +121,32 @@ _OPTIONS = (
         type=click.IntRange(min=1),
         metavar="N",
         help="GPUs that share the model; by default the fewest that hold its weights.",
+    ),
+    click.option(
+        "--trace-max-requests",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Requests in a batch at most; by default 256.",
+    ),
+    click.option(
+        "--trace-step-tokens",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Tokens of a step at most, prompts and output together; by default 2,048.",
+    ),
+    click.option(
+        "--trace-step-overhead-ms",
+        type=click.FloatRange(min=0, max=59_999),
+        default=0.0,
+        show_default=True,
+        metavar="MS",
+        help="What each step takes beside the GPU's work: scheduling, launches, sampling.",
+    ),
+    click.option(
+        "--trace-prefix-cache",
+        is_flag=True,
+        help="Prompts that begin alike are read once as long as memory lasts; for traces with "
+        "hash_ids (Mooncake's, Qwen-Bailian's).",
     ),
 )
 

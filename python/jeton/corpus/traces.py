@@ -237,8 +237,8 @@ def read_trace(
     prompt tokens (``ContextTokens``, ``input_length``, ``num_prefill_tokens`` ...) and output
     tokens (``GeneratedTokens``, ``output_length``, ``num_decode_tokens`` ...). Times are ISO 8601
     or numbers; Mooncake's are milliseconds, others are seconds unless they are so large that they
-    must be milli-, micro- or nanoseconds since 1970. ``hash_ids``, the numbers of a prompt's blocks,
-    say which prompts begin alike.
+    must be milli-, micro- or nanoseconds since 1970. ``hash_ids``, ids of a prompt's blocks, say
+    which prompts begin alike.
 
     Args:
         path: CSV or JSON Lines; zstd and gzip are undone. A folder is one of ServeGen's.

@@ -15,7 +15,6 @@ from jeton.report.json_report import embed_json
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, Shown, below, lookup
 from jeton.report.segments import Segment, glyphs, segments
-from jeton.report.simulation_views import COLUMNS as SIMULATION_COLUMNS
 from jeton.report.simulation_views import policy_words, simulation_view
 from jeton.report.summary import (
     N_FINDINGS,
@@ -141,7 +140,6 @@ def to_html(report: AuditReport) -> str:
         "tradeoff_charts": _tradeoff_charts(numbers),
         "simulation": simulation_view(numbers),
         "simulation_charts": _simulation_charts(numbers),
-        "simulation_columns": SIMULATION_COLUMNS,
         "training": training_rows(numbers),
         "training_labels": TRAINING_LABELS,
         "quality": quality_table(numbers),

@@ -23,6 +23,14 @@ COLUMNS: tuple[tuple[str, Kind, str, str], ...] = (
 )
 """Key below a run, kind, label, meaning."""
 
+_SHARED: tuple[str, Kind, str, str] = (
+    "cached_tokens",
+    "count",
+    "From cache",
+    "prompt tokens that were not read, because the prefix cache had them",
+)
+"""Shown where prompts that begin alike share memory."""
+
 _NARROW = ("ttft_seconds.p50", "ttft_seconds.p99", "peak_bytes", "n_preemptions", "usd_per_request")
 _POLICIES = {
     "static": "static: the longest is reserved",
@@ -49,18 +57,23 @@ class SimulationView:
     duration: Shown | None
     gpus: Shown | None
     rejected: Shown | None
-    labels: tuple[str, ...]
+    columns: tuple[tuple[str, Kind, str, str], ...]
     rows: tuple[SimulationRow, ...]
     covered: Shown | None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the columns are called."""
+        return tuple(column[2] for column in self.columns)
 
     def only_narrow(self) -> SimulationView:
         """The columns that fit 80 characters."""
         from dataclasses import replace
 
-        places = [i for i, column in enumerate(COLUMNS) if column[0] in _NARROW]
+        places = [i for i, column in enumerate(self.columns) if column[0] in _NARROW]
         return replace(
             self,
-            labels=tuple(self.labels[i] for i in places),
+            columns=tuple(self.columns[i] for i in places),
             rows=tuple(
                 replace(row, values=tuple(row.values[i] for i in places)) for row in self.rows
             ),
@@ -72,6 +85,7 @@ def simulation_view(numbers: Numbers) -> SimulationView | None:
     data = numbers.data.get("traffic")
     if not data:
         return None
+    columns = (*COLUMNS, _SHARED) if data["prefix_cache"] else COLUMNS
     rows = []
     for index, run in enumerate(data["runs"]):
         path = f"traffic.runs[{index}]"
@@ -83,7 +97,7 @@ def simulation_view(numbers: Numbers) -> SimulationView | None:
                 tuple(
                     # Times and rates rest on the roofline's assumed shares.
                     numbers.show(f"{path}.{key}", kind, basis="estimated")
-                    for key, kind, _, _ in COLUMNS
+                    for key, kind, _, _ in columns
                 ),
             )
         )
@@ -96,7 +110,7 @@ def simulation_view(numbers: Numbers) -> SimulationView | None:
         duration=numbers.show("traffic.trace.duration_seconds", "seconds"),
         gpus=numbers.show("traffic.n_gpus", "count"),
         rejected=rejected,
-        labels=tuple(column[2] for column in COLUMNS),
+        columns=columns,
         rows=tuple(rows),
         covered=None
         if predicted is None

@@ -152,9 +152,7 @@ def simulate_naively(
             ):
                 break
             waiting.pop(0)
-            running.append(
-                Running(i, reserved, read=start, whole=whole, blocks=found)
-            )
+            running.append(Running(i, reserved, read=start, whole=whole, blocks=found))
             for block in found:
                 if block in idle:
                     idle.remove(block)

@@ -16,6 +16,7 @@ from jeton.economics.traffic.claims import (
 from jeton.economics.traffic.compare import compare_traffic
 from jeton.economics.traffic.policies import POLICIES, EngineSettings, Policy, PolicyName
 from jeton.economics.traffic.prediction import OutputPredictor, PredictionError
+from jeton.economics.traffic.prefixes import check_prefixes
 from jeton.economics.traffic.result import (
     Spread,
     TraceSummary,
@@ -44,6 +45,7 @@ __all__ = [
     "TrafficRun",
     "TrafficSeries",
     "allocation_claim",
+    "check_prefixes",
     "compare_traffic",
     "padding_claim",
     "simulate_traffic",

@@ -186,7 +186,7 @@ class Engine:
                 # The prompts lost their places. A step follows all the same, or they would be
                 # admitted and preempted in turn for ever.
                 if batch.n:
-                    self._decode_steps()
+                    self._decode_steps(is_fresh=True)
                 return
         n_decoding = batch.n if chunked else 0
         room = self._settings.step_tokens - n_decoding
@@ -242,13 +242,16 @@ class Engine:
             del read[i]
             self._start_decoding(i)
 
-    def _decode_steps(self) -> None:
-        """As many steps as pass without an event."""
+    def _decode_steps(self, *, is_fresh: bool = False) -> None:
+        """As many steps as pass without an event; ``is_fresh``: somebody was preempted just now."""
         times, batch = self._times, self._batch
         most = batch.due - batch.step
         if most < 1:  # an event of a request that is gone
             self._handle_events()
             return
+        if is_fresh and self._prefixes is not None:
+            # It may need less than it gave back: others have stored what it had for itself.
+            most = 1
         n, layer_tokens, growth = batch.n, batch.layer_tokens, batch.growth
         a = times.weights(n) + times.state_seconds * n + times.cache_seconds * layer_tokens
         b = times.cache_seconds * growth
@@ -272,7 +275,7 @@ class Engine:
             if fitting == 0:
                 self._make_room()
                 if batch.n:  # another batch, whose next step has its pages
-                    self._decode_steps()
+                    self._decode_steps(is_fresh=True)
                 return
             if fitting < most:
                 most = fitting

@@ -4,15 +4,24 @@ A prompt is cut into blocks; requests whose first blocks have the same numbers b
 text. A block can be used from the end of the step that read it. While requests use it, it takes its
 memory once; when the last has ended it stays, and counts as free: where memory is wanted, blocks
 that nobody uses go, those least recently used first and of a request its last ones first (vLLM's
-order, docs.vllm.ai/en/latest/design/prefix_caching, read 2026-11-22).
+order: github.com/vllm-project/vllm/issues/2614, read 2026-11-22).
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-__all__ = ["PrefixCache"]
+from jeton.catalog.model_facts import ModelFacts
+from jeton.economics.capacity import PAGE_TOKENS
+from jeton.economics.traffic.pool import PageBytes
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton.corpus.traces import Trace
+
+__all__ = ["PrefixCache", "check_prefixes"]
 
 
 class PrefixCache:
@@ -35,6 +44,33 @@ class PrefixCache:
         self._users: dict[int, int] = {}
         self._idle: OrderedDict[int, None] = OrderedDict()
         self._mine: dict[int, list[int]] = {}
+
+    @classmethod
+    def of(cls, trace: Trace, pages: PageBytes, model: ModelFacts) -> PrefixCache:
+        """An empty cache for the blocks of a trace, each in whole pages.
+
+        Raises:
+            UsageError: The trace does not say which prompts begin alike, or the model keeps
+                something else than the keys and values of every token.
+        """
+        if not trace.block_tokens:
+            raise UsageError(
+                f"{trace.path}: the trace does not say which prompts begin alike, so that nothing "
+                "can be shared\nhint: replay it without the prefix cache, or give a trace with "
+                "hash_ids, such as Mooncake's"
+            )
+        if pages.window or pages.state:
+            raise UsageError(
+                f"{model.name} has layers with a window or with a state; shared prefixes are "
+                "simulated for models that keep all keys and values\nhint: replay the trace "
+                "without the prefix cache"
+            )
+        n_pages = max(1, round(trace.block_tokens / pages.page_tokens))
+        return cls(
+            trace.prompt_blocks(),
+            block_tokens=n_pages * pages.page_tokens,
+            block_bytes=n_pages * pages.full,
+        )
 
     def find(self, i: int, prompt_tokens: int, context: int) -> tuple[int, int]:
         """Return how many of a request's first blocks are there, and how many of those are in use.
@@ -100,3 +136,12 @@ class PrefixCache:
         most = free_bytes // self.block_bytes
         while len(idle) > most:
             idle.popitem(last=False)
+
+
+def check_prefixes(trace: Trace, model: ModelFacts, *, page_tokens: int = PAGE_TOKENS) -> None:
+    """Say at once if prefixes of a trace cannot be shared on a model.
+
+    Raises:
+        UsageError: As `PrefixCache.of`.
+    """
+    PrefixCache.of(trace, PageBytes(model, page_tokens=page_tokens), model)

@@ -167,30 +167,10 @@ def simulate_traffic(
         settings=settings,
         recorder=recorder,
         context_tokens=context,
-        prefixes=_prefixes(trace, server, pages) if settings.prefix_cache else None,
+        prefixes=PrefixCache.of(trace, pages, server.model) if settings.prefix_cache else None,
     ).run()
     return _run_of(
         trace, server, policy, outcome, recorder, tokenizer=tokenizer, tokens_ratio=tokens_ratio
-    )
-
-
-def _prefixes(trace: Trace, server: Server, pages: PageBytes) -> PrefixCache:
-    """An empty cache for the blocks of a trace, each in whole pages."""
-    if not trace.block_tokens:
-        raise UsageError(
-            f"{trace.path}: the trace does not say which prompts begin alike; nothing can be "
-            "shared\nhint: without prefix_cache, or a trace with hash_ids such as Mooncake's"
-        )
-    if pages.window or pages.state:
-        raise UsageError(
-            f"{server.model.name} has layers with a window or a state; shared prefixes are "
-            "simulated only for models that keep all keys and values\nhint: without prefix_cache"
-        )
-    n_pages = max(1, round(trace.block_tokens / pages.page_tokens))
-    return PrefixCache(
-        trace.prompt_blocks(),
-        block_tokens=n_pages * pages.page_tokens,
-        block_bytes=n_pages * pages.full,
     )
 
 
