@@ -112,7 +112,7 @@ vocabularies: setup  ## train the bundled tokenizers again from ../shared
 	$(BIN)/python scripts/build_vocabularies.py
 
 # Where the shared data lies beside the project, what is measured on it is measured again.
-docs: setup  ## rewrite what is generated: maps, tables, claims, case studies (half an hour with ../shared)
+docs: setup  ## rewrite what is generated: maps, tables, claims, case studies (ten minutes with ../shared)
 	$(BIN)/python scripts/module_map.py
 	$(BIN)/python scripts/report_schema.py
 	$(BIN)/python scripts/doctor_page.py

@@ -112,8 +112,8 @@ def _allocation(traces: dict[str, Trace]) -> str:
 
 def _prefixes(trace: Trace) -> str:
     lines = [
-        "| GPUs | speed | prefix cache | prompt tokens found | first token p50 | p99 | time at work "
-        "| USD a request |",
+        "| GPUs | speed | prefix cache | tokens found | first token p50 | p99 "
+        "| time at work | USD a request |",
         "| ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     n_tokens = int(trace.prompt_tokens.sum())
@@ -131,7 +131,21 @@ def _prefixes(trace: Trace) -> str:
                     f"| {_seconds(run.ttft_seconds.p99)} | {run.busy_share:.0%} "
                     f"| ${run.usd_per_request:.6f} |"
                 )
+    lines.append(f"| any | | of endless memory | {_seen_before(trace) / n_tokens:.1%} | | | | |")
     return "\n".join(lines)
+
+
+def _seen_before(trace: Trace) -> int:
+    """Prompt tokens that a cache would find that forgets nothing, requests one after the other."""
+    size, found = trace.block_tokens, 0
+    seen: set[int] = set()
+    for prompt, blocks in zip(trace.prompt_tokens.tolist(), trace.prompt_blocks(), strict=True):
+        for block in blocks[: (prompt - 1) // size]:
+            if block not in seen:
+                break
+            found += size
+        seen.update(blocks[: prompt // size])
+    return found
 
 
 def _padding(traces: dict[str, Trace]) -> str:

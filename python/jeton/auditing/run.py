@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
+from jeton.auditing.asked import (
+    check_number,
+    check_quota,
+    distinct_terms,
+    tokenizers_of,
+)
 from jeton.auditing.billing import BillSource, load_bill, reconciled
 from jeton.auditing.choice import TokenizerLike, choose_tokenizers
 from jeton.auditing.counts import Counts, Setup
@@ -16,7 +21,6 @@ from jeton.auditing.logs import LogOptions, open_logs
 from jeton.auditing.measuring import Facts
 from jeton.auditing.observing import Observer
 from jeton.auditing.pipeline import Pipeline
-from jeton.auditing.quotas import has_limit
 from jeton.auditing.reading import DocumentPortions, Domains, Portions, RequestPortions
 from jeton.auditing.reporting import Asked, report_of
 from jeton.auditing.requests import RequestCollector
@@ -29,9 +33,9 @@ from jeton.auditing.training import TrainingOptions, checked_training
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.catalog import price as find_price
-from jeton.corpus import DocumentStream, Progress, open_documents, read_terms
+from jeton.corpus import DocumentStream, Progress, open_documents
 from jeton.corpus.sampling import Sampling
-from jeton.economics import Limits, Quota, quota_from_rate, stand_in
+from jeton.economics import Limits, Quota, stand_in
 from jeton.errors import UsageError
 from jeton.registry import load
 
@@ -83,8 +87,8 @@ class Audit:
         num_threads: int | None = None,
         observers: Sequence[Observer] = (),
     ) -> None:
-        _check_number("requests_per_day", requests_per_day, above_zero=True)
-        _check_number("output_tokens_per_request", output_tokens_per_request, above_zero=False)
+        check_number("requests_per_day", requests_per_day, above_zero=True)
+        check_number("output_tokens_per_request", output_tokens_per_request, above_zero=False)
         for name, value in (
             ("sample_chars", sample_chars),
             ("deep_sample_bytes", deep_sample_bytes),
@@ -108,10 +112,10 @@ class Audit:
             )
         if closed_model is not None:
             stand_in(closed_model)
-        _check_quota(
+        check_quota(
             quota, growth_per_month, is_timed=self._logs is not None or bool(requests_per_day)
         )
-        for name in _tokenizers_of(pipeline):
+        for name in tokenizers_of(pipeline):
             # The check loads them again: what matters here is that a typo fails before the inputs.
             load(name)
         self._sampling = sampling
@@ -127,7 +131,7 @@ class Audit:
         self._setup = Setup(
             chosen=tuple(chosen),
             current=current_index,
-            terms=tuple(_read_terms(terms)),
+            terms=tuple(distinct_terms(terms)),
             sample_chars=sample_chars,
             deep_sample_bytes=deep_sample_bytes,
             has_overhead=self._logs is not None,
@@ -360,54 +364,3 @@ def audit(
         observers=observers,
     )
     return steps.report(steps.count(inputs, on_progress=on_progress))
-
-
-def _check_number(name: str, value: float | None, *, above_zero: bool) -> None:
-    if value is None:
-        return
-    if not math.isfinite(value) or value < 0 or (above_zero and value == 0):
-        expected = "a number above 0" if above_zero else "0 or more"
-        raise UsageError(f"{name} is {value}; expected {expected}")
-
-
-def _check_quota(quota: Quota | None, growth_per_month: float | None, *, is_timed: bool) -> None:
-    """Refuse limits that cannot be judged, before anything is read."""
-    if quota is None:
-        if growth_per_month is not None:
-            raise UsageError(
-                "growth_per_month was given without a quota that it could use up\n"
-                "hint: say the limits too (--quota-tokens-per-minute)"
-            )
-        return
-    if not has_limit(quota):
-        raise UsageError("the quota has no limit; expected at least one")
-    if not is_timed:
-        raise UsageError(
-            "a quota was given, but nothing says how many requests come in a time\n"
-            "hint: say requests_per_day (--requests-per-day), or audit logs with times"
-        )
-    # Judges the numbers by themselves; the traffic is not known yet.
-    quota_from_rate(quota, requests_per_day=0, tokens_mean=0, growth_per_month=growth_per_month)
-
-
-def _tokenizers_of(pipeline: Pipeline | None) -> tuple[str, ...]:
-    names = () if pipeline is None else (pipeline.train_tokenizer, pipeline.serve_tokenizer)
-    return tuple(name for name in names if name)
-
-
-def _read_terms(terms: Iterable[str] | os.PathLike[str] | None) -> list[str]:
-    """Terms without blanks and repetitions (case ignored, as they are counted), in their order."""
-    if terms is None:
-        return []
-    if isinstance(terms, str):
-        raise UsageError(
-            "terms is one str; expected an iterable of terms, or the path of a file\n"
-            "hint: pathlib.Path(...) names a file"
-        )
-    given = read_terms(terms) if isinstance(terms, os.PathLike) else list(terms)
-    unique: dict[str, str] = {}
-    for term in given:
-        stripped = term.strip()
-        if stripped:
-            unique.setdefault(stripped.casefold(), stripped)
-    return list(unique.values())

@@ -149,15 +149,15 @@ class Trace:
             good &= ~bad
         if not good.any():
             raise EmptyCorpusError(_nothing_left(path, counted, shown))
-        times, prompts, outputs, numbers, kept = (
-            a[good] for a in (times, prompts, outputs, numbers, rows)
-        )
+        times, prompts, outputs, numbers = (a[good] for a in (times, prompts, outputs, numbers))
+        kept = rows[good]
         n_out_of_order = int((times < np.maximum.accumulate(times)).sum())
         if n_out_of_order:
             order = np.argsort(times, kind="stable")
-            times, prompts, outputs, numbers, kept = (
-                a[order] for a in (times, prompts, outputs, numbers, kept)
+            times, prompts, outputs, numbers = (
+                a[order] for a in (times, prompts, outputs, numbers)
             )
+            kept = kept[order]
         flat, ends = None, None
         if blocks is not None:
             from jeton.corpus.trace_blocks import BlockNumbers

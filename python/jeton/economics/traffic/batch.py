@@ -7,7 +7,6 @@ known when it begins. Events wait in a heap; between two of them all sums grow e
 
 from __future__ import annotations
 
-from array import array
 from heapq import heappop, heappush
 
 from jeton.economics.traffic.pool import PageBytes
@@ -45,6 +44,7 @@ class DecodingBatch:
         "_epoch",
         "_events",
         "_growing",
+        "_is_plain",
         "_page",
         "_pages",
         "_times",
@@ -66,8 +66,10 @@ class DecodingBatch:
         self._events: list[int] = []
         # A request's context less the step's number; and how often it has left, which tells its
         # events from those of an earlier stay.
-        self._base = array("q", [0]) * n_requests
-        self._epoch = array("q", [0]) * n_requests
+        self._base = [0] * n_requests
+        self._epoch = [0] * n_requests
+        # Layer tokens of a context are a product, and every page is as large as the next.
+        self._is_plain = not times.n_window_layers and not pages.window
         self._growing: dict[int, int] = {}
 
     def context(self, i: int) -> int:
@@ -81,15 +83,25 @@ class DecodingBatch:
         self._base[i] = context - step
         heappush(events, (step + rest) << _STEP_BITS | _FINISH << _KIND_BITS | who)
         self.n += 1
-        self.layer_tokens += times.layer_tokens(context)
         self.growth += times.n_layers
+        beyond = held - context
+        if self._is_plain:
+            self.layer_tokens += times.n_layers * context
+            if beyond < self._page:
+                self._growing[i] = growth = self._pages.full
+                self.page_demand[(step - context) % self._page] += growth
+                self.cycle_demand += growth
+            elif beyond < rest:
+                heappush(events, (step + beyond) << _STEP_BITS | _OUTGROWN << _KIND_BITS | who)
+            self.due = events[0] >> _STEP_BITS
+            return
+        self.layer_tokens += times.layer_tokens(context)
         if times.n_window_layers:
             to_window = times.window_tokens - context
             if to_window <= 0:
                 self.growth -= times.n_window_layers
             elif to_window <= rest:
                 heappush(events, (step + to_window) << _STEP_BITS | _WINDOW << _KIND_BITS | who)
-        beyond = held - context
         if beyond < self._page:
             self._grow(i, held if held > context else context)
         elif beyond < rest:
@@ -99,14 +111,21 @@ class DecodingBatch:
     def remove(self, i: int) -> int:
         """Take a request out of all sums; return its context."""
         times = self._times
-        context: int = self._base[i] + self.step
+        context = self._base[i] + self.step
         self.n -= 1
-        self.layer_tokens -= times.layer_tokens(context)
         self.growth -= times.n_layers
+        self._epoch[i] += 1
+        if self._is_plain:
+            self.layer_tokens -= times.n_layers * context
+            growth = self._growing.pop(i, 0)
+            if growth:
+                self.page_demand[-self._base[i] % self._page] -= growth
+                self.cycle_demand -= growth
+            return context
+        self.layer_tokens -= times.layer_tokens(context)
         if times.n_window_layers and context >= times.window_tokens:
             self.growth += times.n_window_layers
         self._stop_growing(i, self._growing.pop(i, 0))
-        self._epoch[i] += 1
         return context
 
     def finished(self) -> list[tuple[int, int]]:

@@ -11,7 +11,6 @@ Cost: O(log n) an event, a handful of events a request, whatever the lengths.
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 
 from jeton.economics.traffic.batch import DecodingBatch
@@ -75,11 +74,11 @@ class Engine:
         self._next = 0
         self._n_under_way = 0
         self._waiting: deque[int] = deque()
-        self._queued_at = array("d", [0.0]) * n
+        self._queued_at = [0.0] * n
         # Of a request that was admitted: how many tokens it had been given before (again after a
         # preemption), and the tokens that it has memory for, whole pages of them.
-        self._given = array("q", [0]) * n
-        self._held = array("q", [0]) * n
+        self._given = [0] * n
+        self._held = [0] * n
         # Since when a request runs; in the order of admission.
         self._running: dict[int, float] = {}
         # Of those whose prompts are being read: how far, and what is left of all of them.
@@ -172,7 +171,7 @@ class Engine:
             self._unread += context - start
             out.waits[0].append(self._queued_at[i])
             out.waits[1].append(self._now)
-            if out.admitted[i] != out.admitted[i]:
+            if not out.n_preempted[i]:
                 out.admitted[i] = self._now
 
     # Steps
@@ -253,7 +252,10 @@ class Engine:
             # It may need less than it gave back: others have stored what it had for itself.
             most = 1
         n, layer_tokens, growth = batch.n, batch.layer_tokens, batch.growth
-        a = times.weights(n) + times.state_seconds * n + times.cache_seconds * layer_tokens
+        weights = times.weight_seconds
+        if weights < 0:
+            weights = times.weights(n)
+        a = weights + times.state_seconds * n + times.cache_seconds * layer_tokens
         b = times.cache_seconds * growth
         c = times.decode_flop_seconds * n + times.decode_pair_seconds * (layer_tokens + growth)
         d = times.decode_pair_seconds * growth

@@ -201,8 +201,11 @@ class StepTimes:
             past_layer_tokens: Cached layer tokens of the parts of those prompts read before.
             n_prompts: Prompts of which tokens are read.
         """
+        weights = self.weight_seconds
+        if weights < 0:
+            weights = self.weights(n_decoding + n_prompt_tokens)
         memory = (
-            self.weights(n_decoding + n_prompt_tokens)
+            weights
             + self.state_seconds * (n_decoding + (n_prompts if past_layer_tokens else 0))
             + self.cache_seconds * (layer_tokens + past_layer_tokens)
         )
