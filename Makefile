@@ -116,7 +116,7 @@ docs: setup  ## rewrite what is generated: maps, tables, claims, case studies (t
 	$(BIN)/python scripts/module_map.py
 	$(BIN)/python scripts/report_schema.py
 	$(BIN)/python scripts/doctor_page.py
-	$(BIN)/python scripts/measured_page.py
+	$(BIN)/python -m scripts.measured_page
 	$(BIN)/python -m benches.record
 	$(BIN)/python -m scripts.claims --shared $(SHARED)
 	@if [ -d $(SHARED)/data ]; then set -ex; \

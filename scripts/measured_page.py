@@ -1,7 +1,7 @@
-"""Write the tables of docs/measured.md: published measurements against what we foresee.
+"""Write tables and plot of docs/measured.md: published measurements against what we foresee.
 
-``measured_page.py`` rewrites what stands between the page's markers; ``--check`` only says whether
-it is up to date (exit code 1 when it is not).
+``python -m scripts.measured_page`` rewrites what stands between the page's markers, and the plot;
+``--check`` only says whether they are up to date (exit code 1 when they are not).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,12 +19,20 @@ from jeton.catalog import gpu, model
 from jeton.corpus.traces import Trace
 from jeton.economics import prefill_seconds
 from jeton.economics.traffic import EngineSettings, Server, TrafficRun, simulate_traffic
+from scripts.claims.figures import Figure, Figures
+from scripts.claims.plots import Plot, digest, draw, drawn_from
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["main", "replayed", "tables"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "measured.md"
 DATA = Path(__file__).resolve().parent / "published_serving.json"
+PLOT = ROOT / "docs" / "figures" / "measured.svg"
+TOLERANCE = 0.25
+"""Of times, as the project asks of calibrated points."""
 BEGIN = "<!-- tables: begin (written by scripts/measured_page.py) -->"
 END = "<!-- tables: end -->"
 
@@ -49,18 +57,31 @@ def replayed(entry: dict[str, Any]) -> TrafficRun:
     return simulate_traffic(trace, server, settings=settings)
 
 
+def compared() -> tuple[list[tuple[dict[str, Any], float]], list[tuple[dict[str, Any], float]]]:
+    """Published prompts with the milliseconds foreseen, load tests with the tokens a second."""
+    data = json.loads(DATA.read_text(encoding="utf-8"))
+    prefill = [
+        (
+            entry,
+            prefill_seconds(
+                model(entry["model"]), gpu(entry["gpu"]), entry["tokens"], n_gpus=entry["n_gpus"]
+            )
+            * 1e3,
+        )
+        for entry in data["prefill"]
+    ]
+    serving = [(entry, replayed(entry).output_tokens_per_second) for entry in data["serving"]]
+    return prefill, serving
+
+
 def tables() -> str:
     """The tables as Markdown."""
-    data = json.loads(DATA.read_text(encoding="utf-8"))
+    prefill, serving = compared()
     lines = [
         "| model | GPUs | prompt | published | foreseen | deviation | source |",
         "| --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]
-    for entry in data["prefill"]:
-        seconds = prefill_seconds(
-            model(entry["model"]), gpu(entry["gpu"]), entry["tokens"], n_gpus=entry["n_gpus"]
-        )
-        ms = seconds * 1e3
+    for entry, ms in prefill:
         lines.append(
             f"| {entry['model']} | {entry['n_gpus']} x {entry['gpu']} | {entry['tokens']:,} tokens "
             f"| {entry['milliseconds']:,} ms | {ms:,.0f} ms "
@@ -72,8 +93,7 @@ def tables() -> str:
         "| model | GPU | load | published | simulated | deviation | source |",
         "| --- | --- | --- | ---: | ---: | ---: | --- |",
     ]
-    for entry in data["serving"]:
-        rate = replayed(entry).output_tokens_per_second
+    for entry, rate in serving:
         load = (
             f"batch of {entry['batch']}"
             if entry["clients"] is None
@@ -88,6 +108,54 @@ def tables() -> str:
     return "\n".join(lines)
 
 
+def figures() -> Figures:
+    """The points of the plot: seconds of a prompt, and of an output token of a whole load."""
+    prefill, serving = compared()
+    points: dict[str, Figure] = {}
+    for place, (entry, ms) in enumerate(prefill):
+        points[f"prompts.{place:02}.published"] = Figure(entry["milliseconds"] / 1e3, "seconds")
+        points[f"prompts.{place:02}.foreseen"] = Figure(ms / 1e3, "seconds")
+    for place, (entry, rate) in enumerate(serving):
+        points[f"loads.{place:02}.published"] = Figure(1 / entry["tokens_per_second"], "seconds")
+        points[f"loads.{place:02}.foreseen"] = Figure(1 / rate, "seconds")
+    return Figures(points)
+
+
+def _draw(axes: Axes, points: Figures) -> None:
+    for kind, label, marker, color in (
+        ("prompts", "reading a prompt", "s", "#c8553d"),
+        ("loads", "an output token of a load", "o", "#1b6ca8"),
+    ):
+        found = points.below(kind)
+        keys = sorted({key.partition(".")[0] for key in found})
+        axes.scatter(
+            [1e3 * found[f"{key}.published"].value for key in keys],
+            [1e3 * found[f"{key}.foreseen"].value for key in keys],
+            label=label,
+            marker=marker,
+            color=color,
+            s=22,
+            zorder=3,
+        )
+    ends = np.array([0.1, 1000.0])
+    axes.plot(ends, ends, color="#444444", linewidth=1)
+    for share, name in ((TOLERANCE, "25% off"), (-TOLERANCE, None)):
+        axes.plot(ends, ends * (1 + share), color="#444444", linestyle=":", linewidth=1, label=name)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("published, ms")
+    axes.set_ylabel("foreseen, ms")
+    axes.legend()
+
+
+MEASURED = Plot(
+    "Foreseen over published times with the assumed shares, on logarithmic axes: load tests are "
+    "foreseen slower than published throughout, short prompts faster",
+    ("prompts.", "loads."),
+    _draw,
+)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Rewrite or check the page; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -97,12 +165,17 @@ def main(arguments: list[str] | None = None) -> int:
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     fresh = f"{before}{BEGIN}\n\n{tables()}\n\n{END}{after}"
+    points = figures()
+    drawn = drawn_from(PLOT.read_text(encoding="utf-8")) if PLOT.is_file() else ""
+    is_drawn = drawn == digest(MEASURED, points)
     if options.check:
-        if fresh != text:
+        if fresh != text or not is_drawn:
             sys.stderr.write("error: docs/measured.md is stale\n")
-            sys.stderr.write("hint: python scripts/measured_page.py\n")
-        return int(fresh != text)
+            sys.stderr.write("hint: python -m scripts.measured_page\n")
+        return int(fresh != text or not is_drawn)
     write_whole(PAGE, fresh)
+    if not is_drawn:
+        write_whole(PLOT, draw(MEASURED, points))
     return 0
 
 

@@ -124,7 +124,7 @@ def _tally() -> list[tuple[str, int]]:
         Verdict.WHERE: "hold in some cases",
         Verdict.REFUTED: "are refuted",
         Verdict.ARITHMETIC: "are errors of arithmetic",
-        Verdict.OPEN: "are open",
+        Verdict.OPEN: "open",
     }
     counts = {v: sum(claim.verdict is v for claim in CLAIMS) for v in Verdict}
     return [(names[v], n) for v, n in counts.items() if n]
