@@ -50,9 +50,11 @@ __all__ = [
     "train_bpe",
     "train_bpe_with",
     "train_characters",
+    "train_fewest_tokens",
     "train_parity_bpe",
     "train_sentencepiece",
     "train_superwords",
+    "train_trimmed_bpe",
 ]
 
 _Text: TypeAlias = str | bytes
@@ -1308,6 +1310,34 @@ def train_parity_bpe(
 ) -> tuple[Tokenizer, list[int], list[int]]:
     """Train parity-aware BPE. Of each language: what is learned from, what is measured (None: the same), units
     of content in that. Also returns merges that went to each language, and tokens of what is measured."""
+
+def train_trimmed_bpe(
+    counts: PretokenCounts,
+    *,
+    options: BpeOptions,
+    least_use_per_mille: int,
+    num_threads: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    name: str | None = None,
+) -> tuple[Tokenizer, list[bytes], int, int, int]:
+    """Train BPE without tokens that only lead to others: those used less often than this share, in
+    thousandths, of what a place is worth. Also returns the tokens taken out, how many only whole
+    pretokens become, tokens of the text, and the same with plain BPE."""
+
+def train_fewest_tokens(
+    counts: PretokenCounts,
+    *,
+    options: BpeOptions,
+    seed_per_mille: int,
+    shrinking_per_mille: int,
+    min_saving: int = 0,
+    num_threads: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    name: str | None = None,
+) -> tuple[Tokenizer, list[int], int]:
+    """Train a vocabulary with which text needs fewest tokens. In thousandths: candidates for each
+    token wanted, and the share that a round keeps. ``min_saving``: tokens that losing any has to
+    cost. Also returns how often each is used, and tokens of the text."""
 
 def train_characters(
     counts: PretokenCounts,

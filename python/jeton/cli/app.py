@@ -41,6 +41,11 @@ COMMANDS = {
     ),
     "train": ("train", "train", "Train a tokenizer on your own text."),
     "sweep": ("sweep", "sweep", "Say which vocabulary size pays, from one training."),
+    "cost-aware": (
+        "cost_aware",
+        "cost_aware",
+        "Learn the vocabulary with the least bill, size and members, for a workload and a model.",
+    ),
     "recommend": (
         "recommend",
         "recommend",

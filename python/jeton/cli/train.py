@@ -24,6 +24,9 @@ __all__ = ["train"]
 _ALGORITHMS = (
     "bpe",
     "superbpe",
+    "parity-bpe",
+    "trimmed-bpe",
+    "min-token-unigram",
     "char-bpe",
     "wordpiece",
     "wordpiece-likelihood",
@@ -183,6 +186,7 @@ def train(
       jeton train notes/ --algorithm unigram --vocab-size 8000 -O byte_fallback=true -o notes.model
       jeton train calls.jsonl --field prompt --vocab-size 16000 -o calls.tiktoken --no-card
       jeton train notes/ --base o200k_base --vocab-size 210000 -o notes-o200k
+      jeton train texts/ --algorithm parity-bpe -O language_by=folder --vocab-size 64000 -o fair
       jeton train --from-counts a.counts b.counts --vocab-size 64000 -o both
       zcat big.txt.gz | jeton train - --vocab-size 8000 --special-token "<|end|>" -o t.json
     """
@@ -234,13 +238,14 @@ def train(
         else:
             reading = {"field": field, "documents": documents, "strict": strict}
             corpus = _count(inputs, settings, care, reading, num_threads, on_progress)
-        tokenizer = training.train_from_counts(
+        learned = training.learn_from_counts(
             corpus,
             settings=settings,
             name=name or name_of_file(target.resolve()),
             num_threads=num_threads,
             on_progress=on_progress,
         )
+    tokenizer = learned.tokenizer
     corpus_options.say_counted(corpus)
     written = save_file(tokenizer, target)
     is_ranks = written[0].name.lower().removesuffix(".zst").endswith(".tiktoken")
@@ -254,6 +259,7 @@ def train(
             settings=settings,
             date=datetime.datetime.now(tz=datetime.UTC).date(),
             command=_command(),
+            learned=learned.facts,
         )
         written.append(card_path(target))
         training.write_card(written[-1], made)

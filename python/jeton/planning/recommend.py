@@ -21,6 +21,7 @@ from jeton.errors import TrainingError, UsageError
 from jeton.metrics.bootstrap import Interval, bootstrap_sums
 from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES, Sweep, sweep
 from jeton.training import DEFAULT_PATTERN, TrainProgress, TrainSettings, train
+from jeton.training.algorithms import find_algorithm
 
 __all__ = [
     "ALGORITHMS_TRIED",
@@ -36,8 +37,9 @@ PATTERNS_TRIED = (DEFAULT_PATTERN, "gpt2", "o200k_base", "qwen")
 """Families of published patterns: numbers in threes, whole, in threes with case apart, by
 digits."""
 
-ALGORITHMS_TRIED = ("bpe", "unigram")
-"""Of those that lose no text and that common tools read."""
+ALGORITHMS_TRIED = ("bpe", "unigram", "superbpe")
+"""Of those that common tools read: tokens within words by merging and by likelihood, and tokens of
+several words."""
 
 LEAST_SAVING = 0.005
 """Share of the tokens below which a setting is not worth leaving the default. Ours: half a percent
@@ -268,7 +270,7 @@ def recommend(
 def _for_algorithm(base: TrainSettings, algorithm: str) -> dict[str, Any]:
     """The settings of a trial of an algorithm: what it does not take is left to it."""
     kept = {"algorithm": algorithm, "vocab_size": base.vocab_size, "seed": base.seed}
-    if algorithm == base.algorithm:
+    if "pattern" in find_algorithm(algorithm).takes:
         kept |= {"pattern": base.pattern}
     if base.normalizer is not None:
         kept |= {"normalizer": base.normalizer}

@@ -23,7 +23,8 @@ from jeton import _core
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
-from jeton.corpus import open_documents, require_text
+from jeton.corpus import NearDuplicateSettings, open_documents, require_text
+from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
 from jeton.economics.parameters import count_parameters
 from jeton.economics.vocabulary_laws import optimal_vocab_size
 from jeton.economics.vocabulary_trade import VocabularyTrade, vocabulary_trade
@@ -221,7 +222,7 @@ def sweep(
         inputs: Text to train on, as `jeton.train` takes it.
         vocab_sizes: Sizes to compare.
         heldout: Text to measure on, as ``inputs``. None: `HELD_OUT_SHARE` of the documents of the
-            inputs, chosen by their digests, so that copies of one document are on one side.
+            inputs, chosen by their text; what is nearly alike is never on both sides.
         models: Models of the catalog (names or facts) that would have this vocabulary. Without one
             there is no cost, and nothing is recommended: tokens alone always want the largest size.
         gpu: The GPU that they run on.
@@ -267,7 +268,8 @@ def sweep(
     found = _measure(nested, batches, sizes, num_threads=num_threads)
     if not found.n_bytes:
         raise UsageError(
-            "there is no held-out text: too few documents to keep one of them apart\n"
+            "there is no held-out text: too few documents, or all too much alike, to keep one of "
+            "them apart\n"
             "hint: give text to measure on (heldout=..., --heldout), or make each line a document "
             "(documents='line', --documents line)"
         )
@@ -326,12 +328,14 @@ def _count(
     """Count the pretokens of what is trained on; return the held-out documents beside them."""
     counts = _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
     stream = open_documents(inputs, **reading)
+    split = HoldOutSplit(HoldOut(share=HELD_OUT_SHARE, near=NearDuplicateSettings()))
     sources: dict[str, Source] = {}
     kept: list[_core.TextBatch] = []
     for file, batch in stream:
         rest = batch
         if hold_out:
-            rest, apart = _split(batch, num_threads)
+            sides = split.sides(batch, source=file.path, num_threads=num_threads)
+            rest, apart = _side(batch, sides, TRAINED), _side(batch, sides, HELD_OUT)
             if len(apart):
                 kept.append(apart)
         counts.add(rest, num_threads=num_threads)
@@ -355,25 +359,11 @@ def _count(
     return corpus, kept
 
 
-def _split(
-    batch: _core.TextBatch, num_threads: int | None
-) -> tuple[_core.TextBatch, _core.TextBatch]:
-    """The documents to train on, and those to hold out: a document's digest decides."""
-    survey = _core.Surveyor((), block_bytes=1024, max_blocks=1).survey(
-        batch, num_threads=num_threads
-    )
-    apart = survey.digests[0] < np.uint64(int(HELD_OUT_SHARE * 2**64))
-    if not apart.any():
-        return batch, _core.TextBatch.from_texts([])
-    texts = list(batch)
-    return (
-        _core.TextBatch.from_texts(
-            [t for t, is_apart in zip(texts, apart, strict=True) if not is_apart]
-        ),
-        _core.TextBatch.from_texts(
-            [t for t, is_apart in zip(texts, apart, strict=True) if is_apart]
-        ),
-    )
+def _side(batch: _core.TextBatch, sides: NDArray[np.uint8], side: int) -> _core.TextBatch:
+    """The documents of one side."""
+    if (sides == side).all():
+        return batch
+    return _core.TextBatch.from_texts([batch[int(at)] for at in np.flatnonzero(sides == side)])
 
 
 def _read(inputs: Any, reading: Mapping[str, Any]) -> Iterator[_core.TextBatch]:

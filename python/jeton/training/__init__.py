@@ -16,13 +16,9 @@ from jeton.training.card import (
     write_card,
 )
 from jeton.training.continuing import ContinuedTokenizer, NewToken, continue_training
-from jeton.training.counting import (
-    CountedCorpus,
-    Source,
-    count_pretokens,
-    load_counts,
-    save_counts,
-)
+from jeton.training.counted import CountedCorpus, LanguageCounts, Source
+from jeton.training.counting import count_pretokens, load_counts, save_counts
+from jeton.training.languages import count_languages
 from jeton.training.settings import (
     ALGORITHMS,
     DEFAULT_PATTERN,
@@ -31,7 +27,7 @@ from jeton.training.settings import (
     TrainProgress,
     TrainSettings,
 )
-from jeton.training.trainer import train, train_from_counts
+from jeton.training.trainer import Learned, learn_from_counts, train, train_from_counts
 
 __all__ = [
     "ALGORITHMS",
@@ -41,14 +37,18 @@ __all__ = [
     "ContinuedTokenizer",
     "CountedCorpus",
     "HeldOut",
+    "LanguageCounts",
+    "Learned",
     "NewToken",
     "Source",
     "TrainProgress",
     "TrainSettings",
     "TrainingCard",
     "continue_training",
+    "count_languages",
     "count_pretokens",
     "heldout_bytes_per_token",
+    "learn_from_counts",
     "load_counts",
     "read_card",
     "save_counts",

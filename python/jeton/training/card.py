@@ -9,8 +9,8 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,7 @@ class TrainingCard:
         date: The day, as the caller gave it.
         command: What was run; empty where it was not a command.
         heldout: How it does on text kept apart, by source; empty where that was not measured.
+        learned: What the algorithm says of its work: languages and what they pay, for one.
     """
 
     name: str | None
@@ -84,6 +85,7 @@ class TrainingCard:
     date: datetime.date
     command: str = ""
     heldout: tuple[HeldOut, ...] = ()
+    learned: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -95,6 +97,7 @@ class TrainingCard:
         date: datetime.date,
         command: str = "",
         heldout: tuple[HeldOut, ...] = (),
+        learned: Mapping[str, Any] | None = None,
     ) -> TrainingCard:
         """The card of a tokenizer that was just trained."""
         return cls(
@@ -107,6 +110,7 @@ class TrainingCard:
             date=date,
             command=command,
             heldout=heldout,
+            learned=dict(learned or {}),
         )
 
     @property
@@ -121,7 +125,7 @@ class TrainingCard:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values, in the order of the file."""
-        return {
+        card = {
             "schema_version": _SCHEMA_VERSION,
             "name": self.name,
             "fingerprint": self.fingerprint,
@@ -137,6 +141,7 @@ class TrainingCard:
                 {**asdict(held), "bytes_per_token": held.bytes_per_token} for held in self.heldout
             ],
         }
+        return {**card, "learned": dict(self.learned)} if self.learned else card
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainingCard:
@@ -164,9 +169,10 @@ class TrainingCard:
                 date=datetime.date.fromisoformat(data["date"]),
                 command=str(data["command"]),
                 heldout=tuple(
-                    HeldOut(**{field.name: held[field.name] for field in fields(HeldOut)})
+                    HeldOut(**{part.name: held[part.name] for part in fields(HeldOut)})
                     for held in data["heldout"]
                 ),
+                learned=dict(data.get("learned", {})),
             )
         except (KeyError, TypeError, ValueError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)

@@ -12,7 +12,7 @@ import errno
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ import numpy as np
 from jeton import _core
 from jeton.corpus import InputFile, open_documents, require_text
 from jeton.corpus import Progress as ReadProgress
-from jeton.corpus.care import CareTally, CorpusCare, CorpusCarer
+from jeton.corpus.care import CorpusCare, CorpusCarer
 from jeton.corpus.weights import balanced_weights, integer_weights, weight_of_file
 from jeton.errors import CorpusError, EmptyCorpusError, UsageError
 from jeton.training.checkpoints import (
@@ -30,6 +30,8 @@ from jeton.training.checkpoints import (
     Interrupts,
     identity_of,
 )
+from jeton.training.counted import CountedCorpus, LanguageCounts, Source
+from jeton.training.languages import LanguageCounter, count_development
 from jeton.training.settings import TrainProgress, TrainSettings
 
 __all__ = [
@@ -45,57 +47,6 @@ MIN_MEMORY_BYTES = 16 << 20
 """16 MiB: below that, tables are so small that everything is on disk all the time."""
 
 _COUNTS_KIND = "jeton.counts/1"
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One input that was trained on.
-
-    Attributes:
-        name: Its path as given, ``"-"`` for standard input, ``"<texts>"`` for Python objects.
-        n_documents: Documents that count, empty ones too.
-        n_bytes: Bytes of their text, UTF-8, without weights.
-        n_replaced_documents: Documents in which bytes that are not UTF-8 were replaced.
-        weight: How much they count, a number such as ``2`` or ``5/2``.
-        n_left_out_documents: Documents that did not count: copies, low quality, held out.
-    """
-
-    name: str
-    n_documents: int
-    n_bytes: int
-    n_replaced_documents: int = 0
-    weight: str = "1"
-    n_left_out_documents: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values, without a weight of 1 and without nothing left out."""
-        values = asdict(self)
-        if self.weight == "1":
-            del values["weight"]
-        if not self.n_left_out_documents:
-            del values["n_left_out_documents"]
-        return values
-
-
-@dataclass(frozen=True, slots=True)
-class CountedCorpus:
-    """The pretokens of a corpus, and where they come from.
-
-    Attributes:
-        counts: The weighted pretokens.
-        sources: Every input that was read, in order.
-        skipped: Inputs that were not read; each says why.
-        unit: What a document of weight 1 counts: weights are made whole by it.
-        left_out: Documents that did not count.
-        n_cut_documents: Text documents (or lines) of more than 64 MiB, counted in pieces.
-    """
-
-    counts: _core.PretokenCounts
-    sources: tuple[Source, ...]
-    skipped: tuple[InputFile, ...] = ()
-    unit: int = 1
-    left_out: CareTally = field(default_factory=CareTally)
-    n_cut_documents: int = 0
 
 
 def count_pretokens(
@@ -149,6 +100,13 @@ def count_pretokens(
     if resume and checkpoint is None:
         raise UsageError("resume needs the checkpoint to go on from")
     counts = settings.method.new_counts(settings)
+    spoken = settings.method.languages(settings)
+    if spoken is not None and (max_memory is not None or checkpoint is not None):
+        raise UsageError(
+            f"algorithm {settings.algorithm!r} counts by language, which has no max_memory and no "
+            "checkpoint"
+        )
+    by_language = None if spoken is None else LanguageCounter(settings, spoken)
     limit_memory(counts, max_memory, temp_dir)
     balanced = None
     if care.temperature is not None:
@@ -166,6 +124,7 @@ def count_pretokens(
         strict=strict,
         on_progress=on_read,
         read_ahead=True,
+        **({} if spoken is None else spoken.reading),
     )
     carer = CorpusCarer(care, stream.files, balanced=balanced)
     identities = {file.path: identity_of(file) for file in stream.files}
@@ -210,7 +169,16 @@ def count_pretokens(
                 apart = [batch[int(index)] for index in np.flatnonzero(held_out)]
                 on_held_out(file, _core.TextBatch.from_texts(apart))
             if n_again < len(batch):
-                counts.add(batch, weights=weights, num_threads=num_threads)
+                if by_language is None:
+                    counts.add(batch, weights=weights, num_threads=num_threads)
+                else:
+                    by_language.add(
+                        batch,
+                        numbers=stream.batch_domains,
+                        names=stream.domains,
+                        weights=weights,
+                        num_threads=num_threads,
+                    )
                 before = sources.get(
                     file.path, Source(file.path, 0, 0, weight=str(carer.weights.get(file.path, 1)))
                 )
@@ -235,6 +203,19 @@ def count_pretokens(
         n_null_documents=stream.n_null_documents,
     )
     left_out = carer.tally()
+    languages: tuple[LanguageCounts, ...] = ()
+    if spoken is not None and by_language is not None:
+        development = count_development(
+            settings,
+            spoken,
+            field=field,
+            documents=documents,
+            strict=strict,
+            num_threads=num_threads,
+        )
+        languages = by_language.languages(development)
+        for language in languages:
+            counts.merge(language.counts)
     if not counts.n_pretokens:
         raise EmptyCorpusError(
             f"all of the {stream.n_documents:,} documents are empty or were left out: "
@@ -249,6 +230,7 @@ def count_pretokens(
         unit=carer.unit,
         left_out=left_out,
         n_cut_documents=stream.n_cut_documents,
+        languages=languages,
     )
 
 

@@ -8,14 +8,15 @@ settings only: not on threads, batches, the order of documents, or the machine.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from jeton import _core
 from jeton.errors import JetonWarning, UsageError
 from jeton.training.algorithms.base import Learning
 from jeton.training.counting import CountedCorpus, count_pretokens
+from jeton.training.languages import count_languages
 from jeton.training.settings import (
     DEFAULT_PATTERN,
     DEFAULT_VOCAB_SIZE,
@@ -23,7 +24,21 @@ from jeton.training.settings import (
     TrainSettings,
 )
 
-__all__ = ["train", "train_from_counts"]
+__all__ = ["Learned", "learn_from_counts", "train", "train_from_counts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A tokenizer, and what the algorithm has to say of how it was learned.
+
+    Attributes:
+        tokenizer: The tokenizer.
+        facts: Plain JSON values for the training card: languages and what they pay, tokens that
+            were taken out ... Empty for most algorithms.
+    """
+
+    tokenizer: _core.Tokenizer
+    facts: Mapping[str, Any]
 
 
 def train(
@@ -50,7 +65,8 @@ def train(
 
     Args:
         inputs: Paths, folders, globs, ``"-"`` for standard input, or an iterable of texts. A list
-            of ``str`` is paths: for texts pass ``iter(texts)``.
+            of ``str`` is paths: for texts pass ``iter(texts)``. For ``"parity-bpe"`` also a mapping
+            from languages to these.
         algorithm: One of ``ALGORITHMS``; ``"bpe"``: byte-level BPE.
         vocab_size: Tokens wanted, special tokens (and the 256 bytes, if there are some) included.
         min_frequency: What occurs less often does not become a token.
@@ -96,15 +112,25 @@ def train(
         seed=seed,
         options=options,
     )
-    corpus = count_pretokens(
-        inputs,
-        settings=settings,
-        field=field,
-        documents=documents,
-        strict=strict,
-        num_threads=num_threads,
-        on_progress=on_progress,
-    )
+    if isinstance(inputs, Mapping):
+        corpus = count_languages(
+            inputs,
+            settings=settings,
+            field=field,
+            documents=documents,
+            strict=strict,
+            num_threads=num_threads,
+        )
+    else:
+        corpus = count_pretokens(
+            inputs,
+            settings=settings,
+            field=field,
+            documents=documents,
+            strict=strict,
+            num_threads=num_threads,
+            on_progress=on_progress,
+        )
     return train_from_counts(
         corpus, settings=settings, name=name, num_threads=num_threads, on_progress=on_progress
     )
@@ -134,6 +160,30 @@ def train_from_counts(
         TrainingError: See ``train``.
         UsageError: Settings that cannot be meant.
     """
+    return _learn(corpus, settings, name, num_threads, on_progress, stacklevel=4).tokenizer
+
+
+def learn_from_counts(
+    corpus: CountedCorpus,
+    *,
+    settings: TrainSettings,
+    name: str | None = None,
+    num_threads: int | None = None,
+    on_progress: Callable[[TrainProgress], None] | None = None,
+) -> Learned:
+    """As ``train_from_counts``, with what the algorithm has to say of its work."""
+    return _learn(corpus, settings, name, num_threads, on_progress, stacklevel=4)
+
+
+def _learn(
+    corpus: CountedCorpus,
+    settings: TrainSettings,
+    name: str | None,
+    num_threads: int | None,
+    on_progress: Callable[[TrainProgress], None] | None,
+    *,
+    stacklevel: int,
+) -> Learned:
     settings.check()
     if settings.method.new_counts(settings).cutting != corpus.counts.cutting:
         raise UsageError(
@@ -142,7 +192,12 @@ def train_from_counts(
             "hint: count with the same settings; files of counts are for algorithms that take a "
             "split pattern, and for that pattern"
         )
-    learning = Learning(name=name, on_progress=on_progress, num_threads=num_threads)
+    learning = Learning(
+        name=name,
+        on_progress=on_progress,
+        num_threads=num_threads,
+        languages=corpus.languages,
+    )
     # Weights were made whole by the unit: how often is meant in documents of weight 1.
     counted = replace(settings, min_frequency=settings.min_frequency * corpus.unit)
     tokenizer = settings.method.learn(corpus.counts, counted, learning)
@@ -152,6 +207,6 @@ def train_from_counts(
             f"vocab_size={settings.vocab_size:,}\n"
             f"hint: train on more text, or ask for vocab_size={tokenizer.vocab_size}",
             JetonWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
-    return tokenizer
+    return Learned(tokenizer, learning.facts)

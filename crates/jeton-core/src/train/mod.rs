@@ -8,6 +8,8 @@
 //! - [`superword`]: tokens of several words, [`train_superwords`].
 //! - [`continued`]: more merges for a tokenizer that is there, [`continue_bpe`].
 //! - [`parity`]: merges for the language that is worst off, [`train_parity`].
+//! - [`trimmed`]: BPE without tokens that only lead to others, [`train_trimmed`].
+//! - [`fewest`]: the vocabulary with which text needs fewest tokens, [`train_fewest`].
 //! - [`alphabet`]: which characters a vocabulary has.
 //! - [`char_bpe`], [`wordpiece`], [`word`]: algorithms on characters and words; `symbols` is what they share.
 //! - [`characters`]: one door to those, with options as they come from outside.
@@ -22,6 +24,7 @@
 //! - `units`: phrases as sequences of what no merge within words can cross.
 //! - `forced`: tokens that a vocabulary must have.
 //! - `frequent`: learning from frequent characters only.
+//! - `words`: sums over all distinct words, on all threads.
 //! - [`rules`]: which pair wins a tie, and why learning ends.
 //! - `naive`: the same results by recounting everything at each step; tests only.
 
@@ -35,6 +38,7 @@ pub mod continued;
 pub mod counts;
 pub mod cutting;
 mod engine;
+pub mod fewest;
 mod forced;
 mod frequent;
 mod learner;
@@ -47,10 +51,12 @@ pub mod spm;
 mod state;
 pub mod superword;
 pub mod symbols;
+pub mod trimmed;
 pub mod unigram;
 mod units;
 pub mod word;
 pub mod wordpiece;
+mod words;
 
 #[cfg(test)]
 mod char_tests;
@@ -62,6 +68,8 @@ mod parity_tests;
 mod superword_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trimmed_tests;
 
 pub use alphabet::AlphabetOptions;
 pub use bounded::{CountSource, train_bpe_bounded};
@@ -76,6 +84,7 @@ pub use counts::{
 };
 pub use cutting::{CutConfig, Cutter};
 pub use engine::{Merge, MergePolicy};
+pub use fewest::{FewestOptions, TrainedFewest, train_fewest};
 pub use learner::{MergePredicate, Progress};
 pub use parity::{Language, ParityOptions, TrainedParity, train_parity};
 pub use rules::{StopReason, TieRule};
@@ -85,6 +94,7 @@ pub use superword::{
     SuperwordOptions, TrainedSuperwords, train_superwords, train_superwords_until,
 };
 pub use symbols::Spelling;
+pub use trimmed::{TrainedTrimmed, TrimmedOptions, train_trimmed};
 pub use unigram::{TrainedUnigram, UnigramTrainOptions, train_unigram};
 pub use word::{WordTrainOptions, train_characters, train_words};
 pub use wordpiece::{WordPieceRule, WordPieceTrainOptions, train_wordpiece};

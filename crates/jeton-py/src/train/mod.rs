@@ -1,6 +1,7 @@
 //! Training: one file for the counts, one for each family of trainers.
 
 mod bpe;
+mod chosen;
 mod continued;
 mod counts;
 mod options;
@@ -22,6 +23,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(continued::counts_for, module)?)?;
     module.add_function(wrap_pyfunction!(continued::continue_bpe, module)?)?;
     module.add_function(wrap_pyfunction!(parity::train_parity_bpe, module)?)?;
+    module.add_function(wrap_pyfunction!(chosen::train_trimmed_bpe, module)?)?;
+    module.add_function(wrap_pyfunction!(chosen::train_fewest_tokens, module)?)?;
     module.add_function(wrap_pyfunction!(trainers::train_characters, module)?)?;
     module.add_function(wrap_pyfunction!(trainers::train_sentencepiece, module)?)?;
     Ok(())

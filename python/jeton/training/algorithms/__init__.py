@@ -18,6 +18,9 @@ __all__ = ["ALGORITHMS", "Algorithm", "find_algorithm"]
 _MODULES = {
     "bpe": "bpe",
     "superbpe": "superbpe",
+    "parity-bpe": "parity",
+    "trimmed-bpe": "trimmed",
+    "min-token-unigram": "min_token",
     "char-bpe": "characters",
     "wordpiece": "characters",
     "wordpiece-likelihood": "characters",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jeton import _core
@@ -12,6 +12,8 @@ from jeton.errors import UsageError
 from jeton.training.progress import TrainProgress
 
 if TYPE_CHECKING:
+    from jeton.training.counted import LanguageCounts
+    from jeton.training.languages import LanguageSource
     from jeton.training.settings import TrainSettings
 
 __all__ = ["Algorithm", "Learning", "NoOptions", "Options", "check_at_least", "check_choice"]
@@ -40,11 +42,16 @@ class Learning:
         name: What the tokenizer is to be called.
         on_progress: Told now and then how far learning is; may be None.
         num_threads: Threads that learn; None: all there are. Never changes the result.
+        languages: The counts by language, for an algorithm that asks for them.
+        facts: What the algorithm has to say of its work, for the training card: it puts plain JSON
+            values here.
     """
 
     name: str | None = None
     on_progress: Callable[[TrainProgress], None] | None = None
     num_threads: int | None = None
+    languages: tuple[LanguageCounts, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
 
     def report(self, stage: str) -> Callable[[int, int], None]:
         """What the core calls with (done, total) tokens."""
@@ -54,6 +61,10 @@ class Learning:
                 self.on_progress(TrainProgress(stage, done, total, "tokens"))  # type: ignore[arg-type]
 
         return tell
+
+
+def _no_languages(settings: TrainSettings) -> LanguageSource | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +79,7 @@ class Algorithm:
         options: Class of its own options, a frozen dataclass with defaults.
         new_counts: Empty counts that cut text the way it needs.
         learn: Counts to a tokenizer.
+        languages: What says which language a document is of; None where that does not matter.
     """
 
     name: str
@@ -77,6 +89,7 @@ class Algorithm:
     options: type[Any]
     new_counts: Callable[[TrainSettings], _core.PretokenCounts]
     learn: Callable[[_core.PretokenCounts, TrainSettings, Learning], _core.Tokenizer]
+    languages: Callable[[TrainSettings], LanguageSource | None] = _no_languages
 
     def read_options(self, given: Mapping[str, Any]) -> Any:
         """Its options, as given and else by default.
@@ -84,16 +97,16 @@ class Algorithm:
         Raises:
             UsageError: An option that it does not have, or one without which it cannot be.
         """
-        known = [field.name for field in fields(self.options)]
+        known = [option.name for option in fields(self.options)]
         for name in given:
             if name not in known:
                 offered = nearest(name, known) or tuple(known)
                 expected = f"expected {', '.join(offered)}" if known else "it has none"
                 raise UsageError(f"algorithm {self.name!r} has no option {name!r}; {expected}")
-        for field in fields(self.options):
-            required = field.default is MISSING and field.default_factory is MISSING
-            if required and field.name not in given:
-                raise UsageError(f"algorithm {self.name!r} needs the option {field.name!r}")
+        for option in fields(self.options):
+            required = option.default is MISSING and option.default_factory is MISSING
+            if required and option.name not in given:
+                raise UsageError(f"algorithm {self.name!r} needs the option {option.name!r}")
         # JSON has lists where options have tuples.
         values = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
         return self.options(**values)

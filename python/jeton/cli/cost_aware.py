@@ -1,0 +1,180 @@
+"""``jeton cost-aware``: the vocabulary with the least bill."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from jeton.cli import options, streams, tables
+from jeton.cli.outputs import check_outputs
+from jeton.cli.progress import training_progress
+from jeton.cli.sweep import SizesType
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton.planning import CostAware
+
+__all__ = ["cost_aware"]
+
+_ALGORITHMS = ("trimmed-bpe", "min-token-unigram", "superbpe")
+
+
+@click.command("cost-aware")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "--model",
+    required=True,
+    metavar="M",
+    help="Model that would have the vocabulary; `jeton catalog models`.",
+)
+@click.option(
+    "--gpu", metavar="G", default="h100-sxm", show_default=True, help="GPU that it runs on."
+)
+@click.option(
+    "--output-tokens",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    metavar="N",
+    help="Tokens generated after each document, counted with plain BPE.",
+)
+@click.option(
+    "--vocab-sizes",
+    type=SizesType(),
+    default="8k,128k",
+    show_default=True,
+    metavar="SIZES",
+    help="From the smallest to the largest of these, four sizes an octave; 32k is 32,000.",
+)
+@click.option(
+    "--algorithm",
+    "algorithms",
+    type=click.Choice(_ALGORITHMS),
+    multiple=True,
+    default=_ALGORITHMS,
+    show_default=True,
+    help="What competes with plain BPE. Repeatable.",
+)
+@click.option(
+    "--pattern", metavar="P", default="llama3", show_default=True, help="Split pattern to train by."
+)
+@options.field_option
+@options.documents_option
+@options.strict_option
+@options.threads_option
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    help="Save the tokenizer and its training card in this folder.",
+)
+@click.option("--json", "json_file", metavar="F", help="Write JSON; - is standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
+def cost_aware(
+    *,
+    inputs: tuple[str, ...],
+    model: str,
+    gpu: str,
+    output_tokens: float,
+    vocab_sizes: tuple[int, ...],
+    algorithms: tuple[str, ...],
+    pattern: str,
+    field: str,
+    documents: Literal["file", "line"],
+    strict: bool,
+    num_threads: int | None,
+    output: str | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Learn the vocabulary with the least bill, size and members, for a workload and a model.
+
+    The documents are prompts. A tenth of them is kept apart: half to choose by, half to judge what
+    was chosen against plain BPE of the best size.
+
+    \b
+    Examples:
+      jeton cost-aware calls.jsonl --model llama-3.2-1b --output-tokens 300 -o cheapest
+      jeton cost-aware notes/ --model llama-3-8b --algorithm trimmed-bpe --json -
+    """
+    from jeton.planning import cost_aware as learn
+    from jeton.training import TrainSettings
+
+    check_outputs(json_file=json_file)
+    if output is not None and Path(output).exists() and not Path(output).is_dir():
+        raise UsageError(f"--output {output}: there is a file of that name already")
+    with training_progress(quiet=quiet) as on_progress:
+        found = learn(
+            inputs,
+            model=model,
+            gpu=gpu,
+            output_tokens=output_tokens,
+            vocab_sizes=vocab_sizes,
+            algorithms=algorithms,
+            settings=TrainSettings(pattern=pattern),
+            field=field,
+            documents=documents,
+            strict=strict,
+            num_threads=num_threads,
+            on_progress=on_progress,
+            on_step=None if quiet else streams.say,
+        )
+    if json_file == "-":
+        streams.write_json(found.to_dict())
+    elif json_file is not None:
+        from jeton._files import write_whole
+
+        write_whole(Path(json_file), json.dumps(found.to_dict(), indent=2) + "\n")
+    if not quiet and json_file != "-":
+        _print(found)
+    if output is not None:
+        _save(found, Path(output))
+
+
+def _print(found: CostAware) -> None:
+    rows = []
+    for algorithm in dict.fromkeys(candidate.algorithm for candidate in found.candidates):
+        best = found.best_of(algorithm)
+        change = float(best.usd_per_request / found.plain.usd_per_request) - 1
+        rows.append(
+            [
+                algorithm,
+                f"{best.vocab_size:,}",
+                f"{best.n_tokens / found.plain.n_tokens - 1:+.2%}",
+                f"{1000 * float(best.usd_per_request):.4g}",
+                f"{change:+.2%}",
+            ]
+        )
+    header = ["algorithm", "best size", "tokens", "USD per 1,000 requests", "bill"]
+    tables.print_table(header, rows, right=header[1:])
+    chosen, judged = found.chosen, found.judgement
+    streams.write_line(f"chosen: {chosen.algorithm}, {chosen.vocab_size:,} ids")
+    streams.write_line(
+        f"on {judged.n_documents:,} documents that nothing was chosen by, {judged.verdict}"
+    )
+
+
+def _save(found: CostAware, target: Path) -> None:
+    from jeton import training
+    from jeton.formats import card_path, load_file, name_of_file, save_file
+
+    written = save_file(found.tokenizer, target)
+    tokenizer = load_file(written[0], name=name_of_file(target.resolve()))
+    words = click.get_current_context().find_root().obj
+    card = training.TrainingCard.of(
+        tokenizer,
+        corpus=found.corpus,
+        settings=found.settings,
+        date=datetime.datetime.now(tz=datetime.UTC).date(),
+        command=shlex.join(["jeton", *words]) if words else "",
+        learned={**found.facts, "bill": found.to_dict()["judgement"]},
+    )
+    written.append(card_path(target))
+    training.write_card(written[-1], card)
+    for path in written:
+        streams.say(f"wrote {path}")

@@ -1,0 +1,483 @@
+"""The vocabulary with the least bill: its size and its members, for one workload and model.
+
+Tokens cost time, and so does every row of the output layer and of the tables. Plain BPE of some
+size is one answer; here other ways to choose the members compete with it, each at the sizes where
+its bill is least. What wins on one part of the held-out text is judged on another part that nothing
+was chosen by, against plain BPE of the best size: so whether it pays is measured, not assumed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton import _core
+from jeton.catalog import GpuFacts, ModelFacts
+from jeton.catalog import gpu as find_gpu
+from jeton.catalog import model as find_model
+from jeton.corpus import NearDuplicateSettings, open_documents, require_text
+from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
+from jeton.economics.own_gpu import own_gpu_cost
+from jeton.economics.workload import Workload
+from jeton.errors import JetonWarning, UsageError
+from jeton.metrics.bootstrap import Interval, bootstrap_sums
+from jeton.planning.nested import NestedVocabularies
+from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES, steps
+from jeton.training import (
+    CountedCorpus,
+    Source,
+    TrainProgress,
+    TrainSettings,
+    learn_from_counts,
+)
+
+__all__ = ["ALGORITHMS_COMPARED", "Candidate", "CostAware", "Judgement", "cost_aware"]
+
+ALGORITHMS_COMPARED = ("trimmed-bpe", "min-token-unigram", "superbpe")
+"""Ways to choose members besides plain BPE, which is always there."""
+
+HELD_OUT_SHARE = 0.1
+"""Of the documents, half of it to choose by and half to judge by."""
+
+N_RESAMPLES = 100
+"""Of the judged documents, for the interval of the bill; each is a bill worked out anew."""
+
+_SCHEMA_VERSION = "jeton.cost-aware/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One vocabulary on the text that is chosen by.
+
+    Attributes:
+        algorithm: How its members were chosen.
+        vocab_size: Ids.
+        n_tokens: Tokens of the text.
+        usd_per_request: The bill: a document as prompt, and what is generated after it.
+    """
+
+    algorithm: str
+    vocab_size: int
+    n_tokens: int
+    usd_per_request: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The chosen vocabulary and plain BPE of the best size, on text that nothing was chosen by.
+
+    Attributes:
+        n_documents: Documents.
+        n_bytes: Bytes of their text, UTF-8.
+        n_tokens: Tokens with the chosen vocabulary.
+        n_plain_tokens: The same with plain BPE.
+        usd_per_request: The bill with the chosen vocabulary.
+        plain_usd_per_request: The same with plain BPE.
+        change: Of the bill, as a share: below 0 is cheaper.
+        low: 95% interval of the change, over the documents (percentiles of resamples): from ...
+        high: ... to.
+        tokens_change: Of the tokens, as a share.
+        tokens_interval: 95%, paired by document; None with fewer than two.
+    """
+
+    n_documents: int
+    n_bytes: int
+    n_tokens: int
+    n_plain_tokens: int
+    usd_per_request: Decimal
+    plain_usd_per_request: Decimal
+    change: float
+    low: float
+    high: float
+    tokens_change: float
+    tokens_interval: Interval | None
+
+    @property
+    def verdict(self) -> str:
+        """In a sentence."""
+        if self.high < 0:
+            return (
+                f"it is {-self.change:.1%} cheaper than the best plain BPE "
+                f"(95%: {-self.high:.1%} to {-self.low:.1%})"
+            )
+        return (
+            f"it does not beat the best plain BPE beyond doubt: its bill differs by "
+            f"{self.change:+.2%} (95%: {self.low:+.2%} to {self.high:+.2%})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostAware:
+    """What was learned, what it competed with, and whether it pays.
+
+    Attributes:
+        tokenizer: The vocabulary with the least bill on the text that was chosen by.
+        settings: What it was trained with.
+        facts: What its algorithm has to say.
+        plain_tokenizer: Plain BPE of the size with the least bill.
+        corpus: What both were trained on.
+        model: Name of the model in the catalog.
+        gpu: Name of the GPU.
+        chosen: The tokenizer on the text that was chosen by.
+        plain: Plain BPE of the best size, there.
+        candidates: All that were tried, by algorithm and size.
+        judgement: Both on other text.
+    """
+
+    tokenizer: _core.Tokenizer
+    settings: TrainSettings
+    facts: dict[str, Any]
+    plain_tokenizer: _core.Tokenizer
+    corpus: CountedCorpus
+    model: str
+    gpu: str
+    chosen: Candidate
+    plain: Candidate
+    candidates: tuple[Candidate, ...]
+    judgement: Judgement
+
+    def best_of(self, algorithm: str) -> Candidate:
+        """The cheapest size of one algorithm."""
+        return min(
+            (c for c in self.candidates if c.algorithm == algorithm),
+            key=lambda c: (c.usd_per_request, c.vocab_size),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+
+        def plain(values: dict[str, Any]) -> dict[str, Any]:
+            return {k: str(v) if isinstance(v, Decimal) else v for k, v in values.items()}
+
+        return {
+            "schema_version": _SCHEMA_VERSION,
+            "jeton_version": _core.__version__,
+            "model": self.model,
+            "gpu": self.gpu,
+            "settings": self.settings.to_dict(),
+            "chosen": plain(asdict(self.chosen)),
+            "plain": plain(asdict(self.plain)),
+            "candidates": [plain(asdict(candidate)) for candidate in self.candidates],
+            "judgement": {
+                **plain(asdict(self.judgement)),
+                "verdict": self.judgement.verdict,
+            },
+        }
+
+
+def cost_aware(
+    inputs: Any,
+    *,
+    model: str | ModelFacts,
+    gpu: str | GpuFacts = DEFAULT_GPU,
+    output_tokens: float = 0.0,
+    vocab_sizes: Sequence[int] = DEFAULT_VOCAB_SIZES,
+    algorithms: Sequence[str] = ALGORITHMS_COMPARED,
+    usd_per_hour: Decimal | None = None,
+    settings: TrainSettings | None = None,
+    field: str = "text",
+    documents: Literal["file", "line"] = "file",
+    strict: bool = False,
+    seed: int = 0,
+    num_threads: int | None = None,
+    name: str | None = None,
+    on_progress: Callable[[TrainProgress], None] | None = None,
+    on_step: Callable[[str], None] | None = None,
+) -> CostAware:
+    """Learn the vocabulary with the least bill, and judge it against plain BPE of the best size.
+
+    Args:
+        inputs: Text to train on and to measure, as ``jeton.train`` takes it: documents are prompts.
+        model: The model that would have the vocabulary.
+        gpu: The GPU that it runs on.
+        output_tokens: Tokens generated after each document, counted with the best plain BPE; other
+            vocabularies need fewer or more in proportion.
+        vocab_sizes: From the smallest to the largest of these, four sizes an octave are tried.
+        algorithms: Ways to choose members besides plain BPE.
+        usd_per_hour: Price of a GPU and hour; None: the catalog's low list price.
+        settings: Pattern, normalizer, special tokens ...; algorithm, size and options of it are not
+            looked at.
+        field: JSONL and Parquet: where the text is.
+        documents: Text files: the whole file is one document, or each line.
+        strict: Text that is not valid Unicode is an error instead of being replaced.
+        seed: Of the intervals.
+        num_threads: Threads; None: all there are. Does not change the result.
+        name: What the tokenizer is called.
+        on_progress: Called as ``jeton.train`` calls it.
+        on_step: Called with what is tried next, in words.
+
+    Raises:
+        EmptyCorpusError: There is no text.
+        UsageError: Too few documents to keep some apart, no size that the text can fill, or
+            arguments that cannot be meant.
+        UnknownModelError, UnknownGpuError: The catalog does not have it.
+    """
+    facts = find_model(model) if isinstance(model, str) else model
+    machine = find_gpu(gpu) if isinstance(gpu, str) else gpu
+    if not vocab_sizes:
+        raise UsageError("there is no vocabulary size to try; expected at least one")
+    sizes = list(steps(min(vocab_sizes), max(vocab_sizes)))
+    base = replace(settings or TrainSettings(), algorithm="bpe", vocab_size=sizes[-1], options={})
+    tried = {"bpe": base}
+    for algorithm in dict.fromkeys(algorithms):
+        tried[algorithm] = replace(base, algorithm=algorithm)
+        tried[algorithm].check()
+    say = on_step or (lambda _words: None)
+    text = _read(
+        inputs,
+        tried,
+        {"field": field, "documents": documents, "strict": strict},
+        num_threads=num_threads,
+        on_progress=on_progress,
+    )
+
+    def learn(chosen: TrainSettings) -> tuple[_core.Tokenizer, dict[str, Any]]:
+        with warnings.catch_warnings():
+            # The largest sizes may be more than the text can fill: then they are not tried.
+            warnings.simplefilter("ignore", JetonWarning)
+            learned = learn_from_counts(
+                text.corpus(chosen),
+                settings=chosen,
+                name=name,
+                num_threads=num_threads,
+                on_progress=on_progress,
+            )
+        return learned.tokenizer, dict(learned.facts)
+
+    say("plain BPE, all sizes")
+    nested = NestedVocabularies.of(learn(base)[0])
+    sizes = [size for size in sizes if nested.n_base <= size <= nested.vocab_size]
+    if not sizes:
+        raise UsageError(
+            f"the text is enough for {nested.vocab_size:,} ids only; expected at least "
+            f"{min(vocab_sizes):,}\nhint: give more text, or smaller vocab_sizes"
+        )
+    encoded = nested.tokenizer.encode_batch(text.choosing, num_threads=num_threads)
+    by_size = nested.tokens_of_documents(encoded, sizes)
+    bill = _Bill(facts, machine, usd_per_hour)
+    # Generated text is counted at the largest size first; what is generated stays the same text.
+    per_token = output_tokens / max(1, int(by_size[:, -1].sum()))
+    plain_bills = [
+        bill.usd(by_size[:, at], size, per_token * int(by_size[:, at].sum()))
+        for at, size in enumerate(sizes)
+    ]
+    best_at = int(np.argmin(np.asarray(plain_bills, dtype=np.float64)))
+    per_token = output_tokens / max(1, int(by_size[:, best_at].sum()))
+    candidates = [
+        Candidate("bpe", size, int(tokens.sum()), bill.usd(tokens, size, per_token * tokens.sum()))
+        for size, tokens in zip(sizes, by_size.T, strict=True)
+    ]
+    plain = min(candidates, key=lambda c: (c.usd_per_request, c.vocab_size))
+    plain_tokenizer = nested.smaller(plain.vocab_size, name=name)
+    best: tuple[Candidate, _core.Tokenizer, TrainSettings, dict[str, Any]] = (
+        plain,
+        plain_tokenizer,
+        replace(base, vocab_size=plain.vocab_size),
+        {},
+    )
+    for algorithm in tried:
+        if algorithm == "bpe":
+            continue
+
+        def measured(
+            size: int, algorithm: str = algorithm
+        ) -> tuple[Candidate, _core.Tokenizer, TrainSettings, dict[str, Any]]:
+            say(f"{algorithm}, {size:,} ids")
+            chosen = replace(tried[algorithm], vocab_size=size)
+            tokenizer, learned = learn(chosen)
+            tokens = tokenizer.count_batch(text.choosing, num_threads=num_threads)
+            usd = bill.usd(tokens, tokenizer.vocab_size, per_token * int(tokens.sum()))
+            found = Candidate(algorithm, tokenizer.vocab_size, int(tokens.sum()), usd)
+            return found, tokenizer, chosen, learned
+
+        found = _descend(measured, sizes, sizes.index(plain.vocab_size))
+        candidates += [one[0] for one in found]
+        best = min([best, *found], key=lambda one: (one[0].usd_per_request, one[0].vocab_size))
+    chosen, tokenizer, chosen_settings, learned_facts = best
+    judged = (
+        tokenizer.count_batch(text.judging, num_threads=num_threads),
+        plain_tokenizer.count_batch(text.judging, num_threads=num_threads),
+    )
+    return CostAware(
+        tokenizer=tokenizer,
+        settings=chosen_settings,
+        facts=learned_facts,
+        plain_tokenizer=plain_tokenizer,
+        corpus=text.corpus(chosen_settings),
+        model=facts.name,
+        gpu=machine.name,
+        chosen=chosen,
+        plain=plain,
+        candidates=tuple(sorted(candidates, key=lambda c: (c.algorithm, c.vocab_size))),
+        judgement=_judge(
+            *judged,
+            n_bytes=text.judging.n_bytes,
+            sizes=(chosen.vocab_size, plain.vocab_size),
+            bill=bill,
+            output_tokens=output_tokens,
+            seed=seed,
+        ),
+    )
+
+
+def _descend(measured: Callable[[int], Any], sizes: Sequence[int], start: int) -> list[Any]:
+    """From one size down to cheaper neighbours, first to the smaller side, until none is."""
+    found = {start: measured(sizes[start])}
+
+    def usd(at: int) -> Decimal:
+        if at not in found:
+            found[at] = measured(sizes[at])
+        value: Decimal = found[at][0].usd_per_request
+        return value
+
+    here = start
+    for step in (-1, 1):
+        while 0 <= here + step < len(sizes) and usd(here + step) < usd(here):
+            here += step
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Bill:
+    """What a request costs, by the lengths of prompts and the size of the vocabulary."""
+
+    model: ModelFacts
+    gpu: GpuFacts
+    usd_per_hour: Decimal | None
+
+    def usd(self, prompts: NDArray[np.int64], vocab_size: int, output_tokens: float) -> Decimal:
+        lengths, n_requests = np.unique(prompts, return_counts=True)
+        workload = Workload.from_histogram(
+            lengths.tolist(), n_requests.tolist(), output_tokens=float(output_tokens)
+        )
+        cost = own_gpu_cost(
+            self.model,
+            self.gpu,
+            workload,
+            vocab_size=vocab_size,
+            usd_per_hour=self.usd_per_hour,
+        )
+        return cost.usd_per_request
+
+
+def _judge(
+    tokens: NDArray[np.int64],
+    plain_tokens: NDArray[np.int64],
+    *,
+    n_bytes: int,
+    sizes: tuple[int, int],
+    bill: _Bill,
+    output_tokens: float,
+    seed: int,
+) -> Judgement:
+    def bills(places: NDArray[np.intp]) -> tuple[Decimal, Decimal]:
+        mine, others = tokens[places], plain_tokens[places]
+        share = int(mine.sum()) / max(1, int(others.sum()))
+        return (
+            bill.usd(mine, sizes[0], output_tokens * share),
+            bill.usd(others, sizes[1], output_tokens),
+        )
+
+    n = len(tokens)
+    mine, others = bills(np.arange(n))
+    draw = np.random.default_rng(seed)
+    changes = []
+    for _ in range(N_RESAMPLES):
+        a, b = bills(draw.integers(0, n, size=n))
+        changes.append(float(a / b) - 1)
+    low, high = np.quantile(changes, [0.025, 0.975])
+    sums = np.stack([tokens, plain_tokens], axis=1)
+    return Judgement(
+        n_documents=n,
+        n_bytes=n_bytes,
+        n_tokens=int(tokens.sum()),
+        n_plain_tokens=int(plain_tokens.sum()),
+        usd_per_request=mine,
+        plain_usd_per_request=others,
+        change=float(mine / others) - 1,
+        low=float(low),
+        high=float(high),
+        tokens_change=int(tokens.sum()) / max(1, int(plain_tokens.sum())) - 1,
+        tokens_interval=bootstrap_sums(sums, lambda s: s[:, 0] / s[:, 1] - 1, seed=seed),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """Counts by the way in which they were cut, and the two parts that were kept apart."""
+
+    counts: dict[str, _core.PretokenCounts]
+    sources: tuple[Source, ...]
+    choosing: _core.TextBatch
+    judging: _core.TextBatch
+
+    def corpus(self, settings: TrainSettings) -> CountedCorpus:
+        """What an algorithm learns from."""
+        cutting = settings.method.new_counts(settings).cutting
+        return CountedCorpus(counts=self.counts[cutting], sources=self.sources)
+
+
+def _read(
+    inputs: Any,
+    tried: dict[str, TrainSettings],
+    reading: dict[str, Any],
+    *,
+    num_threads: int | None,
+    on_progress: Callable[[TrainProgress], None] | None,
+) -> _Text:
+    counts: dict[str, _core.PretokenCounts] = {}
+    for settings in tried.values():
+        new = settings.method.new_counts(settings)
+        counts.setdefault(new.cutting, new)
+    near = NearDuplicateSettings()
+    apart = HoldOutSplit(HoldOut(share=HELD_OUT_SHARE, near=near))
+    halves = near.new_index()
+    sources: dict[str, Source] = {}
+    kept: tuple[list[str], list[str]] = ([], [])
+    stream = open_documents(inputs, **reading)
+    for file, batch in stream:
+        sides = apart.sides(batch, source=file.path, num_threads=num_threads)
+        weights = (sides == TRAINED).astype(np.uint64)
+        for one in counts.values():
+            one.add(batch, weights=weights, num_threads=num_threads)
+        held = _core.TextBatch.from_texts(
+            [batch[int(i)] for i in np.flatnonzero(sides == HELD_OUT)]
+        )
+        # The lower digits: the higher ones have decided what is held out.
+        _, low = _core.text_digests(held, num_threads=num_threads)
+        wanted = (low >> np.uint64(63)).astype(np.uint8)
+        _, placed = halves.place(held, sides=wanted, keep_all=True, num_threads=num_threads)
+        for text, half in zip(held, placed.tolist(), strict=True):
+            if half < len(kept):  # what resembles documents of both halves is in neither
+                kept[half].append(text)
+        before = sources.get(file.path, Source(file.path, 0, 0))
+        lengths = np.diff(batch.offsets)
+        sources[file.path] = replace(
+            before,
+            n_documents=before.n_documents + int(weights.sum()),
+            n_bytes=before.n_bytes + int(lengths[weights > 0].sum()),
+            n_replaced_documents=before.n_replaced_documents + batch.n_replaced_documents,
+            n_left_out_documents=before.n_left_out_documents + int((weights == 0).sum()),
+        )
+        if on_progress is not None:
+            read = stream.progress
+            on_progress(TrainProgress("count", read.bytes_done, read.bytes_total, "bytes"))
+    require_text(
+        n_documents=stream.n_documents,
+        n_bytes=stream.n_bytes,
+        skipped=stream.skipped,
+        n_null_documents=stream.n_null_documents,
+    )
+    if any(not any(texts) for texts in kept):
+        raise UsageError(
+            "there are too few documents, or all too much alike, to keep two parts of them apart\n"
+            "hint: make each line a document (documents='line', --documents line)"
+        )
+    choosing, judging = (_core.TextBatch.from_texts(texts) for texts in kept)
+    return _Text(counts, tuple(sources.values()), choosing, judging)

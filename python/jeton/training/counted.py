@@ -1,0 +1,89 @@
+"""What counting gives: weighted pretokens, where they come from, and of which language they are."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from jeton import _core
+from jeton.corpus import InputFile
+from jeton.corpus.care import CareTally
+
+__all__ = ["CountedCorpus", "LanguageCounts", "Source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One input that was trained on.
+
+    Attributes:
+        name: Its path as given, ``"-"`` for standard input, ``"<texts>"`` for Python objects.
+        n_documents: Documents that count, empty ones too.
+        n_bytes: Bytes of their text, UTF-8, without weights.
+        n_replaced_documents: Documents in which bytes that are not UTF-8 were replaced.
+        weight: How much they count, a number such as ``2`` or ``5/2``.
+        n_left_out_documents: Documents that did not count: copies, low quality, held out.
+    """
+
+    name: str
+    n_documents: int
+    n_bytes: int
+    n_replaced_documents: int = 0
+    weight: str = "1"
+    n_left_out_documents: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values, without a weight of 1 and without nothing left out."""
+        values = asdict(self)
+        if self.weight == "1":
+            del values["weight"]
+        if not self.n_left_out_documents:
+            del values["n_left_out_documents"]
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageCounts:
+    """The pretokens of one language.
+
+    Attributes:
+        name: The language.
+        counts: What is learned from.
+        n_documents: Documents of that.
+        n_bytes: Bytes of their text, UTF-8, without weights.
+        development: What is measured; None: what is learned from.
+    """
+
+    name: str
+    counts: _core.PretokenCounts
+    n_documents: int
+    n_bytes: int
+    development: _core.PretokenCounts | None = None
+
+    @property
+    def measured(self) -> _core.PretokenCounts:
+        """The text that tells what the language pays."""
+        return self.counts if self.development is None else self.development
+
+
+@dataclass(frozen=True, slots=True)
+class CountedCorpus:
+    """The pretokens of a corpus, and where they come from.
+
+    Attributes:
+        counts: The weighted pretokens.
+        sources: Every input that was read, in order.
+        skipped: Inputs that were not read; each says why.
+        unit: What a document of weight 1 counts: weights are made whole by it.
+        left_out: Documents that did not count.
+        n_cut_documents: Text documents (or lines) of more than 64 MiB, counted in pieces.
+        languages: The same by language, by name; empty for algorithms that do not ask.
+    """
+
+    counts: _core.PretokenCounts
+    sources: tuple[Source, ...]
+    skipped: tuple[InputFile, ...] = ()
+    unit: int = 1
+    left_out: CareTally = field(default_factory=CareTally)
+    n_cut_documents: int = 0
+    languages: tuple[LanguageCounts, ...] = ()
