@@ -179,7 +179,7 @@ def members_table(folder: Path) -> str:
     """Trimmed BPE and fewest tokens against plain BPE of the same size."""
     lines = [
         "| corpus | documents apart | | tokens | taken out "
-        f"| tokens used less than {RARE_USES} times in training |",
+        f"| tokens that the corpus uses less than {RARE_USES} times |",
         "| --- | ---: | --- | ---: | ---: | ---: |",
     ]
     for corpus, vocab_size in MEMBERS.items():

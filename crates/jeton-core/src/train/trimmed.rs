@@ -300,7 +300,9 @@ impl Pool<'_> {
             },
             |(sum, ..), (part, ..)| {
                 for (sum, part) in [(&mut sum.all, part.all), (&mut sum.within, part.within)] {
-                    sum.iter_mut().zip(part).for_each(|(sum, more)| *sum += more);
+                    sum.iter_mut()
+                        .zip(part)
+                        .for_each(|(sum, more)| *sum += more);
                 }
             },
         )?;
@@ -324,7 +326,8 @@ impl Pool<'_> {
         let all = self.first(n);
         let uses = self.uses(&all)?;
         let made = self.made(&uses.all);
-        let learned = || (self.n_base..made.len()).filter(|&id| all.is_kept[id] && !self.is_forced[id]);
+        let learned =
+            || (self.n_base..made.len()).filter(|&id| all.is_kept[id] && !self.is_forced[id]);
         let last: Vec<u64> = learned().rev().take(MARGIN).map(|id| made[id]).collect();
         let worth = last.iter().sum::<u64>() / (last.len() as u64).max(1);
         let least_use = worth.saturating_mul(self.least_use_per_mille) / 1000;
@@ -370,11 +373,9 @@ impl Pool<'_> {
             is_gone[id] = false;
             is_protected[id] = true;
             if let Some((left, right)) = self.pair(id) {
-                open.extend(
-                    [left as usize, right as usize].iter().filter(|&&part| {
-                        !is_protected[part] // what is protected has its parts already
-                    }),
-                );
+                open.extend([left as usize, right as usize].iter().filter(|&&part| {
+                    !is_protected[part] // what is protected has its parts already
+                }));
             }
         }
     }

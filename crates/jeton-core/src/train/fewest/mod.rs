@@ -155,13 +155,7 @@ pub fn train_fewest(
         report(tokens.len())?;
         let found = find(&words, &tokens, true, num_threads)?;
         tokens.set_rarities(&found.uses);
-        let keep = to_keep(
-            &found,
-            &tokens,
-            wanted + 256,
-            options,
-            &is_forced,
-        );
+        let keep = to_keep(&found, &tokens, wanted + 256, options, &is_forced);
         let Some(is_kept) = keep else {
             break;
         };
@@ -175,7 +169,12 @@ pub fn train_fewest(
         found = find(&words, &tokens, false, num_threads)?;
     }
     report(tokens.len())?;
-    Ok(finished(&large.tokens[..large.n_special], &tokens, &found.uses, stop))
+    Ok(finished(
+        &large.tokens[..large.n_special],
+        &tokens,
+        &found.uses,
+        stop,
+    ))
 }
 
 /// Which tokens the next round keeps; None where all stay.
@@ -240,7 +239,10 @@ fn find(
             Ok(())
         },
         |(sum, _), (part, _)| {
-            sum.uses.iter_mut().zip(part.uses).for_each(|(sum, more)| *sum += more);
+            sum.uses
+                .iter_mut()
+                .zip(part.uses)
+                .for_each(|(sum, more)| *sum += more);
             for (sum, more) in sum.losses.iter_mut().zip(part.losses) {
                 *sum = sum.saturating_add(more);
             }
@@ -249,12 +251,7 @@ fn find(
     Ok(found)
 }
 
-fn finished(
-    special: &[Vec<u8>],
-    tokens: &Tokens,
-    uses: &[u64],
-    stop: StopReason,
-) -> TrainedFewest {
+fn finished(special: &[Vec<u8>], tokens: &Tokens, uses: &[u64], stop: StopReason) -> TrainedFewest {
     let mut order: Vec<usize> = (0..tokens.len()).collect();
     order[tokens.n_fixed()..].sort_by_key(|&id| std::cmp::Reverse(uses[id]));
     let bytes = order.iter().map(|&id| tokens.bytes(id).to_vec());

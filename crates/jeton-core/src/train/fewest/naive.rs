@@ -110,7 +110,10 @@ pub(super) fn train(counts: &PretokenCounts, options: &FewestOptions) -> Trained
         set_rarities(&mut tokens, &uses);
         let mut ids: Vec<usize> = (256..tokens.len()).collect();
         ids.sort_by_key(|&id| (lost[id], uses[id], usize::MAX - id));
-        let n_cheap = ids.iter().filter(|&&id| lost[id] < options.min_saving).count();
+        let n_cheap = ids
+            .iter()
+            .filter(|&&id| lost[id] < options.min_saving)
+            .count();
         let most = tokens.len() as u64 * (1000 - options.shrinking_per_mille) / 1000;
         let n_go = tokens
             .len()

@@ -34,10 +34,7 @@ fn options(vocab_size: usize) -> FewestOptions {
 }
 
 fn train(counts: &PretokenCounts, options: &FewestOptions, threads: usize) -> TrainedFewest {
-    train_fewest(counts, options, threads, &mut |_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap()
+    train_fewest(counts, options, threads, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 fn tokenizer(trained: &TrainedFewest) -> Tokenizer {
@@ -102,7 +99,10 @@ fn what_cannot_be_meant_is_refused() {
     none_goes.shrinking_per_mille = 1000;
     for options in [few, none_goes] {
         let error = train_fewest(&counts, &options, 1, &mut |_| ControlFlow::Continue(()));
-        assert!(matches!(error.unwrap_err().kind(), ErrorKind::Training { .. }));
+        assert!(matches!(
+            error.unwrap_err().kind(),
+            ErrorKind::Training { .. }
+        ));
     }
     let error = train_fewest(&counts, &options(300), 1, &mut |_| ControlFlow::Break(()));
     assert!(matches!(error.unwrap_err().kind(), ErrorKind::Interrupted));
