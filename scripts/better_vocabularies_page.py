@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from jeton import _core
 from jeton._files import write_whole
-from jeton.corpus import CorpusCare, HoldOut, NearDuplicateSettings
+from jeton.corpus import CorpusCare, HoldOut, InputFile, NearDuplicateSettings
 from jeton.metrics import gini
 from jeton.metrics.bootstrap import bootstrap_sums
 from jeton.planning import cost_aware
@@ -183,16 +183,14 @@ def members_table(folder: Path) -> str:
         "| --- | ---: | --- | ---: | ---: | ---: |",
     ]
     for corpus, vocab_size in MEMBERS.items():
-        apart: list[str] = []
         settings = TrainSettings(vocab_size=vocab_size)
         care = CorpusCare(holdout=HoldOut(share=0.05, near=NearDuplicateSettings()))
         texts = [row["text"] for row in records(folder / f"{corpus}.jsonl.zst")]
+        held_out: list[_core.TextBatch] = []
         counted = count_pretokens(
-            iter(texts),
-            settings=settings,
-            care=care,
-            on_held_out=lambda _file, batch, apart=apart: apart.extend(batch),
+            iter(texts), settings=settings, care=care, on_held_out=_keeper(held_out)
         )
+        apart = [text for batch in held_out for text in batch]
         plain = learn_from_counts(counted, settings=settings).tokenizer
         before = plain.count_batch(apart)
         shown = f"{corpus}, {vocab_size:,} ids"
@@ -215,6 +213,15 @@ def members_table(folder: Path) -> str:
                 f"| {_rare(learned.tokenizer, texts):,} |"
             )
     return "\n".join(lines)
+
+
+def _keeper(
+    batches: list[_core.TextBatch],
+) -> Callable[[InputFile, _core.TextBatch], None]:
+    def keep(_file: InputFile, batch: _core.TextBatch) -> None:
+        batches.append(batch)
+
+    return keep
 
 
 def _rare(tokenizer: _core.Tokenizer, texts: list[str]) -> int:

@@ -13,7 +13,7 @@ from jeton.training.algorithms.min_token import MinTokenOptions
 from jeton.training.algorithms.parity import ParityOptions
 from jeton.training.algorithms.superbpe import PHRASE_PATTERNS, SuperBpeOptions
 from jeton.training.algorithms.trimmed import TrimmedOptions
-from scripts.better_vocabularies_page import TABLES
+from scripts.better_vocabularies_page import TABLES, articles
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -54,3 +54,13 @@ def test_the_page_on_better_vocabularies_is_right() -> None:
     for name in TABLES:
         begin, end = text.index(f"<!-- {name}: begin"), text.index(f"<!-- {name}: end")
         assert text[begin:end].count("\n|") > 2
+
+
+def test_articles_are_told_apart_by_their_numbers() -> None:
+    body = "\n".join(f"Article {n}\nEveryone has {n + 40} rights." for n in range(1, 31))
+    found = articles(f"Declaration\nPreamble\n{body}")
+    assert found is not None
+    assert len(found) == 31
+    assert found[0] == "Declaration\nPreamble"
+    assert found[30] == "Everyone has 70 rights."
+    assert articles("Article 1\nEveryone.") is None
