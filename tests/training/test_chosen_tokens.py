@@ -166,7 +166,8 @@ def test_facts_of_trimming(tmp_path: Path) -> None:
         jeton.train([corpus], vocab_size=1000).encode(text)
     )
     assert learned["n_training_tokens"] < learned["n_training_tokens_plain_bpe"]
-    assert learned["n_removed"] == len(learned["removed"]) > 0
+    # The card lists the first hundred.
+    assert len(learned["removed"]) == min(100, learned["n_removed"]) > 0
     kept = {tokenizer.id_to_bytes(id) for id in range(1, tokenizer.vocab_size)}
     assert not kept & {token.encode() for token in learned["removed"]}
 
