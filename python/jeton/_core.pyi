@@ -52,6 +52,7 @@ __all__ = [
     "train_characters",
     "train_fewest_tokens",
     "train_parity_bpe",
+    "train_pieces",
     "train_sentencepiece",
     "train_superwords",
     "train_trimmed_bpe",
@@ -1157,10 +1158,12 @@ class PretokenCounts:
         *,
         weight: int = 1,
         weights: NDArray[np.uint64] | None = None,
+        whole: bool = False,
         num_threads: int | None = None,
     ) -> None:
         """Count documents: all of them ``weight`` times, or each as often as ``weights`` says,
-        uint64 (n_documents,), where 0 leaves it out. After an error, drop the counts."""
+        uint64 (n_documents,), where 0 leaves it out. ``whole``: each document is a pretoken as it
+        is, neither normalized nor cut. After an error, drop the counts."""
     def merge(self, other: PretokenCounts) -> None: ...
     def add_file(self, path: str, *, weight: int = 1) -> str:
         """Add the counts of a file so many times; returns what the file says of itself (JSON)."""
@@ -1357,6 +1360,15 @@ def train_sentencepiece(
     name: str | None = None,
 ) -> Tokenizer:
     """Train a SentencePiece model; options as JSON. The threads do not change it. Ctrl-C works."""
+
+def train_pieces(
+    counts: PretokenCounts,
+    options: str,
+    *,
+    num_threads: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[tuple[str, float]]:
+    """Learn the pieces of a Unigram model, with log probabilities, from counts cut in any way. Ctrl-C works."""
 
 def published_patterns() -> dict[str, str]:
     """Names of the published split patterns and the patterns themselves."""

@@ -22,8 +22,9 @@ __all__ = ["count_pretokens"]
     metavar="P",
     default="llama3",
     show_default=True,
-    help="Split pattern: the name of a published one or a regular expression.",
+    help="Split pattern: the name of a published one, code, or a regular expression.",
 )
+@options.rule_option
 @click.option(
     "--normalizer", type=click.Choice(["nfc"]), help="Unicode normalization before splitting."
 )
@@ -44,6 +45,7 @@ def count_pretokens(
     inputs: tuple[str, ...],
     output: str,
     pattern: str,
+    rules: tuple[str, ...],
     normalizer: Literal["nfc"] | None,
     field: str,
     documents: Literal["file", "line"],
@@ -75,7 +77,7 @@ def count_pretokens(
     if not Path(output).resolve().parent.is_dir():
         # Found before the work, not after it.
         raise FileNotFoundError(f"--output {output}: the folder does not exist")
-    settings = training.TrainSettings(pattern=pattern, normalizer=normalizer)
+    settings = training.TrainSettings(pattern=pattern, rules=rules, normalizer=normalizer)
     with (
         corpus_options.counting_arguments(care) as arguments,
         training_progress(quiet=quiet) as on_progress,

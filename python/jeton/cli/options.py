@@ -19,6 +19,7 @@ __all__ = [
     "load_tokenizer",
     "parse_special_tokens",
     "pattern_option",
+    "rule_option",
     "special_id_option",
     "strict_option",
     "text_option",
@@ -48,6 +49,33 @@ def pattern_option(function: _F) -> _F:
         metavar="P",
         help="Split pattern of a .tiktoken file that is not a published one: the name of a "
         "published pattern or a regular expression.",
+    )(function)
+
+
+# Named here too, so that --help needs no import of what they are; a test compares.
+RULES = (
+    "urls",
+    "emails",
+    "hashtags",
+    "mentions",
+    "numbers-whole",
+    "numbers-digits",
+    "numbers-groups-left",
+    "numbers-groups-right",
+    "comments",
+    "strings",
+)
+
+
+def rule_option(function: _F) -> _F:
+    """``--rule NAME``, repeatable: what is cut out before the split pattern cuts."""
+    return click.option(
+        "--rule",
+        "rules",
+        type=click.Choice(RULES),
+        multiple=True,
+        help="Cut this out before the split pattern cuts: one pretoken each, or (comments, "
+        "strings) a part that no pretoken leaves. Repeatable; see docs/code.md.",
     )(function)
 
 

@@ -83,7 +83,19 @@ _ALGORITHMS = (
     metavar="P",
     default="llama3",
     show_default=True,
-    help="Split pattern: the name of a published one or a regular expression.",
+    help="Split pattern: the name of a published one, code, or a regular expression.",
+)
+@options.rule_option
+@click.option(
+    "--segmenter",
+    metavar="S",
+    help="Cut pretokens further before they count: jieba, morphemes:FILE (word, tab, morphemes), "
+    "morfessor (learned), morfessor:FILE, or the name of a plug-in.",
+)
+@click.option(
+    "--indents",
+    is_flag=True,
+    help="Learn from source code whose indentation became <|indent|> and <|dedent|>.",
 )
 @click.option(
     "--normalizer", type=click.Choice(["nfc"]), help="Unicode normalization before splitting."
@@ -155,6 +167,9 @@ def train(
     base: str | None,
     option_pairs: tuple[str, ...],
     pattern: str,
+    rules: tuple[str, ...],
+    segmenter: str | None,
+    indents: bool,
     normalizer: Literal["nfc"] | None,
     min_frequency: int,
     special_tokens: tuple[str, ...],
@@ -200,7 +215,7 @@ def train(
     if base is not None:
         from jeton.cli.continuing import continue_tokenizer
 
-        _refuse_with_base(("from_counts", "min_count", *care))
+        _refuse_with_base(("from_counts", "min_count", "rules", "segmenter", "indents", *care))
         continue_tokenizer(
             inputs,
             base=base,
@@ -223,6 +238,9 @@ def train(
         vocab_size=vocab_size,
         min_frequency=min_frequency,
         pattern=pattern,
+        rules=rules,
+        segmenter=segmenter,
+        indents=indents,
         normalizer=normalizer,
         special_tokens=() if no_special_tokens else special_tokens or None,  # type: ignore[arg-type]
         max_token_bytes=max_token_bytes,
@@ -230,6 +248,11 @@ def train(
         options=_options(option_pairs),
     )
     settings.check()
+    if from_counts and indents:
+        raise UsageError(
+            "--indents and --from-counts contradict one another: files of counts were made from "
+            "text with its indentation\nhint: train from the text"
+        )
     with training_progress(quiet=quiet) as on_progress:
         if from_counts:
             corpus = _load(inputs, care, min_count=min_count)
@@ -353,7 +376,7 @@ def _refuse_with_base(names: tuple[str, ...]) -> None:
     context = click.get_current_context()
     for name in names:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            option = "weight" if name == "weights" else name.replace("_", "-")
+            option = {"weights": "weight", "rules": "rule"}.get(name, name.replace("_", "-"))
             raise click.UsageError(f"--{option} cannot be given with --base")
 
 
@@ -363,12 +386,13 @@ def _as_counted(corpus: CountedCorpus, settings: TrainSettings) -> TrainSettings
 
     found = settings_of_counts(corpus.counts, settings)
     context = click.get_current_context()
-    for name in ("pattern", "normalizer"):
+    for name in ("pattern", "rules", "normalizer"):
         given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
         if given and getattr(settings, name) != getattr(found, name):
+            option = name.removesuffix("s")
             raise UsageError(
-                f"--{name} is {getattr(settings, name)!r}, but the counts were made with "
-                f"{getattr(found, name)!r}\nhint: leave --{name} out, or count again"
+                f"--{option} is {getattr(settings, name)!r}, but the counts were made with "
+                f"{getattr(found, name)!r}\nhint: leave --{option} out, or count again"
             )
     return found
 

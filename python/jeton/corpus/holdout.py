@@ -91,10 +91,8 @@ class HoldOutSplit:
             wanted = np.full(len(chosen), side, dtype=np.uint8)
         else:
             high, _ = _core.text_digests(batch, num_threads=num_threads)
-            # One multiplication mixes the seed in; odd, so that no two digests fall together.
-            factor = np.uint64(((2 * self.settings.seed + 1) * 0x9E37_79B9_7F4A_7C15 | 1) % 2**64)
             limit = np.uint64(int(self.settings.share * 2**64))
-            wanted = (high[chosen] * factor < limit).astype(np.uint8)
+            wanted = (_drawn(high[chosen], self.settings.seed) < limit).astype(np.uint8)
         if self._near is not None:
             texts = _core.TextBatch.from_texts([batch[int(index)] for index in chosen])
             _, wanted = self._near.place(
@@ -105,3 +103,18 @@ class HoldOutSplit:
         for side in self.n_documents:
             self.n_documents[side] += int((wanted == side).sum())
         return sides
+
+
+def _drawn(digests: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
+    """A number for each digest, another for each seed: which are small for one tells nothing of another.
+
+    The mixing is that of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+    """
+    drawn = digests * np.uint64(0x9E37_79B9_7F4A_7C15)
+    if seed == 0:
+        # Digests are as good as drawn already.
+        return drawn
+    drawn += np.uint64(seed * 0x9E37_79B9_7F4A_7C15 % 2**64)
+    drawn = (drawn ^ drawn >> np.uint64(30)) * np.uint64(0xBF58_476D_1CE4_E5B9)
+    drawn = (drawn ^ drawn >> np.uint64(27)) * np.uint64(0x94D0_49BB_1331_11EB)
+    return drawn ^ drawn >> np.uint64(31)

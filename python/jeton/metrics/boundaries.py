@@ -9,23 +9,23 @@ left out (the first MorphScore, of C. Arnett and B. Bergen, COLING 2025, does th
 a tokenizer is not blamed for a word it knows as a whole). Neither says much about a model: with
 rich morphology they do not go along with downstream scores (arXiv:2507.06378, arXiv:2508.08424).
 
-Gold segmentations are often *canonical* (``argue @@s`` but also ``happy @@ness`` for
-"happiness"), so morphemes are laid along the word by the smallest number of edits, and of
-equally many those that leave the later morphemes whole (``driv|er`` of ``drive @@er``: what is lost
-is lost from the stem). A word where that still leaves several places to cut is left out, and
+Gold segmentations are often canonical; how their morphemes are laid along the word is told in
+``jeton.pretokenizing.morphemes``. A word where several layouts are equally good is left out, and
 counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from jeton._core import Tokenizer
-from jeton.errors import EmptyCorpusError, UsageError
+from jeton.errors import EmptyCorpusError
 from jeton.metrics.bootstrap import SEED, Interval, bootstrap_sums
+from jeton.pretokenizing.morphemes import GoldWord, morpheme_boundaries, read_gold
+from jeton.pretokenizing.segmented import SegmentedTokenizer
 
 __all__ = [
     "BoundaryReport",
@@ -36,19 +36,8 @@ __all__ = [
     "read_gold",
 ]
 
-MAX_WORD_CHARS = 200
-"""Longer words are left out: laying out takes time that grows with the square of the length."""
-
 _CONTEXT = "a "
 """What stands before a word: it only has to end a pretoken."""
-
-
-@dataclass(frozen=True, slots=True)
-class GoldWord:
-    """A word and its morphemes, which need not join to the word."""
-
-    word: str
-    morphemes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,107 +85,10 @@ class BoundaryReport:
     n_left_out: int
 
 
-def read_gold(lines: Iterable[str]) -> Iterator[GoldWord]:
-    """Read gold segmentations, one word a line.
-
-    Two formats are told apart line by line: SIGMORPHON 2022 (``word TAB seg @@seg [TAB ...]``)
-    and MorphyNet's inflections (``lemma TAB word TAB features TAB seg|seg``; ``-`` for none).
-    Empty lines are skipped.
-
-    Raises:
-        UsageError: A line has neither format.
-    """
-    for number, line in enumerate(lines, start=1):
-        row = line.rstrip("\r\n")
-        if not row.strip():
-            continue
-        fields = row.split("\t")
-        if len(fields) == 4 and ("|" in fields[3] or fields[3] in ("-", fields[1])):
-            morphemes = (fields[1],) if fields[3] == "-" else tuple(fields[3].split("|"))
-            yield GoldWord(fields[1], tuple(part for part in morphemes if part))
-        elif len(fields) in (2, 3) and fields[0] and fields[1]:
-            morphemes = tuple(part.removeprefix("@@") for part in fields[1].split(" "))
-            yield GoldWord(fields[0], tuple(part for part in morphemes if part))
-        else:
-            raise UsageError(
-                f"line {number} of the gold segmentation is {row[:80]!r}; expected a word, a tab "
-                "and its morphemes\n"
-                "hint: word<TAB>un @@kind, or lemma<TAB>word<TAB>features<TAB>un|kind"
-            )
-
-
-def morpheme_boundaries(word: str, morphemes: Sequence[str]) -> tuple[int, ...] | None:
-    """Where the morphemes begin in the word, in code points; the first, at 0, is left out.
-
-    Returns:
-        None where no layout is the one best: fewer letters than morphemes, or several layouts with
-        equally few edits in the same morphemes.
-    """
-    parts = [part.casefold() for part in morphemes]
-    folded = word.casefold()
-    if len(parts) <= 1:
-        return ()
-    if len(folded) != len(word) or len(word) > MAX_WORD_CHARS or len(parts) > len(word):
-        return None
-    if "".join(parts) == folded:
-        return tuple(int(edge) for edge in np.cumsum([len(part) for part in parts])[:-1])
-    return _best_layout(folded, parts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """Morphemes laid along the beginning of a word.
-
-    ``edits`` are those of each morpheme, the last first: what decides between equal sums.
-    """
-
-    edits: tuple[int, ...]
-    cuts: tuple[int, ...]
-    is_only: bool
-
-    @property
-    def rank(self) -> tuple[int, tuple[int, ...]]:
-        return sum(self.edits), self.edits
-
-
-def _best_layout(word: str, parts: list[str]) -> tuple[int, ...] | None:
-    best: dict[int, _Layout] = {0: _Layout((), (), is_only=True)}
-    for index, part in enumerate(parts):
-        following: dict[int, _Layout] = {}
-        for start, known in best.items():
-            cuts = (*known.cuts, start) if index else ()
-            # Every morpheme gets at least one letter.
-            for length, distance in enumerate(_prefix_distances(part, word[start:]), start=1):
-                found = _Layout((distance, *known.edits), cuts, known.is_only)
-                other = following.get(start + length)
-                if other is None or found.rank < other.rank:
-                    following[start + length] = found
-                elif found.rank == other.rank:
-                    following[start + length] = replace(other, is_only=False)
-        best = following
-    last = best.get(len(word))
-    return last.cuts if last is not None and last.is_only else None
-
-
-def _prefix_distances(part: str, text: str) -> list[int]:
-    """Edits between ``part`` and each non-empty beginning of ``text`` (Levenshtein)."""
-    row = list(range(len(part) + 1))
-    distances = []
-    for number, char in enumerate(text, start=1):
-        following = [number]
-        for place, other in enumerate(part, start=1):
-            following.append(
-                min(row[place] + 1, following[-1] + 1, row[place - 1] + (char != other))
-            )
-        row = following
-        distances.append(row[-1])
-    return distances
-
-
 def boundary_scores(
-    tokenizer: Tokenizer, gold: Iterable[GoldWord], *, seed: int = SEED
+    tokenizer: Tokenizer | SegmentedTokenizer, gold: Iterable[GoldWord], *, seed: int = SEED
 ) -> BoundaryReport:
-    """Cut every gold word and compare.
+    """Cut every gold word and compare, with a tokenizer alone or with its segmenter.
 
     Raises:
         EmptyCorpusError: No word is left to compare.
@@ -225,14 +117,34 @@ def boundary_scores(
     )
 
 
-def _token_boundaries(tokenizer: Tokenizer, word: str) -> tuple[int, ...] | None:
+def _token_boundaries(
+    tokenizer: Tokenizer | SegmentedTokenizer, word: str
+) -> tuple[int, ...] | None:
     """Places inside the word at which a token begins; None where tokens do not cover it."""
+    if isinstance(tokenizer, SegmentedTokenizer):
+        return _segmented_boundaries(tokenizer, word)
     encoding = tokenizer.encode_with_offsets(_CONTEXT + word)
     first, end = len(_CONTEXT), len(_CONTEXT) + len(word)
     starts = {int(start) for start in encoding.starts if first < start < end}
     if not any(int(stop) == end for stop in encoding.ends):
         return None
     return tuple(sorted(start - first for start in starts))
+
+
+def _segmented_boundaries(tokenizer: SegmentedTokenizer, word: str) -> tuple[int, ...] | None:
+    text = _CONTEXT + word
+    places = {0: 0}  # Bytes to characters; a token that begins inside a character has no place.
+    for index, char in enumerate(text, start=1):
+        places[max(places) + len(char.encode())] = index
+    n_bytes = 0
+    starts = set()
+    for id in tokenizer.encode(text):
+        starts.add(places.get(n_bytes, -1))
+        n_bytes += len(tokenizer.tokenizer.id_to_bytes(id))
+    if n_bytes != len(text.encode()):
+        return None
+    first = len(_CONTEXT)
+    return tuple(sorted(start - first for start in starts if start > first))
 
 
 def _score(

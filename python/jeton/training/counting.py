@@ -24,6 +24,8 @@ from jeton.corpus import Progress as ReadProgress
 from jeton.corpus.care import CorpusCare, CorpusCarer
 from jeton.corpus.weights import balanced_weights, integer_weights, weight_of_file
 from jeton.errors import CorpusError, EmptyCorpusError, UsageError
+from jeton.pretokenizing.indentation import texts_between_levels
+from jeton.pretokenizing.rules import pattern_and_rules
 from jeton.training.checkpoints import (
     CHECKPOINT_SECONDS,
     Checkpoint,
@@ -138,6 +140,7 @@ def count_pretokens(
             "strict": strict,
             "cutting": counts.cutting,
             "care": care.to_dict(),
+            **({"indents": True} if settings.indents else {}),
         }
         saved = Checkpoint(
             os.fspath(checkpoint), options, list(identities.values()), checkpoint_seconds
@@ -169,9 +172,7 @@ def count_pretokens(
                 apart = [batch[int(index)] for index in np.flatnonzero(held_out)]
                 on_held_out(file, _core.TextBatch.from_texts(apart))
             if n_again < len(batch):
-                if by_language is None:
-                    counts.add(batch, weights=weights, num_threads=num_threads)
-                else:
+                if by_language is not None:
                     by_language.add(
                         batch,
                         numbers=stream.batch_domains,
@@ -179,6 +180,10 @@ def count_pretokens(
                         weights=weights,
                         num_threads=num_threads,
                     )
+                elif settings.indents:
+                    _add_between_levels(counts, batch, weights, num_threads)
+                else:
+                    counts.add(batch, weights=weights, num_threads=num_threads)
                 before = sources.get(
                     file.path, Source(file.path, 0, 0, weight=str(carer.weights.get(file.path, 1)))
                 )
@@ -320,10 +325,12 @@ def settings_of_counts(counts: _core.PretokenCounts, settings: TrainSettings) ->
     if settings.method.new_counts(settings).cutting == counts.cutting:
         return settings
     cutting = json.loads(counts.cutting)
-    steps = cutting.get("pretokenizer", [])
-    if len(steps) != 1 or "pattern" not in steps[0]:
+    found_rules = pattern_and_rules(cutting.get("pretokenizer", []))
+    if found_rules is None:
         return settings
-    pattern = steps[0]["pattern"]
+    pattern, rules = found_rules
+    if "rules" in settings.method.takes:
+        settings = replace(settings, rules=rules)
     published = _core.published_patterns()
     # Some have several names: the one that was asked for comes first.
     for name in (settings.pattern, *published):
@@ -375,6 +382,22 @@ def _info(path: str, info: Any) -> dict[str, Any]:
     if unit < 1:
         raise UsageError(f"{path}: its unit is {unit}; expected at least 1")
     return {"unit": unit, "sources": sources}
+
+
+def _add_between_levels(
+    counts: _core.PretokenCounts, batch: _core.TextBatch, weights: Any, num_threads: int | None
+) -> None:
+    """Count documents without the indentation that tokens stand for."""
+    rows = [
+        texts_between_levels(text) if weight else []
+        for text, weight in zip(batch, weights, strict=True)
+    ]
+    texts = [text for row in rows for text in row]
+    counts.add(
+        _core.TextBatch.from_texts(texts),
+        weights=np.repeat(weights, [len(row) for row in rows]),
+        num_threads=num_threads,
+    )
 
 
 def _more(before: Source, batch: _core.TextBatch, weights: Any, n_again: int) -> Source:

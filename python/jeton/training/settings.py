@@ -14,6 +14,9 @@ from typing import Any, Literal, cast
 from jeton import _core
 from jeton._nearest import nearest
 from jeton.errors import UsageError
+from jeton.pretokenizing.indentation import DEDENT_TOKEN, INDENT_TOKEN
+from jeton.pretokenizing.rules import RULES, check_rules
+from jeton.pretokenizing.segmenters import Segmenter, segmenter_name
 from jeton.training.algorithms import ALGORITHMS, find_algorithm
 from jeton.training.algorithms.base import Algorithm, check_at_least
 from jeton.training.progress import TrainProgress
@@ -46,8 +49,20 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _OWN: Any = None
 """Stands for the special tokens of the algorithm until its name is known."""
 
-_SHARED_BY_SOME = ("pattern", "normalizer", "min_frequency", "max_token_bytes", "tie_rule")
+_SHARED_BY_SOME = (
+    "pattern",
+    "rules",
+    "segmenter",
+    "indents",
+    "normalizer",
+    "min_frequency",
+    "max_token_bytes",
+    "tie_rule",
+)
 """Shared settings that some algorithms do not take."""
+
+_TOLD_IF_GIVEN = ("rules", "segmenter", "indents")
+"""Settings that a training card tells of only where they were given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +73,12 @@ class TrainSettings:
         algorithm: One of ``ALGORITHMS``.
         vocab_size: Tokens wanted, special tokens (and the 256 bytes, if there are some) included.
         min_frequency: What occurs less often does not become a token.
-        pattern: Split pattern: the name of a published one or a regular expression.
+        pattern: Split pattern: the name of a published one, ``"code"``, or a regular expression.
+        rules: Names from ``jeton.pretokenizing.RULES``: what is cut out before the pattern cuts.
+        segmenter: Cuts pretokens further before they count: a name as
+            ``jeton.pretokenizing.segmenters`` has it, or a function from a pretoken to its parts.
+        indents: Learn from source whose indentation became tokens; the two tokens come behind the
+            special tokens. For ``jeton.pretokenizing.IndentationTokenizer``.
         normalizer: ``"nfc"``: Unicode normalization before splitting, in training and in use.
         special_tokens: Take the ids 0, 1 ... in this order. None: the algorithm's own, which are
             here after construction.
@@ -75,6 +95,9 @@ class TrainSettings:
     vocab_size: int = DEFAULT_VOCAB_SIZE
     min_frequency: int = 1
     pattern: str = DEFAULT_PATTERN
+    rules: Sequence[str] = ()
+    segmenter: str | Segmenter | None = None
+    indents: bool = False
     normalizer: Literal["nfc"] | None = None
     special_tokens: Sequence[str] = _OWN
     max_token_bytes: int | None = None
@@ -87,6 +110,14 @@ class TrainSettings:
             known = self.algorithm in ALGORITHMS
             own = find_algorithm(self.algorithm).special_tokens if known else DEFAULT_SPECIAL_TOKENS
             object.__setattr__(self, "special_tokens", own)
+        if self.indents and not isinstance(self.special_tokens, str):
+            missing = [t for t in (INDENT_TOKEN, DEDENT_TOKEN) if t not in self.special_tokens]
+            object.__setattr__(self, "special_tokens", (*self.special_tokens, *missing))
+        if not isinstance(self.rules, str):
+            # One value, whatever order they were given in; what is no rule is found by check().
+            place = {rule: place for place, rule in enumerate(RULES)}
+            ordered = sorted(self.rules, key=lambda rule: place.get(rule, len(place)))
+            object.__setattr__(self, "rules", tuple(ordered))
 
     @property
     def method(self) -> Algorithm:
@@ -111,7 +142,7 @@ class TrainSettings:
         for shared in fields(self):
             if shared.name in _SHARED_BY_SOME and shared.name not in method.takes:
                 value = getattr(self, shared.name)
-                if value != shared.default:
+                if value != shared.default and value != ():
                     raise UsageError(
                         f"{shared.name} is {value!r}, but algorithm {self.algorithm!r} does not "
                         "take it"
@@ -136,11 +167,19 @@ class TrainSettings:
                 f"unknown split pattern {self.pattern!r}; the nearest are {', '.join(offered)}\n"
                 "hint: give the name of a published pattern or a regular expression"
             )
+        check_rules(self.rules)
         self.read_options().check(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values; ``options`` only where some were given."""
+        """As plain JSON values; ``options`` and what is new only where some were given."""
         values = {shared.name: getattr(self, shared.name) for shared in fields(self)}
+        for name in _TOLD_IF_GIVEN:
+            if not values[name]:
+                del values[name]
+        if "rules" in values:
+            values["rules"] = list(self.rules)
+        if self.segmenter is not None:
+            values["segmenter"] = segmenter_name(self.segmenter)
         values["special_tokens"] = list(self.special_tokens)
         options = values.pop("options")
         return {**values, "options": dict(options)} if options else values

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from jeton import _core
 from jeton.errors import JetonWarning, UsageError
+from jeton.pretokenizing.segmenters import Segmenter, find_segmenter, segmented_counts
 from jeton.training.algorithms.base import Learning
 from jeton.training.counting import CountedCorpus, count_pretokens
 from jeton.training.languages import count_languages
@@ -48,6 +49,9 @@ def train(
     vocab_size: int = DEFAULT_VOCAB_SIZE,
     min_frequency: int = 1,
     pattern: str = DEFAULT_PATTERN,
+    rules: Sequence[str] = (),
+    segmenter: str | Segmenter | None = None,
+    indents: bool = False,
     special_tokens: Sequence[str] | None = None,
     max_token_bytes: int | None = None,
     tie_rule: Literal["hf", "bytes", "sentencepiece"] = "hf",
@@ -70,7 +74,14 @@ def train(
         algorithm: One of ``ALGORITHMS``; ``"bpe"``: byte-level BPE.
         vocab_size: Tokens wanted, special tokens (and the 256 bytes, if there are some) included.
         min_frequency: What occurs less often does not become a token.
-        pattern: Split pattern: the name of a published one or a regular expression.
+        pattern: Split pattern: the name of a published one, ``"code"``, or a regular expression.
+        rules: Names from ``jeton.pretokenizing.RULES``: what is cut out before the pattern cuts,
+            such as URLs or single digits.
+        segmenter: Cuts pretokens further before they count, so that no token crosses the end of a
+            word or morpheme: ``"jieba"``, ``"morphemes:FILE"``, ``"morfessor"`` ..., or a function
+            from a pretoken to its parts.
+        indents: Learn from source whose indentation became tokens, for
+            ``jeton.pretokenizing.IndentationTokenizer``.
         special_tokens: Take the ids 0, 1 ... in this order; text never becomes one unless allowed.
             None: those usual with the algorithm.
         max_token_bytes: Longest token that is made; None: any.
@@ -105,6 +116,9 @@ def train(
         vocab_size=vocab_size,
         min_frequency=min_frequency,
         pattern=pattern,
+        rules=rules,
+        segmenter=segmenter,
+        indents=indents,
         normalizer=normalizer,
         special_tokens=special_tokens,  # type: ignore[arg-type]  # None: the algorithm's own
         max_token_bytes=max_token_bytes,
@@ -200,7 +214,10 @@ def _learn(
     )
     # Weights were made whole by the unit: how often is meant in documents of weight 1.
     counted = replace(settings, min_frequency=settings.min_frequency * corpus.unit)
-    tokenizer = settings.method.learn(corpus.counts, counted, learning)
+    counts = corpus.counts
+    if settings.segmenter is not None:
+        counts = segmented_counts(counts, find_segmenter(settings.segmenter, counts=counts))
+    tokenizer = settings.method.learn(counts, counted, learning)
     if tokenizer.vocab_size < settings.vocab_size:
         warnings.warn(
             f"the text is enough for {tokenizer.vocab_size:,} tokens only, not for "

@@ -1,4 +1,4 @@
-//! The published split patterns by name.
+//! The published split patterns by name, and one of our own.
 //!
 //! Patterns are facts about the vocabularies that were trained with them. Where a library writes a
 //! pattern with possessive repetition only to save backtracking, both forms split alike (a test
@@ -7,6 +7,27 @@
 /// GPT-2's pattern, which `tokenizers` builds into its `ByteLevel` step.
 pub const GPT2: &str =
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+
+/// Jeton's own pattern for source code; docs/code.md tells what each part is for.
+///
+/// Identifiers are cut where the case changes and before underscores (one sign of those that are written close to names, and
+/// underscores, begin the part behind them), operators of several characters and quotes of three are whole, every bracket is
+/// apart, a line end and the indentation behind it are one pretoken.
+pub const CODE: &str = concat!(
+    // What a backslash makes of one character.
+    r#"\\[abefnrtv0'"\\]"#,
+    // Parts of identifiers, and words.
+    r"| ?[.$@#]?_*[\p{Lu}\p{Lt}]?[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
+    r"| ?[.$@#]?_*[\p{Lu}\p{Lt}]+(?![\p{Ll}\p{Lm}\p{Lo}\p{M}])",
+    r"|\p{N}{1,3}",
+    // Rulers, then operators and marks, the longest first, then whatever else there is, one by one.
+    r"| ?(?:={4,}|-{3,}|#{3,}|\*{3,}|/{3,}|~{3,}|\.{4,}|_+",
+    r#"|<!--|-->|>>>=|===|!==|<=>|<<=|>>=|>>>|\*\*=|//=|&&=|\|\|=|\?\?=|\.\.\.|\.\.=|\.\.<|->\*|/\*\*|"""|'''|```"#,
+    r"|==|!=|<=|>=|<>|<-|->|=>|=~|!~|\+\+|--|::|&&|\|\||<<|>>|\*\*|//|/\*|\*/|</|/>|\?\?|\?\.|\?:|\.\.|\|>",
+    r"|\+=|-=|\*=|/=|%=|&=|\|=|\^=|:=|~=|@=|##|\$\{|#\{|[^\s\p{L}\p{N}])",
+    // Line ends with what indents the next line; runs of spaces; a single one.
+    r"|\s*[\r\n]+[^\S\r\n]*|[^\S\r\n]{2,}|\s",
+);
 
 /// (name, pattern, where it was published).
 pub const PATTERNS: &[(&str, &str, &str)] = &[
@@ -68,6 +89,7 @@ pub const PATTERNS: &[(&str, &str, &str)] = &[
         ),
         "moonshotai Kimi-K2 tokenization_kimi.py",
     ),
+    ("code", CODE, "docs/code.md"),
 ];
 
 /// The pattern of a published name.

@@ -131,6 +131,8 @@ pub struct PieceRules {
     scripts: Scripts,
     max_chars: usize,
     config: SentenceConfig,
+    /// Only the length counts.
+    any: bool,
 }
 
 impl PieceRules {
@@ -140,6 +142,15 @@ impl PieceRules {
             scripts: Scripts::new()?,
             max_chars,
             config: config.clone(),
+            any: false,
+        })
+    }
+
+    /// Any string of up to `max_chars` characters, as `tokenizers` has it.
+    pub fn any(max_chars: usize) -> Result<Self> {
+        Ok(Self {
+            any: true,
+            ..Self::new(&SentenceConfig::default(), max_chars)?
         })
     }
 
@@ -149,6 +160,9 @@ impl PieceRules {
         let n = piece.len();
         if n == 0 || n > self.max_chars {
             return false;
+        }
+        if self.any {
+            return true;
         }
         let spaces_only = config.allow_whitespace_only_pieces && piece.iter().all(|&c| c == SPACE);
         let mut before = ANY;

@@ -195,7 +195,8 @@ impl PretokenCounts {
         run(py, |_| self.lock().limit_memory(max_memory, folder))
     }
 
-    #[pyo3(signature = (batch, *, weight=1, weights=None, num_threads=None))]
+    /// `whole`: each document is a pretoken, however it would be cut.
+    #[pyo3(signature = (batch, *, weight=1, weights=None, whole=false, num_threads=None))]
     #[allow(clippy::needless_pass_by_value)] // extracted from Python
     fn add(
         &self,
@@ -203,13 +204,22 @@ impl PretokenCounts {
         batch: &TextBatch,
         weight: u64,
         weights: Option<PyReadonlyArray1<'_, u64>>,
+        whole: bool,
         num_threads: Option<isize>,
     ) -> PyResult<()> {
         let threads = threads(num_threads)?;
-        let split = |text: &str, each: &mut dyn FnMut(&[u8])| self.cutter.cut(text, each);
+        let split = |text: &str, each: &mut dyn FnMut(&[u8])| {
+            if whole {
+                each(text.as_bytes());
+                return Ok(());
+            }
+            self.cutter.cut(text, each)
+        };
         let splitting = match self.cutter.steps() {
-            Some((normalizer, pretokenizer)) => Splitting::Steps(normalizer, pretokenizer),
-            None => Splitting::Function(&split),
+            Some((normalizer, pretokenizer)) if !whole => {
+                Splitting::Steps(normalizer, pretokenizer)
+            }
+            _ => Splitting::Function(&split),
         };
         let each: Option<Vec<u64>> = weights.map(|weights| weights.as_array().to_vec());
         run(py, |keep_going| {

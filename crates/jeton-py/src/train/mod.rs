@@ -27,5 +27,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(chosen::train_fewest_tokens, module)?)?;
     module.add_function(wrap_pyfunction!(trainers::train_characters, module)?)?;
     module.add_function(wrap_pyfunction!(trainers::train_sentencepiece, module)?)?;
+    module.add_function(wrap_pyfunction!(trainers::train_pieces, module)?)?;
     Ok(())
 }

@@ -8,7 +8,8 @@ use jeton_core::normalize::NormalizerConfig;
 use jeton_core::normalize::bert::BertConfig;
 use jeton_core::pretokenize::components::bert_words;
 use jeton_core::train::{
-    self as core, CharacterTrainOptions, CutConfig, Progress, SpmTrainOptions, train_on_characters,
+    self as core, CharacterTrainOptions, CutConfig, PieceTrainOptions, Progress, SpmTrainOptions,
+    train_on_characters,
 };
 use pyo3::prelude::*;
 
@@ -147,4 +148,23 @@ pub(crate) fn train_characters(
             .map_err(of_training)
     })?;
     Ok(Tokenizer::wrap(tokenizer, name))
+}
+
+/// Learns the pieces of a Unigram model from counts cut in any way.
+#[pyfunction]
+#[pyo3(signature = (counts, options, *, num_threads=None, on_progress=None))]
+#[allow(clippy::needless_pass_by_value)] // extracted from Python
+pub(crate) fn train_pieces(
+    py: Python<'_>,
+    counts: &PretokenCounts,
+    options: &str,
+    num_threads: Option<isize>,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<(String, f64)>> {
+    let options = quick(py, PieceTrainOptions::from_json(options))?;
+    let threads = threads(num_threads)?;
+    let trained = run(py, on_progress.as_ref(), |tell| {
+        counts.with(|counts| core::train_pieces(counts, &options, threads, tell))
+    })?;
+    Ok(trained.pieces)
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jeton import _core
 from jeton._nearest import nearest
 from jeton.errors import UsageError
+from jeton.pretokenizing.rules import pretokenizer_steps
 from jeton.training.progress import TrainProgress
 
 if TYPE_CHECKING:
@@ -16,7 +18,15 @@ if TYPE_CHECKING:
     from jeton.training.languages import LanguageSource
     from jeton.training.settings import TrainSettings
 
-__all__ = ["Algorithm", "Learning", "NoOptions", "Options", "check_at_least", "check_choice"]
+__all__ = [
+    "Algorithm",
+    "Learning",
+    "NoOptions",
+    "Options",
+    "check_at_least",
+    "check_choice",
+    "pattern_counts",
+]
 
 
 class Options(Protocol):
@@ -110,6 +120,16 @@ class Algorithm:
         # JSON has lists where options have tuples.
         values = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
         return self.options(**values)
+
+
+def pattern_counts(settings: TrainSettings) -> _core.PretokenCounts:
+    """Empty counts that cut text by the pattern, the rules and the normalizer of settings."""
+    plain = _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
+    if not settings.rules:
+        return plain
+    cutting = json.loads(plain.cutting)
+    steps = pretokenizer_steps(settings.pattern, settings.rules)
+    return _core.PretokenCounts.cut_by(json.dumps({**cutting, "pretokenizer": steps}))
 
 
 def check_at_least(name: str, value: float, least: float) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jeton import _core
 from jeton.errors import UsageError
-from jeton.training.algorithms.base import Algorithm, Learning, check_at_least
+from jeton.training.algorithms.base import Algorithm, Learning, check_at_least, pattern_counts
 from jeton.training.settings import DEFAULT_SPECIAL_TOKENS, TrainSettings
 
 __all__ = ["ALGORITHMS", "BpeOptions", "core_options"]
@@ -68,10 +68,6 @@ def check_forced(tokenizer: _core.Tokenizer, options: BpeOptions) -> _core.Token
     return tokenizer
 
 
-def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
-    return _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
-
-
 def _learn(
     counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
 ) -> _core.Tokenizer:
@@ -89,10 +85,21 @@ ALGORITHMS = {
     "bpe": Algorithm(
         name="bpe",
         summary="byte-level BPE",
-        takes=frozenset({"pattern", "normalizer", "min_frequency", "max_token_bytes", "tie_rule"}),
+        takes=frozenset(
+            {
+                "pattern",
+                "rules",
+                "segmenter",
+                "indents",
+                "normalizer",
+                "min_frequency",
+                "max_token_bytes",
+                "tie_rule",
+            }
+        ),
         special_tokens=DEFAULT_SPECIAL_TOKENS,
         options=BpeOptions,
-        new_counts=_new_counts,
+        new_counts=pattern_counts,
         learn=_learn,
     )
 }

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jeton import _core
 from jeton.errors import UsageError
-from jeton.training.algorithms.base import Algorithm, Learning, check_at_least, check_choice
+from jeton.training.algorithms.base import (
+    Algorithm,
+    Learning,
+    check_at_least,
+    check_choice,
+    pattern_counts,
+)
 
 if TYPE_CHECKING:
     from jeton.training.settings import TrainSettings
@@ -57,6 +63,11 @@ class WordOptions:
         """Raise ``UsageError`` for what cannot be meant; the core checks what depends on it."""
         choices = ("pattern", "whitespace", "whitespace_split", "metaspace")
         check_choice("pre_tokenizer", self.pre_tokenizer, choices)
+        if settings.rules and self.pre_tokenizer != "pattern":
+            raise UsageError(
+                f"rules go with a pattern, and pre_tokenizer is {self.pre_tokenizer!r}\n"
+                "hint: leave pre_tokenizer out"
+            )
         _check_shared(self)
 
 
@@ -80,6 +91,11 @@ class CharacterBpeOptions(WordOptions):
         """See ``WordOptions``."""
         WordOptions.check(self, settings)
         check_choice("ties", self.ties, ("ids", "shorter"))
+        if settings.segmenter is not None and (self.end_of_word_suffix or self.continuing_prefix):
+            raise UsageError(
+                "a segmenter and marks of spelling contradict one another: every part would be "
+                "spelled as a word\nhint: leave end_of_word_suffix and continuing_prefix out"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,9 +170,9 @@ def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
             clean_text=options.clean_text,
             handle_chinese_chars=options.handle_chinese_chars,
         )
-    plain = _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
     if options.pre_tokenizer == "pattern":
-        return plain
+        return pattern_counts(settings)
+    plain = _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
     cutting = json.loads(plain.cutting)
     own = cutting["pretokenizer"][0]
     cut: dict[str, Any]
@@ -228,9 +244,12 @@ def _algorithm(
         else {
             "min_frequency",
             "pattern",
+            "rules",
             "normalizer",
         }
     )
+    if options is CharacterBpeOptions:
+        takes.add("segmenter")
     return Algorithm(
         name=name,
         summary=summary,

@@ -198,7 +198,11 @@ def _algorithm(name: str, summary: str, model_type: str, options: type[Any]) -> 
     return Algorithm(
         name=name,
         summary=summary,
-        takes=frozenset({"min_frequency"}),
+        takes=frozenset(
+            {"min_frequency", "segmenter"}
+            if model_type in ("unigram", "bpe")
+            else {"min_frequency"}
+        ),
         special_tokens=(),
         options=options,
         new_counts=partial(_new_counts, model_type),

@@ -110,7 +110,9 @@ ALGORITHMS = {
     "superbpe": Algorithm(
         name="superbpe",
         summary="byte-level BPE with tokens of several words",
-        takes=frozenset({"pattern", "normalizer", "min_frequency", "max_token_bytes", "tie_rule"}),
+        takes=frozenset(
+            {"pattern", "normalizer", "indents", "min_frequency", "max_token_bytes", "tie_rule"}
+        ),
         special_tokens=DEFAULT_SPECIAL_TOKENS,
         options=SuperBpeOptions,
         new_counts=_new_counts,

@@ -1,0 +1,182 @@
+r"""Rules that a split pattern can be given besides: URLs whole, numbers in groups, and more.
+
+A rule names a regular language; the text that matches it is cut out first. What is cut out by a
+rule of ``WHOLE_RULES`` is one pretoken (with the one space before it, except for numbers); what is
+cut out by one of ``APART_RULES`` is cut further by the split pattern, but no pretoken crosses its
+ends. With rules, a pre-tokenizer is a sequence of splits, which ``tokenizer.json`` has words for:
+
+1. comments and strings are isolated, if those rules are on;
+2. URLs, e-mail addresses, hashtags, mentions and numbers are isolated, the first rule first;
+3. ``numbers-groups-right`` alone: what is left over at the front of a number is cut off;
+4. the split pattern, with the rules of 2 as its first alternatives, so that it leaves them alone.
+
+All rules but one run on the automaton, in time linear in the text; the third step needs a look
+ahead over the whole number and runs on the backtracking engine, which tries it at the beginning of
+a piece only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import combinations, product
+from types import MappingProxyType
+from typing import Any
+
+from jeton import _core
+from jeton._nearest import nearest
+from jeton.errors import UsageError
+
+__all__ = [
+    "APART_RULES",
+    "NUMBER_RULES",
+    "RULES",
+    "WHOLE_RULES",
+    "check_rules",
+    "pattern_and_rules",
+    "pretokenizer_steps",
+]
+
+_URL = (
+    r" ?(?:(?:https?|ftps?|wss?|ssh|git|file|s3)://|www\.)"
+    r"[^\s<>\x22]*[^\s<>\x22'`.,;:!?()\[\]{}]"
+)
+"""A scheme that is written in running text, or ``www.``, and all up to a space, a quotation mark or
+an angle bracket; punctuation at the end belongs to the sentence."""
+
+_EMAIL = r" ?[\p{L}\p{N}._%+\-]{1,64}@[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)+"
+"""At most 64 characters before the sign, as RFC 5321, 4.5.3.1.1 has it; a domain of two parts."""
+
+_HASHTAG = r" ?#[\p{N}_]*[\p{L}\p{M}][\p{L}\p{M}\p{N}_]*"
+"""At least one letter: ``#123`` is the number of something."""
+
+_MENTION = r" ?@[\p{L}\p{N}_]+"
+
+_COMMENT = r"(?://|#)[^\r\n]*|/\*(?:[^*]|\*+[^*/])*\**/?|<!--(?:[^\-]|-[^\-])*(?:-->)?"
+"""From the sign to the end of the line or to what closes it; what nothing closes goes to the end.
+Lexical, for any language: a sign inside other text counts as well."""
+
+_STRING = (
+    r"\x22\x22\x22(?:[^\x22\\]|\\[^\r\n]|\x22{1,2}[^\x22\\])*(?:\x22{3})?"
+    r"|\x22(?:[^\x22\\\r\n]|\\[^\r\n])*\x22?"
+    r"|'(?:[^'\\\r\n]|\\[^\r\n])*'?"
+    r"|`(?:[^`\\]|\\[^\r\n])*`?"
+)
+"""From a quotation mark to the next one that no backslash stands before, or to the end of the line
+(of the text, after three quotation marks or a backquote). An apostrophe counts as well: what
+follows is cut by the split pattern all the same."""
+
+APART_RULES: Mapping[str, str] = MappingProxyType({"comments": _COMMENT, "strings": _STRING})
+"""Name to pattern; no pretoken crosses the ends of a match."""
+
+NUMBER_RULES: Mapping[str, str] = MappingProxyType(
+    {
+        "numbers-whole": r"\p{N}+",
+        "numbers-digits": r"\p{N}",
+        "numbers-groups-left": r"\p{N}{1,3}",
+        "numbers-groups-right": r"\p{N}+",
+    }
+)
+"""How runs of digits are cut, at most one of these: not at all, into digits, into groups of three
+counted from the left (``123|45``) or from the right (``12|345``), as thousands are."""
+
+WHOLE_RULES: Mapping[str, str] = MappingProxyType(
+    {
+        "urls": _URL,
+        "emails": _EMAIL,
+        "hashtags": _HASHTAG,
+        "mentions": _MENTION,
+        **NUMBER_RULES,
+    }
+)
+"""Name to pattern, the first that matches first; a match is one pretoken."""
+
+RULES = (*WHOLE_RULES, *APART_RULES)
+"""All names."""
+
+_RIGHT = "numbers-groups-right"
+_RIGHT_FRONT = r"\A\p{N}{1,2}(?=(?:\p{N}{3})+\z)"
+"""What is left over at the front of a piece of digits. Tied to the beginning of the piece, so that
+a long number is looked over once."""
+
+
+def check_rules(rules: Sequence[str]) -> None:
+    """Raise ``UsageError`` for an unknown rule, one given twice, or two for numbers."""
+    if isinstance(rules, str):
+        raise UsageError(
+            f"rules is the string {rules!r}; expected a list of names\nhint: rules=[{rules!r}]"
+        )
+    for place, rule in enumerate(rules):
+        if rule not in RULES:
+            offered = nearest(str(rule), RULES) or RULES
+            raise UsageError(
+                f"unknown rule {rule!r}; expected one of {', '.join(offered)}\n"
+                f"hint: the rules are {', '.join(RULES)}"
+            )
+        if rule in rules[:place]:
+            raise UsageError(f"the rule {rule!r} is given twice")
+    numbers = [rule for rule in rules if rule in NUMBER_RULES]
+    if len(numbers) > 1:
+        raise UsageError(
+            f"the rules {' and '.join(numbers)} contradict one another\n"
+            "hint: give one rule for numbers"
+        )
+
+
+def pretokenizer_steps(pattern: str, rules: Sequence[str]) -> list[dict[str, Any]]:
+    """The steps of a pre-tokenizer that cuts by rules and a pattern, as the core reads them.
+
+    Args:
+        pattern: Name of a split pattern or a regular expression.
+        rules: Names of rules; their order does not matter.
+
+    Raises:
+        UsageError: See ``check_rules``.
+        PatternError: The pattern cannot be compiled.
+    """
+    check_rules(rules)
+    last = _core.PretokenCounts(pattern=pattern).cutting
+    step: dict[str, Any] = _step_of(last)
+    return [{**step, "pattern": cut} for cut in _patterns(str(step["pattern"]), rules)]
+
+
+def _step_of(cutting: str) -> dict[str, Any]:
+    (step,) = json.loads(cutting)["pretokenizer"]
+    return dict(step)
+
+
+def _patterns(pattern: str, rules: Sequence[str]) -> list[str]:
+    """The patterns of the steps, in order."""
+    whole = {name: cut for name, cut in WHOLE_RULES.items() if name in rules}
+    apart = [cut for name, cut in APART_RULES.items() if name in rules]
+    texts = [cut for name, cut in whole.items() if name not in NUMBER_RULES]
+    found = []
+    if apart:
+        # An address is no comment, though it holds the sign of one.
+        found.append("|".join([*texts, *apart]))
+    if whole:
+        found.append("|".join(whole.values()))
+    if _RIGHT in whole:
+        found.append(_RIGHT_FRONT)
+        whole[_RIGHT] = r"\p{N}{1,3}"
+    found.append("|".join([*whole.values(), pattern]))
+    return found
+
+
+def pattern_and_rules(steps: Sequence[Mapping[str, Any]]) -> tuple[str, tuple[str, ...]] | None:
+    """The way back: the pattern and the rules whose steps these are; None for other steps."""
+    cuts = [step.get("pattern") for step in steps]
+    if not cuts or not all(isinstance(cut, str) for cut in cuts):
+        return None
+    if len(cuts) == 1:
+        return str(cuts[0]), ()
+    others = [name for name in RULES if name not in NUMBER_RULES]
+    subsets = [chosen for n in range(len(others) + 1) for chosen in combinations(others, n)]
+    for chosen, number in product(subsets, (None, *NUMBER_RULES)):
+        rules = tuple(name for name in RULES if name in chosen or name == number)
+        if not rules:
+            continue
+        *before, last = _patterns("", rules)
+        if cuts[:-1] == before and str(cuts[-1]).startswith(last):
+            return str(cuts[-1])[len(last) :], rules
+    return None

@@ -1,0 +1,220 @@
+"""Segmenters: what cuts pretokens further, by a lexicon, a model or another library.
+
+A segmenter is any function from a pretoken to its parts, which join to the pretoken again. Training
+counts the parts instead of the pretokens, so no token crosses an end of one. Named ones:
+
+- ``jieba`` and ``jieba:DICTIONARY``: Chinese words (extra ``jieba``);
+- ``morphemes:FILE``: the morphemes of the words in a file;
+- ``morfessor``: morphemes that Morfessor learns from the counts (extra ``morphology``),
+  ``morfessor:FILE``: those of a segmentation file that it wrote;
+- any name that another package declares in the entry point group ``jeton.segmenters``: a function
+  that takes what stands behind the colon (or nothing) and returns a segmenter.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from jeton import _core
+from jeton._nearest import nearest
+from jeton.errors import MissingExtraError, TrainingError, UsageError
+
+if TYPE_CHECKING:
+    from jeton.pretokenizing.morphemes import MorphemeLexicon
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "SEGMENTERS",
+    "Segmenter",
+    "checked_parts",
+    "find_segmenter",
+    "segmented_counts",
+    "segmenter_name",
+    "words_of_counts",
+]
+
+Segmenter = Callable[[str], Sequence[str]]
+"""A pretoken to its parts, in order; joined, they are the pretoken."""
+
+ENTRY_POINT_GROUP: Final = "jeton.segmenters"
+
+SEGMENTERS: Final = ("jieba", "morphemes", "morfessor")
+"""Names that need no other package's entry point."""
+
+_BATCH: Final = 1 << 16
+"""Parts that are counted together."""
+
+
+def find_segmenter(
+    name: str | Segmenter, *, counts: _core.PretokenCounts | None = None
+) -> Segmenter:
+    """The segmenter of a name, or the function itself.
+
+    Args:
+        name: A name, perhaps with an argument behind a colon; or a function.
+        counts: What ``morfessor`` learns from.
+
+    Raises:
+        UsageError: There is none of this name, it needs an argument, or has none to learn from.
+        MissingExtraError: What it needs is not installed.
+    """
+    if not isinstance(name, str):
+        if not callable(name):
+            raise UsageError(f"segmenter is {name!r}; expected a name or a function")
+        return name
+    kind, _, argument = name.partition(":")
+    if kind == "jieba":
+        return _jieba(argument)
+    if kind == "morphemes":
+        return _lexicon(argument)
+    if kind == "morfessor":
+        return _morfessor(argument, counts)
+    declared = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
+    if kind in declared:
+        return _declared(declared[kind], argument)
+    names = (*SEGMENTERS, *sorted(declared))
+    raise UsageError(
+        f"unknown segmenter {kind!r}; expected one of {', '.join(nearest(kind, names) or names)}\n"
+        f"hint: those installed are {', '.join(names)}; in Python any function will do"
+    )
+
+
+def segmenter_name(segmenter: str | Segmenter) -> str:
+    """What a training card calls it."""
+    if isinstance(segmenter, str):
+        return segmenter
+    named: Any = segmenter if hasattr(segmenter, "__qualname__") else type(segmenter)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _declared(entry: EntryPoint, argument: str) -> Segmenter:
+    try:
+        make = entry.load()
+    except ImportError as error:
+        raise UsageError(f"the segmenter {entry.name!r} cannot be loaded: {error}") from error
+    return cast("Segmenter", make(argument) if argument else make())
+
+
+def _jieba(dictionary: str) -> Segmenter:
+    try:
+        import jieba
+    except ImportError as error:
+        raise MissingExtraError("the segmenter 'jieba'", extra="jieba") from error
+    jieba.setLogLevel(logging.WARNING)
+    if dictionary and not Path(dictionary).is_file():
+        raise FileNotFoundError(f"the dictionary {dictionary} of jieba is no file")
+    # An object of its own: words that a user's dictionary adds stay in it.
+    cutter = jieba.Tokenizer()
+    if dictionary:
+        with Path(dictionary).open("rb") as lines:
+            cutter.load_userdict(lines)
+
+    def cut(pretoken: str) -> list[str]:
+        if pretoken.isascii():
+            return [pretoken]
+        return _with_space(cutter.lcut(pretoken))
+
+    return cut
+
+
+def _with_space(parts: Iterable[str]) -> list[str]:
+    """Parts; a space alone belongs to what follows."""
+    joined: list[str] = []
+    space = ""
+    for part in parts:
+        if part == " ":
+            space += part
+            continue
+        joined.append(space + part)
+        space = ""
+    return [*joined, space] if space else joined
+
+
+def _lexicon(path: str) -> MorphemeLexicon:
+    from jeton.pretokenizing.morphemes import MorphemeLexicon
+
+    if not path:
+        raise UsageError(
+            "the segmenter 'morphemes' needs a file: word, tab, its morphemes\n"
+            "hint: segmenter='morphemes:words.tsv'"
+        )
+    return MorphemeLexicon.read(path)
+
+
+def _morfessor(path: str, counts: _core.PretokenCounts | None) -> Segmenter:
+    from jeton.pretokenizing.morphemes import MorfessorSegmenter, learn_morphemes
+
+    if path:
+        return MorfessorSegmenter.read(path)
+    if counts is None:
+        raise UsageError(
+            "the segmenter 'morfessor' has no words to learn from here\n"
+            "hint: give it a file, 'morfessor:model.segm', or learn_morphemes(words)"
+        )
+    return learn_morphemes(words_of_counts(counts))
+
+
+def words_of_counts(counts: _core.PretokenCounts) -> dict[str, int]:
+    """The words of pretokens, in lower case, and how often they occur."""
+    found: Counter[str] = Counter()
+    for pretoken, count in counts.items():
+        word = pretoken.decode(errors="replace").strip(" \u2581").lower()
+        if word.isalpha():
+            found[word] += count
+    return dict(found)
+
+
+def checked_parts(segmenter: Segmenter, pretoken: str) -> list[str]:
+    """The parts of a pretoken, none of them empty.
+
+    Raises:
+        TrainingError: They do not join to the pretoken.
+    """
+    parts = [part for part in segmenter(pretoken) if part]
+    if "".join(parts) != pretoken:
+        raise TrainingError(
+            f"the segmenter {segmenter_name(segmenter)} made {parts!r} of {pretoken!r}, and that "
+            "is not the same text\n"
+            "hint: a segmenter only cuts; it may not change, drop or add anything"
+        )
+    return parts
+
+
+def segmented_counts(counts: _core.PretokenCounts, segmenter: Segmenter) -> _core.PretokenCounts:
+    """Counts of parts instead of pretokens; the counts given stay as they are.
+
+    All distinct pretokens and parts are in memory. SentencePiece's U+2581 is shown to the segmenter
+    as the space that it stands for.
+
+    Raises:
+        TrainingError: What the segmenter made of a pretoken is another text.
+    """
+    is_marked = '"sentences"' in counts.cutting
+    found: Counter[str] = Counter()
+    for raw, count in counts.items():
+        pretoken = raw.decode()
+        if is_marked:
+            shown = pretoken.replace("\u2581", " ")
+            for part in checked_parts(segmenter, shown):
+                found[part.replace(" ", "\u2581")] += count
+        else:
+            for part in checked_parts(segmenter, pretoken):
+                found[part] += count
+    made = _core.PretokenCounts.cut_by(counts.cutting)
+    for parts, weights in _batches(found):
+        made.add(_core.TextBatch.from_texts(parts), weights=weights, whole=True)
+    return made
+
+
+def _batches(found: Counter[str]) -> Iterator[tuple[list[str], Any]]:
+    items = sorted(found.items())
+    for start in range(0, len(items), _BATCH):
+        some = items[start : start + _BATCH]
+        yield [part for part, _ in some], np.array([count for _, count in some], dtype=np.uint64)

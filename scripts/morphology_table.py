@@ -1,0 +1,169 @@
+"""Does morphology-aware BPE begin tokens where morphemes begin? The table of docs/morphology.md.
+
+    python scripts/morphology_table.py DATA [--write docs/morphology.md]
+
+``DATA`` holds ``corpora/`` and ``morph/``: the corpora and gold segmentations that CONTRIBUTING.md
+tells of. For each language, gold words are parted into those whose morphemes are supplied and those
+that are measured, which nobody saw; so no method can know a measured word by heart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jeton
+from jeton._core import Tokenizer, decompress
+from jeton._files import write_whole
+from jeton.errors import JetonWarning
+from jeton.metrics import BoundaryScore, GoldWord, boundary_scores, read_gold
+from jeton.pretokenizing import MorphemeLexicon, SegmentedTokenizer, learn_morphemes
+from jeton.pretokenizing.segmenters import words_of_counts
+from jeton.training import TrainSettings, count_pretokens, train_from_counts
+
+BEGIN = "<!-- table: begin (written by scripts/morphology_table.py) -->"
+END = "<!-- table: end -->"
+
+LANGUAGES = {
+    "English": ("eng", ("english",), 16_000),
+    "French": ("fra", ("multilingual", "po_parallel"), 8_000),
+    "Italian": ("ita", ("multilingual",), 4_000),
+    "Czech": ("ces", (), 4_000),
+    "Hungarian": ("hun", (), 4_000),
+    "Mongolian": ("mon", (), 2_000),
+}
+"""Name: code of the gold words, corpora with text (none: the words themselves are the text), size."""
+
+CODES = {"eng": "en", "fra": "fr", "ita": "it"}
+MEASURED_WORDS = 10_000
+MORFESSOR_WORDS = 10_000
+"""Enough for the table to be made in minutes; more words teach Morfessor more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A way to train and to encode, measured."""
+
+    name: str
+    score: BoundaryScore
+    tokens_per_word: float
+
+
+def _lines(path: Path) -> list[str]:
+    return decompress(path.read_bytes(), path=str(path)).decode("utf-8").splitlines()
+
+
+def _digest(word: str) -> int:
+    return int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
+
+
+def gold_words(data: Path, code: str) -> tuple[list[GoldWord], list[GoldWord]]:
+    """Words with supplied morphemes, and others that are measured."""
+    supplied: list[GoldWord] = []
+    for part in ("train", "dev"):
+        path = data / "morph" / f"sigmorphon2022.{code}.word.{part}.tsv.zst"
+        if path.exists():
+            supplied += read_gold(_lines(path))
+    test = list(read_gold(_lines(data / "morph" / f"sigmorphon2022.{code}.word.test.gold.tsv.zst")))
+    if not supplied:
+        supplied = [item for item in test if _digest(item.word) % 2]
+        test = [item for item in test if not _digest(item.word) % 2]
+    known = {item.word.lower() for item in supplied}
+    test = sorted({item.word: item for item in test}.values(), key=lambda item: _digest(item.word))
+    return supplied, [item for item in test if item.word.lower() not in known][:MEASURED_WORDS]
+
+
+def texts(data: Path, code: str, corpora: Sequence[str], words: Sequence[GoldWord]) -> list[str]:
+    """The text to learn from; without corpora, the supplied words, each once."""
+    found: list[str] = []
+    for corpus in corpora:
+        for line in _lines(data / "corpora" / f"{corpus}.jsonl.zst"):
+            record = json.loads(line)
+            if corpus == "english" or record.get("lang") == CODES[code]:
+                found.append(record["text"])
+    return found or [f" {item.word}" for item in words]
+
+
+def rows(data: Path, language: str) -> Iterator[Row]:
+    """All ways for one language, plain BPE first."""
+    code, corpora, vocab_size = LANGUAGES[language]
+    supplied, measured = gold_words(data, code)
+    learned_from = texts(data, code, corpora, supplied)
+    corpus = count_pretokens(iter(learned_from))
+    lexicon = MorphemeLexicon.of_words(supplied)
+    words = words_of_counts(corpus.counts)
+    unsupervised = learn_morphemes(words, max_words=MORFESSOR_WORDS)
+
+    def trained(segmenter: object) -> Tokenizer:
+        settings = TrainSettings(vocab_size=vocab_size, segmenter=segmenter)  # type: ignore[arg-type]
+        return train_from_counts(corpus, settings=settings)
+
+    def row(name: str, tokenizer: Tokenizer | SegmentedTokenizer) -> Row:
+        report = boundary_scores(tokenizer, measured)
+        score = report.all_words
+        return Row(name, score, 1 + score.n_token / score.n_words)
+
+    yield row("plain BPE", trained(None))
+    for name, segmenter in (
+        ("supplied", lexicon),
+        ("learned", unsupervised),
+    ):
+        tokenizer = trained(segmenter)
+        yield row(f"{name}, the file alone", tokenizer)
+        if segmenter is not lexicon:
+            yield row(
+                f"{name}, segmented in use", SegmentedTokenizer(tokenizer, segmenter=segmenter)
+            )
+
+
+def table(data: Path, languages: Iterable[str]) -> str:
+    """The table as Markdown."""
+    lines = [
+        "| language | size | morphemes | precision | recall | F1 | against plain | tokens per word |",
+        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for language in languages:
+        started = time.perf_counter()
+        plain = None
+        for item in rows(data, language):
+            plain = item.score.f1 if plain is None else plain
+            change = item.score.f1 - plain
+            lines.append(
+                f"| {language} | {LANGUAGES[language][2]:,} | {item.name} | "
+                f"{item.score.precision:.3f} | {item.score.recall:.3f} | {item.score.f1:.3f} | "
+                f"{change:+.3f} | {item.tokens_per_word:.2f} |"
+            )
+            sys.stderr.write(lines[-1] + "\n")
+        sys.stderr.write(f"{language}: {time.perf_counter() - started:.0f} s\n")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Print the table, or write it between the markers of a page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="folder with corpora/ and morph/")
+    parser.add_argument("--language", action="append", choices=list(LANGUAGES))
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="rewrite its table")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", JetonWarning)
+    made = table(options.data, options.language or LANGUAGES)
+    made += f"\n\nJeton {jeton.__version__}, Morfessor 2.0.6."
+    if options.write is None:
+        sys.stdout.write(made + "\n")
+        return 0
+    page = options.write.read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    write_whole(options.write, f"{before}{BEGIN}\n{made}\n{END}{after}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

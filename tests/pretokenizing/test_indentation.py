@@ -1,0 +1,102 @@
+"""Indentation as tokens: exact for every text, and what the tokens mean."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jeton
+from jeton.errors import UsageError
+from jeton.pretokenizing import IndentationTokenizer
+from jeton.pretokenizing.indentation import (
+    DEDENT_TOKEN,
+    INDENT_TOKEN,
+    Level,
+    mark_levels,
+    restore_levels,
+    texts_between_levels,
+)
+from jeton.training import TrainSettings
+
+IN, OUT = Level(is_deeper=True), Level(is_deeper=False)
+SOURCE = "def f(x):\n    if x:\n        y()\n\n        z()\n    return 1\n\nf(2)\n"
+
+SOURCES = st.lists(
+    st.sampled_from(
+        [
+            *(" ", "\t", "    ", "  ", "\n", "a", "b:", "\n    ", "\n        ", "\r\n", "\r", "\f"),
+            *("\v", INDENT_TOKEN, DEDENT_TOKEN, "\x85", "\u2028", "中"),
+        ]
+    )
+).map("".join)
+
+
+def test_levels() -> None:
+    assert list(mark_levels(SOURCE)) == [
+        "def f(x):\n", IN, "if x:\n", IN, "y()\n\nz()\n", OUT, "return 1\n\n", OUT, "f(2)\n",
+    ]  # fmt: skip
+
+
+def test_a_level_of_another_width_is_written_out_once() -> None:
+    assert list(mark_levels("a\n\tb\n\t\tc\n")) == ["a\n", IN, "\tb\n", IN, "c\n"]
+
+
+def test_a_dedent_to_nowhere() -> None:
+    assert list(mark_levels("a\n    b\n  c\n")) == ["a\n", IN, "b\n", OUT, IN, "  c\n"]
+
+
+@given(SOURCES | st.text())
+def test_every_text_comes_back(source: str) -> None:
+    events = list(mark_levels(source))
+    assert restore_levels(events) == source
+    assert all(events)
+    assert texts_between_levels(source) == [e for e in events if isinstance(e, str)]
+
+
+@given(st.lists(st.sampled_from([IN, OUT, "a\n", "  b\n", "\n", "c", "  "])))
+def test_any_stream_can_be_read(stream: list[str | Level]) -> None:
+    restore_levels(stream)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> IndentationTokenizer:
+    with pytest.warns(jeton.JetonWarning):
+        inner = jeton.train(iter([SOURCE] * 4), vocab_size=330, pattern="code", indents=True)
+    return IndentationTokenizer(inner)
+
+
+@given(source=SOURCES | st.text())
+def test_ids_come_back(tokenizer: IndentationTokenizer, source: str) -> None:
+    ids = tokenizer.encode(source)
+    assert tokenizer.decode(ids) == source
+    assert tokenizer.count(source) == len(ids)
+
+
+def test_tokens_of_a_source(tokenizer: IndentationTokenizer) -> None:
+    ids = tokenizer.encode(SOURCE)
+    assert ids.count(tokenizer.indent_id) == ids.count(tokenizer.dedent_id) == 2
+    assert len(ids) < len(tokenizer.tokenizer.encode(SOURCE))
+    assert tokenizer.encode_batch([SOURCE, ""]) == [ids, []]
+    # What looks like a token is text.
+    assert tokenizer.indent_id not in tokenizer.encode(f"x = '{INDENT_TOKEN}'")
+
+
+def test_training_sees_no_indentation() -> None:
+    source = "a\n        bcd\n" * 50
+    with pytest.warns(jeton.JetonWarning):
+        plain = jeton.train(iter([source]), vocab_size=400, pattern="code")
+    with pytest.warns(jeton.JetonWarning):
+        marked = jeton.train(iter([source]), vocab_size=400, pattern="code", indents=True)
+    assert plain.bytes_to_id(b"\n        ") is not None
+    assert marked.bytes_to_id(b"\n        ") is None
+    ids = marked.special_tokens
+    assert sorted(ids, key=ids.__getitem__) == ["<|endoftext|>", INDENT_TOKEN, DEDENT_TOKEN]
+
+
+def test_what_cannot_be_meant() -> None:
+    plain = jeton.load("jeton-general-32k")
+    with pytest.raises(UsageError, match="indents=True"):
+        IndentationTokenizer(plain)
+    with pytest.raises(UsageError, match="does not take it"):
+        TrainSettings(algorithm="unigram", indents=True).check()
