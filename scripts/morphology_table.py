@@ -24,7 +24,12 @@ from jeton._core import Tokenizer, decompress
 from jeton._files import write_whole
 from jeton.errors import JetonWarning
 from jeton.metrics import BoundaryScore, GoldWord, boundary_scores, read_gold
-from jeton.pretokenizing import MorphemeLexicon, SegmentedTokenizer, learn_morphemes
+from jeton.pretokenizing import (
+    MorphemeLexicon,
+    SegmentedTokenizer,
+    Segmenter,
+    learn_morphemes,
+)
 from jeton.pretokenizing.segmenters import words_of_counts
 from jeton.training import TrainSettings, count_pretokens, train_from_counts
 
@@ -39,7 +44,7 @@ LANGUAGES = {
     "Hungarian": ("hun", (), 4_000),
     "Mongolian": ("mon", (), 2_000),
 }
-"""Name: code of the gold words, corpora with text (none: the words themselves are the text), size."""
+"""Name: code of the gold words, corpora with text (none: the words are the text), size."""
 
 CODES = {"eng": "en", "fra": "fr", "ita": "it"}
 MEASURED_WORDS = 10_000
@@ -57,7 +62,9 @@ class Row:
 
 
 def _lines(path: Path) -> list[str]:
-    return decompress(path.read_bytes(), path=str(path)).decode("utf-8").splitlines()
+    return (
+        decompress(path.read_bytes(), path=str(path)).decode("utf-8").removesuffix("\n").split("\n")
+    )
 
 
 def _digest(word: str) -> int:
@@ -101,8 +108,8 @@ def rows(data: Path, language: str) -> Iterator[Row]:
     words = words_of_counts(corpus.counts)
     unsupervised = learn_morphemes(words, max_words=MORFESSOR_WORDS)
 
-    def trained(segmenter: object) -> Tokenizer:
-        settings = TrainSettings(vocab_size=vocab_size, segmenter=segmenter)  # type: ignore[arg-type]
+    def trained(segmenter: Segmenter | None) -> Tokenizer:
+        settings = TrainSettings(vocab_size=vocab_size, segmenter=segmenter)
         return train_from_counts(corpus, settings=settings)
 
     def row(name: str, tokenizer: Tokenizer | SegmentedTokenizer) -> Row:
@@ -111,10 +118,8 @@ def rows(data: Path, language: str) -> Iterator[Row]:
         return Row(name, score, 1 + score.n_token / score.n_words)
 
     yield row("plain BPE", trained(None))
-    for name, segmenter in (
-        ("supplied", lexicon),
-        ("learned", unsupervised),
-    ):
+    ways: tuple[tuple[str, Segmenter], ...] = (("supplied", lexicon), ("learned", unsupervised))
+    for name, segmenter in ways:
         tokenizer = trained(segmenter)
         yield row(f"{name}, the file alone", tokenizer)
         if segmenter is not lexicon:
@@ -126,7 +131,8 @@ def rows(data: Path, language: str) -> Iterator[Row]:
 def table(data: Path, languages: Iterable[str]) -> str:
     """The table as Markdown."""
     lines = [
-        "| language | size | morphemes | precision | recall | F1 | against plain | tokens per word |",
+        "| language | size | morphemes | precision | recall | F1 | against plain "
+        "| tokens per word |",
         "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for language in languages:

@@ -81,9 +81,8 @@ def test_training_from_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "trainer", "reason"),
     [
-        ("Unigram", "UnigramTrainer", "UnigramTrainer cannot train here"),
-        ("BPE", "BpeTrainer", "an initial_alphabet that is not the one of ByteLevel"),
         ("BPE", "UnigramTrainer", "UnigramTrainer can only train a Unigram"),
+        ("Unigram", "BpeTrainer", "BpeTrainer can only train a BPE"),
     ],
 )
 def test_what_cannot_be_learned_is_said(model: str, trainer: str, reason: str) -> None:
@@ -161,6 +160,70 @@ def test_settings_that_byte_level_bpe_has_not(option: dict[str, Any], reason: st
     trainer = adapter.trainers.BpeTrainer(initial_alphabet=alphabet, **option)
     with pytest.raises(TrainingError, match=reason):
         tokenizer.train_from_iterator(TEXTS, trainer)
+
+
+SYLLABLES = ["ba", "ko", "ti", "ru", "me", "sa", "Z\u00fc"]
+SYLLABLE_LINES = [
+    " ".join(
+        "".join(SYLLABLES[(n * k * (k + 3)) % 7] for k in range(1, 2 + (n + k0) % 3))
+        for k0 in range(6)
+    )
+    for n in range(200)
+]
+
+
+@pytest.mark.parametrize("pipeline", [bert, spaces, metaspace])
+@pytest.mark.parametrize(
+    "options", [{}, {"max_token_length": 5}, {"min_frequency": 30, "initial_alphabet": ["z", "q"]}]
+)
+def test_bpe_on_characters_learns_the_same(pipeline: Any, options: dict[str, Any]) -> None:
+    found = []
+    for library in (tokenizers, adapter):
+        tokenizer = library.Tokenizer(library.models.BPE(unk_token="[UNK]"))
+        normalizer, tokenizer.pre_tokenizer = pipeline(library)
+        if normalizer is not None:
+            tokenizer.normalizer = normalizer
+        trainer = library.trainers.BpeTrainer(
+            vocab_size=60, special_tokens=["[UNK]", "<s>"], show_progress=False, **options
+        )
+        tokenizer.train_from_iterator(SYLLABLE_LINES, trainer)
+        found.append(tokenizer)
+    theirs, ours = found
+    assert json.loads(ours.to_str())["model"] == json.loads(theirs.to_str())["model"]
+    assert ours.encode(SYLLABLE_LINES[3]).tokens == theirs.encode(SYLLABLE_LINES[3]).tokens
+
+
+@pytest.mark.parametrize("option", ["continuing_subword_prefix", "end_of_word_suffix"])
+def test_bpe_with_affixes(option: str) -> None:
+    options: dict[str, Any] = {option: "@@"}
+    tokenizer = adapter.Tokenizer(adapter.models.BPE(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = adapter.pre_tokenizers.Whitespace()
+    trainer = adapter.trainers.BpeTrainer(
+        vocab_size=60, special_tokens=["[UNK]"], show_progress=False, **options
+    )
+    tokenizer.train_from_iterator(SYLLABLE_LINES, trainer)
+    theirs = tokenizers.Tokenizer.from_str(tokenizer.to_str())
+    assert theirs.encode(SYLLABLE_LINES[5]).ids == tokenizer.encode(SYLLABLE_LINES[5]).ids
+    assert any("@@" in token for token in tokenizer.get_vocab())
+
+
+@pytest.mark.parametrize("pipeline", [bert, spaces, metaspace])
+def test_unigram_under_any_pipeline(pipeline: Any) -> None:
+    tokenizer = adapter.Tokenizer(adapter.models.Unigram())
+    normalizer, tokenizer.pre_tokenizer = pipeline(adapter)
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    trainer = adapter.trainers.UnigramTrainer(
+        vocab_size=30, special_tokens=["<s>"], unk_token="<unk>", initial_alphabet=["z"]
+    )
+    tokenizer.train_from_iterator(SYLLABLE_LINES, trainer)
+    vocab = tokenizer.get_vocab()
+    assert len(vocab) <= 30
+    assert {"<s>", "<unk>", "z"} <= set(vocab)
+    theirs = tokenizers.Tokenizer.from_str(tokenizer.to_str())
+    for text in (*SYLLABLE_LINES[:20], "xyz bako <s>"):
+        assert theirs.encode(text).ids == tokenizer.encode(text).ids
+    assert len(tokenizer.encode("bakoti").ids) < 6
 
 
 def test_pipelines_that_training_refuses() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,10 +90,10 @@ def test_nothing_is_lost_and_tokenizers_agrees(text: str) -> None:
     assert theirs.encode(text, add_special_tokens=False).ids == ids
 
 
-_MADE: list[tuple[_core.Tokenizer, object]] = []
+_MADE: list[tuple[_core.Tokenizer, Any]] = []
 
 
-def _both(tokenizers: object) -> tuple[_core.Tokenizer, object]:
+def _both(tokenizers: Any) -> tuple[_core.Tokenizer, Any]:
     if not _MADE:
         ours = jeton.train(iter([SOURCE] * 3), pattern="code", vocab_size=350)
         _MADE.append((ours, tokenizers.Tokenizer.from_str(ours.to_hf_json().decode())))

@@ -188,7 +188,7 @@ class MorphemeLexicon:
             text = Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise CorpusError(f"{os.fspath(path)} is not UTF-8: {error}") from error
-        found = cls.of_words(read_gold(text.splitlines()))
+        found = cls.of_words(read_gold(text.split("\n")))
         if not found.cuts:
             raise CorpusError(f"{os.fspath(path)} holds no words with morphemes")
         return found

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -35,6 +35,7 @@ __all__ = [
     "Segmenter",
     "checked_parts",
     "find_segmenter",
+    "in_batches",
     "segmented_counts",
     "segmenter_name",
     "words_of_counts",
@@ -208,12 +209,13 @@ def segmented_counts(counts: _core.PretokenCounts, segmenter: Segmenter) -> _cor
             for part in checked_parts(segmenter, pretoken):
                 found[part] += count
     made = _core.PretokenCounts.cut_by(counts.cutting)
-    for parts, weights in _batches(found):
+    for parts, weights in in_batches(found):
         made.add(_core.TextBatch.from_texts(parts), weights=weights, whole=True)
     return made
 
 
-def _batches(found: Counter[str]) -> Iterator[tuple[list[str], Any]]:
+def in_batches(found: Mapping[str, int]) -> Iterator[tuple[list[str], Any]]:
+    """Texts in order with their counts, uint64, some at a time."""
     items = sorted(found.items())
     for start in range(0, len(items), _BATCH):
         some = items[start : start + _BATCH]

@@ -124,6 +124,8 @@ fn place(nodes: &[Node]) -> Result<Vec<u32>> {
     let mut places = Places::default();
     places.add_block();
     places.taken[0] = true;
+    // The root leads somewhere else: an offset of 0 would be no trie to a reader.
+    places.based[0] = true;
     let mut waiting = vec![(0, 0)]; // (node, its place)
     let mut bytes = Vec::new();
     while let Some((node, at)) = waiting.pop() {
@@ -166,6 +168,13 @@ mod tests {
         assert!(compile([("a\0", "a")]).is_err());
         assert!(compile([("a", "\0")]).is_err());
         assert!(compile([]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_rule_for_the_first_character_there_is() {
+        let blob = compile([("\u{1}", ""), ("a", "b")]).unwrap();
+        let map = Charsmap::new(&blob).unwrap();
+        assert_eq!(map.normalize("\u{1}a\u{2}"), "b\u{2}");
     }
 
     #[test]

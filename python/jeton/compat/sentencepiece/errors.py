@@ -14,7 +14,7 @@ __all__ = [
     "MessageError",
     "ModelFormatError",
     "ModelNotFoundError",
-    "NoTrainerError",
+    "ModelTrainingError",
     "NotLoadedError",
     "PieceIdError",
     "ProtoOptionError",
@@ -36,8 +36,8 @@ class ModelNotFoundError(FileNotFoundError, RuntimeError):
     """The file of a model cannot be read."""
 
 
-class NoTrainerError(TrainingError, NotImplementedError):
-    """SentencePiece models are not trained here."""
+class ModelTrainingError(TrainingError, RuntimeError):
+    """What cannot be trained: no text, a vocabulary that the text is not enough for ..."""
 
 
 class NotLoadedError(UsageError, RuntimeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -19,11 +20,12 @@ from jeton.compat.sentencepiece.errors import (
 )
 from jeton.compat.sentencepiece.sentencepiece_model_pb2 import ModelProto, NormalizerSpec
 from jeton.errors import FormatError, UsageError
+from jeton.training.normalization_rules import RULE_NAMES, named_charsmap
 
 __all__ = ["SentencePieceNormalizer"]
 
-# Rules that sentencepiece has compiled into it; they are not part of Jeton.
-_BUILT_IN = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
+# Rules that sentencepiece has compiled into it, and Jeton does not make.
+_BUILT_IN = ("nmt_nfkc_cf", "nfkc_cf")
 _MAX_FILE_BYTES = 1 << 29
 
 
@@ -49,8 +51,8 @@ class SentencePieceNormalizer:
             model_proto: A model as bytes or message.
             normalizer_spec: A specification as bytes or message.
             rule_tsv: A file of rules, one a line: code points in hexadecimal, a tab, theirs.
-            rule_name: ``"identity"``. The other rules of sentencepiece are in the models that were
-                trained with them.
+            rule_name: ``"identity"``, ``"nfkc"``, ``"nmt_nfkc"``. Those that fold case are in the
+                models that were trained with them.
             norm_map: Pairs of texts: what becomes what.
             add_dummy_prefix: Put a space in front.
             escape_whitespaces: Write U+2581 for a space.
@@ -160,14 +162,15 @@ def _spec_of_model(data: bytes) -> NormalizerSpec:
 
 
 def _spec_of_name(name: str) -> NormalizerSpec:
-    if name == "identity":
-        return NormalizerSpec(name=name)
+    if name in RULE_NAMES:
+        charsmap = base64.b64decode(named_charsmap(name))
+        return NormalizerSpec(name=name, precompiled_charsmap=charsmap or None)
     if name in _BUILT_IN:
         raise UnsupportedError(
             f"the rules {name!r} are compiled into sentencepiece and not part of jeton\n"
             "hint: model_file= takes them from a model that was trained with them"
         )
-    raise NotLoadedError(f"no rules are called {name!r}; expected 'identity'")
+    raise NotLoadedError(f"no rules are called {name!r}; expected {', '.join(RULE_NAMES)}")
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:

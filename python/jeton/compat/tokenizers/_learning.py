@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jeton import _core
 from jeton.compat.tokenizers._cores import probe, written
+from jeton.pretokenizing.segmenters import in_batches
 
 if TYPE_CHECKING:
     from jeton.compat.tokenizers.tokenizer import Tokenizer
 
-__all__ = ["BATCH_CHARS", "batches", "count", "learn_tokens"]
+__all__ = ["BATCH_CHARS", "batches", "count", "learn_merges", "learn_pieces", "learn_tokens"]
 
 BATCH_CHARS: Final = 1 << 22
 """Texts are counted in batches of about this many characters: little beside what counting takes."""
+
+
+SEED_SIZE: Final = 1_000_000
+"""Candidates of a Unigram model, as in the other library."""
 
 
 def batches(texts: Iterator[str], *, prefix: bool = False) -> Iterator[list[str]]:
@@ -76,3 +81,73 @@ def learn_tokens(
     }
     trained = _core.train_characters(counts, json.dumps(options))
     return {trained.id_to_bytes(id).decode(): id for id in range(trained.vocab_size)}
+
+
+def learn_merges(
+    counts: _core.PretokenCounts,
+    *,
+    vocab_size: int,
+    min_frequency: int,
+    special_tokens: Sequence[str],
+    limit_alphabet: int | None,
+    initial_alphabet: Sequence[str],
+    continuing_prefix: str,
+    end_of_word_suffix: str,
+    max_token_length: int | None,
+) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Tokens of BPE on characters with their ids, and its merges."""
+    options = {
+        "model": "bpe",
+        "vocab_size": vocab_size,
+        "min_frequency": min_frequency,
+        "special_tokens": list(special_tokens),
+        "max_token_length": max_token_length,
+        "character_coverage": 1.0,
+        "limit_alphabet": limit_alphabet,
+        "required_chars": "".join(initial_alphabet),
+        "ties": "ids",
+        "continuing_prefix": continuing_prefix,
+        "end_of_word_suffix": end_of_word_suffix,
+    }
+    # What cut the text is of no matter for what was learned, and not all of it can be written.
+    plain = _core.PretokenCounts.cut_by(
+        json.dumps({"type": "steps", "normalizer": [], "pretokenizer": []})
+    )
+    for texts, weights in in_batches(dict(_as_text(counts))):
+        plain.add(_core.TextBatch.from_texts(texts), weights=weights, whole=True)
+    model = json.loads(_core.train_characters(plain, json.dumps(options)).to_hf_json())["model"]
+    pairs = (pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"])
+    merges = [(left, right) for left, right in pairs]
+    return model["vocab"], merges
+
+
+def _as_text(counts: _core.PretokenCounts) -> Iterator[tuple[str, int]]:
+    for pretoken, n in counts.items():
+        yield pretoken.decode(), n
+
+
+def learn_pieces(
+    counts: _core.PretokenCounts,
+    *,
+    vocab_size: int,
+    special_tokens: Sequence[str],
+    initial_alphabet: Sequence[str],
+    shrinking_factor: float,
+    max_piece_length: int,
+    n_sub_iterations: int,
+) -> list[tuple[str, float]]:
+    """Pieces of a Unigram model with their log probabilities, the most probable first.
+
+    Raises:
+        TrainingError: There is no room for pieces, or no text.
+    """
+    options = {
+        "n_pieces": max(vocab_size - len(special_tokens), 0),
+        "required_chars": "".join(initial_alphabet),
+        "refused": list(special_tokens),
+        "max_piece_length": max_piece_length,
+        "shrinking_factor": shrinking_factor,
+        "n_sub_iterations": n_sub_iterations,
+        "seed_size": SEED_SIZE,
+    }
+    return _core.train_pieces(counts, json.dumps(options))

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from jeton import _core
 from jeton.compat.tokenizers._arguments import as_kind
 from jeton.compat.tokenizers._component import Component, Field
-from jeton.compat.tokenizers._learning import batches, count, learn_tokens
+from jeton.compat.tokenizers._learning import (
+    batches,
+    count,
+    learn_merges,
+    learn_pieces,
+    learn_tokens,
+)
 from jeton.compat.tokenizers.added_token import AddedToken, adopt_token
-from jeton.compat.tokenizers.models import BPE, model_of
+from jeton.compat.tokenizers.models import BPE, Unigram, model_of
 from jeton.compat.tokenizers.pre_tokenizers import ByteLevel
 from jeton.errors import TrainingError, UsageError, VocabularyError
 
@@ -65,11 +71,7 @@ class Trainer(Component):
         self._special = [adopt_token(token, special=True) for token in special_tokens]
 
     def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
-        raise TrainingError(
-            f"{self.kind} cannot train here\n"
-            "hint: jeton.train(..., algorithm='unigram'), or the library tokenizers; what it "
-            "trained loads here"
-        )
+        raise NotImplementedError
 
 
 class _Letters(Field[list[str]]):
@@ -86,12 +88,19 @@ class _Letters(Field[list[str]]):
         return sorted({text[0] for text in texts if text})
 
 
-class BpeTrainer(Trainer, kind="BpeTrainer"):
-    """Trains byte-level BPE with the merges of the other library.
+_KEPT_OF_BPE = ("dropout", "unk_token", "fuse_unk")
+"""What training leaves of the model that was there."""
 
-    What it needs for that: a pre-tokenizer ``ByteLevel``, alone or behind a ``Split`` by a regular
-    expression that isolates; no normalizer, or ``NFC``; and ``ByteLevel.alphabet()`` as
-    ``initial_alphabet``. Anything else is refused with the reason.
+
+class BpeTrainer(Trainer, kind="BpeTrainer"):
+    """Trains BPE with the merges of the other library: byte-level BPE, and BPE on characters.
+
+    Byte-level BPE is what a pipeline with ``ByteLevel`` and ``ByteLevel.alphabet()`` as
+    ``initial_alphabet`` learns: that alone, or behind a ``Split`` by a regular expression that
+    isolates; no normalizer, or ``NFC``. Everything else is learned on characters, under any
+    normalizer and pre-tokenizer. With a ``continuing_subword_prefix`` or an
+    ``end_of_word_suffix``, of pairs that tie the one with the lower ids is merged first; there,
+    chance decides.
     """
 
     model = "BPE"
@@ -139,11 +148,12 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
         )
 
     def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
+        if set(self.initial_alphabet) != set(ByteLevel.alphabet()):
+            self._learn_characters(tokenizer, texts)
+            return
         for name in ("continuing_subword_prefix", "end_of_word_suffix", "limit_alphabet"):
             if self._fields[name] is not None:
                 raise self._refuse(f"{name}={self._fields[name]!r}")
-        if set(self.initial_alphabet) != set(ByteLevel.alphabet()):
-            raise self._refuse("an initial_alphabet that is not the one of ByteLevel")
         pattern, prefix = self._cutting(tokenizer.pre_tokenizer)
         normalizer = self._normalizing(tokenizer.normalizer)
         self._check_pattern(pattern)
@@ -161,11 +171,33 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
         )
         learned = model_of(_model_description(trained))
         kept = tokenizer.model._fields if isinstance(tokenizer.model, BPE) else {}
-        settings = {
-            name: value
-            for name, value in kept.items()
-            if name in {"dropout", "unk_token", "fuse_unk"}
+        settings = {name: kept[name] for name in _KEPT_OF_BPE if name in kept}
+        learned._fields = {**learned._fields, **settings}
+        tokenizer.model = learned
+        tokenizer.add_special_tokens(list(self._special))
+
+    def _learn_characters(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
+        prefix = self._fields["continuing_subword_prefix"] or ""
+        suffix = self._fields["end_of_word_suffix"] or ""
+        limit = self.max_token_length
+        vocab, merges = learn_merges(
+            count(tokenizer, texts),
+            vocab_size=self.vocab_size,
+            min_frequency=self.min_frequency,
+            special_tokens=[token.content for token in self._special],
+            limit_alphabet=self.limit_alphabet,
+            initial_alphabet=self.initial_alphabet,
+            continuing_prefix=prefix,
+            end_of_word_suffix=suffix,
+            max_token_length=None if limit is None else max(limit - 1, 2),
+        )
+        affixes: dict[str, Any] = {
+            "continuing_subword_prefix": prefix or None,
+            "end_of_word_suffix": suffix or None,
         }
+        learned = BPE(vocab, merges, **affixes)
+        kept = tokenizer.model._fields if isinstance(tokenizer.model, BPE) else {}
+        settings = {name: kept[name] for name in _KEPT_OF_BPE if name in kept}
         learned._fields = {**learned._fields, **settings}
         tokenizer.model = learned
         tokenizer.add_special_tokens(list(self._special))
@@ -316,7 +348,11 @@ class WordLevelTrainer(Trainer, kind="WordLevelTrainer"):
 
 
 class UnigramTrainer(Trainer, kind="UnigramTrainer"):
-    """Settings of Unigram training, which Jeton has for SentencePiece's pipeline only."""
+    """Trains a Unigram model under any normalizer and pre-tokenizer.
+
+    The method is that of sentencepiece (``docs/training.md``), which the other library follows too;
+    its candidates and sums differ, so the pieces are not the same.
+    """
 
     model = "Unigram"
     vocab_size = Field("vocab_size", int)
@@ -348,6 +384,24 @@ class UnigramTrainer(Trainer, kind="UnigramTrainer"):
             max_piece_length=max_piece_length,
             n_sub_iterations=n_sub_iterations,
         )
+
+    def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
+        special = [token.content for token in self._special]
+        unknown = self._fields["unk_token"]
+        if unknown is not None and unknown not in special:
+            special.insert(0, unknown)
+        pieces = learn_pieces(
+            count(tokenizer, texts),
+            vocab_size=self.vocab_size,
+            special_tokens=special,
+            initial_alphabet=self.initial_alphabet,
+            shrinking_factor=self.shrinking_factor,
+            max_piece_length=self.max_piece_length,
+            n_sub_iterations=self.n_sub_iterations,
+        )
+        vocab = [(token, 0.0) for token in special] + pieces
+        tokenizer.model = Unigram(vocab, None if unknown is None else special.index(unknown), False)
+        tokenizer.add_special_tokens(list(self._special))
 
 
 def trainer_of(kind: str) -> Trainer:

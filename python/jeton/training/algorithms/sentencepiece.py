@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jeton import _core
 from jeton.errors import UsageError
 from jeton.training.algorithms.base import Algorithm, Learning, check_at_least
+from jeton.training.normalization_rules import RULE_NAMES, named_charsmap
 
 if TYPE_CHECKING:
     from jeton.training.settings import TrainSettings
@@ -35,8 +36,9 @@ class SentencePieceOptions:
     """What all SentencePiece models have.
 
     Attributes:
-        normalization_rule_name: ``"identity"``, or a name whose rules ``charsmap`` holds.
-        charsmap: Compiled rules of normalization, base64; empty: none.
+        normalization_rule_name: ``"identity"``, ``"nfkc"``, ``"nmt_nfkc"``, or a name whose rules
+            ``charsmap`` holds.
+        charsmap: Compiled rules of normalization, base64; empty: those of the name.
         character_coverage: Share of the text that the alphabet covers; the other characters become
             bytes or the unknown piece.
         limit_alphabet: Most characters of the alphabet; None: as many as coverage takes.
@@ -103,10 +105,11 @@ class SentencePieceOptions:
                     f"{name} is the string {value!r}; expected a list of them\n"
                     f"hint: {name}=[{value!r}]"
                 )
-        if self.normalization_rule_name != "identity" and not self.charsmap:
+        if self.normalization_rule_name not in RULE_NAMES and not self.charsmap:
             raise UsageError(
                 f"normalization_rule_name is {self.normalization_rule_name!r}, and there is no "
-                "charsmap\nhint: take the charsmap of a model that has these rules, or 'identity'"
+                "charsmap\nhint: take the charsmap of a model that has these rules, or one of "
+                f"{', '.join(RULE_NAMES)}"
             )
         try:
             base64.b64decode(self.charsmap, validate=True)
@@ -166,6 +169,7 @@ _NOT_FOR_THE_CORE = (
 def _new_counts(model_type: str, settings: TrainSettings) -> _core.PretokenCounts:
     options: SentencePieceOptions = settings.read_options()
     cutting: dict[str, Any] = {name: getattr(options, name) for name in _CUTTING}
+    cutting["charsmap"] = options.charsmap or named_charsmap(options.normalization_rule_name)
     cutting["user_defined_symbols"] = list(options.user_defined_symbols)
     cutting["control_symbols"] = [*settings.special_tokens, *options.control_symbols]
     if model_type == "word":

@@ -133,7 +133,8 @@ fn piece_ends(automaton: &Automaton, text: &str) -> Vec<usize> {
 
 #[test]
 fn characters_tell_where_published_patterns_end() {
-    for (name, pattern, _) in PATTERNS {
+    // The one for code tells single signs apart, of which there are too many: it is walked.
+    for (name, pattern, _) in PATTERNS.iter().filter(|known| known.0 != "code") {
         assert!(
             automaton(pattern).boundaries(WALKED_FIRST).is_some(),
             "{name}"

@@ -1,0 +1,128 @@
+"""The normalization rules that SentencePiece knows by name: ``nfkc`` and ``nmt_nfkc``.
+
+Made from Unicode's data instead of copied: NFKC of every character, and the sequences of a base and
+marks that compose. ``nmt_nfkc``, the default of sentencepiece, drops control characters besides and
+makes other white space a space. For single characters the rules are those of sentencepiece 0.2.3
+(a test compares all of them), and so are sequences, with two exceptions: it also composes Korean
+syllables of compatibility and half-width jamo, which would make the rules ten times as large, and
+twenty signs of scripts that Unicode 16 added. A model carries its rules, so whoever loads it
+normalizes as it was trained.
+
+The rules do not depend on the version of Python: what Unicode 15 to 17 added is listed here, and
+what later versions add is not taken.
+"""
+
+from __future__ import annotations
+
+import base64
+import unicodedata
+from collections import defaultdict
+from functools import cache
+from itertools import product
+from typing import Final
+
+from jeton import _core
+
+__all__ = ["RULE_NAMES", "named_charsmap", "named_rules"]
+
+RULE_NAMES: Final = ("identity", "nfkc", "nmt_nfkc")
+"""Names whose rules are made here; ``identity`` has none."""
+
+_LAST_WITH_NFKC: Final = 0x2FA1D
+"""Beyond the compatibility ideographs no character of Unicode 17 has a decomposition."""
+
+_NEW_DIGITS_AND_CAPITALS: Final = (0x1CCD6, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+"""Outlined letters and digits (Unicode 16), and what they stand for."""
+
+_NEW_CYRILLIC: Final = (
+    0x1E030,
+    "\u0430\u0431\u0432\u0433\u0434\u0435\u0436\u0437\u0438\u043a\u043b\u043c\u043e\u043f"
+    "\u0440\u0441\u0442\u0443\u0444\u0445\u0446\u0447\u0448\u044b\u044d\u044e\ua689\u04d9"
+    "\u0456\u0458\u04e9\u04af\u04cf\u0430\u0431\u0432\u0433\u0434\u0435\u0436\u0437\u0438"
+    "\u043a\u043b\u043e\u043f\u0441\u0443\u0444\u0445\u0446\u0447\u0448\u044a\u044b\u0491"
+    "\u0456\u0455\u045f\u04ab\ua651\u04b1",
+)
+"""Cyrillic modifier letters (Unicode 15)."""
+
+_NEW: Final = {
+    0xA7F1: "S",  # Unicode 17
+    **{
+        first + n: text
+        for first, row in (_NEW_DIGITS_AND_CAPITALS, _NEW_CYRILLIC)
+        for n, text in enumerate(row)
+    },
+}
+
+_LATER: Final = (
+    (0xA7F1, 0xA7F1),
+    (0x105C9, 0x105E4),
+    (0x11380, 0x113FF),
+    (0x16100, 0x1613F),
+    (0x16D40, 0x16D7F),
+    (0x1CC00, 0x1CEBF),
+    (0x1E030, 0x1E08F),
+)
+"""Code points that no version before Unicode 15 has and some later one decomposes or composes."""
+
+_DROPPED: Final = (*range(0x1, 0x9), 0xB, *range(0xE, 0x20), 0x7F, 0x8F, 0x9F)
+_SPACES: Final = (
+    *(0x9, 0xA, 0xC, 0xD, 0x61C, 0x1680, 0x200B, 0x200C, 0x200E, 0x200F, 0x2028, 0x2029),
+    *(0x2581, 0xFEFF, 0xFFFD),
+)
+_FULLWIDTH_TILDE: Final = "\uff5e"
+"""Stays as it is: Japanese text has it as a dash."""
+
+
+def named_charsmap(name: str) -> str:
+    """The compiled rules of a name, base64; empty for ``identity``."""
+    return "" if name == "identity" else _compiled(name)
+
+
+@cache
+def _compiled(name: str) -> str:
+    return base64.b64encode(_core.compile_charsmap(named_rules(name))).decode()
+
+
+def named_rules(name: str) -> list[tuple[str, str]]:
+    """What becomes what, sorted."""
+    rules = dict(_nfkc_rules())
+    if name == "nmt_nfkc":
+        del rules[_FULLWIDTH_TILDE]
+        rules.update((chr(point), "") for point in _DROPPED)
+        rules.update((chr(point), " ") for point in _SPACES)
+    return sorted(rules.items())
+
+
+@cache
+def _nfkc_rules() -> dict[str, str]:
+    """NFKC of single characters, and of the sequences that compose to one."""
+    known = [
+        chr(point)
+        for point in range(1, _LAST_WITH_NFKC + 1)
+        if not 0xD800 <= point < 0xE000 and not any(a <= point <= b for a, b in _LATER)
+    ]
+    rules: dict[str, str] = {chr(point): text for point, text in _NEW.items()}
+    written: defaultdict[str, list[str]] = defaultdict(list)
+    for point, text in _NEW.items():
+        written[text].append(chr(point))
+    for char in known:
+        normal = unicodedata.normalize("NFKC", char)
+        if normal != char:
+            rules[char] = normal
+        apart = unicodedata.normalize("NFKD", char)
+        if len(apart) == 1:
+            written[apart].append(char)
+    for char in known:
+        parts = unicodedata.normalize("NFD", char)
+        normal = unicodedata.normalize("NFKC", char)
+        if len(parts) < 2 or len(normal) > 1 or parts != unicodedata.normalize("NFKD", char):
+            continue
+        if 0xAC00 <= ord(char) < 0xD7A4:
+            forms: list[tuple[str, ...]] = [(part,) for part in parts]
+        else:
+            forms = [tuple(written.get(part, [part])) for part in parts]
+        for sequence in product(*forms):
+            text = "".join(sequence)
+            if text != normal:
+                rules.setdefault(text, normal)
+    return rules
