@@ -163,8 +163,10 @@ def _spec_of_model(data: bytes) -> NormalizerSpec:
 
 def _spec_of_name(name: str) -> NormalizerSpec:
     if name in RULE_NAMES:
-        charsmap = base64.b64decode(named_charsmap(name))
-        return NormalizerSpec(name=name, precompiled_charsmap=charsmap or None)
+        spec = NormalizerSpec(name=name)
+        if charsmap := base64.b64decode(named_charsmap(name)):
+            spec.precompiled_charsmap = charsmap
+        return spec
     if name in _BUILT_IN:
         raise UnsupportedError(
             f"the rules {name!r} are compiled into sentencepiece and not part of jeton\n"
