@@ -80,9 +80,9 @@ def test_the_same_pieces_with_its_own_defaults(model_type: str, vocab_size: int)
         {"normalization_rule_name": "identity", "byte_fallback": True, "vocab_size": 360},
         {"user_defined_symbols": "<a>,<b>", "control_symbols": ["<c>"], "pad_id": 3},
         {"split_digits": True, "add_dummy_prefix": False, "unk_piece": "<u>"},
-        {"treat_whitespace_as_suffix": "true", "max_sentencepiece_length": 4},
-        {"max_sentence_length": 45},
-        {"input_sentence_size": 100, "shuffle_input_sentence": False},
+        {"treat_whitespace_as_suffix": "true", "max_sentencepiece_length": 4, "vocab_size": 90},
+        {"max_sentence_length": 52, "vocab_size": 60},
+        {"input_sentence_size": 150, "shuffle_input_sentence": False},
         {"normalization_rule_name": "nfkc"},
     ],
 )
