@@ -244,7 +244,7 @@ class Comparison(Closing):
 
         def once(run: Run) -> None:
             library, environment = self._variants.get(run.name, (run.name, {}))
-            environment = KEPT | environment
+            environment = {**KEPT, **environment}
             with Contender(library, cpus=_cores(case), environment=environment) as contender:
                 contender.ask("load", files=case.files.to_dict())
                 if case.before is not None:

@@ -124,7 +124,8 @@ def test_the_side_of_a_document_depends_on_its_text_alone() -> None:
     # 2000 draws of 0.1: within four standard deviations.
     assert abs(n_held_out - 200) < 4 * (2000 * 0.1 * 0.9) ** 0.5
     for seed in range(1, 9):
-        # What one seed draws says nothing of what another does: 0.1 x 0.5 of the documents, within five deviations.
+        # What one seed draws says nothing of what another does: 0.1 x 0.5 of the documents,
+        # within five deviations.
         other = HoldOutSplit(HoldOut(share=0.5, seed=seed)).sides(batch_of(texts))
         both = int(((other == HELD_OUT) & (whole == HELD_OUT)).sum())
         assert abs(both - 100) < 5 * (2000 * 0.05 * 0.95) ** 0.5

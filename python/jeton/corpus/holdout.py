@@ -106,7 +106,7 @@ class HoldOutSplit:
 
 
 def _drawn(digests: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
-    """A number for each digest, another for each seed: which are small for one tells nothing of another.
+    """A number for each digest: which are small with one seed tells nothing of another seed.
 
     The mixing is that of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
     """

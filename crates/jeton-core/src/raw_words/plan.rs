@@ -421,7 +421,7 @@ impl Joined {
         // Whether a character before one of ASCII, and behind one, is what its image says. (Where rules look at
         // clusters, steps before them may make marks of ASCII.)
         let stays = |byte: usize| {
-            !known.inside[byte] && !known.opens[byte] && !(known.clusters && known.leads[byte])
+            !(known.inside[byte] || known.opens[byte] || known.clusters && known.leads[byte])
         };
         for (byte, member) in members[..128].iter_mut().enumerate() {
             match images(byte) {

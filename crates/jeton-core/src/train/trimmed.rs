@@ -2,7 +2,7 @@
 //! its place.
 //!
 //! Plain BPE keeps every token on the way to a longer one, " dramati" on the way to " dramatically", whether text ever
-//! becomes it or not. Scaffold-BPE (arXiv:2404.17808) and PickyBPE (arXiv:2409.04599) take such tokens out, and
+//! becomes it or not. Scaffold-BPE (arXiv:2404.17808) and `PickyBPE` (arXiv:2409.04599) take such tokens out, and
 //! need encoders of their own for that. Here the result is a plain list of merges.
 //!
 //! # What is learned, exactly

@@ -58,7 +58,7 @@ impl Begun {
     }
 
     /// The character, if all of it is there.
-    fn whole(&self) -> Option<char> {
+    fn whole(self) -> Option<char> {
         std::str::from_utf8(self.text()).ok()?.chars().next()
     }
 }

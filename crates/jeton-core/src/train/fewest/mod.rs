@@ -2,7 +2,7 @@
 //! missed least are taken out.
 //!
 //! BPE chooses tokens by merging and cuts words by the same merges, which is not the shortest way. Here words are cut
-//! into the fewest tokens (PathPiece, arXiv:2402.18376; MinGram, arXiv:2606.27019), and a token is worth what its
+//! into the fewest tokens (`PathPiece`, arXiv:2402.18376; `MinGram`, arXiv:2606.27019), and a token is worth what its
 //! removal would cost.
 //!
 //! # What is learned, exactly
