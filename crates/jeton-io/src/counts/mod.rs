@@ -25,7 +25,7 @@ use jeton_core::train::{Drain, PretokenCounter, PretokenCounts, Splitting, Total
 
 pub use self::blocks::Sums;
 pub use self::files::{CountsHeader, CountsReader, CountsWriter, encoded, sealed};
-use self::runs::{Run, RunWriter, each_of, interrupted, merge_runs};
+use self::runs::{Run, RunWriter, add_run, each_of, interrupted, merge_runs};
 use crate::error::IoError;
 
 /// What can go wrong with counts: with texts and totals, or with files.
@@ -212,9 +212,8 @@ impl TextCounts {
     fn note_runs(&mut self) {
         let runs = self.runs.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut n_bytes = 0;
-        for run in runs.iter_mut().filter(|run| !run.is_noted) {
-            run.is_noted = true;
-            n_bytes += run.n_bytes;
+        for run in runs {
+            n_bytes += std::mem::take(&mut run.n_unnoted);
         }
         self.n_bytes_spilled += n_bytes;
     }
@@ -253,7 +252,7 @@ impl TextCounts {
             let merged = merge_runs(&self.folder, runs, n_documents, keep_going, &mut n_bytes);
             self.n_bytes_spilled += n_bytes;
             let mut merged = merged.map_err(stopped)?;
-            merged.is_noted = true;
+            merged.n_unnoted = 0;
             self.runs().push(merged);
         }
         Ok(())
@@ -460,8 +459,7 @@ impl Spilling<'_> {
         drain.each(&mut |bytes, count| writer.push(bytes, count).map_err(note))?;
         let run = writer.finish(0).map_err(note)?;
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.push(run);
-        Ok(())
+        add_run(self.folder, &mut runs, run).map_err(note)
     }
 
     /// The error of the disk, if there was one.

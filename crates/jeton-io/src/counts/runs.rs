@@ -9,7 +9,8 @@ use super::files::explain;
 use super::merge::Merge;
 use crate::error::{IoError, Result};
 
-/// Runs that are read at a time: one more pass where there are more.
+/// Runs that are read at a time, and as many of a level as there may be: files are open as long as there are runs, and
+/// systems allow a process a thousand or less.
 pub(super) const MAX_RUNS_AT_ONCE: usize = 64;
 /// Bytes that are read of each at a time.
 const BUFFER_BYTES: usize = 128 << 10;
@@ -20,8 +21,10 @@ pub(super) struct Run {
     file: File,
     pub(super) sums: Sums,
     pub(super) n_bytes: u64,
-    /// Whether its bytes were added to those spilled.
-    pub(super) is_noted: bool,
+    /// Bytes written for it that were not added to those spilled.
+    pub(super) n_unnoted: u64,
+    /// How often its entries were added up.
+    level: u8,
 }
 
 /// Writes a run.
@@ -53,7 +56,8 @@ impl<'f> RunWriter<'f> {
                 file,
                 sums,
                 n_bytes,
-                is_noted: false,
+                n_unnoted: n_bytes,
+                level: 0,
             })
         };
         finish().map_err(|source| write_error(self.folder, source))
@@ -94,6 +98,28 @@ where
     let mut merge = Merge::new(readers).map_err(|(_, bad)| explain(NAME, bad))?;
     while let Some((pretoken, count)) = merge.next().map_err(|(_, bad)| explain(NAME, bad))? {
         each(pretoken, count)?;
+    }
+    Ok(())
+}
+
+/// Adds a run to others. Where there are too many of its level they become one of the next level, so that an entry is
+/// written once for each level, and the levels are few.
+pub(super) fn add_run(folder: &Path, runs: &mut Vec<Run>, run: Run) -> Result<()> {
+    let mut level = run.level;
+    runs.push(run);
+    while runs.iter().filter(|run| run.level == level).count() >= MAX_RUNS_AT_ONCE {
+        let (full, rest) = std::mem::take(runs)
+            .into_iter()
+            .partition(|run| run.level == level);
+        let full: Vec<Run> = full;
+        *runs = rest;
+        let mut writer = RunWriter::create(folder)?;
+        each_of(&full, &mut |pretoken, count| writer.push(pretoken, count))?;
+        let mut merged = writer.finish(0)?;
+        level = level.saturating_add(1);
+        merged.level = level;
+        merged.n_unnoted += full.iter().map(|run| run.n_unnoted).sum::<u64>();
+        runs.push(merged);
     }
     Ok(())
 }
