@@ -4,6 +4,7 @@
 //! it is kept under its raw bytes, and most words of most texts were seen before. What happens between two cuts is
 //! done by the same steps as ever, on that part of the text alone, so that cuts are all that has to be proved.
 
+mod counted;
 mod masks;
 mod plan;
 mod scan;
@@ -24,6 +25,7 @@ use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
 use crate::word_batch::SHORT_IDS;
 use crate::word_cache::Key;
+pub(crate) use counted::RawCuts;
 use plan::Joined;
 use scan::{Found, Lie, PLAIN, Scan, Scanner};
 use sentence::SentenceScratch;

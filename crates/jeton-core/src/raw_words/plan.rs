@@ -26,7 +26,7 @@ use crate::normalize::{Normalizer, NormalizerConfig, Separate};
 use crate::pipeline::Model as _;
 use crate::pretokenize::components::{PUNCTUATION, WHITE_SPACE, WORDS};
 use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
-use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
+use crate::pretokenize::{Behavior, Dialect, StepConfig};
 use crate::simd::Kernel;
 use crate::spm::SpmEncoder;
 use crate::unicode::{UnicodeVersion, contains, parse_class};
@@ -79,13 +79,8 @@ impl RawWords {
         let Some(mut known) = normalizer.separate(configs)? else {
             return Ok(None);
         };
-        if let [StepConfig::Split(split), rest @ ..] = steps
-            && drops_white_space(split)
-        {
-            let plan = apart(&known, rest, steps, engine)?;
-            return plan
-                .map(|plan| plan.with_ideographs(normalizer, configs, rest))
-                .transpose();
+        if is_cut_at_white_space(steps) {
+            return Self::apart(normalizer, configs, &known, steps);
         }
         if known.hides_spaces {
             return Ok(None);
@@ -165,14 +160,27 @@ impl RawWords {
         }))
     }
 
+    /// Words with white space between them, which is dropped: see [`is_cut_at_white_space`]. Whatever the model.
+    pub(super) fn apart(
+        normalizer: &Normalizer,
+        configs: &[NormalizerConfig],
+        known: &Separate,
+        steps: &[StepConfig],
+    ) -> Result<Option<Self>> {
+        let rest = steps.get(1..).unwrap_or_default();
+        let plan = apart(known, rest, steps)?;
+        plan.map(|plan| plan.with_ideographs(normalizer, configs, steps))
+            .transpose()
+    }
+
     /// The same with cuts around ideographs, and around marks of their scripts, where BERT's steps are all there is.
     fn with_ideographs(
         mut self,
         normalizer: &Normalizer,
         configs: &[NormalizerConfig],
-        rest: &[StepConfig],
+        steps: &[StepConfig],
     ) -> Result<Self> {
-        let ([NormalizerConfig::Bert(bert)], [StepConfig::Split(split), ..]) = (configs, rest)
+        let ([NormalizerConfig::Bert(bert)], [_, StepConfig::Split(split), ..]) = (configs, steps)
         else {
             return Ok(self);
         };
@@ -241,8 +249,12 @@ fn has_all_bytes(vocab: &Vocab) -> bool {
     })
 }
 
-/// The first step of `BertPreTokenizer`, `WhitespaceSplit` and `Whitespace`: no pretoken has white space in it.
-fn drops_white_space(split: &SplitConfig) -> bool {
+/// Whether the first step is that of `BertPreTokenizer`, `WhitespaceSplit` or `Whitespace`: no pretoken has white space
+/// in it.
+pub(super) fn is_cut_at_white_space(steps: &[StepConfig]) -> bool {
+    let [StepConfig::Split(split), ..] = steps else {
+        return false;
+    };
     let removes = |pattern: &str, invert: bool| split.pattern == pattern && split.invert == invert;
     split.behavior == Behavior::Removed
         && split.dialect == Dialect::FancyRegex
@@ -251,12 +263,7 @@ fn drops_white_space(split: &SplitConfig) -> bool {
 }
 
 /// Words with white space between them, which is dropped. `rest`: the steps after the first.
-fn apart(
-    known: &Separate,
-    rest: &[StepConfig],
-    steps: &[StepConfig],
-    engine: &Engine,
-) -> Result<Option<RawWords>> {
+fn apart(known: &Separate, rest: &[StepConfig], steps: &[StepConfig]) -> Result<Option<RawWords>> {
     let begins_anew = |step: &StepConfig| match step {
         StepConfig::Metaspace(metaspace) => metaspace.prepend_scheme == PrependScheme::Always,
         _ => true,
@@ -286,7 +293,6 @@ fn apart(
         [StepConfig::Metaspace(metaspace)] => (true, metaspace.replacement == SPACE),
         _ => (false, false),
     };
-    let is_one = is_one && !matches!(engine, Engine::SentencePiece(_));
     let mut members = [0; 256];
     let mut quick = [NEVER; 128];
     for (c, (member, quick)) in ('\0'..).zip(members.iter_mut().zip(&mut quick)) {

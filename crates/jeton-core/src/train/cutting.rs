@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::rewriting::Origin;
-use crate::pretokenize::{PreTokenizer, StepConfig};
+use crate::pretokenize::{PreTokenizer, StepConfig, TextPieces};
+use crate::raw_words::RawCuts;
 
 use super::sentences::{SentenceConfig, SentenceCutter};
 
@@ -50,9 +51,74 @@ pub struct Cutter {
     compiled: Compiled,
 }
 
+/// Compiled steps of a pipeline: what is counted at the encoder's speed.
+#[derive(Debug)]
+pub struct Steps {
+    normalizer: Normalizer,
+    pretokenizer: PreTokenizer,
+    raw: Option<RawCuts>,
+}
+
+impl Steps {
+    /// Compiles. Fails where a pattern or a charsmap is refused.
+    pub fn new(normalizer: &[NormalizerConfig], pretokenizer: &[StepConfig]) -> Result<Self> {
+        let compiled = Normalizer::new(normalizer)?;
+        Ok(Self {
+            raw: RawCuts::new(&compiled, normalizer, pretokenizer)?,
+            normalizer: compiled,
+            pretokenizer: PreTokenizer::new(pretokenizer)?,
+        })
+    }
+
+    pub(crate) fn normalizer(&self) -> &Normalizer {
+        &self.normalizer
+    }
+
+    pub(crate) fn pretokenizer(&self) -> &PreTokenizer {
+        &self.pretokenizer
+    }
+
+    /// How raw text is cut where normalization and pre-tokenization start afresh, if that is known.
+    pub(crate) fn raw_cuts(&self) -> Option<&RawCuts> {
+        self.raw.as_ref()
+    }
+
+    /// The pretokens of a text that stays as it is, if one pattern cuts all of it.
+    pub(crate) fn pieces_of_text<'s, 't>(&'s self, text: &'t str) -> Option<TextPieces<'s, 't>> {
+        if self.normalizer.is_identity() {
+            self.pretokenizer.pieces_of_text(text)
+        } else {
+            None
+        }
+    }
+
+    /// Calls `each` with every pretoken of a text that was normalized, in order.
+    pub(crate) fn cut_normalized(
+        &self,
+        text: &str,
+        each: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let bytes = text.as_bytes();
+        if !self.pretokenizer.rewrites() {
+            return self
+                .pretokenizer
+                .split(text, |start, end| each(&bytes[start..end]));
+        }
+        let origin = Origin {
+            begins: true,
+            ..Origin::default()
+        };
+        let pieces = self.pretokenizer.pieces(text, origin, false)?;
+        for &(start, end) in &pieces.ranges {
+            each(&pieces.text.as_bytes()[start..end])?;
+        }
+        Ok(())
+    }
+}
+
 #[derive(Debug)]
 enum Compiled {
-    Steps(Normalizer, PreTokenizer),
+    Steps(Box<Steps>),
     Sentences(Box<SentenceCutter>),
 }
 
@@ -63,10 +129,7 @@ impl Cutter {
             CutConfig::Steps {
                 normalizer,
                 pretokenizer,
-            } => Compiled::Steps(
-                Normalizer::new(normalizer)?,
-                PreTokenizer::new(pretokenizer)?,
-            ),
+            } => Compiled::Steps(Box::new(Steps::new(normalizer, pretokenizer)?)),
             CutConfig::Sentences(sentences) => {
                 Compiled::Sentences(Box::new(SentenceCutter::new(sentences)?))
             }
@@ -79,10 +142,10 @@ impl Cutter {
         &self.config
     }
 
-    /// The steps of a pipeline, if that is what it cuts by: what is counted at the encoder's speed.
-    pub fn steps(&self) -> Option<(&Normalizer, &PreTokenizer)> {
+    /// The steps of a pipeline, if that is what it cuts by.
+    pub fn steps(&self) -> Option<&Steps> {
         match &self.compiled {
-            Compiled::Steps(normalizer, pretokenizer) => Some((normalizer, pretokenizer)),
+            Compiled::Steps(steps) => Some(steps),
             Compiled::Sentences(_) => None,
         }
     }
@@ -94,24 +157,10 @@ impl Cutter {
                 cutter.cut(document, each);
                 Ok(())
             }
-            Compiled::Steps(normalizer, pretokenizer) => {
-                let text = normalizer.normalize(document)?;
-                if pretokenizer.rewrites() {
-                    let pieces = pretokenizer.pieces(
-                        &text,
-                        Origin {
-                            begins: true,
-                            ..Origin::default()
-                        },
-                        false,
-                    )?;
-                    for &(start, end) in &pieces.ranges {
-                        each(&pieces.text.as_bytes()[start..end]);
-                    }
-                    return Ok(());
-                }
-                pretokenizer.split(&text, |start, end| {
-                    each(&text.as_bytes()[start..end]);
+            Compiled::Steps(steps) => {
+                let text = steps.normalizer.normalize(document)?;
+                steps.cut_normalized(&text, &mut |pretoken| {
+                    each(pretoken);
                     Ok(())
                 })
             }

@@ -83,7 +83,7 @@ pub use continued::{Continued, NewToken, continue_bpe, cutting_of};
 pub use counts::{
     Drain, DrainFn, PretokenCounter, PretokenCounts, SplitFn, Splitting, Totals, Weights,
 };
-pub use cutting::{CutConfig, Cutter};
+pub use cutting::{CutConfig, Cutter, Steps};
 pub use engine::{Merge, MergePolicy};
 pub use fewest::{FewestOptions, TrainedFewest, train_fewest};
 pub use learner::{MergePredicate, Progress};

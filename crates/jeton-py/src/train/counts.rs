@@ -216,9 +216,7 @@ impl PretokenCounts {
             self.cutter.cut(text, each)
         };
         let splitting = match self.cutter.steps() {
-            Some((normalizer, pretokenizer)) if !whole => {
-                Splitting::Steps(normalizer, pretokenizer)
-            }
+            Some(steps) if !whole => Splitting::Steps(steps),
             _ => Splitting::Function(&split),
         };
         let each: Option<Vec<u64>> = weights.map(|weights| weights.as_array().to_vec());

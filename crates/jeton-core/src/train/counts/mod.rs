@@ -2,8 +2,10 @@
 //!
 //! - [`PretokenCounts`]: counts in memory, mergeable.
 //! - [`PretokenCounter`]: makes them from text, with several threads and in bounded memory.
+//! - `job`: a batch that is shared out among threads.
 //! - `table`, `words`, `long`: where they lie. A pretoken of up to 15 bytes takes 24 bytes at three quarters
 //!   load, one of up to 31 takes 40, any other its bytes and 25.
+//! - `raw`: words of raw text that are normalized and cut once for all of their occurrences.
 //! - `splitting`: text to the pretokens that are counted, at the encoder's speed.
 //!
 //! Counts are u64 and checked. Counting is a sum, so threads, batches and machines may be merged in any order;
@@ -13,12 +15,15 @@
 //! `3.45 * n_bytes^0.62` in English web text, so 1 GB of it needs about 45 MB.
 
 mod counter;
+mod job;
 mod long;
+mod raw;
 mod splitting;
 mod table;
 mod words;
 
-pub use counter::{PretokenCounter, Weights};
+pub use counter::PretokenCounter;
+pub use job::Weights;
 pub use splitting::{Drain, DrainFn, SplitFn, Splitting};
 
 use crate::batch::BatchRef;

@@ -3,18 +3,16 @@
 //! Where one automaton cuts a text as it is (every published pattern), the ends of many pretokens are found at once, then
 //! the place of each in the table is asked for, then each is counted: no step waits for the one before, see `word_batch`.
 
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::normalize::Normalizer;
-use crate::pretokenize::rewriting::Origin;
-use crate::pretokenize::{PreTokenizer, TextPieces};
+use crate::pretokenize::TextPieces;
 use crate::simd::{Kernel, Work, run_at};
 use crate::word_cache::Key;
 
-use super::table::{MediumWords, ShortWords, Table};
-use super::words::Added;
+use super::raw::RawCounts;
+use super::table::Table;
+use crate::train::cutting::Steps;
 
 /// How a text is cut into pretokens: calls the function given for each of them, in order.
 pub type SplitFn<'a> = dyn Fn(&str, &mut dyn FnMut(&[u8])) -> Result<()> + Sync + 'a;
@@ -37,7 +35,7 @@ impl Drain<'_> {
 #[derive(Clone, Copy)]
 pub enum Splitting<'a> {
     /// As a tokenizer does.
-    Steps(&'a Normalizer, &'a PreTokenizer),
+    Steps(&'a Steps),
     /// Any other way.
     Function(&'a SplitFn<'a>),
 }
@@ -76,80 +74,81 @@ pub(super) fn too_large(what: &'static str) -> Error {
 }
 
 /// Pretokens that are looked at together.
-const AT_ONCE: usize = 128;
+pub(super) const AT_ONCE: usize = 128;
 
 /// A thread's own table with what it needs to fill it.
 pub(super) struct Worker<'w> {
     pub(super) table: &'w mut Table,
     pub(super) drain: &'w DrainFn<'w>,
-    kernel: Kernel,
-    ends: [usize; AT_ONCE],
-    short: [(Key<1>, usize); AT_ONCE],
+    pub(super) raw: RawCounts,
+    pub(super) kernel: Kernel,
+    /// Where a pretoken begins, and where it and those behind it end.
+    bounds: [usize; AT_ONCE + 1],
+    pub(super) looked: Looked,
 }
 
+/// The keys of pretokens, with where the table of short ones has them.
+pub(super) type Looked = [(Key<1>, usize); AT_ONCE];
+
 impl<'w> Worker<'w> {
-    pub(super) fn new(table: &'w mut Table, drain: &'w DrainFn<'w>) -> Self {
+    /// `raw_memory`: what raw words may take besides.
+    pub(super) fn new(table: &'w mut Table, raw_memory: usize, drain: &'w DrainFn<'w>) -> Self {
         Self {
             table,
             drain,
+            raw: RawCounts::new(raw_memory),
             kernel: Kernel::fastest(),
-            ends: [0; AT_ONCE],
-            short: [(Key::NONE, 0); AT_ONCE],
+            bounds: [0; AT_ONCE + 1],
+            looked: [(Key::NONE, 0); AT_ONCE],
         }
     }
 
-    /// Counts a text; returns how many pretokens and bytes of them it has.
+    /// Counts a text; returns how many pretokens and bytes of them it has, but for those that [`Self::end`] tells of.
     pub(super) fn count_text(
         &mut self,
         text: &str,
         splitting: Splitting<'_>,
         weight: u64,
     ) -> Result<(u64, u64)> {
-        let (mut n_pretokens, mut n_bytes) = (0, 0);
-        let mut each = |worker: &mut Self, bytes: &[u8], start: usize, end: usize| {
-            if start < end {
-                n_pretokens += 1;
-                n_bytes += (end - start) as u64;
-                worker.add(bytes, start, end, weight)?;
-            }
-            Ok(())
-        };
         match splitting {
             Splitting::Function(split) => {
+                let mut found = Found::new(self, weight);
                 let mut outcome = Ok(());
                 split(text, &mut |pretoken| {
                     if outcome.is_ok() {
-                        outcome = each(self, pretoken, 0, pretoken.len());
+                        outcome = found.add(pretoken);
                     }
                 })?;
-                outcome?;
+                outcome.map(|()| found.n)
             }
-            Splitting::Steps(normalizer, pretokenizer) => {
-                let text = if normalizer.is_identity() {
-                    Cow::Borrowed(text)
-                } else {
-                    normalizer.normalize(text)?
-                };
-                if let Some(pieces) = pretokenizer.pieces_of_text(&text) {
-                    let (n, _) = self.count_pieces(text.as_bytes(), pieces, usize::MAX, weight)?;
-                    return Ok((n, text.len() as u64));
+            Splitting::Steps(steps) => {
+                if self.count_raw(text, steps, weight)? {
+                    return Ok((0, 0));
                 }
-                if pretokenizer.rewrites() {
-                    let origin = Origin {
-                        begins: true,
-                        ..Origin::default()
-                    };
-                    let pieces = pretokenizer.pieces(&text, origin, false)?;
-                    for &(start, end) in &pieces.ranges {
-                        each(self, pieces.text.as_bytes(), start, end)?;
-                    }
-                } else {
-                    pretokenizer
-                        .split(&text, |start, end| each(self, text.as_bytes(), start, end))?;
-                }
+                self.count_steps(text, steps, weight)
             }
         }
-        Ok((n_pretokens, n_bytes))
+    }
+
+    /// The same by normalizing and cutting the text as a whole.
+    pub(super) fn count_steps(
+        &mut self,
+        text: &str,
+        steps: &Steps,
+        weight: u64,
+    ) -> Result<(u64, u64)> {
+        if let Some(pieces) = steps.pieces_of_text(text) {
+            let (n, _) = self.count_pieces(text.as_bytes(), pieces, usize::MAX, weight)?;
+            return Ok((n, text.len() as u64));
+        }
+        let text = steps.normalizer().normalize(text)?;
+        if let Some(pieces) = steps.pretokenizer().pieces_of_text(&text) {
+            let (n, _) = self.count_pieces(text.as_bytes(), pieces, usize::MAX, weight)?;
+            return Ok((n, text.len() as u64));
+        }
+        let mut found = Found::new(self, weight);
+        steps.cut_normalized(&text, &mut |pretoken| found.add(pretoken))?;
+        Ok(found.n)
     }
 
     /// Counts pieces that follow one another, up to the first that ends at or behind a limit. Returns how many there were
@@ -179,10 +178,35 @@ impl<'w> Worker<'w> {
     }
 
     /// Counts one pretoken; empties the table where it has no room.
-    #[inline(never)]
     pub(super) fn add(&mut self, text: &[u8], start: usize, end: usize, weight: u64) -> Result<()> {
-        while !self.table.add(text, start, end, weight)? {
-            (self.drain)(Drain(self.table))?;
+        let drain = self.drain;
+        self.table
+            .add_whatever(text, start, end, weight, &mut |table| drain(Drain(table)))
+    }
+}
+
+/// Pretokens that are counted one by one.
+struct Found<'a, 'w> {
+    worker: &'a mut Worker<'w>,
+    weight: u64,
+    /// Pretokens, and their bytes.
+    n: (u64, u64),
+}
+
+impl<'a, 'w> Found<'a, 'w> {
+    fn new(worker: &'a mut Worker<'w>, weight: u64) -> Self {
+        Self {
+            worker,
+            weight,
+            n: (0, 0),
+        }
+    }
+
+    fn add(&mut self, pretoken: &[u8]) -> Result<()> {
+        if !pretoken.is_empty() {
+            self.n.0 += 1;
+            self.n.1 += pretoken.len() as u64;
+            self.worker.add(pretoken, 0, pretoken.len(), self.weight)?;
         }
         Ok(())
     }
@@ -213,56 +237,25 @@ impl Work for Portion<'_, '_, '_, '_, '_> {
         if walk.start >= walk.limit {
             return Ok(ControlFlow::Break(()));
         }
-        let mut n = walk.pieces.ends(&mut worker.ends);
+        worker.bounds[0] = walk.start;
+        let mut n = walk.pieces.ends(&mut worker.bounds[1..]);
         if n == 0 {
             return Ok(ControlFlow::Break(()));
         }
-        if worker.ends[n - 1] > walk.limit {
-            n = worker.ends[..n].partition_point(|&end| end < walk.limit) + 1;
+        let ends = &worker.bounds[1..];
+        if ends[n - 1] > walk.limit {
+            n = ends[..n].partition_point(|&end| end < walk.limit) + 1;
         }
-        let text = walk.text;
-        let mut start = walk.start;
-        let words = worker.short.iter_mut().zip(&worker.ends[..n]);
-        for ((key, place), &end) in words {
-            if end - start <= ShortWords::MAX_BYTES {
-                *key = Key::new(text, start, end).unwrap_or(Key::NONE);
-                *place = worker.table.short.place(*key);
-                worker.table.short.fetch(*place);
-            } else if end - start <= MediumWords::MAX_BYTES
-                && let Some(key) = Key::<2>::new(text, start, end)
-            {
-                *place = worker.table.medium.place(key);
-                worker.table.medium.fetch(*place);
-            }
-            start = end;
-        }
-        let generation = worker.table.generation;
-        let mut start = walk.start;
-        for index in 0..n {
-            let end = worker.ends[index];
-            let (key, place) = worker.short[index];
-            let len = end - start;
-            let added = if worker.table.generation != generation {
-                Added::NoRoom
-            } else if len <= ShortWords::MAX_BYTES {
-                worker.table.short.add(key, place, walk.weight)
-            } else if len <= MediumWords::MAX_BYTES
-                && let Some(key) = Key::<2>::new(text, start, end)
-            {
-                worker.table.medium.add(key, place, walk.weight)
-            } else {
-                Added::NoRoom
-            };
-            match added {
-                Added::Known | Added::New => {
-                    worker.table.note(added, len);
-                }
-                Added::NoRoom | Added::Crowded => worker.add(text, start, end, walk.weight)?,
-            }
-            start = end;
-        }
+        let drain = worker.drain;
+        worker.table.add_words(
+            walk.text,
+            (&worker.bounds[..n], &worker.bounds[1..=n]),
+            walk.weight,
+            &mut worker.looked,
+            &mut |table| drain(Drain(table)),
+        )?;
         walk.n_pretokens += n as u64;
-        walk.start = start;
+        walk.start = worker.bounds[n];
         Ok(ControlFlow::Continue(()))
     }
 }

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::word_cache::Key;
 
 use super::long::LongWords;
+use super::splitting::Looked;
 use super::words::{Added, Words};
 
 pub(super) type ShortWords = Words<1, 16>;
@@ -103,6 +104,72 @@ impl Table {
             self.n_distinct_bytes += len;
         }
         added != Added::NoRoom
+    }
+
+    /// Adds to the counts of words of a text, from where each begins to where it ends, at most as many as can be looked
+    /// at together. `full` makes room.
+    #[inline(always)]
+    pub(super) fn add_words(
+        &mut self,
+        text: &[u8],
+        (starts, ends): (&[usize], &[usize]),
+        count: u64,
+        looked: &mut Looked,
+        full: &mut dyn FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let words = || starts.iter().zip(ends);
+        for ((key, place), (&start, &end)) in looked.iter_mut().zip(words()) {
+            if end - start <= ShortWords::MAX_BYTES {
+                *key = Key::new(text, start, end).unwrap_or(Key::NONE);
+                *place = self.short.place(*key);
+                self.short.fetch(*place);
+            } else if end - start <= MediumWords::MAX_BYTES
+                && let Some(key) = Key::<2>::new(text, start, end)
+            {
+                *place = self.medium.place(key);
+                self.medium.fetch(*place);
+            }
+        }
+        let generation = self.generation;
+        for (&(key, place), (&start, &end)) in looked.iter().zip(words()) {
+            let len = end - start;
+            let added = if self.generation != generation {
+                Added::NoRoom
+            } else if len <= ShortWords::MAX_BYTES {
+                self.short.add(key, place, count)
+            } else if len <= MediumWords::MAX_BYTES
+                && let Some(key) = Key::<2>::new(text, start, end)
+            {
+                self.medium.add(key, place, count)
+            } else {
+                Added::NoRoom
+            };
+            match added {
+                Added::Known | Added::New => {
+                    self.note(added, len);
+                }
+                Added::NoRoom | Added::Crowded => {
+                    self.add_whatever(text, start, end, count, full)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds to the count of one; `full` makes room.
+    #[inline(never)]
+    pub(super) fn add_whatever(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        end: usize,
+        count: u64,
+        full: &mut dyn FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        while !self.add(text, start, end, count)? {
+            full(self)?;
+        }
+        Ok(())
     }
 
     #[inline(never)]
@@ -252,7 +319,7 @@ impl Table {
         Ok(())
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         let used = self.memory_bytes();
         let n_short = self.short.len() + self.medium.len();
         let n_places = self.short.n_places() + self.medium.n_places();

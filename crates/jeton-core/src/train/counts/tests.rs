@@ -8,8 +8,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::batch::DocumentBatch;
 use crate::error::{Error, ErrorKind};
-use crate::normalize::Normalizer;
-use crate::pretokenize::{Behavior, Dialect, PreTokenizer, SplitConfig, StepConfig, published};
+use crate::normalize::{NormalizerConfig, bert::BertConfig};
+use crate::pretokenize::components::bert_words;
+use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
+use crate::train::cutting::Steps;
 use crate::unicode::UnicodeVersion;
 
 /// Cuts behind each space.
@@ -128,32 +130,35 @@ proptest! {
     }
 }
 
-fn steps(pattern: &str) -> PreTokenizer {
-    PreTokenizer::new(&[StepConfig::Split(SplitConfig {
-        pattern: published::by_name(pattern).unwrap_or(pattern).to_owned(),
-        dialect: Dialect::FancyRegex,
-        unicode: UnicodeVersion::REFERENCES,
-        behavior: Behavior::Isolated,
-        invert: false,
-        in_byte_alphabet: false,
-    })])
+fn steps(pattern: &str) -> Steps {
+    Steps::new(
+        &[],
+        &[StepConfig::Split(SplitConfig {
+            pattern: published::by_name(pattern).unwrap_or(pattern).to_owned(),
+            dialect: Dialect::FancyRegex,
+            unicode: UnicodeVersion::REFERENCES,
+            behavior: Behavior::Isolated,
+            invert: false,
+            in_byte_alphabet: false,
+        })],
+    )
     .unwrap()
 }
 
 type Naive = BTreeMap<Vec<u8>, u64>;
 
 /// The definition: one pretoken after the other, into an ordered map.
-fn naive(documents: &[String], weights: &[u64], steps: &PreTokenizer) -> Naive {
+fn naive(documents: &[String], weights: &[u64], steps: &Steps) -> Naive {
     let mut counts = Naive::new();
     for (text, &weight) in documents.iter().zip(weights) {
-        steps
-            .split(text, |start, end| {
-                *counts
-                    .entry(text.as_bytes()[start..end].to_vec())
-                    .or_default() += weight;
-                Ok(())
-            })
-            .unwrap();
+        let normalized = steps.normalizer().normalize(text).unwrap();
+        let outcome = steps.cut_normalized(&normalized, &mut |pretoken| {
+            if !pretoken.is_empty() {
+                *counts.entry(pretoken.to_vec()).or_default() += weight;
+            }
+            Ok(())
+        });
+        outcome.unwrap();
     }
     counts.retain(|_, count| *count > 0);
     counts
@@ -163,7 +168,7 @@ fn naive(documents: &[String], weights: &[u64], steps: &PreTokenizer) -> Naive {
 fn counted(
     documents: &[String],
     weights: &[u64],
-    steps: &PreTokenizer,
+    steps: &Steps,
     threads: usize,
     max_memory: usize,
     per_batch: usize,
@@ -184,8 +189,7 @@ fn counted(
         }
         Ok(())
     };
-    let normalizer = Normalizer::new(&[]).unwrap();
-    let splitting = Splitting::Steps(&normalizer, steps);
+    let splitting = Splitting::Steps(steps);
     let mut counter = PretokenCounter::new(max_memory);
     for (documents, weights) in documents.chunks(per_batch).zip(weights.chunks(per_batch)) {
         let batch = DocumentBatch::from_texts(documents);
@@ -217,12 +221,17 @@ fn counted(
     (all, n_drained, totals)
 }
 
-fn check(documents: &[String], weights: &[u64], pattern: &str) {
-    let steps = steps(pattern);
-    let expected = naive(documents, weights, &steps);
-    for (threads, max_memory) in [(1, usize::MAX), (3, usize::MAX), (1, 60_000), (2, 1)] {
-        let (found, _, totals) = counted(documents, weights, &steps, threads, max_memory, 3);
-        assert_eq!(found, expected, "{pattern} {threads} {max_memory}");
+fn check(documents: &[String], weights: &[u64], steps: &Steps) {
+    let expected = naive(documents, weights, steps);
+    for (threads, max_memory) in [
+        (1, usize::MAX),
+        (3, usize::MAX),
+        (2, 3 << 20),
+        (1, 60_000),
+        (2, 1),
+    ] {
+        let (found, _, totals) = counted(documents, weights, steps, threads, max_memory, 3);
+        assert_eq!(found, expected, "{threads} {max_memory}");
         assert_eq!(totals.n_pretokens, expected.values().sum::<u64>());
         let n_bytes = expected.iter().map(|(bytes, n)| bytes.len() as u64 * n);
         assert_eq!(totals.n_bytes, n_bytes.sum::<u64>());
@@ -263,7 +272,6 @@ fn memory_is_bounded_and_counts_are_exact() {
         assert_eq!(found, expected);
     }
     let mut counter = PretokenCounter::new(400_000);
-    let normalizer = Normalizer::new(&[]).unwrap();
     let batch = DocumentBatch::from_texts(&documents);
     let most = Mutex::new(0);
     for document in 0..batch.len() {
@@ -271,7 +279,7 @@ fn memory_is_bounded_and_counts_are_exact() {
             .count(
                 batch.as_ref().slice(document, document + 1),
                 Weights::All(1),
-                Splitting::Steps(&normalizer, &steps),
+                Splitting::Steps(&steps),
                 1,
                 &mut || true,
                 &|drain| drain.each(&mut |_, _| Ok(())),
@@ -335,11 +343,10 @@ fn long_texts_are_shared_and_guesses_cost_nothing() {
 fn weights_must_be_as_many_as_documents() {
     let batch = DocumentBatch::from_texts(["a", "b"]);
     let steps = steps("gpt2");
-    let normalizer = Normalizer::new(&[]).unwrap();
     let outcome = PretokenCounter::new(usize::MAX).count(
         batch.as_ref(),
         Weights::Each(&[1]),
-        Splitting::Steps(&normalizer, &steps),
+        Splitting::Steps(&steps),
         1,
         &mut || true,
         &|_| Ok(()),
@@ -351,11 +358,10 @@ fn weights_must_be_as_many_as_documents() {
 fn whoever_asks_to_stop_is_heard() {
     let batch = DocumentBatch::from_texts(["a b c"]);
     let steps = steps("gpt2");
-    let normalizer = Normalizer::new(&[]).unwrap();
     let outcome = PretokenCounter::new(usize::MAX).count(
         batch.as_ref(),
         Weights::All(1),
-        Splitting::Steps(&normalizer, &steps),
+        Splitting::Steps(&steps),
         2,
         &mut || false,
         &|_| Ok(()),
@@ -363,8 +369,124 @@ fn whoever_asks_to_stop_is_heard() {
     assert_eq!(*outcome.unwrap_err().kind(), ErrorKind::Interrupted);
 }
 
+/// What BERT does to a text, and two other ways to drop the white space between words.
+fn steps_of_words() -> [Steps; 3] {
+    let bert = |lowercase| {
+        NormalizerConfig::Bert(BertConfig {
+            clean_text: true,
+            handle_chinese_chars: true,
+            strip_accents: lowercase,
+            lowercase,
+        })
+    };
+    let [white, marks] = bert_words();
+    let steps = [
+        Steps::new(&[bert(true)], &[white.clone(), marks.clone()]),
+        Steps::new(&[bert(false)], &[white.clone(), marks]),
+        Steps::new(&[], &[white]),
+    ];
+    steps.map(|steps| {
+        let steps = steps.unwrap();
+        assert!(steps.raw_cuts().is_some());
+        steps
+    })
+}
+
+#[test]
+fn raw_words_that_fill_their_memory_are_counted_as_what_becomes_of_them() {
+    let documents: Vec<String> = noise(3_000)
+        .map(|n| {
+            let words = (0..20).map(|i| format!("W{:x}, \u{e9}{} ", n >> i, n % 70));
+            words.collect()
+        })
+        .collect();
+    let weights: Vec<u64> = noise(documents.len()).map(|n| n % 4).collect();
+    let [steps, ..] = steps_of_words();
+    let expected = naive(&documents, &weights, &steps);
+    for (threads, max_memory) in [(1, 2 << 20), (2, 3 << 20), (3, usize::MAX)] {
+        let (found, _, totals) = counted(&documents, &weights, &steps, threads, max_memory, 1_500);
+        assert!(found == expected, "{threads} {max_memory}");
+        assert_eq!(totals.n_pretokens, expected.values().sum::<u64>());
+    }
+}
+
+#[test]
+fn long_texts_are_shared_where_words_of_raw_text_end() {
+    let words: String = noise(300_000)
+        .map(|n| format!("Wörd{} ", n % 9999))
+        .collect();
+    let texts = [
+        words.clone(),
+        "a".repeat(3 << 20),
+        format!("{words}{}", "\u{4e00} ".repeat(1 << 19)),
+    ];
+    for text in texts {
+        for steps in steps_of_words() {
+            let documents = ["short".to_owned(), text.clone()];
+            let expected = naive(&documents, &[1, 3], &steps);
+            for (threads, max_memory) in [(1, usize::MAX), (3, usize::MAX), (2, 100_000)] {
+                let (found, _, totals) =
+                    counted(&documents, &[1, 3], &steps, threads, max_memory, 2);
+                assert!(found == expected, "{threads} {max_memory}");
+                assert_eq!(totals.n_documents, 2);
+                assert_eq!(totals.n_pretokens, expected.values().sum::<u64>());
+            }
+        }
+    }
+}
+
+#[test]
+fn weights_beyond_what_raw_words_can_be_counted_with_are_no_error() {
+    let [steps, ..] = steps_of_words();
+    // More bytes than 2^64, of which normalization leaves one.
+    let text = format!("{}a", "\u{300}".repeat(200));
+    let weight = u64::MAX / 100;
+    let expected = naive(std::slice::from_ref(&text), &[weight], &steps);
+    let (found, _, totals) = counted(&[text], &[weight], &steps, 2, usize::MAX, 1);
+    assert_eq!(found, expected);
+    assert_eq!(totals.n_bytes, weight);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_told_by_their_place_in_a_long_document() {
+    let [steps, ..] = steps_of_words();
+    let mut data = "some words ".repeat(1 << 18).into_bytes();
+    data[2_000_000] = 0xff;
+    let batch = BatchRef {
+        data: &data,
+        offsets: &[0, data.len().try_into().unwrap()],
+    };
+    for threads in [1, 3] {
+        let mut counter = PretokenCounter::new(usize::MAX);
+        let outcome = counter.count(
+            batch,
+            Weights::All(1),
+            Splitting::Steps(&steps),
+            threads,
+            &mut || true,
+            &|_| Ok(()),
+        );
+        let kind = ErrorKind::InvalidUtf8 {
+            byte_offset: 2_000_000,
+        };
+        assert_eq!(*outcome.unwrap_err().kind(), kind);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn raw_words_are_counted_as_what_becomes_of_them(
+        documents in proptest::collection::vec(
+            "(?s)[abAB1.,' \\t\\r\\n\u{300}\u{e9}\u{c9}\u{4e00}\u{3002}\u{ad}\u{85}\u{a0}\u{200d}\u{130}\\PC\\x01]{0,200}|(ab|A.|é|中| |\u{301}){0,300}", 0..12),
+        seed in 0_u64..1000,
+    ) {
+        let weights: Vec<u64> = documents.iter().map(|text| (text.len() as u64 + seed) % 4).collect();
+        for steps in steps_of_words() {
+            check(&documents, &weights, &steps);
+        }
+    }
 
     #[test]
     fn any_text_is_counted_as_it_is_cut(
@@ -375,7 +497,7 @@ proptest! {
         ]),
     ) {
         let weights: Vec<u64> = documents.iter().map(|text| (text.len() as u64 + seed) % 4).collect();
-        check(&documents, &weights, pattern);
+        check(&documents, &weights, &steps(pattern));
     }
 
     #[test]
