@@ -71,10 +71,23 @@ impl<T: Zeroed> Huge<T> {
     }
 }
 
+/// Asks for huge pages for what a vector has room for and was not written to. A hint.
+pub(crate) fn prefer_huge_pages(room: &mut Vec<u8>) {
+    let spare = room.spare_capacity_mut();
+    // What shares a page with others of the allocator is left alone.
+    let before = spare.as_ptr().cast::<u8>().align_offset(HUGE_PAGE);
+    if let Some(spare) = spare.get_mut(before..) {
+        let whole = spare.len() / HUGE_PAGE * HUGE_PAGE;
+        if whole > 0 {
+            ask_for_huge_pages(spare.as_mut_ptr().cast(), whole);
+        }
+    }
+}
+
 /// A hint: whether it is followed does not matter.
 #[cfg(target_os = "linux")]
 fn ask_for_huge_pages(start: *mut u8, bytes: usize) {
-    // SAFETY: the range was just allocated, is ours alone, and begins at a page; the advice changes no contents.
+    // SAFETY: the range is allocated, ours alone, and begins at a page; the advice changes no contents.
     let _ = unsafe { libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE) };
 }
 

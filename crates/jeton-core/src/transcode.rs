@@ -3,8 +3,15 @@
 //! So Python keeps its strings. A surrogate becomes the three bytes that its number would have, which are not UTF-8:
 //! whoever checks what was written finds it, at the place at which the text stops being one.
 
+use crate::huge::prefer_huge_pages;
+
 /// Characters looked at together: all of them ASCII is the usual case in many texts.
 const AT_ONCE: usize = 16;
+/// Characters that room is made for at a time. Made for all of a text, it would be filled with zeros for three or four
+/// bytes for each character, where most have one: a fifth of the time that a text of 12 MB takes.
+const ROOM_AT_ONCE: usize = 1 << 14;
+/// Characters of a text that is long enough for huge pages.
+const LONG_TEXT: usize = 1 << 20;
 
 /// A character as it is kept.
 pub trait Unit: Copy {
@@ -45,15 +52,25 @@ impl Unit for u32 {
 /// Writes characters as UTF-8 to the beginning of `room` and returns how many bytes they are. `room` grows and is not
 /// emptied, so that one which is used again need not be filled with zeros again.
 pub fn to_utf8<U: Unit>(characters: &[U], room: &mut Vec<u8>) -> usize {
-    // Four bytes are written for each character, whatever its width.
-    let needed = characters
-        .len()
-        .saturating_mul(U::MAX_BYTES)
-        .saturating_add(AT_ONCE);
-    if room.len() < needed {
-        room.resize(needed, 0);
+    if characters.len() > LONG_TEXT && room.is_empty() {
+        // Only what is written to is taken from the system.
+        room.reserve(characters.len().saturating_mul(U::MAX_BYTES));
+        prefer_huge_pages(room);
     }
     let mut at = 0;
+    for some in characters.chunks(ROOM_AT_ONCE) {
+        // Four bytes are written for each character, whatever its width.
+        let needed = at + some.len() * U::MAX_BYTES + AT_ONCE;
+        if room.len() < needed {
+            room.resize(needed, 0);
+        }
+        at = write_some(some, room, at);
+    }
+    at
+}
+
+/// Writes characters at a place that has room for them and returns where they end.
+fn write_some<U: Unit>(characters: &[U], room: &mut [u8], mut at: usize) -> usize {
     let (blocks, rest) = characters.as_chunks::<AT_ONCE>();
     for block in blocks {
         let all = block.iter().fold(0, |all, unit| all | unit.number());
@@ -134,6 +151,18 @@ mod tests {
         assert_eq!(std::str::from_utf8(&bytes).unwrap_err().valid_up_to(), 6);
         let wide: Vec<u32> = characters.iter().map(|&unit| u32::from(unit)).collect();
         assert_eq!(written(&wide), bytes);
+    }
+
+    #[test]
+    fn room_is_made_as_it_is_needed() {
+        let text = "aé中 and more ".repeat(LONG_TEXT / 10);
+        let units: Vec<u16> = text.encode_utf16().collect();
+        assert!(units.len() > LONG_TEXT);
+        assert!(written(&units) == text.as_bytes());
+        let mut room = Vec::new();
+        assert!(to_utf8(&units, &mut room) == text.len());
+        assert!(&room[..text.len()] == text.as_bytes());
+        assert!(room.len() < text.len() + 3 * ROOM_AT_ONCE + 2 * AT_ONCE);
     }
 
     proptest! {
