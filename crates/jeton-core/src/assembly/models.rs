@@ -1,7 +1,7 @@
 //! Models: from their parameters to an engine, and back.
 
 use crate::base64_bytes::Base64Bytes;
-use crate::bpe::known_pairs::KnownPairs;
+use crate::bpe::known::Known;
 use crate::bpe::listed::Listed;
 use crate::bpe::{BpeModel, CharacterBpeModel, CharacterBpeOptions, Merges, Missing};
 use crate::config::{MissingCharacterConfig, ModelConfig, Real, SentencePieceConfig};
@@ -30,7 +30,7 @@ pub(crate) enum ModelParts {
     CompiledBpe {
         vocab: Vocab,
         list: Option<Listed>,
-        known: Option<KnownPairs>,
+        known: Option<Known>,
         whole_pretokens: bool,
         missing: Missing,
     },

@@ -26,7 +26,7 @@ const BITS_PER_TOKEN: usize = 4;
 const BITS_OF_PARTS: usize = 1 << 14;
 
 /// Boundaries that tokens straddle.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Cuts {
     /// Both characters whole.
     whole: Filter,
@@ -41,7 +41,7 @@ pub(super) struct Cuts {
 }
 
 /// A set of numbers that may claim to have more than it has.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 struct Filter {
     bits: Vec<u64>,
     shift: u32,
@@ -54,6 +54,15 @@ impl Filter {
             bits: vec![0; words],
             shift: 64 - 6 - words.trailing_zeros(),
         }
+    }
+
+    /// The same filter from its bits.
+    fn from_bits(bits: &[u64]) -> Option<Self> {
+        let is_one = bits.len().is_power_of_two() && (16..1 << 40).contains(&bits.len());
+        is_one.then(|| Self {
+            bits: bits.to_vec(),
+            shift: 64 - 6 - bits.len().trailing_zeros(),
+        })
     }
 
     fn place(&self, left: u32, right: u32) -> (usize, u64) {
@@ -181,6 +190,38 @@ impl Cuts {
         }
     }
 
+    /// All sets as numbers: the one whose size depends on the vocabulary is the last.
+    pub(super) fn raw(&self) -> Vec<u64> {
+        let halves = |word: u128| [word as u64, (word >> 64) as u64];
+        let mut raw: Vec<u64> = self.ascii.into_iter().flat_map(halves).collect();
+        raw.extend(self.both);
+        raw.extend(&self.begins.bits);
+        raw.extend(&self.ends.bits);
+        raw.extend(&self.whole.bits);
+        raw
+    }
+
+    /// What [`Self::raw`] gave; None of anything else.
+    pub(super) fn from_raw(raw: &[u64]) -> Option<Self> {
+        const WORDS_OF_PARTS: usize = BITS_OF_PARTS / 64;
+        let (ascii, rest) = raw.split_at_checked(256)?;
+        let (both, rest) = rest.split_first_chunk::<64>()?;
+        let (begins, rest) = rest.split_at_checked(WORDS_OF_PARTS)?;
+        let (ends, whole) = rest.split_at_checked(WORDS_OF_PARTS)?;
+        let (pairs, _) = ascii.as_chunks::<2>();
+        let of_left = |left: usize| {
+            let [low, high] = pairs.get(left).copied().unwrap_or_default();
+            u128::from(high) << 64 | u128::from(low)
+        };
+        Some(Self {
+            whole: Filter::from_bits(whole)?,
+            ascii: std::array::from_fn(of_left),
+            begins: Filter::from_bits(begins)?,
+            ends: Filter::from_bits(ends)?,
+            both: *both,
+        })
+    }
+
     /// Whether some token may be on both sides of the boundary between two characters. `last`: the last byte of the
     /// left one, `first`: the first byte of the right one.
     #[inline]
@@ -283,6 +324,9 @@ mod tests {
         ) {
             let model = model(&choices, by_rank, false);
             let cuts = Cuts::new(&model.vocab);
+            let raw = cuts.raw();
+            prop_assert!(Cuts::from_raw(&raw).is_some_and(|again| again == cuts));
+            prop_assert!(Cuts::from_raw(&raw[1..]).is_none());
             let text = text.concat().into_bytes();
             let mut units = Vec::new();
             let mut from = 0;

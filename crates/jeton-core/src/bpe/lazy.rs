@@ -8,13 +8,12 @@
 //! No thread waits for another one that makes the tables: it goes on as before meanwhile. So a process may fork at
 //! any time.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock};
 
 use once_cell::race::OnceBox;
 
 use super::NONE;
-use super::known_pairs::KnownPairs;
 use super::listed::Listed;
 use super::pairs::{Merge, NO_MERGE, PairTable};
 use super::table::{self, MergeTable};
@@ -23,9 +22,6 @@ use crate::vocab::Vocab;
 /// Words that are merged without the tables: those of cl100k take some 20 ms, and a word without them takes a few
 /// microseconds longer (2026-11-21, a 2.1 GHz Xeon), so that nothing costs more than about twice the better choice.
 const FREE_WORDS: u32 = 2048;
-
-/// The same where all that takes long is known, so that making them takes 2 ms.
-const FREE_WORDS_KNOWN: u32 = 256;
 
 /// Longest word that is merged without the tables, in bytes: the way without is quadratic.
 const MAX_BYTES_WITHOUT: usize = 128;
@@ -55,8 +51,6 @@ pub(super) struct LazyTables {
     /// Whether a symbol stands for bytes that are not its own.
     every: bool,
     fits: bool,
-    /// What a compiled file tells, until the tables are made. Only ever tried to lock, so that a fork does no harm.
-    known: Mutex<Option<KnownPairs>>,
     tables: OnceBox<Tables>,
     /// What the tables leave out, too, made when it is first needed.
     every_pair: OnceLock<PairTable>,
@@ -69,24 +63,23 @@ impl LazyTables {
     pub(super) fn new(
         vocab: &Vocab,
         list: Option<Listed>,
-        known: Option<KnownPairs>,
+        made: Option<MergeTable>,
         symbols: &[u32; 256],
         every: bool,
     ) -> Self {
         let n_listed = list.as_ref().map_or(0, Listed::len);
         // Of tokens with the same bytes the vocabulary finds one only.
-        let free_words = match &known {
-            _ if list.is_none() && !vocab.is_unique() => 0,
-            Some(_) => FREE_WORDS_KNOWN,
-            None => FREE_WORDS,
+        let free_words = match list {
+            None if !vocab.is_unique() => 0,
+            _ => FREE_WORDS,
         };
+        let made = made.map(|table| Box::new(Tables(Some(table))));
         Self {
             fits: table::fits(vocab, n_listed),
             list,
-            known: Mutex::new(known),
             symbols: *symbols,
             every,
-            tables: OnceBox::new(),
+            tables: made.map_or_else(OnceBox::new, OnceBox::with_value),
             every_pair: OnceLock::new(),
             free_words: AtomicU32::new(free_words),
             maker: AtomicU32::new(NOBODY),
@@ -112,24 +105,11 @@ impl LazyTables {
     /// The tables.
     pub(super) fn get(&self, vocab: &Vocab) -> &Tables {
         self.tables.get_or_init(|| {
-            // Another thread that makes them, too, has taken it: this one finds out by itself.
-            let known = self
-                .known
-                .try_lock()
-                .ok()
-                .and_then(|mut known| known.take());
-            Box::new(Tables(self.fits.then(|| match (&self.list, known) {
-                (None, Some(known)) => MergeTable::from_known(known, &self.symbols),
-                (None, None) => MergeTable::from_ranks(vocab, &self.symbols, self.every),
-                (Some(list), _) => MergeTable::from_list(&list.merges(), &self.symbols),
+            Box::new(Tables(self.fits.then(|| match &self.list {
+                None => MergeTable::from_ranks(vocab, &self.symbols, self.every),
+                Some(list) => MergeTable::from_list(&list.merges(), &self.symbols),
             })))
         })
-    }
-
-    /// The pairs of a rank file, which it takes time to find; None of a vocabulary that is too large.
-    pub(super) fn known(&self, vocab: &Vocab) -> Option<KnownPairs> {
-        let table = self.get(vocab).table()?;
-        self.list.is_none().then(|| table.known())
     }
 
     /// All pairs that may merge, also those that only do when others are left out.
@@ -228,6 +208,7 @@ fn merge_short(ids: &mut [u32], mut get: impl FnMut(u32, u32) -> Merge) -> usize
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::known::Known;
     use super::super::pairs::Pairs;
     use super::super::{BpeModel, BpeScratch, Merges, Missing};
     use super::*;
@@ -295,23 +276,19 @@ mod tests {
                 };
                 let (first, then) = (model(Missing::Fail), model(Missing::Fail));
                 let _ = then.tables.get(&then.vocab);
-                let known = then.known_pairs();
-                let read = known.as_ref().and_then(|known| {
-                    let columns = [0, 1, 2].map(|column| known.column(column).collect());
-                    KnownPairs::from_raw(columns, vocab.size())
-                });
+                let known = then.known().unwrap();
+                let read = Known::new(known.columns().map(<[u64]>::to_vec));
                 prop_assert_eq!(&read, &known);
-                prop_assert_eq!(known.is_none(), then.list().is_some());
                 let third = BpeModel::with_list(
                     vocab.clone(),
                     then.list().cloned(),
-                    read,
+                    Some(read),
                     whole_pretokens,
                     Missing::Fail,
                 )
                 .unwrap();
-                let _ = third.tables.get(&third.vocab);
-                prop_assert_eq!(third.known_pairs(), known);
+                prop_assert!(third.tables.made().is_some());
+                prop_assert_eq!(third.known(), Some(known));
                 for word in &words {
                     let is_long = word.len() > MAX_BYTES_WITHOUT;
                     let was_made = first.tables.made().is_some();
@@ -322,6 +299,33 @@ mod tests {
                     prop_assert_eq!(is_made, was_made || is_long && !whole);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn tables_of_no_such_model_are_refused() {
+        let vocab = vocab(&[vec![0, 1]]);
+        let model = BpeModel::new(vocab.clone(), &Merges::ByRank, true, Missing::Fail).unwrap();
+        let [entries, filter, cuts] = model.known().unwrap().columns().map(<[u64]>::to_vec);
+        let read = |columns: [&[u64]; 3]| {
+            let known = Known::new(columns.map(<[u64]>::to_vec));
+            let vocab = vocab.clone();
+            BpeModel::with_list(vocab, None, Some(known), true, Missing::Fail).is_ok()
+        };
+        assert!(read([&entries, &filter, &cuts]));
+        assert!(!read([&entries, &filter, &cuts[1..]]));
+        assert!(!read([&entries, &filter, &[]]));
+        assert!(!read([&entries, &[], &cuts]));
+        assert!(!read([&[], &filter, &cuts]));
+        // No empty entry; a token that is not there on the left, on the right, and of a merge.
+        let full: Vec<u64> = entries
+            .iter()
+            .copied()
+            .filter(|&entry| entry != u64::MAX)
+            .collect();
+        assert!(!read([&full, &filter, &cuts]));
+        for entry in [257 << 44, 257 << 24, 257] {
+            assert!(!read([&[entry, u64::MAX], &filter, &cuts]));
         }
     }
 

@@ -15,7 +15,7 @@
 mod characters;
 mod cuts;
 mod dropout;
-pub(crate) mod known_pairs;
+pub(crate) mod known;
 mod lazy;
 pub(crate) mod listed;
 pub(crate) mod merge;
@@ -32,12 +32,11 @@ pub use characters::{
 };
 use cuts::Cuts;
 pub use dropout::DropoutScratch;
-use known_pairs::KnownPairs;
+use known::Known;
 use lazy::{LazyTables, Tables};
 use listed::Listed;
 pub use merge::BpeScratch;
 use pairs::PairTable;
-#[cfg(test)]
 use table::MergeTable;
 use windows::Windows;
 
@@ -111,11 +110,11 @@ impl BpeModel {
     }
 
     /// The model with a list of merges that is made already, for this vocabulary; without one any pair merges whose
-    /// concatenation is a token. `known`: what [`Self::known_pairs`] said of it.
+    /// concatenation is a token. `known`: what [`Self::known`] said of it.
     pub(crate) fn with_list(
         vocab: Vocab,
         list: Option<Listed>,
-        known: Option<KnownPairs>,
+        known: Option<Known>,
         whole_pretokens: bool,
         missing: Missing,
     ) -> Result<Self> {
@@ -139,10 +138,18 @@ impl BpeModel {
         }
         // An unknown token is a symbol that stands for bytes which are not its own.
         let every = symbols != bytes;
+        let (mut cuts, mut table) = (OnceLock::new(), None);
+        if let Some(known) = known {
+            let of_others = || Error::format("BPE model", "the tables are those of no such model");
+            let known_cuts = Cuts::from_raw(&known.cuts).ok_or_else(of_others)?;
+            cuts = OnceLock::from(known_cuts);
+            let read = MergeTable::from_raw(known, &symbols, vocab.size(), list.as_ref());
+            table = Some(read.ok_or_else(of_others)?);
+        }
         Ok(Self {
-            tables: LazyTables::new(&vocab, list, known, &symbols, every),
+            tables: LazyTables::new(&vocab, list, table, &symbols, every),
             vocab,
-            cuts: OnceLock::new(),
+            cuts,
             bytes,
             whole_pretokens,
             missing,
@@ -154,9 +161,19 @@ impl BpeModel {
         self.tables.list()
     }
 
-    /// The pairs of a rank file, which it takes time to find; None of a vocabulary that is too large for tables.
-    pub(crate) fn known_pairs(&self) -> Option<KnownPairs> {
-        self.tables.known(&self.vocab)
+    /// What it takes time to find out; None of a vocabulary that is too large for tables.
+    pub(crate) fn known(&self) -> Option<Known> {
+        let (entries, filter) = self.tables.get(&self.vocab).table()?.raw();
+        let cuts = self.cuts().raw();
+        Some(Known {
+            entries,
+            filter,
+            cuts,
+        })
+    }
+
+    fn cuts(&self) -> &Cuts {
+        self.cuts.get_or_init(|| Cuts::new(&self.vocab))
     }
 
     /// The merges, as they were given.
@@ -336,8 +353,7 @@ impl Model for BpeModel {
         // Long words of ASCII are few, and merged quickly: for them alone nobody looks at all tokens.
         let may_be_cut = pretoken.len() > small::MOST || !pretoken.is_ascii();
         if may_be_cut && self.tables.are_complete() {
-            let cuts = self.cuts.get_or_init(|| Cuts::new(&self.vocab));
-            return cuts.ends(pretoken, from, ends);
+            return self.cuts().ends(pretoken, from, ends);
         }
         ends[0] = pretoken.len();
         1

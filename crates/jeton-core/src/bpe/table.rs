@@ -15,7 +15,8 @@
 //! Most pairs that are looked up cannot merge. A filter, an eighth of the table, says so of all but a few percent
 //! of them without reading the table.
 
-use super::known_pairs::KnownPairs;
+use super::known::Known;
+use super::listed::Listed;
 use super::pairs::{Merge, NO_MERGE, Pairs};
 use super::{NONE, small};
 use crate::vocab::Vocab;
@@ -55,7 +56,11 @@ pub(super) struct MergeTable {
 
 /// Whether a model is small enough.
 pub(super) fn fits(vocab: &Vocab, n_listed: usize) -> bool {
-    vocab.size() < MAX_ID && n_listed < MAX_INDEX
+    fits_sizes(vocab.size(), n_listed)
+}
+
+fn fits_sizes(n_ids: u32, n_ranks: usize) -> bool {
+    n_ids < MAX_ID && n_ranks < MAX_INDEX
 }
 
 impl MergeTable {
@@ -111,27 +116,62 @@ impl MergeTable {
         table
     }
 
-    /// What [`Self::known`] said of a table that was made from ranks.
-    pub(super) fn from_known(known: KnownPairs, symbols: &[u32; 256]) -> Self {
-        let mut table = Self::with_capacity(known.pairs.len(), symbols);
-        for [left, right, index] in known.pairs {
+    /// The entries and the filter, as small as they can be.
+    pub(super) fn raw(&self) -> (Vec<u64>, Vec<u64>) {
+        let there = self.entries.iter().filter(|&&entry| entry != EMPTY);
+        let mut pairs: Vec<_> = there.map(|&entry| unpack(entry)).collect();
+        pairs.sort_unstable_by_key(|&(left, right, index)| (index, left, right));
+        let mut table = Self::with_capacity(pairs.len() + 1, &self.symbols);
+        for (left, right, index) in pairs {
             table.insert(left, right, index);
         }
-        table.fill_grid();
-        table
+        (table.entries, table.filter)
     }
 
-    /// All pairs, by index.
-    pub(super) fn known(&self) -> KnownPairs {
-        let there = self.entries.iter().filter(|&&entry| entry != EMPTY);
-        let mut pairs: Vec<[u32; 3]> = there
-            .map(|&entry| {
-                let (left, right, index) = unpack(entry);
-                [left, right, index]
-            })
-            .collect();
-        pairs.sort_unstable_by_key(|&[left, right, index]| (index, left, right));
-        KnownPairs { pairs }
+    /// What [`Self::raw`] gave of a table of merges by rank, or of a list; None if it can be of none.
+    pub(super) fn from_raw(
+        known: Known,
+        symbols: &[u32; 256],
+        n_ids: u32,
+        list: Option<&Listed>,
+    ) -> Option<Self> {
+        let Known {
+            entries, filter, ..
+        } = known;
+        let most_ranks = list.map_or(n_ids as usize, Listed::len);
+        let (mut n_pairs, mut n_ranks, mut all_there) = (0, 0, true);
+        for &entry in &entries {
+            // Without branches: a third of the entries is empty, here and there.
+            let (left, right, index) = unpack(entry);
+            let is_pair = entry != EMPTY;
+            let behind = if is_pair { index as usize + 1 } else { 0 };
+            n_pairs += usize::from(is_pair);
+            n_ranks = n_ranks.max(behind);
+            all_there &= !is_pair | ((left < n_ids) & (right < n_ids));
+        }
+        // Who looks for a pair that is not there comes to an empty entry.
+        let ends = n_pairs < entries.len() && !filter.is_empty();
+        let counts = u32::try_from(entries.len().max(filter.len())).is_ok();
+        let fits = fits_sizes(n_ids, most_ranks) && n_ranks <= most_ranks;
+        if !ends || !counts || !all_there || !fits {
+            return None;
+        }
+        let mut table = Self {
+            entries,
+            filter,
+            grid: vec![NO_PAIR; 1 << 16],
+            n_pairs,
+            n_ranks,
+            offset: 0,
+            merged: Vec::new(),
+            complete: symbols.iter().all(|&symbol| symbol != NONE),
+            symbols: *symbols,
+        };
+        if let Some(list) = list {
+            table.set_merged(&list.merges());
+        }
+        table.fill_grid();
+        Some(table)
     }
 
     /// Pairs and the tokens that they make; the place in the list is the rank.
@@ -141,13 +181,18 @@ impl MergeTable {
             table.insert(left, right, index);
         }
         table.fill_grid();
+        table.set_merged(list);
+        table
+    }
+
+    /// The tokens that a list makes.
+    fn set_merged(&mut self, list: &[(u32, u32, u32)]) {
         let offset = list.first().map_or(0, |&(.., merged)| merged);
         if (offset..).zip(list).all(|(id, &(.., merged))| id == merged) {
-            table.offset = offset;
+            self.offset = offset;
         } else {
-            table.merged = list.iter().map(|&(.., merged)| merged).collect();
+            self.merged = list.iter().map(|&(.., merged)| merged).collect();
         }
-        table
     }
 
     /// Merges a token's bytes, all of which have symbols: quickly if they are few.

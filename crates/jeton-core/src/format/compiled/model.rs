@@ -3,7 +3,7 @@
 use super::inexpressible;
 use super::wire::{Reader, Writer, bad};
 use crate::assembly::ModelParts;
-use crate::bpe::known_pairs::KnownPairs;
+use crate::bpe::known::Known;
 use crate::bpe::listed::{Listed, ListedPair};
 use crate::config::ModelConfig;
 use crate::engine::Engine;
@@ -28,7 +28,7 @@ pub(super) fn take_bulk(engine: &Engine, model: &mut ModelConfig, out: &mut Writ
                 if let Some(list) = pipeline.model().list() {
                     write_list(list, out);
                 }
-                write_known(pipeline.model().known_pairs().as_ref(), out);
+                write_known(pipeline.model().known().as_ref(), out);
             }
         }
         ModelConfig::CharacterBpe {
@@ -86,7 +86,7 @@ pub(super) fn read_model(model: ModelConfig, reader: &mut Reader<'_>) -> Result<
         } => {
             let vocab = read_vocab(reader)?;
             let list = is_listed.then(|| read_list(&vocab, reader)).transpose()?;
-            let known = read_known(&vocab, reader)?;
+            let known = read_known(reader)?;
             return Ok(ModelParts::CompiledBpe {
                 vocab,
                 list,
@@ -157,22 +157,24 @@ fn read_list(vocab: &Vocab, reader: &mut Reader<'_>) -> Result<Listed> {
     Listed::from_raw(starts, pairs.collect(), vocab).ok_or_else(|| bad("its merges are none"))
 }
 
-fn write_known(known: Option<&KnownPairs>, out: &mut Writer) {
+fn write_known(known: Option<&Known>, out: &mut Writer) {
     out.number(u64::from(known.is_some()));
     if let Some(known) = known {
-        for column in 0..3 {
-            out.u32s(known.column(column));
+        for column in known.columns() {
+            out.u64s(column.iter().copied());
         }
     }
 }
 
-fn read_known(vocab: &Vocab, reader: &mut Reader<'_>) -> Result<Option<KnownPairs>> {
+fn read_known(reader: &mut Reader<'_>) -> Result<Option<Known>> {
     if reader.number()? == 0 {
         return Ok(None);
     }
-    let columns = [reader.u32s()?, reader.u32s()?, reader.u32s()?];
-    let known = KnownPairs::from_raw(columns, vocab.size());
-    known.map(Some).ok_or_else(|| bad("its pairs are none"))
+    Ok(Some(Known::new([
+        reader.u64s()?,
+        reader.u64s()?,
+        reader.u64s()?,
+    ])))
 }
 
 fn read_pieces(reader: &mut Reader<'_>) -> Result<Vec<(String, f64)>> {

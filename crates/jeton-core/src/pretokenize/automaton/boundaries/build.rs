@@ -53,10 +53,29 @@ struct Behind {
 /// What is known behind two characters.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Row {
-    /// By the next kind and the one after it; behind all kinds the end of the text.
-    pub(super) flags: Vec<Vec<u8>>,
+    /// By the next kind and the one after it; behind all kinds the end of the text. Those of a next kind follow one
+    /// another: rows are compared and joined by the thousand.
+    pub(super) all_flags: Vec<u8>,
+    /// Kinds, and the end of the text.
+    pub(super) n_after: usize,
     /// By the kind that ends a run of the run's kinds.
     pub(super) after_run: Vec<u8>,
+}
+
+impl Row {
+    /// What comes of it before a next kind.
+    pub(super) fn flags(&self, next: usize) -> &[u8] {
+        &self.all_flags[next * self.n_after..][..self.n_after]
+    }
+
+    /// The same, to be changed.
+    pub(super) fn flags_mut(&mut self, next: usize) -> &mut [u8] {
+        &mut self.all_flags[next * self.n_after..][..self.n_after]
+    }
+
+    pub(super) fn n_next(&self) -> usize {
+        self.all_flags.len() / self.n_after
+    }
 }
 
 struct Builder<'a> {
@@ -209,24 +228,23 @@ impl Builder<'_> {
 
     fn row(&mut self, behind: &Behind, run: &[usize]) -> Row {
         let n = self.members.len();
-        let mut rows = Vec::with_capacity(n);
+        let mut all_flags = Vec::with_capacity(n * (n + 1));
         for next in 0..n {
-            let mut row = Vec::with_capacity(n + 1);
             for after in 0..=n {
                 let end = [self.end_class];
                 let classes = self.members.get(after).map_or(&end[..], Vec::as_slice);
                 let clean = self.before_kinds(&behind.clean, next, classes);
                 let spoiled = self.before_kinds(&behind.spoiled, next, classes);
-                row.push(flags(clean, spoiled));
+                all_flags.push(flags(clean, spoiled));
             }
-            rows.push(row);
         }
         let clean = self.before_runs(&behind.clean, run);
         let spoiled = self.before_runs(&behind.spoiled, run);
         let both = clean.into_iter().zip(spoiled);
         let after_run = both.map(|(clean, spoiled)| flags(clean, spoiled)).collect();
         Row {
-            flags: rows,
+            all_flags,
+            n_after: n + 1,
             after_run,
         }
     }
@@ -424,7 +442,7 @@ pub(super) fn build(
 
 /// What comes of a row before a kind: flags, or the slice of `depending` that knows them.
 fn outcome(row: &Row, next: usize, run: &[usize], depending: &mut Vec<Vec<u8>>) -> u8 {
-    let flags = &row.flags[next];
+    let flags = row.flags(next);
     let (real, end) = (&flags[..flags.len() - 1], flags[flags.len() - 1]);
     if run.contains(&next) {
         // No worse than what the one character after the next tells.

@@ -39,7 +39,7 @@ impl Costs<'_> {
 
     fn of_next(&self, row: &Row, next: usize) -> u128 {
         let is_run = self.run.contains(&next);
-        let after = row.flags[next].iter().enumerate().map(|(after, &flags)| {
+        let after = row.flags(next).iter().enumerate().map(|(after, &flags)| {
             // What a run's end tells instead.
             if is_run && self.run.contains(&after) {
                 0
@@ -51,9 +51,7 @@ impl Costs<'_> {
     }
 
     fn of_row(&self, row: &Row) -> u128 {
-        let nexts: u128 = (0..row.flags.len())
-            .map(|next| self.of_next(row, next))
-            .sum();
+        let nexts: u128 = (0..row.n_next()).map(|next| self.of_next(row, next)).sum();
         let of_run: u128 = self.run.iter().map(|&kind| self.weight(kind)).sum();
         let ends = row.after_run.iter().enumerate();
         let runs: u128 = ends
@@ -72,12 +70,8 @@ fn either_row(one: &Row, other: &Row) -> Row {
             .collect()
     };
     Row {
-        flags: one
-            .flags
-            .iter()
-            .zip(&other.flags)
-            .map(|(one, other)| both(one, other))
-            .collect(),
+        all_flags: both(&one.all_flags, &other.all_flags),
+        n_after: one.n_after,
         after_run: both(&one.after_run, &other.after_run),
     }
 }
@@ -103,6 +97,17 @@ impl Group {
         }
     }
 
+    /// The cost of both together.
+    fn cost_with(&self, costs: &Costs<'_>, other: &Self) -> u128 {
+        let rows = self.rows.iter().zip(&other.rows);
+        let weights = self.weights.iter().zip(&other.weights);
+        rows.zip(weights)
+            .map(|((one, other), (weight, more))| {
+                costs.of_row(&either_row(one, other)) * (weight + more)
+            })
+            .sum()
+    }
+
     fn with(&self, costs: &Costs<'_>, other: &Self) -> Self {
         let rows = self.rows.iter().zip(&other.rows);
         let weights = self.weights.iter().zip(&other.weights);
@@ -126,22 +131,43 @@ fn join(costs: &Costs<'_>, mut groups: Vec<Group>, most: usize) -> Vec<Group> {
         }
     }
     groups = distinct;
+    // What joining two would cost more than they do: of a pair only anew where one of them was joined.
+    let mut more = vec![vec![None; groups.len()]; groups.len()];
     while groups.len() > most {
-        let mut best: Option<(u128, usize, usize, Group)> = None;
+        let mut best: Option<(u128, usize, usize)> = None;
         for (index, one) in groups.iter().enumerate() {
             for (other_index, other) in groups.iter().enumerate().skip(index + 1) {
-                let both = one.with(costs, other);
-                let more = both.cost.saturating_sub(one.cost + other.cost);
-                if best.as_ref().is_none_or(|(least, ..)| more < *least) {
-                    best = Some((more, index, other_index, both));
+                let more = *more[index][other_index].get_or_insert_with(|| {
+                    let both = one.cost_with(costs, other);
+                    both.saturating_sub(one.cost + other.cost)
+                });
+                if best.is_none_or(|(least, ..)| more < least) {
+                    best = Some((more, index, other_index));
                 }
             }
         }
-        let Some((_, one, other, both)) = best else {
+        let Some((_, one, other)) = best else {
             break;
         };
+        let both = groups[one].with(costs, &groups[other]);
         groups.swap_remove(other);
         groups[one] = both;
+        more.swap_remove(other);
+        for row in &mut more {
+            row.swap_remove(other);
+        }
+        // The one that was last has another place; what was known of it lies below the diagonal, or beside it.
+        for changed in [one, other] {
+            more.iter_mut().for_each(|row| {
+                row.get_mut(changed)
+                    .into_iter()
+                    .for_each(|cost| *cost = None)
+            });
+            more.get_mut(changed)
+                .into_iter()
+                .flatten()
+                .for_each(|cost| *cost = None);
+        }
     }
     groups
 }
@@ -186,13 +212,13 @@ fn numbered(n: usize, groups: Vec<Group>) -> (Vec<usize>, Vec<Vec<Row>>) {
 
 /// Makes next kinds alike in all rows until there are few enough of them that differ.
 pub(super) fn nexts(costs: &Costs<'_>, rows: &mut [Row], most: usize) {
-    let n = rows.first().map_or(0, |row| row.flags.len());
+    let n = rows.first().map_or(0, Row::n_next);
     loop {
         let mut distinct: Vec<Vec<usize>> = Vec::new();
         for next in 0..n {
             let alike = |kinds: &&mut Vec<usize>| {
                 rows.iter()
-                    .all(|row| row.flags[kinds[0]] == row.flags[next])
+                    .all(|row| row.flags(kinds[0]) == row.flags(next))
                     && costs.run.contains(&kinds[0]) == costs.run.contains(&next)
             };
             match distinct.iter_mut().find(alike) {
@@ -206,10 +232,10 @@ pub(super) fn nexts(costs: &Costs<'_>, rows: &mut [Row], most: usize) {
         let joined = |rows: &[Row], one: usize, other: usize| -> Vec<Row> {
             let mut rows = rows.to_vec();
             for row in &mut rows {
-                let both = row.flags[one].iter().zip(&row.flags[other]);
+                let both = row.flags(one).iter().zip(row.flags(other));
                 let both: Vec<u8> = both.map(|(&one, &other)| either(one, other)).collect();
-                row.flags[one].clone_from(&both);
-                row.flags[other] = both;
+                row.flags_mut(one).copy_from_slice(&both);
+                row.flags_mut(other).copy_from_slice(&both);
             }
             rows
         };
@@ -233,13 +259,13 @@ pub(super) fn nexts(costs: &Costs<'_>, rows: &mut [Row], most: usize) {
         for row in rows.iter_mut() {
             let all = group[1..]
                 .iter()
-                .fold(row.flags[group[0]].clone(), |all, &kind| {
-                    let both = all.iter().zip(&row.flags[kind]);
+                .fold(row.flags(group[0]).to_vec(), |all, &kind| {
+                    let both = all.iter().zip(row.flags(kind));
                     both.map(|(&one, &other)| either(one, other)).collect()
                 });
             group
                 .iter()
-                .for_each(|&kind| row.flags[kind].clone_from(&all));
+                .for_each(|&kind| row.flags_mut(kind).copy_from_slice(&all));
         }
     }
 }

@@ -99,6 +99,13 @@ impl<'a> Possible<'a> {
     /// The states that may have consumed a character of this class, if these were the ones before it.
     pub(super) fn after(&self, states: &[u16], class: usize) -> Vec<u16> {
         let mut after = Vec::new();
+        self.put_after(states, class, &mut after);
+        after
+    }
+
+    /// The same in place of what a vector had.
+    fn put_after(&self, states: &[u16], class: usize, after: &mut Vec<u16>) {
+        after.clear();
         let mut add = |state: u16| {
             if state != DEAD && !after.contains(&state) {
                 after.push(state);
@@ -113,7 +120,6 @@ impl<'a> Possible<'a> {
                 add(self.to(state, class));
             }
         }
-        after
     }
 
     /// For each class, the states in which the automaton may be after a character of it, anywhere in a text.
@@ -152,13 +158,14 @@ impl Table {
         let anywhere = possible.anywhere(real);
         let mut outcomes = Vec::with_capacity(n * n * n);
         let mut work = 0;
+        let (mut behind_two, mut behind) = (Vec::new(), Vec::new());
         for first in &anywhere {
             for second in 0..n {
-                let states = possible.after(first, second);
+                possible.put_after(first, second, &mut behind_two);
                 for third in 0..n {
-                    let states = possible.after(&states, third);
-                    work += states.len() + 1;
-                    let each = states
+                    possible.put_after(&behind_two, third, &mut behind);
+                    work += behind.len() + 1;
+                    let each = behind
                         .iter()
                         .map(|&state| possible.outcomes[state as usize]);
                     outcomes.push(each.fold(Outcome::default(), Outcome::or));
