@@ -226,6 +226,21 @@ def test_require_text() -> None:
         require_text(n_documents=0, n_bytes=0, n_null_documents=5)
 
 
+def test_a_stream_knows_whether_it_had_text(tmp_path: Path) -> None:
+    with_text = open_documents(iter(["", "a"]))
+    assert [len(batch) for _, batch in with_text] == [2]
+    with_text.require_text()
+    empty = open_documents(iter(["", ""]))
+    list(empty)
+    with pytest.raises(EmptyCorpusError, match="2 documents, all empty"):
+        empty.require_text()
+    (tmp_path / "x.bin").write_bytes(b"\0\0")
+    skipping = open_documents(tmp_path)
+    list(skipping)
+    with pytest.raises(EmptyCorpusError, match=r"1 files were skipped, the first is '.*x\.bin'"):
+        skipping.require_text()
+
+
 def run_python(code: str, **options: Any) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     return subprocess.Popen(

@@ -127,6 +127,19 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
             documents=self.n_documents,
         )
 
+    def require_text(self) -> None:
+        """Refuse inputs in which there was nothing to measure; to be asked after the last batch.
+
+        Raises:
+            EmptyCorpusError: There was no document, or there were only empty ones.
+        """
+        require_text(
+            n_documents=self.n_documents,
+            n_bytes=self.n_bytes,
+            skipped=self.skipped,
+            n_null_documents=self.n_null_documents,
+        )
+
     def close(self) -> None:
         """Close the open file, where one is open; the stream has ended."""
         self._iterator.close()

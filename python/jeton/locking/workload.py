@@ -11,7 +11,7 @@ from typing import Any
 
 from jeton._core import Tokenizer
 from jeton.catalog import price as find_price
-from jeton.corpus import open_documents, require_text
+from jeton.corpus import open_documents
 from jeton.errors import FormatError, UsageError
 
 __all__ = ["DAYS_PER_YEAR", "LockedWorkload", "Traffic", "measure_workload"]
@@ -182,12 +182,7 @@ def measure_workload(
             digest = (digest + int.from_bytes(one, "big")) % (1 << 128)
         for name, tokenizer in tokenizers.items():
             totals[name] += int(tokenizer.count_batch(batch, num_threads=num_threads).sum())
-    require_text(
-        n_documents=stream.n_documents,
-        n_bytes=stream.n_bytes,
-        skipped=stream.skipped,
-        n_null_documents=stream.n_null_documents,
-    )
+    stream.require_text()
     return LockedWorkload(
         inputs=tuple(inputs),
         field=field,

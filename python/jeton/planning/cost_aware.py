@@ -21,7 +21,7 @@ from jeton import _core
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
-from jeton.corpus import NearDuplicateSettings, open_documents, require_text
+from jeton.corpus import NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
 from jeton.economics.own_gpu import own_gpu_cost
 from jeton.economics.workload import Workload
@@ -468,12 +468,7 @@ def _read(
         if on_progress is not None:
             read = stream.progress
             on_progress(TrainProgress("count", read.bytes_done, read.bytes_total, "bytes"))
-    require_text(
-        n_documents=stream.n_documents,
-        n_bytes=stream.n_bytes,
-        skipped=stream.skipped,
-        n_null_documents=stream.n_null_documents,
-    )
+    stream.require_text()
     if any(not any(texts) for texts in kept):
         raise UsageError(
             "there are too few documents, or all too much alike, to keep two parts of them apart\n"

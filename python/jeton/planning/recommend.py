@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton import _core
-from jeton.corpus import DomainsBy, open_documents, require_text
+from jeton.corpus import DomainsBy, open_documents
 from jeton.errors import TrainingError, UsageError
 from jeton.metrics.bootstrap import Interval, bootstrap_sums
 from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES, Sweep, sweep
@@ -490,12 +490,7 @@ def _read(
             ceiling //= 2
             kept = [item for item in kept if item[0] < ceiling]
             n_bytes = sum(len(text.encode()) for _, _, text in kept)
-    require_text(
-        n_documents=stream.n_documents,
-        n_bytes=stream.n_bytes,
-        skipped=stream.skipped,
-        n_null_documents=stream.n_null_documents,
-    )
+    stream.require_text()
     sample = _Sample([], [], [], [], list(stream.domains))
     for digest, domain, text in kept:
         # Low bits: the high ones decided what is kept.

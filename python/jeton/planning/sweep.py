@@ -23,7 +23,7 @@ from jeton import _core
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
-from jeton.corpus import NearDuplicateSettings, open_documents, require_text
+from jeton.corpus import NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
 from jeton.economics.parameters import count_parameters
 from jeton.economics.vocabulary_laws import optimal_vocab_size
@@ -349,12 +349,7 @@ def _count(
         if on_progress is not None:
             read = stream.progress
             on_progress(TrainProgress("count", read.bytes_done, read.bytes_total, "bytes"))
-    require_text(
-        n_documents=stream.n_documents,
-        n_bytes=stream.n_bytes,
-        skipped=stream.skipped,
-        n_null_documents=stream.n_null_documents,
-    )
+    stream.require_text()
     corpus = CountedCorpus(counts=counts, sources=tuple(sources.values()), skipped=stream.skipped)
     return corpus, kept
 

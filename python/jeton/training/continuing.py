@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from jeton import _core
-from jeton.corpus import open_documents, require_text
+from jeton.corpus import open_documents
 from jeton.errors import JetonWarning, UsageError
 from jeton.training.algorithms.base import check_at_least
 from jeton.training.progress import TrainProgress
@@ -136,12 +136,7 @@ def continue_training(
     )
     for _, batch in stream:
         counts.add(batch, num_threads=num_threads)
-    require_text(
-        n_documents=stream.n_documents,
-        n_bytes=stream.n_bytes,
-        skipped=stream.skipped,
-        n_null_documents=stream.n_null_documents,
-    )
+    stream.require_text()
     tokenizer, new_tokens, before, after = _core.continue_bpe(
         counts, base=base, options=options, on_progress=on_merge, name=name
     )

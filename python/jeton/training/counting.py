@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jeton import _core
-from jeton.corpus import InputFile, open_documents, require_text
+from jeton.corpus import InputFile, open_documents
 from jeton.corpus import Progress as ReadProgress
 from jeton.corpus.care import CorpusCare, CorpusCarer
 from jeton.corpus.weights import balanced_weights, integer_weights, weight_of_file
@@ -201,12 +201,7 @@ def count_pretokens(
                     raise KeyboardInterrupt
         if current is not None:
             _check_unchanged(current, identities)
-    require_text(
-        n_documents=stream.n_documents,
-        n_bytes=stream.n_bytes,
-        skipped=stream.skipped,
-        n_null_documents=stream.n_null_documents,
-    )
+    stream.require_text()
     left_out = carer.tally()
     languages: tuple[LanguageCounts, ...] = ()
     if spoken is not None and by_language is not None:
