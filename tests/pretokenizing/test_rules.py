@@ -25,7 +25,7 @@ from jeton.pretokenizing.rules import (
     pretokenizer_steps,
 )
 from jeton.training import TrainSettings, count_pretokens, load_counts, save_counts
-from jeton.training.counting import settings_of_counts
+from jeton.training.count_files import settings_of_counts
 
 TEXT = (
     "See (https://www.foo.com/a?b=1#x), or www.bar.org. Mail bob.smith+x@ex-am.co.uk! #hash_tag "

@@ -27,7 +27,7 @@ from jeton.training import (
     write_card,
 )
 from jeton.training.card import TrainingCard
-from jeton.training.counting import settings_of_counts
+from jeton.training.count_files import settings_of_counts
 
 WORDS = TrainSettings(pattern=r" ?[^ ]+| +")
 """A pattern of which the naive twin below is sure."""

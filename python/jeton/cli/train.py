@@ -382,7 +382,7 @@ def _refuse_with_base(names: tuple[str, ...]) -> None:
 
 def _as_counted(corpus: CountedCorpus, settings: TrainSettings) -> TrainSettings:
     """The settings with the pattern and normalizer that the counts were made with."""
-    from jeton.training.counting import settings_of_counts
+    from jeton.training.count_files import settings_of_counts
 
     found = settings_of_counts(corpus.counts, settings)
     context = click.get_current_context()

@@ -16,8 +16,9 @@ from jeton.training.card import (
     write_card,
 )
 from jeton.training.continuing import ContinuedTokenizer, NewToken, continue_training
+from jeton.training.count_files import load_counts, save_counts
 from jeton.training.counted import CountedCorpus, LanguageCounts, Source
-from jeton.training.counting import count_pretokens, load_counts, save_counts
+from jeton.training.counting import count_pretokens
 from jeton.training.languages import count_languages
 from jeton.training.settings import (
     ALGORITHMS,

@@ -19,7 +19,7 @@ from jeton._files import write_whole
 from jeton.corpus import InputFile, require_text
 from jeton.errors import FormatError
 from jeton.formats import name_of_file
-from jeton.training.counting import CountedCorpus, Source
+from jeton.training.counted import CountedCorpus, Source
 from jeton.training.settings import TrainSettings
 
 __all__ = [

@@ -16,7 +16,8 @@ from jeton import _core
 from jeton.errors import JetonWarning, UsageError
 from jeton.pretokenizing.segmenters import Segmenter, find_segmenter, segmented_counts
 from jeton.training.algorithms.base import Learning
-from jeton.training.counting import CountedCorpus, count_pretokens
+from jeton.training.counted import CountedCorpus
+from jeton.training.counting import count_pretokens
 from jeton.training.languages import count_languages
 from jeton.training.settings import (
     DEFAULT_PATTERN,
