@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import jeton
 from jeton.cli.app import app
 from jeton.planning import NestedVocabularies, sweep
-from jeton.planning.sweep import steps
+from jeton.planning.sweep_results import steps
 from jeton.report.sweep import sweep_html, sweep_json, sweep_markdown
 
 WORDS = ["low", "lower", "lowest", "new", "newer", "wide", "widest", "and", "the", "of"]

@@ -7,24 +7,13 @@ and money of every size; ``NestedVocabularies`` is the theorem that makes one tr
 
 from __future__ import annotations
 
-from jeton.planning.cost_aware import (
-    ALGORITHMS_COMPARED,
-    Candidate,
-    CostAware,
-    Judgement,
-    cost_aware,
-)
+from jeton.planning.cost_aware import ALGORITHMS_COMPARED, cost_aware
+from jeton.planning.cost_aware_results import Candidate, CostAware, Judgement
 from jeton.planning.nested import NestedVocabularies
-from jeton.planning.recommend import Decision, DomainTrial, Recommendation, Trial, recommend
-from jeton.planning.sweep import (
-    DEFAULT_GPU,
-    DEFAULT_VOCAB_SIZES,
-    LawfulSize,
-    ModelSweep,
-    Sweep,
-    SweepPoint,
-    sweep,
-)
+from jeton.planning.recommend import recommend
+from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
+from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES, sweep
+from jeton.planning.sweep_results import LawfulSize, ModelSweep, Sweep, SweepPoint
 
 __all__ = [
     "ALGORITHMS_COMPARED",

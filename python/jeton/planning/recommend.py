@@ -9,29 +9,23 @@ interval is below none: the default is what most tools read.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton import _core
-from jeton.corpus import DomainsBy, open_documents
+from jeton.corpus import DomainsBy
 from jeton.errors import TrainingError, UsageError
 from jeton.metrics.bootstrap import Interval, bootstrap_sums
-from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES, Sweep, sweep
+from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
+from jeton.planning.sampling import Sample, read_sample
+from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES, sweep
+from jeton.planning.sweep_results import Sweep
 from jeton.training import DEFAULT_PATTERN, TrainProgress, TrainSettings, train
 from jeton.training.algorithms import find_algorithm
 
-__all__ = [
-    "ALGORITHMS_TRIED",
-    "PATTERNS_TRIED",
-    "Decision",
-    "DomainTrial",
-    "Recommendation",
-    "Trial",
-    "recommend",
-]
+__all__ = ["ALGORITHMS_TRIED", "PATTERNS_TRIED", "recommend"]
 
 PATTERNS_TRIED = (DEFAULT_PATTERN, "gpt2", "o200k_base", "qwen")
 """Families of published patterns: numbers in threes, whole, in threes with case apart, by
@@ -49,124 +43,12 @@ OWN_VOCABULARY_SAVING = 0.10
 """Share of its tokens that a domain must save with a vocabulary of its own before one is advised.
 Ours: a vocabulary of its own means a model of its own, so a few percent never pay for it."""
 
-MAX_SAMPLE_BYTES = 32_000_000
-"""Text that trials train on: choices between settings show long before that."""
-
-HELD_OUT_ONE_IN = 10
-"""One document in so many is held out, by its digest."""
 
 TRIAL_VOCAB_SIZE = 16_000
 """Ids of the trials; as many as the sample can fill."""
 
 MIN_DOMAIN_SHARE = 0.02
 """Share of the text from which a domain is looked at by itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One setting that was tried.
-
-    Attributes:
-        value: The setting.
-        n_tokens: Tokens of the held-out documents.
-        change: Against the default, as a share: below 0 is fewer tokens.
-        interval: 95% of the change, paired by document; None for the default itself, or with fewer
-            than two documents.
-        failed: Why it could not be tried; empty where it could.
-    """
-
-    value: str
-    n_tokens: int
-    change: float
-    interval: Interval | None
-    failed: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """One choice and its grounds.
-
-    Attributes:
-        question: What is chosen: ``"split pattern"``, ``"normalization"``, ``"algorithm"`` ...
-        choice: The setting to take.
-        reason: Why, with the figures.
-        trials: What was tried, the default first.
-    """
-
-    question: str
-    choice: str
-    reason: str
-    trials: tuple[Trial, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DomainTrial:
-    """One domain under the shared vocabulary and under one of its own.
-
-    Attributes:
-        domain: Its name.
-        n_bytes: Held-out text of it.
-        shared_tokens: Tokens with the vocabulary trained on all domains.
-        own_tokens: Tokens with one of the same size trained on this domain's sample alone.
-    """
-
-    domain: str
-    n_bytes: int
-    shared_tokens: int
-    own_tokens: int
-
-    @property
-    def saving(self) -> float:
-        """Share of the shared vocabulary's tokens that its own would save."""
-        return 1 - self.own_tokens / self.shared_tokens if self.shared_tokens else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recommendation:
-    """What to train, and why.
-
-    Attributes:
-        settings: The settings to train with.
-        decisions: Each choice, in the order in which they were made.
-        domains: The domains under a shared and an own vocabulary; empty with fewer than two.
-        sweep: The sizes that were measured.
-        n_documents: Documents of the sample, held-out ones included.
-        n_bytes: Bytes of their text.
-    """
-
-    settings: TrainSettings
-    decisions: tuple[Decision, ...]
-    domains: tuple[DomainTrial, ...]
-    sweep: Sweep
-    n_documents: int
-    n_bytes: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "schema_version": "jeton.recommend/1",
-            "jeton_version": _core.__version__,
-            "settings": self.settings.to_dict(),
-            "decisions": [asdict(decision) for decision in self.decisions],
-            "domains": [{**asdict(d), "saving": d.saving} for d in self.domains],
-            "sweep": self.sweep.to_dict(),
-            "sample": {"n_documents": self.n_documents, "n_bytes": self.n_bytes},
-        }
-
-
-@dataclass(slots=True)
-class _Sample:
-    """Documents to train trials on and documents to count, with their domains."""
-
-    train: list[str]
-    held: list[str]
-    train_domains: list[int]
-    held_domains: list[int]
-    names: list[str]
-
-    @property
-    def n_bytes(self) -> int:
-        return sum(len(text.encode()) for text in (*self.train, *self.held))
 
 
 def recommend(
@@ -209,7 +91,7 @@ def recommend(
     """
     if not patterns or not algorithms:
         raise UsageError("there is nothing to try; expected at least one pattern and algorithm")
-    sample = _read(
+    sample = read_sample(
         inputs,
         {"field": field, "documents": documents, "strict": strict},
         domains_by=domains_by,
@@ -282,7 +164,7 @@ class _Runner:
 
     def __init__(
         self,
-        sample: _Sample,
+        sample: Sample,
         num_threads: int | None,
         on_progress: Callable[[TrainProgress], None] | None,
         on_step: Callable[[str], None],
@@ -464,37 +346,3 @@ def _size(found: Sweep) -> Decision:
         "no model was named, so no cost is known and none was minimised: this is the size nearest "
         "to 32,000, common ground of many models; name a model (models=..., --model)",
     )
-
-
-def _read(
-    inputs: Any,
-    reading: dict[str, Any],
-    *,
-    domains_by: DomainsBy | None,
-    domain_field: str,
-) -> _Sample:
-    """An even sample: documents are taken by their digests once there is more than enough."""
-    surveyor = _core.Surveyor((), block_bytes=1024, max_blocks=1)
-    stream = open_documents(inputs, domains_by=domains_by, domain_field=domain_field, **reading)
-    kept: list[tuple[int, int, str]] = []
-    n_bytes, ceiling = 0, 2**64
-    for _, batch in stream:
-        domains = stream.batch_domains
-        digests = surveyor.survey(batch).digests[0].tolist()
-        for place, (digest, text) in enumerate(zip(digests, batch, strict=True)):
-            if digest < ceiling:
-                kept.append((digest, -1 if domains is None else int(domains[place]), text))
-                n_bytes += len(text.encode())
-        while n_bytes > 2 * MAX_SAMPLE_BYTES:
-            # What a smaller share of all digests would have kept: no order, no chance in it.
-            ceiling //= 2
-            kept = [item for item in kept if item[0] < ceiling]
-            n_bytes = sum(len(text.encode()) for _, _, text in kept)
-    stream.require_text()
-    sample = _Sample([], [], [], [], list(stream.domains))
-    for digest, domain, text in kept:
-        # Low bits: the high ones decided what is kept.
-        is_held = digest % HELD_OUT_ONE_IN == 0
-        (sample.held if is_held else sample.train).append(text)
-        (sample.held_domains if is_held else sample.train_domains).append(domain)
-    return sample

@@ -10,10 +10,9 @@ what published laws call best for training.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
-from math import ceil, log2
 from typing import Any, Literal
 
 import numpy as np
@@ -25,24 +24,15 @@ from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.corpus import NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
-from jeton.economics.parameters import count_parameters
-from jeton.economics.vocabulary_laws import optimal_vocab_size
-from jeton.economics.vocabulary_trade import VocabularyTrade, vocabulary_trade
 from jeton.economics.workload import Workload
 from jeton.errors import UsageError
-from jeton.metrics.bootstrap import Interval, bootstrap_ratio
+from jeton.metrics.bootstrap import bootstrap_ratio
+from jeton.planning.model_sweep import Minimise, model_sweep
 from jeton.planning.nested import NestedVocabularies
+from jeton.planning.sweep_results import Sweep, SweepPoint, steps
 from jeton.training import CountedCorpus, Source, TrainProgress, TrainSettings, train_from_counts
 
-__all__ = [
-    "DEFAULT_GPU",
-    "DEFAULT_VOCAB_SIZES",
-    "LawfulSize",
-    "ModelSweep",
-    "Sweep",
-    "SweepPoint",
-    "sweep",
-]
+__all__ = ["DEFAULT_GPU", "DEFAULT_VOCAB_SIZES", "sweep"]
 
 DEFAULT_VOCAB_SIZES = (8_000, 16_000, 32_000, 64_000, 128_000)
 """Octaves around what models ship with: 32,000 (Llama 2) to 128,256 (Llama 3)."""
@@ -53,149 +43,10 @@ DEFAULT_GPU = "h100-sxm"
 HELD_OUT_SHARE = 0.05
 """Of the documents, where no held-out inputs are given."""
 
-STEPS_PER_OCTAVE = 4
-"""Sizes between those asked for at which costs are worked out too: a curve, not a row of points."""
 
 MAX_HELD_OUT_BYTES = 50_000_000
 """Held-out text that is measured; with more the intervals only become narrower than anyone
 reads."""
-
-_SCHEMA_VERSION = "jeton.sweep/1"
-
-_APPROACHES: tuple[Literal["isoflops", "derivative", "loss"], ...] = (
-    "isoflops",
-    "derivative",
-    "loss",
-)
-
-Minimise = Literal["usd_per_request", "seconds_per_request", "weight_bytes"]
-
-
-@dataclass(frozen=True, slots=True)
-class SweepPoint:
-    """One vocabulary size on the held-out text.
-
-    Attributes: vocab_size: Ids, special tokens and bytes included. n_tokens: Tokens of the held-out
-        text. bytes_per_token: Bytes of it per token. bytes_per_token_interval: 95%, by document;
-        None with fewer than two documents. tokens_saved: Share of the tokens that the next smaller
-        size of the sweep needs and this one does not; None
-            for the smallest.
-    """
-
-    vocab_size: int
-    n_tokens: int
-    bytes_per_token: float
-    bytes_per_token_interval: Interval | None
-    tokens_saved: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class LawfulSize:
-    """What a published law calls the best size for training.
-
-    Attributes:
-        approach: Which of the three of arXiv:2407.13623.
-        vocab_size: Its size.
-    """
-
-    approach: str
-    vocab_size: int
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSweep:
-    """What the sizes cost one model.
-
-    Attributes:
-        model: Its name in the catalog.
-        gpu: The GPU's name in the catalog.
-        vocab_size: Ids that the model has today.
-        trade: Cost, memory and time at each size.
-        best: The best of the sizes that were asked for; `trade.best` is that of the curve.
-        laws: What published laws call best, which know nothing of inference.
-        reasons: Why `best`, in sentences with the figures.
-    """
-
-    model: str
-    gpu: str
-    vocab_size: int
-    trade: VocabularyTrade
-    best: int
-    laws: tuple[LawfulSize, ...]
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
-    """The sizes of one training, and what they cost.
-
-    Attributes:
-        nested: The tokenizer of the largest size, and through it all smaller ones.
-        settings: What it was trained with.
-        corpus: What it was trained on.
-        n_documents: Held-out documents that were measured.
-        n_bytes: Bytes of their text, UTF-8.
-        points: The sizes that were asked for, ascending; the text could fill all of them.
-        n_left_out: Sizes that were asked for and are too large for the text, or too small.
-        curve: Tokens of the held-out text at every size, from ``nested.n_base`` on; int64.
-        models: What the sizes cost, for each model.
-    """
-
-    nested: NestedVocabularies
-    settings: TrainSettings
-    corpus: CountedCorpus
-    n_documents: int
-    n_bytes: int
-    points: tuple[SweepPoint, ...]
-    n_left_out: int
-    curve: NDArray[np.int64]
-    models: tuple[ModelSweep, ...]
-
-    def tokens_at(self, vocab_size: int) -> int:
-        """Tokens of the held-out text with a size within the sweep.
-
-        Raises:
-            UsageError: The size is not within it.
-        """
-        place = vocab_size - self.nested.n_base
-        if not 0 <= place < len(self.curve):
-            raise UsageError(
-                f"vocab_size is {vocab_size}; expected {self.nested.n_base} to "
-                f"{self.nested.vocab_size}"
-            )
-        return int(self.curve[place])
-
-    def tokenizer(self, vocab_size: int, *, name: str | None = None) -> _core.Tokenizer:
-        """The tokenizer of a size within the sweep, as training to it would have given."""
-        return self.nested.smaller(vocab_size, name=name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values; the curve at `STEPS_PER_OCTAVE` sizes an octave."""
-        return {
-            "schema_version": _SCHEMA_VERSION,
-            "jeton_version": _core.__version__,
-            "settings": self.settings.to_dict(),
-            "trained_on": {
-                "n_documents": sum(source.n_documents for source in self.corpus.sources),
-                "n_bytes": sum(source.n_bytes for source in self.corpus.sources),
-                "sources": [asdict(source) for source in self.corpus.sources],
-            },
-            "held_out": {"n_documents": self.n_documents, "n_bytes": self.n_bytes},
-            "points": [asdict(point) for point in self.points],
-            "n_left_out": self.n_left_out,
-            "curve": [
-                {"vocab_size": size, "bytes_per_token": self.n_bytes / max(1, self.tokens_at(size))}
-                for size in steps(self.nested.n_base, self.nested.vocab_size)
-            ],
-            "models": [_model_dict(model) for model in self.models],
-        }
-
-
-def steps(low: int, high: int) -> tuple[int, ...]:
-    """Sizes from low to high, `STEPS_PER_OCTAVE` an octave and both ends."""
-    n = max(1, ceil(STEPS_PER_OCTAVE * log2(high / low))) if high > low else 0
-    inner = {round(low * (high / low) ** (i / n)) for i in range(1, n)}
-    return tuple(sorted({low, high, *inner}))
 
 
 def sweep(
@@ -286,7 +137,7 @@ def sweep(
         n_left_out=len(set(vocab_sizes) - set(sizes)),
         curve=curve,
         models=tuple(
-            _model_sweep(
+            model_sweep(
                 model,
                 machine,
                 workload,
@@ -403,91 +254,3 @@ def _points(found: _Found, sizes: Sequence[int], *, seed: int) -> tuple[SweepPoi
         )
         for column, size in enumerate(sizes)
     )
-
-
-def _model_sweep(
-    model: ModelFacts,
-    gpu: GpuFacts,
-    workload: Workload,
-    *,
-    tokens_per_byte: Mapping[int, float],
-    sizes: Sequence[int],
-    minimise: Minimise,
-    usd_per_hour: Decimal | None,
-) -> ModelSweep:
-    trade = vocabulary_trade(
-        model,
-        gpu,
-        workload,
-        tokens_per_byte=tokens_per_byte,
-        reference_vocab_size=sizes[-1],
-        minimise=minimise,
-        usd_per_hour=usd_per_hour,
-    )
-    asked = [point for point in trade.points if point.vocab_size in set(sizes)]
-    best = min(asked, key=lambda point: (getattr(point, minimise), point.vocab_size))
-    parameters = count_parameters(model)
-    n_others = parameters.total - parameters.input_embedding - parameters.output_head
-    laws = tuple(
-        LawfulSize(
-            approach,
-            round(
-                optimal_vocab_size(
-                    n_nonvocab_parameters=n_others,
-                    hidden_size=model.hidden_size,
-                    approach=approach,
-                )
-            ),
-        )
-        for approach in _APPROACHES
-    )
-    return ModelSweep(
-        model=model.name,
-        gpu=gpu.name,
-        vocab_size=model.vocab_size,
-        trade=trade,
-        best=best.vocab_size,
-        laws=laws,
-        reasons=_reasons(trade, asked, best.vocab_size, minimise, laws),
-    )
-
-
-def _reasons(
-    trade: VocabularyTrade,
-    asked: Sequence[Any],
-    best: int,
-    minimise: str,
-    laws: Sequence[LawfulSize],
-) -> tuple[str, ...]:
-    place = [point.vocab_size for point in asked].index(best)
-    here = asked[place]
-    found = [
-        f"{best:,} ids have the least {minimise} of the sizes asked for: "
-        f"{float(getattr(here, minimise)):.4g}"
-    ]
-    for other in (asked[place - 1] if place else None, *asked[place + 1 : place + 2]):
-        if other is None:
-            continue
-        change = float(getattr(other, minimise)) / float(getattr(here, minimise)) - 1
-        found.append(
-            f"{other.vocab_size:,} ids: {change:+.2%} {minimise}, "
-            f"{other.tokens_per_byte / here.tokens_per_byte - 1:+.1%} tokens, "
-            f"{(other.table_bytes - here.table_bytes) / 1e6:+,.0f} MB of tables, the head is "
-            f"{other.head_share:.1%} of a step's weight reads instead of {here.head_share:.1%}"
-        )
-    if trade.best != best:
-        found.append(f"between the sizes asked for, {trade.best:,} ids have less still")
-    if len(asked) > 1 and place in (0, len(asked) - 1):
-        end = "smallest" if place == 0 else "largest"
-        found.append(f"it is the {end} size asked for, so a better one may lie beyond")
-    low, high = min(law.vocab_size for law in laws), max(law.vocab_size for law in laws)
-    found.append(f"published laws for training alone (arXiv:2407.13623) say {low:,} to {high:,}")
-    return tuple(found)
-
-
-def _model_dict(model: ModelSweep) -> dict[str, Any]:
-    points = [
-        {**asdict(point), "usd_per_request": str(point.usd_per_request)}
-        for point in model.trade.points
-    ]
-    return {**asdict(model), "trade": {**asdict(model.trade), "points": points}}

@@ -1,0 +1,115 @@
+"""What the sizes of a sweep cost one model, which is best, and what published laws say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Literal
+
+from jeton.catalog import GpuFacts, ModelFacts
+from jeton.economics.parameters import count_parameters
+from jeton.economics.vocabulary_laws import optimal_vocab_size
+from jeton.economics.vocabulary_trade import VocabularyTrade, vocabulary_trade
+from jeton.economics.workload import Workload
+from jeton.planning.sweep_results import LawfulSize, ModelSweep
+
+__all__ = ["Minimise", "model_sweep"]
+
+_APPROACHES: tuple[Literal["isoflops", "derivative", "loss"], ...] = (
+    "isoflops",
+    "derivative",
+    "loss",
+)
+
+Minimise = Literal["usd_per_request", "seconds_per_request", "weight_bytes"]
+
+
+def model_sweep(
+    model: ModelFacts,
+    gpu: GpuFacts,
+    workload: Workload,
+    *,
+    tokens_per_byte: Mapping[int, float],
+    sizes: Sequence[int],
+    minimise: Minimise,
+    usd_per_hour: Decimal | None,
+) -> ModelSweep:
+    """What each size costs a model, and which is best.
+
+    Args:
+        model: The model.
+        gpu: The GPU that it runs on.
+        workload: Its requests, in tokens of the largest size.
+        tokens_per_byte: Of each size that is worked out, those between the ones asked for too.
+        sizes: Those asked for, ascending; the best is one of them.
+        minimise: What the best size has the least of.
+        usd_per_hour: Price of a GPU and hour; None: the catalog's low list price.
+    """
+    trade = vocabulary_trade(
+        model,
+        gpu,
+        workload,
+        tokens_per_byte=tokens_per_byte,
+        reference_vocab_size=sizes[-1],
+        minimise=minimise,
+        usd_per_hour=usd_per_hour,
+    )
+    asked = [point for point in trade.points if point.vocab_size in set(sizes)]
+    best = min(asked, key=lambda point: (getattr(point, minimise), point.vocab_size))
+    parameters = count_parameters(model)
+    n_others = parameters.total - parameters.input_embedding - parameters.output_head
+    laws = tuple(
+        LawfulSize(
+            approach,
+            round(
+                optimal_vocab_size(
+                    n_nonvocab_parameters=n_others,
+                    hidden_size=model.hidden_size,
+                    approach=approach,
+                )
+            ),
+        )
+        for approach in _APPROACHES
+    )
+    return ModelSweep(
+        model=model.name,
+        gpu=gpu.name,
+        vocab_size=model.vocab_size,
+        trade=trade,
+        best=best.vocab_size,
+        laws=laws,
+        reasons=_reasons(trade, asked, best.vocab_size, minimise, laws),
+    )
+
+
+def _reasons(
+    trade: VocabularyTrade,
+    asked: Sequence[Any],
+    best: int,
+    minimise: str,
+    laws: Sequence[LawfulSize],
+) -> tuple[str, ...]:
+    place = [point.vocab_size for point in asked].index(best)
+    here = asked[place]
+    found = [
+        f"{best:,} ids have the least {minimise} of the sizes asked for: "
+        f"{float(getattr(here, minimise)):.4g}"
+    ]
+    for other in (asked[place - 1] if place else None, *asked[place + 1 : place + 2]):
+        if other is None:
+            continue
+        change = float(getattr(other, minimise)) / float(getattr(here, minimise)) - 1
+        found.append(
+            f"{other.vocab_size:,} ids: {change:+.2%} {minimise}, "
+            f"{other.tokens_per_byte / here.tokens_per_byte - 1:+.1%} tokens, "
+            f"{(other.table_bytes - here.table_bytes) / 1e6:+,.0f} MB of tables, the head is "
+            f"{other.head_share:.1%} of a step's weight reads instead of {here.head_share:.1%}"
+        )
+    if trade.best != best:
+        found.append(f"between the sizes asked for, {trade.best:,} ids have less still")
+    if len(asked) > 1 and place in (0, len(asked) - 1):
+        end = "smallest" if place == 0 else "largest"
+        found.append(f"it is the {end} size asked for, so a better one may lie beyond")
+    low, high = min(law.vocab_size for law in laws), max(law.vocab_size for law in laws)
+    found.append(f"published laws for training alone (arXiv:2407.13623) say {low:,} to {high:,}")
+    return tuple(found)

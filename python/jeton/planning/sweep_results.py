@@ -1,0 +1,159 @@
+"""What ``sweep`` returns: the sizes on held-out text, and what they cost each model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import ceil, log2
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton import _core
+from jeton.economics.vocabulary_trade import VocabularyTrade
+from jeton.errors import UsageError
+from jeton.metrics.bootstrap import Interval
+from jeton.planning.nested import NestedVocabularies
+from jeton.training import CountedCorpus, TrainSettings
+
+__all__ = ["LawfulSize", "ModelSweep", "Sweep", "SweepPoint", "steps"]
+
+STEPS_PER_OCTAVE = 4
+"""Sizes between those asked for at which costs are worked out too: a curve, not a row of points."""
+
+_SCHEMA_VERSION = "jeton.sweep/1"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """One vocabulary size on the held-out text.
+
+    Attributes: vocab_size: Ids, special tokens and bytes included. n_tokens: Tokens of the held-out
+        text. bytes_per_token: Bytes of it per token. bytes_per_token_interval: 95%, by document;
+        None with fewer than two documents. tokens_saved: Share of the tokens that the next smaller
+        size of the sweep needs and this one does not; None
+            for the smallest.
+    """
+
+    vocab_size: int
+    n_tokens: int
+    bytes_per_token: float
+    bytes_per_token_interval: Interval | None
+    tokens_saved: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LawfulSize:
+    """What a published law calls the best size for training.
+
+    Attributes:
+        approach: Which of the three of arXiv:2407.13623.
+        vocab_size: Its size.
+    """
+
+    approach: str
+    vocab_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSweep:
+    """What the sizes cost one model.
+
+    Attributes:
+        model: Its name in the catalog.
+        gpu: The GPU's name in the catalog.
+        vocab_size: Ids that the model has today.
+        trade: Cost, memory and time at each size.
+        best: The best of the sizes that were asked for; `trade.best` is that of the curve.
+        laws: What published laws call best, which know nothing of inference.
+        reasons: Why `best`, in sentences with the figures.
+    """
+
+    model: str
+    gpu: str
+    vocab_size: int
+    trade: VocabularyTrade
+    best: int
+    laws: tuple[LawfulSize, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """The sizes of one training, and what they cost.
+
+    Attributes:
+        nested: The tokenizer of the largest size, and through it all smaller ones.
+        settings: What it was trained with.
+        corpus: What it was trained on.
+        n_documents: Held-out documents that were measured.
+        n_bytes: Bytes of their text, UTF-8.
+        points: The sizes that were asked for, ascending; the text could fill all of them.
+        n_left_out: Sizes that were asked for and are too large for the text, or too small.
+        curve: Tokens of the held-out text at every size, from ``nested.n_base`` on; int64.
+        models: What the sizes cost, for each model.
+    """
+
+    nested: NestedVocabularies
+    settings: TrainSettings
+    corpus: CountedCorpus
+    n_documents: int
+    n_bytes: int
+    points: tuple[SweepPoint, ...]
+    n_left_out: int
+    curve: NDArray[np.int64]
+    models: tuple[ModelSweep, ...]
+
+    def tokens_at(self, vocab_size: int) -> int:
+        """Tokens of the held-out text with a size within the sweep.
+
+        Raises:
+            UsageError: The size is not within it.
+        """
+        place = vocab_size - self.nested.n_base
+        if not 0 <= place < len(self.curve):
+            raise UsageError(
+                f"vocab_size is {vocab_size}; expected {self.nested.n_base} to "
+                f"{self.nested.vocab_size}"
+            )
+        return int(self.curve[place])
+
+    def tokenizer(self, vocab_size: int, *, name: str | None = None) -> _core.Tokenizer:
+        """The tokenizer of a size within the sweep, as training to it would have given."""
+        return self.nested.smaller(vocab_size, name=name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values; the curve at `STEPS_PER_OCTAVE` sizes an octave."""
+        return {
+            "schema_version": _SCHEMA_VERSION,
+            "jeton_version": _core.__version__,
+            "settings": self.settings.to_dict(),
+            "trained_on": {
+                "n_documents": sum(source.n_documents for source in self.corpus.sources),
+                "n_bytes": sum(source.n_bytes for source in self.corpus.sources),
+                "sources": [asdict(source) for source in self.corpus.sources],
+            },
+            "held_out": {"n_documents": self.n_documents, "n_bytes": self.n_bytes},
+            "points": [asdict(point) for point in self.points],
+            "n_left_out": self.n_left_out,
+            "curve": [
+                {"vocab_size": size, "bytes_per_token": self.n_bytes / max(1, self.tokens_at(size))}
+                for size in steps(self.nested.n_base, self.nested.vocab_size)
+            ],
+            "models": [_model_dict(model) for model in self.models],
+        }
+
+
+def steps(low: int, high: int) -> tuple[int, ...]:
+    """Sizes from low to high, `STEPS_PER_OCTAVE` an octave and both ends."""
+    n = max(1, ceil(STEPS_PER_OCTAVE * log2(high / low))) if high > low else 0
+    inner = {round(low * (high / low) ** (i / n)) for i in range(1, n)}
+    return tuple(sorted({low, high, *inner}))
+
+
+def _model_dict(model: ModelSweep) -> dict[str, Any]:
+    points = [
+        {**asdict(point), "usd_per_request": str(point.usd_per_request)}
+        for point in model.trade.points
+    ]
+    return {**asdict(model), "trade": {**asdict(model.trade), "points": points}}
