@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import options, streams, tables
+from jeton.cli import options, planning_options, streams, tables
 from jeton.cli.outputs import check_outputs
 from jeton.cli.progress import training_progress
-from jeton.cli.sweep import SizesType
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,30 +25,12 @@ _ALGORITHMS = ("trimmed-bpe", "min-token-unigram", "superbpe")
 
 @click.command("cost-aware")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--model",
-    required=True,
-    metavar="M",
-    help="Model that would have the vocabulary; `jeton catalog models`.",
-)
-@click.option(
-    "--gpu", metavar="G", default="h100-sxm", show_default=True, help="GPU that it runs on."
-)
-@click.option(
-    "--output-tokens",
-    type=click.FloatRange(min=0),
-    default=0.0,
-    show_default=True,
-    metavar="N",
-    help="Tokens generated after each document, counted with plain BPE.",
-)
-@click.option(
-    "--vocab-sizes",
-    type=SizesType(),
+@planning_options.model_option
+@planning_options.gpu_option
+@planning_options.output_tokens_option(counted=", counted with plain BPE")
+@planning_options.sizes_option(
     default="8k,128k",
-    show_default=True,
-    metavar="SIZES",
-    help="From the smallest to the largest of these, four sizes an octave; 32k is 32,000.",
+    explained="From the smallest to the largest of these, four sizes an octave; 32k is 32,000.",
 )
 @click.option(
     "--algorithm",
@@ -60,9 +41,7 @@ _ALGORITHMS = ("trimmed-bpe", "min-token-unigram", "superbpe")
     show_default=True,
     help="What competes with plain BPE. Repeatable.",
 )
-@click.option(
-    "--pattern", metavar="P", default="llama3", show_default=True, help="Split pattern to train by."
-)
+@options.training_pattern_option
 @options.field_option
 @options.documents_option
 @options.strict_option

@@ -17,17 +17,9 @@ __all__ = ["count_pretokens"]
 @click.command(name="count-pretokens")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--output", required=True, metavar="COUNTS", help="The file to write.")
-@click.option(
-    "--pattern",
-    metavar="P",
-    default="llama3",
-    show_default=True,
-    help="Split pattern: the name of a published one, code, or a regular expression.",
-)
+@options.training_pattern_option
 @options.rule_option
-@click.option(
-    "--normalizer", type=click.Choice(["nfc"]), help="Unicode normalization before splitting."
-)
+@options.normalizer_option
 @corpus_options.corpus_options
 @options.field_option
 @options.documents_option

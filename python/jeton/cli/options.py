@@ -17,6 +17,7 @@ __all__ = [
     "format_option",
     "json_option",
     "load_tokenizer",
+    "normalizer_option",
     "parse_special_tokens",
     "pattern_option",
     "rule_option",
@@ -25,6 +26,7 @@ __all__ = [
     "text_option",
     "threads_option",
     "tokenizer_option",
+    "training_pattern_option",
 ]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -49,6 +51,24 @@ def pattern_option(function: _F) -> _F:
         metavar="P",
         help="Split pattern of a .tiktoken file that is not a published one: the name of a "
         "published pattern or a regular expression.",
+    )(function)
+
+
+def training_pattern_option(function: _F) -> _F:
+    """``--pattern P`` to train by."""
+    return click.option(
+        "--pattern",
+        metavar="P",
+        default="llama3",
+        show_default=True,
+        help="Split pattern: the name of a published one, code, or a regular expression.",
+    )(function)
+
+
+def normalizer_option(function: _F) -> _F:
+    """``--normalizer nfc`` to train by."""
+    return click.option(
+        "--normalizer", type=click.Choice(["nfc"]), help="Unicode normalization before splitting."
     )(function)
 
 

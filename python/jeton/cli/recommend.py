@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import options, streams, tables
+from jeton.cli import options, planning_options, streams, tables
 from jeton.cli.outputs import check_outputs
 from jeton.cli.progress import training_progress
-from jeton.cli.sweep import SizesType
 
 if TYPE_CHECKING:
     from jeton.planning import Recommendation
@@ -20,32 +19,10 @@ __all__ = ["recommend"]
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="M",
-    help="Model that would have the vocabulary; `jeton catalog models`. Decides the size.",
-)
-@click.option(
-    "--gpu", metavar="G", default="h100-sxm", show_default=True, help="GPU that it runs on."
-)
-@click.option(
-    "--output-tokens",
-    type=click.FloatRange(min=0),
-    default=0.0,
-    show_default=True,
-    metavar="N",
-    help="Tokens generated after each document.",
-)
-@click.option(
-    "--vocab-sizes",
-    type=SizesType(),
-    default="8k,16k,32k,64k,128k",
-    show_default=True,
-    metavar="SIZES",
-    help="Sizes to compare.",
-)
+@planning_options.models_option(purpose="The first decides the size.")
+@planning_options.gpu_option
+@planning_options.output_tokens_option()
+@planning_options.sizes_option(default="8k,16k,32k,64k,128k", explained="Sizes to compare.")
 @click.option(
     "--domains",
     type=click.Choice(["file", "folder"]),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import options, streams, tables
+from jeton.cli import options, planning_options, streams, tables
 from jeton.cli.outputs import check_outputs
 from jeton.cli.progress import training_progress
 from jeton.errors import UsageError
@@ -17,41 +15,14 @@ from jeton.errors import UsageError
 if TYPE_CHECKING:
     from jeton.planning import Sweep
 
-__all__ = ["SizesType", "sweep"]
-
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kK]?)")
-
-
-class SizesType(click.ParamType[tuple[int, ...]]):
-    """``8k,16k,32000``: sizes, a k is a thousand."""
-
-    name = "sizes"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        """Read a list of sizes."""
-        if isinstance(value, tuple):
-            return value
-        found = []
-        for part in str(value).split(","):
-            match = _SIZE.fullmatch(part.strip())
-            number = Decimal(match[1]) * (1000 if match[2] else 1) if match else Decimal(0)
-            if number < 1 or number != int(number):
-                self.fail(f"{part!r} is not a size; expected numbers such as 8k,16k,32000", param)
-            found.append(int(number))
-        return tuple(found)
+__all__ = ["sweep"]
 
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--vocab-sizes",
-    type=SizesType(),
+@planning_options.sizes_option(
     default="8k,16k,32k,64k,128k",
-    show_default=True,
-    metavar="SIZES",
-    help="Sizes to compare; 32k is 32,000. One training to the largest tells all.",
+    explained="Sizes to compare; 32k is 32,000. One training to the largest tells all.",
 )
 @click.option(
     "--heldout",
@@ -60,25 +31,9 @@ class SizesType(click.ParamType[tuple[int, ...]]):
     help="Text to measure on. Repeatable. By default 5% of the documents, which are then not "
     "trained on.",
 )
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="M",
-    help="Model that would have the vocabulary; `jeton catalog models`. Repeatable. Without one "
-    "nothing is recommended.",
-)
-@click.option(
-    "--gpu", metavar="G", default="h100-sxm", show_default=True, help="GPU that it runs on."
-)
-@click.option(
-    "--output-tokens",
-    type=click.FloatRange(min=0),
-    default=0.0,
-    show_default=True,
-    metavar="N",
-    help="Tokens generated after each document.",
-)
+@planning_options.models_option(purpose="Without one nothing is recommended.")
+@planning_options.gpu_option
+@planning_options.output_tokens_option()
 @click.option(
     "--minimise",
     type=click.Choice(["usd_per_request", "seconds_per_request", "weight_bytes"]),
@@ -86,9 +41,7 @@ class SizesType(click.ParamType[tuple[int, ...]]):
     show_default=True,
     help="What the best size has the least of.",
 )
-@click.option(
-    "--pattern", metavar="P", default="llama3", show_default=True, help="Split pattern to train by."
-)
+@options.training_pattern_option
 @options.field_option
 @options.documents_option
 @options.strict_option

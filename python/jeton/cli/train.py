@@ -78,13 +78,7 @@ _ALGORITHMS = (
     help="An option of the algorithm, such as byte_fallback=true or limit_alphabet=1000; lists as "
     "JSON: user_defined_symbols='[\"<x>\"]'. Repeatable; see docs/training.md.",
 )
-@click.option(
-    "--pattern",
-    metavar="P",
-    default="llama3",
-    show_default=True,
-    help="Split pattern: the name of a published one, code, or a regular expression.",
-)
+@options.training_pattern_option
 @options.rule_option
 @click.option(
     "--segmenter",
@@ -97,9 +91,7 @@ _ALGORITHMS = (
     is_flag=True,
     help="Learn from source code whose indentation became <|indent|> and <|dedent|>.",
 )
-@click.option(
-    "--normalizer", type=click.Choice(["nfc"]), help="Unicode normalization before splitting."
-)
+@options.normalizer_option
 @click.option(
     "--min-frequency",
     type=click.IntRange(min=1),
