@@ -115,17 +115,17 @@ vocabularies: setup  ## train the bundled tokenizers again from ../shared
 docs: setup  ## rewrite what is generated: maps, tables, claims, case studies (ten minutes with ../shared)
 	$(BIN)/python scripts/module_map.py
 	$(BIN)/python scripts/report_schema.py
-	$(BIN)/python scripts/doctor_page.py
+	$(BIN)/python -m scripts.doctor_page
 	$(BIN)/python -m scripts.measured_page
 	$(BIN)/python -m benches.record
 	$(BIN)/python -m scripts.claims --shared $(SHARED)
 	@if [ -d $(SHARED)/data ]; then set -ex; \
 	    $(BIN)/python scripts/build_vocabularies.py --shared $(SHARED) --document; \
-	    $(BIN)/python scripts/identity_table.py; \
-	    $(BIN)/python scripts/language_guess.py --shared $(SHARED); \
-	    $(BIN)/python scripts/traffic_page.py $(SHARED)/data/traces; \
-	    $(BIN)/python scripts/audit_corpora.py $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/audit.md; \
-	    $(BIN)/python scripts/false_alarms.py $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/checks.md; \
+	    $(BIN)/python -m scripts.identity_table; \
+	    $(BIN)/python -m scripts.language_guess --shared $(SHARED); \
+	    $(BIN)/python -m scripts.traffic_page $(SHARED)/data/traces; \
+	    $(BIN)/python -m scripts.audit_corpora $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/audit.md; \
+	    $(BIN)/python -m scripts.false_alarms $(SHARED)/data/corpora --vocab $(SHARED)/data/vocab --write docs/checks.md; \
 	else echo "docs: tables that need $(SHARED)/data are left as they are"; fi
 
 lock:  ## compile requirements/*.in to *.lock (needs uv)

@@ -3,7 +3,7 @@
 Each file is a workload and is audited by a process of its own, so that time and memory are those of
 a first run: start, reading, counting, analyses and checks. Seconds are wall-clock time.
 
-    python scripts/audit_corpora.py CORPORA_DIR --vocab VOCAB_DIR [--write docs/audit.md]
+    python -m scripts.audit_corpora CORPORA_DIR --vocab VOCAB_DIR [--write docs/audit.md]
 
 ``CORPORA_DIR`` holds ``*.jsonl`` or ``*.jsonl.zst`` with the field ``text``. Memory needs Linux.
 """
@@ -19,8 +19,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-BEGIN = "<!-- audits of the corpora: begin (written by scripts/audit_corpora.py) -->"
-END = "<!-- audits of the corpora: end -->"
+from scripts.marked import Part
+
+PART = Part("audits of the corpora", "python -m scripts.audit_corpora")
 
 TOKENIZERS = ("cl100k_base", "o200k_base", "llama3")
 """The first is the one in use, the others are candidates."""
@@ -69,10 +70,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not paths:
         sys.stderr.write(f"error: {options.corpora} has no *.jsonl or *.jsonl.zst\n")
         return 2
-    if options.write is not None and BEGIN not in options.write.read_text(encoding="utf-8"):
-        sys.stderr.write(f"error: {options.write} has no place for the table\n")
-        sys.stderr.write(f"hint: two lines, {BEGIN!r} and {END!r}\n")
-        return 2
+    if options.write is not None:
+        try:  # before the work, not after it
+            PART.of(options.write.read_text(encoding="utf-8"))
+        except ValueError as error:
+            sys.stderr.write(f"error: {options.write}: {error}\n")
+            return 2
     rows: dict[str, Mapping[str, Any]] = {}
     loads = [_load()]
     for path in paths:
@@ -86,10 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A page that has figures keeps them.
         print(text)
     else:
-        page = options.write.read_text(encoding="utf-8")
-        head, _, rest = page.partition(BEGIN)
-        written = f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}"
-        options.write.write_text(written, encoding="utf-8")
+        PART.rewrite(options.write, text)
     return 1 if has_failed else 0
 
 
@@ -164,6 +164,4 @@ def _conditions(loads: Sequence[float | None]) -> str:
 
 
 if __name__ == "__main__":
-    # The children import this file as a module, and the packages beside it.
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     sys.exit(main())

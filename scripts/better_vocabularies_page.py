@@ -1,8 +1,9 @@
 """Write the tables of docs/better-vocabularies.md from the corpora.
 
-``better_vocabularies_page.py CORPORA`` (the folder of the corpora that the page names) rewrites
-what stands between the page's markers; ``--check`` only says whether it is up to date (exit code 1
-when not). ``--only parity`` (or ``members``, ``bill``) makes one of the three parts anew.
+``python -m scripts.better_vocabularies_page CORPORA`` (the folder of the corpora that the page
+names) rewrites what stands between the page's markers; ``--check`` only says whether it is up to
+date (exit code 1 when not). ``--only parity`` (or ``members``, ``bill``) makes one of the three
+parts anew.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton import _core
-from jeton._files import write_whole
 from jeton.corpus import CorpusCare, HoldOut, InputFile, NearDuplicateSettings
 from jeton.metrics import gini
 from jeton.metrics.bootstrap import bootstrap_sums
 from jeton.planning import cost_aware
 from jeton.training import TrainSettings, count_languages, count_pretokens, learn_from_counts
+from scripts.marked import Part
 
 __all__ = ["articles", "main"]
 
@@ -266,24 +267,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", choices=sorted(TABLES), help="make one table only")
     parser.add_argument("--check", action="store_true", help="change nothing, say if it is stale")
     options = parser.parse_args(arguments)
-    text = PAGE.read_text(encoding="utf-8")
-    made = text
+    code = 0
     for name, table in TABLES.items():
         if options.only not in (None, name):
             continue
-        begin = f"<!-- {name}: begin (written by scripts/better_vocabularies_page.py) -->\n"
-        end = f"\n<!-- {name}: end -->"
-        before, _, rest = made.partition(begin)
-        _, _, after = rest.partition(end)
-        if not rest or not after:
-            raise SystemExit(f"{PAGE} has no markers of {name!r}")
-        made = f"{before}{begin}\n{table(options.corpora)}\n{end}{after}"
-        if not options.check:
-            write_whole(PAGE, made)
-    if made == text:
-        return 0
-    print(f"{PAGE.name} {'is stale' if options.check else 'was rewritten'}", file=sys.stderr)
-    return int(options.check)
+        code |= part(name).update(PAGE, table(options.corpora), check=options.check)
+    return code
+
+
+def part(name: str) -> Part:
+    """Where a table stands."""
+    return Part(name, "python -m scripts.better_vocabularies_page CORPORA")
 
 
 if __name__ == "__main__":

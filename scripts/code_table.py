@@ -1,6 +1,6 @@
 """What the split pattern for code costs and gives. The table of docs/code.md.
 
-    python scripts/code_table.py CODE.jsonl.zst [--write docs/code.md]
+    python -m scripts.code_table CODE.jsonl.zst [--write docs/code.md]
 
 Documents whose hash is 0 modulo 8 are measured, every third of the others is learned from.
 """
@@ -19,13 +19,12 @@ from typing import Any
 
 import jeton
 from jeton._core import Tokenizer, decompress
-from jeton._files import write_whole
 from jeton.errors import JetonWarning
 from jeton.metrics import identifier_parts
 from jeton.pretokenizing import IndentationTokenizer
+from scripts.marked import Part
 
-BEGIN = "<!-- table: begin (written by scripts/code_table.py) -->"
-END = "<!-- table: end -->"
+PART = Part("table", "python -m scripts.code_table")
 
 VOCAB_SIZE = 32_000
 WAYS: dict[str, dict[str, Any]] = {
@@ -112,10 +111,7 @@ def main() -> int:
     if options.write is None:
         sys.stdout.write(made + "\n")
         return 0
-    page = options.write.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    write_whole(options.write, f"{before}{BEGIN}\n{made}\n{END}{after}")
+    PART.rewrite(options.write, made)
     return 0
 
 

@@ -1,21 +1,22 @@
 """Write the table of known failures in docs/doctor.md from what the doctor looks for.
 
-``doctor_page.py`` rewrites the part between the two markers; ``--check`` only says whether it is up
-to date (exit code 1 when it is not).
+``python -m scripts.doctor_page`` rewrites the part between the two markers; ``--check`` only says
+whether it is up to date (exit code 1 when it is not).
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
 from jeton.doctor import Failure, failures
+from scripts.marked import Part
 
-__all__ = ["BEGIN", "END", "PAGE", "main", "render"]
+__all__ = ["PAGE", "PART", "main", "render"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "doctor.md"
-BEGIN = "<!-- failures: begin (written by scripts/doctor_page.py) -->"
-END = "<!-- failures: end -->"
+PART = Part("failures", "python -m scripts.doctor_page")
 
 
 def render() -> str:
@@ -47,18 +48,11 @@ def _section(failure: Failure) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Rewrite or check the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    new = f"{before}{BEGIN}\n\n{render()}\n\n{END}{after}"
-    if new == text:
-        return 0
-    if "--check" in (sys.argv[1:] if arguments is None else arguments):
-        print("docs/doctor.md is out of date\nhint: python scripts/doctor_page.py")
-        return 1
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
+    """Rewrite or check the page; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--check", action="store_true", help="change nothing, say if it is stale")
+    options = parser.parse_args(arguments)
+    return PART.update(PAGE, render(), check=options.check)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ documents, and each half is audited by itself. A check *fires* on a half; the fi
 confirmed*, a false alarm, if the same check stays silent on the other half although that half is
 text of the same kind. Thresholds make some of these: a workload at 1.0% fires on one side only.
 
-    python scripts/false_alarms.py CORPORA_DIR --vocab VOCAB_DIR [--write docs/checks.md]
+    python -m scripts.false_alarms CORPORA_DIR --vocab VOCAB_DIR [--write docs/checks.md]
 
 ``CORPORA_DIR`` holds ``*.jsonl.zst`` with the fields ``text`` and ``domain``.
 """
@@ -25,9 +25,9 @@ import jeton
 from jeton._core import decompress
 from jeton.auditing.checks import CHECKS
 from jeton.findings import Finding, Severity
+from scripts.marked import Part
 
-BEGIN = "<!-- false alarms: begin (written by scripts/false_alarms.py) -->"
-END = "<!-- false alarms: end -->"
+PART = Part("false alarms", "python -m scripts.false_alarms")
 
 MAX_HALF_BYTES = 400_000
 """Text of one half: larger domains are drawn by digest."""
@@ -139,9 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.json is not None:
         options.json.write_text(json.dumps(everything, indent=1, ensure_ascii=False))
     if options.write is not None:
-        page = options.write.read_text()
-        head, _, rest = page.partition(BEGIN)
-        options.write.write_text(f"{head}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}")
+        PART.rewrite(options.write, table)
     else:
         print(table)
     return 0

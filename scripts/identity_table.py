@@ -1,9 +1,9 @@
 """Write the table of docs/identity.md: files of the same tokenizer, and which digests they share.
 
-``identity_table.py`` loads every file of the shared data folder that is listed here, compares each
-with the first of its tokenizer, and rewrites the part between the two markers; ``--check`` only
-says whether it is up to date (exit code 1 when it is not). A file that does not load yet has a row
-that says so, and its digests as soon as it does.
+``python -m scripts.identity_table`` loads every file of the shared data folder that is listed here,
+compares each with the first of its tokenizer, and rewrites the part between the two markers;
+``--check`` only says whether it is up to date (exit code 1 when it is not). A file that does not
+load yet has a row that says so, and its digests as soon as it does.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from jeton import Tokenizer, _core
 from jeton.errors import JetonError
 from jeton.explaining import Explanation, explain
 from jeton.training import DEFAULT_PATTERN
+from scripts.marked import Part
 
 __all__ = ["GROUPS", "Group", "Row", "main", "measure", "render"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "identity.md"
 SHARED = ROOT.parent / "shared"
-BEGIN = "<!-- identity: begin (written by `python scripts/identity_table.py`) -->"
-END = "<!-- identity: end -->"
+PART = Part("identity", "python -m scripts.identity_table")
 
 _DIGEST_CHARS = 12
 """What is shown of a digest: enough to tell two of them apart in a table."""
@@ -211,18 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not vocab.is_dir():
         print(f"error: {vocab} is not there", file=sys.stderr)
         return 2
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    new = f"{before}{BEGIN}\n\n{render(list(measure(vocab)))}\n\n{END}{after}"
-    if new == text:
-        return 0
-    if chosen.check:
-        print("docs/identity.md is not up to date", file=sys.stderr)
-        print("hint: python scripts/identity_table.py", file=sys.stderr)
-        return 1
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
+    return PART.update(PAGE, render(list(measure(vocab))), check=chosen.check)
 
 
 if __name__ == "__main__":

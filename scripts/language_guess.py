@@ -2,7 +2,7 @@
 
 Writes the table in docs/gate.md:
 
-    python scripts/language_guess.py --shared ../shared
+    python -m scripts.language_guess --shared ../shared
 
 Texts: the corpora ``multilingual`` and ``po_parallel``, whose rows have a field ``lang``.
 """
@@ -16,10 +16,10 @@ from pathlib import Path
 
 from jeton._core import decompress
 from jeton.auditing.gate.languages import language_class
+from scripts.marked import Part
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "gate.md"
-BEGIN = "<!-- languages: begin (written by `python scripts/language_guess.py`) -->"
-END = "<!-- languages: end -->"
+PART = Part("languages", "python -m scripts.language_guess")
 
 CORPORA = ("multilingual", "po_parallel")
 MAX_CORPUS_BYTES = 1 << 30
@@ -73,10 +73,7 @@ def main() -> None:
         for row in map(json.loads, lines):
             if row.get("lang") in EXPECTED:
                 guesses[row["lang"]][language_class(row["text"].lower())] += 1
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
-    _, after = rest.split(END)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table(guesses)}\n{END}{after}", encoding="utf-8")
+    PART.rewrite(PAGE, table(guesses))
 
 
 def table(guesses: dict[str, Counter[str]]) -> str:
@@ -90,7 +87,7 @@ def table(guesses: dict[str, Counter[str]]) -> str:
         others = [f"{name} {k / n:.1%}" for name, k in counts.most_common(4) if name != expected]
         right = counts[expected] / n
         lines.append(f"| {code} | {n:,} | {right:.1%} | {', '.join(others[:2])} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

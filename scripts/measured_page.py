@@ -21,6 +21,7 @@ from jeton.economics import prefill_seconds
 from jeton.economics.traffic import EngineSettings, Server, TrafficRun, simulate_traffic
 from scripts.claims.figures import Figure, Figures
 from scripts.claims.plots import Plot, digest, draw, drawn_from
+from scripts.marked import Part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,8 +34,7 @@ DATA = Path(__file__).resolve().parent / "published_serving.json"
 PLOT = ROOT / "docs" / "figures" / "measured.svg"
 TOLERANCE = 0.25
 """Of times, as the project asks of calibrated points."""
-BEGIN = "<!-- tables: begin (written by scripts/measured_page.py) -->"
-END = "<!-- tables: end -->"
+PART = Part("tables", "python -m scripts.measured_page")
 
 
 def replayed(entry: dict[str, Any]) -> TrafficRun:
@@ -161,22 +161,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="change nothing, say if it is stale")
     options = parser.parse_args(arguments)
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    fresh = f"{before}{BEGIN}\n\n{tables()}\n\n{END}{after}"
     points = figures()
     drawn = drawn_from(PLOT.read_text(encoding="utf-8")) if PLOT.is_file() else ""
     is_drawn = drawn == digest(MEASURED, points)
+    code = PART.update(PAGE, tables(), check=options.check)
+    if is_drawn:
+        return code
     if options.check:
-        if fresh != text or not is_drawn:
-            sys.stderr.write("error: docs/measured.md is stale\n")
-            sys.stderr.write("hint: python -m scripts.measured_page\n")
-        return int(fresh != text or not is_drawn)
-    write_whole(PAGE, fresh)
-    if not is_drawn:
-        write_whole(PLOT, draw(MEASURED, points))
-    return 0
+        sys.stderr.write(f"error: {PLOT.name} is stale\nhint: {PART.command}\n")
+        return 1
+    write_whole(PLOT, draw(MEASURED, points))
+    return code
 
 
 if __name__ == "__main__":

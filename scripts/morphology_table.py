@@ -1,6 +1,6 @@
 """Does morphology-aware BPE begin tokens where morphemes begin? The table of docs/morphology.md.
 
-    python scripts/morphology_table.py DATA [--write docs/morphology.md]
+    python -m scripts.morphology_table DATA [--write docs/morphology.md]
 
 ``DATA`` holds ``corpora/`` and ``morph/``: the corpora and gold segmentations that CONTRIBUTING.md
 tells of. For each language, gold words are parted into those whose morphemes are supplied and those
@@ -21,7 +21,6 @@ from pathlib import Path
 
 import jeton
 from jeton._core import Tokenizer, decompress
-from jeton._files import write_whole
 from jeton.errors import JetonWarning
 from jeton.metrics import BoundaryScore, GoldWord, boundary_scores, read_gold
 from jeton.pretokenizing import (
@@ -32,9 +31,9 @@ from jeton.pretokenizing import (
 )
 from jeton.pretokenizing.segmenters import words_of_counts
 from jeton.training import TrainSettings, count_pretokens, train_from_counts
+from scripts.marked import Part
 
-BEGIN = "<!-- table: begin (written by scripts/morphology_table.py) -->"
-END = "<!-- table: end -->"
+PART = Part("table", "python -m scripts.morphology_table")
 
 LANGUAGES = {
     "English": ("eng", ("english",), 16_000),
@@ -164,10 +163,7 @@ def main() -> int:
     if options.write is None:
         sys.stdout.write(made + "\n")
         return 0
-    page = options.write.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    write_whole(options.write, f"{before}{BEGIN}\n{made}\n{END}{after}")
+    PART.rewrite(options.write, made)
     return 0
 
 

@@ -1,8 +1,9 @@
 """Write the tables of docs/traffic.md from the public traces.
 
-``traffic_page.py TRACES`` (the folder of the traces that the page names) rewrites what stands
-between the page's markers; ``--check`` only says whether it is up to date (exit code 1 when not).
-``--time N`` replays N requests, drawn from Azure's conversations, and says how long that takes.
+``python -m scripts.traffic_page TRACES`` (the folder of the traces that the page names) rewrites
+what stands between the page's markers; ``--check`` only says whether it is up to date (exit code 1
+when not). ``--time N`` replays N requests, drawn from Azure's conversations, and says how long that
+takes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from jeton._files import write_whole
 from jeton.catalog import gpu, model
 from jeton.corpus.traces import Trace, read_trace
 from jeton.economics.traffic import (
@@ -27,12 +27,12 @@ from jeton.economics.traffic import (
     padding_claim,
     simulate_traffic,
 )
+from scripts.marked import Part
 
 __all__ = ["main", "tables"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "traffic.md"
-BEGIN = "<!-- tables: begin (written by scripts/traffic_page.py) -->"
-END = "<!-- tables: end -->"
+PART = Part("tables", "python -m scripts.traffic_page TRACES")
 
 TRACES = {
     "Azure, conversations": "AzureLLMInferenceTrace_conv.csv",
@@ -198,17 +198,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.time:
         sys.stdout.write(f"{timed(options.traces, options.time)}\n")
         return 0
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    fresh = f"{before}{BEGIN}\n\n{tables(options.traces)}\n\n{END}{after}"
-    if options.check:
-        if fresh != text:
-            sys.stderr.write("error: docs/traffic.md is stale\n")
-            sys.stderr.write("hint: python scripts/traffic_page.py TRACES\n")
-        return int(fresh != text)
-    write_whole(PAGE, fresh)
-    return 0
+    return PART.update(PAGE, tables(options.traces), check=options.check)
 
 
 if __name__ == "__main__":

@@ -54,9 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
             write_whole(options.json, text + "\n")
         if options.board:
             document = DOCUMENT.read_text(encoding="utf-8")
-            document = board.replaced(document, board.BEGIN, board.END, board.render(outcome))
+            document = board.PART.replaced(document, board.render(outcome))
             table = disagreements.render(options.shared)
-            document = board.replaced(document, disagreements.BEGIN, disagreements.END, table)
+            document = disagreements.PART.replaced(document, table)
             write_whole(DOCUMENT, document)
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -5,24 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from scripts.conformance.running import Outcome
+from scripts.marked import Part
 
-__all__ = ["BEGIN", "END", "render", "replaced"]
+__all__ = ["PART", "render"]
 
-BEGIN = "<!-- board: begin -->"
-END = "<!-- board: end -->"
-
-
-def replaced(document: str, begin: str, end: str, content: str) -> str:
-    """Return the document with what is between two markers rewritten.
-
-    Raises:
-        ValueError: The markers are not there, once each.
-    """
-    if document.count(begin) != 1 or document.count(end) != 1:
-        raise ValueError(f"expected one {begin} and one {end}")
-    before, rest = document.split(begin)
-    _, after = rest.split(end)
-    return f"{before}{begin}\n\n{content.rstrip()}\n\n{end}{after}"
+PART = Part("board")
 
 
 def render(outcome: Outcome) -> str:

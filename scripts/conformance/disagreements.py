@@ -20,13 +20,13 @@ from pathlib import Path
 from scripts.conformance.references import Reference, reference_of
 from scripts.conformance.sets import Case, GoldenSet, read_set
 from scripts.conformance.smallest import smallest
+from scripts.marked import Part
 
-__all__ = ["BEGIN", "END", "PAIRS_FILE", "Pair", "Row", "read_pairs", "render", "report"]
+__all__ = ["PAIRS_FILE", "PART", "Pair", "Row", "read_pairs", "render", "report"]
 
 PAIRS_FILE = Path(__file__).with_name("disagreements.json")
 SCHEMA = "jeton.disagreements/1"
-BEGIN = "<!-- disagreements: begin -->"
-END = "<!-- disagreements: end -->"
+PART = Part("disagreements")
 
 N_PARTS = 20
 """Random parts of each golden text that are compared too."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from jeton._files import write_whole
 from jeton.errors import JetonError
-from scripts.long_inputs.board import Case, flags, render, replaced
+from scripts.long_inputs.board import PART, Case, flags, render
 from scripts.long_inputs.grid import planned
 from scripts.long_inputs.measuring import TIME_LIMIT_S, Measured, measure
 from scripts.long_inputs.subjects import SUBJECTS, Subject
@@ -172,7 +172,7 @@ def main(arguments: list[str] | None = None, *, say: Callable[[str], None] | Non
         cases += known.values()
     if options.table:
         content = render(cases, machine=_machine(), n_not_loaded=n_not_loaded)
-        write_whole(PAGE, replaced(PAGE.read_text(encoding="utf-8"), content))
+        PART.rewrite(PAGE, content)
     n_flagged = sum(bool(flags(case)) for case in cases)
     say(f"{len(cases)} cases, {n_flagged} flagged, {n_not_loaded} tokenizers not loaded")
     return 1 if n_flagged or n_not_loaded else 0

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from scripts.long_inputs.measuring import Measured
+from scripts.marked import Part
 
-__all__ = ["Case", "flags", "render", "replaced"]
+__all__ = ["PART", "Case", "flags", "render"]
 
-BEGIN = "<!-- long inputs: begin (written by `python -m scripts.long_inputs --table`) -->"
-END = "<!-- long inputs: end -->"
+PART = Part("long inputs", "python -m scripts.long_inputs --table")
 
 MAX_EXPONENT = 1.25
 """Above it growth is called superlinear: n log n from 4 to 16 MB is 1.09, noise adds to that."""
@@ -152,16 +152,3 @@ def render(cases: Iterable[Case], *, machine: str, n_not_loaded: int) -> str:
             f"- {case.subject}, {case.text}, {case.operation}: {'; '.join(flags(case))} ({times})"
         )
     return "\n".join(lines)
-
-
-def replaced(document: str, content: str) -> str:
-    """Return the document with what is between the markers rewritten.
-
-    Raises:
-        ValueError: The markers are not there, once each.
-    """
-    if document.count(BEGIN) != 1 or document.count(END) != 1:
-        raise ValueError(f"expected one {BEGIN} and one {END}")
-    before, rest = document.split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n\n{content}\n\n{END}{after}"

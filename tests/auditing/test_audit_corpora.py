@@ -26,7 +26,9 @@ def test_every_corpus_has_its_row_and_a_failure_says_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{script.BEGIN}\nold\n{script.END}\nafter\n", encoding="utf-8")
+    page.write_text(
+        f"before\n{script.PART.begin}\nold\n{script.PART.end}\nafter\n", encoding="utf-8"
+    )
     folder = _corpora(tmp_path / "corpora")
     arguments = [str(folder), "--tokenizer", TOKENIZER, "--write", str(page)]
     assert script.main(arguments) == 1, "one of the corpora cannot be read"
@@ -85,4 +87,4 @@ def test_a_folder_or_a_page_that_cannot_be_meant_is_an_error(
     page.write_text("a page without a place", encoding="utf-8")
     folder = _corpora(tmp_path / "corpora")
     assert script.main([str(folder), "--write", str(page)]) == 2
-    assert "no place for the table" in capsys.readouterr().err
+    assert "page.md: expected one '<!-- audits of the corpora: begin" in capsys.readouterr().err

@@ -14,8 +14,8 @@ TEXT = doctor_page.PAGE.read_text(encoding="utf-8")
 
 
 def test_the_list_is_up_to_date() -> None:
-    listed = TEXT.split(doctor_page.BEGIN)[1].split(doctor_page.END)[0].strip()
-    assert listed == doctor_page.render(), "python scripts/doctor_page.py rewrites it"
+    listed = doctor_page.PART.of(TEXT)
+    assert listed == doctor_page.render(), "python -m scripts.doctor_page rewrites it"
     assert doctor_page.main(["--check"]) == 0
 
 

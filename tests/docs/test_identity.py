@@ -15,13 +15,13 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "identity.md"
 
 def table() -> str:
     text = PAGE.read_text(encoding="utf-8")
-    return text.split(identity_table.BEGIN)[1].split(identity_table.END)[0].strip()
+    return identity_table.PART.of(text)
 
 
 @pytest.mark.slow
 def test_the_table_is_what_the_files_give(shared: Path) -> None:
     rows = list(identity_table.measure(shared / "data" / "vocab"))
-    assert table() == identity_table.render(rows), "python scripts/identity_table.py rewrites it"
+    assert table() == identity_table.render(rows), "python -m scripts.identity_table rewrites it"
     for row in rows:
         if row.explanation is not None and row.explanation.verdict == "same_fingerprint":
             assert row.explanation.is_same_on_probe

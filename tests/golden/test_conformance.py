@@ -154,13 +154,13 @@ def test_the_board_says_what_differs(golden: GoldenSet) -> None:
     outcome = Outcome(threads=(1, 2), sets=[result], examples={"own": "'a|b': [1], not [2]"})
     text = board.render(outcome)
     assert "| 5 | 4 | 1 | `'a\\|b': [1], not [2]` |" in text
-    document = f"x\n{board.BEGIN}\nold\n{board.END}\ny\n"
-    changed = board.replaced(document, board.BEGIN, board.END, text)
+    document = f"x\n{board.PART.begin}\nold\n{board.PART.end}\ny\n"
+    changed = board.PART.replaced(document, text)
     assert "old" not in changed
     assert changed.startswith("x\n")
     assert changed.endswith("\ny\n")
     with pytest.raises(ValueError, match="expected one"):
-        board.replaced("x", board.BEGIN, board.END, text)
+        board.PART.replaced("x", text)
 
 
 def test_a_smallest_text_is_found() -> None:

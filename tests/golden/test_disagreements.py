@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.conformance import board, disagreements
+from scripts.conformance import disagreements
 from scripts.conformance.disagreements import Pair, Row, read_pairs
 from scripts.conformance.references import Reference, reference_of
 from scripts.conformance.sets import read_set
@@ -57,5 +57,4 @@ def test_row(pair: Pair, row: Row, shared: Path) -> None:
 def test_the_table_is_that_of_the_rows(shared: Path) -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     table = disagreements.render(shared)
-    begin, end = disagreements.BEGIN, disagreements.END
-    assert board.replaced(text, begin, end, table) == text
+    assert disagreements.PART.replaced(text, table) == text

@@ -12,7 +12,7 @@ import pytest
 from jeton import Tokenizer
 from jeton.errors import PatternCostError
 from scripts.long_inputs.__main__ import PAGE
-from scripts.long_inputs.board import BEGIN, END, Case, flags, render, replaced
+from scripts.long_inputs.board import PART, Case, flags, render
 from scripts.long_inputs.measuring import Measured, measure
 from scripts.long_inputs.texts import Text
 
@@ -49,13 +49,13 @@ def test_what_is_flagged() -> None:
 def test_the_page_has_every_tokenizer_and_every_flag() -> None:
     page = PAGE.read_text(encoding="utf-8")
     content = render([case(0.5, 2.0), case(1.0, 16.0)], machine="Here", n_not_loaded=0)
-    written = replaced(page, content)
-    assert written.index(BEGIN) < written.index("Here. 1 tokenizers, 2 cases") < written.index(END)
+    written = PART.replaced(page, content)
+    assert PART.of(written).startswith("Here. 1 tokenizers, 2 cases")
     assert "| v | 2 | 16.00 | 4 MB | encode; t | 2.00 | 0 | 1 |" in written
     assert "- v, t, encode: grows with exponent 2.00 (1 MB: 1.00 s, 4 MB: 16.00 s)" in written
-    assert replaced(written, content) == written
+    assert PART.replaced(written, content) == written
     with pytest.raises(ValueError, match="expected one"):
-        replaced("no markers", content)
+        PART.replaced("no markers", content)
 
 
 class Fake:

@@ -30,7 +30,7 @@ def test_a_finding_that_the_other_half_does_not_have_is_a_false_alarm(
         {"both": layout, "none": plain, "one": on_one, "few": plain[:5]},
     )
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{script.BEGIN}\nold\n{script.END}\nafter\n")
+    page.write_text(f"before\n{script.PART.begin}\nold\n{script.PART.end}\nafter\n")
     script.main([str(corpora), "--write", str(page)])
     text = page.read_text()
     assert text.startswith("before\n")
