@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from jeton import _core
-from jeton.corpus import InputFile, expand_inputs
+import jeton
+from jeton import _core, planning, training
+from jeton.corpus import (
+    CorpusCare,
+    InputFile,
+    expand_inputs,
+    open_documents,
+    open_requests,
+)
 from jeton.corpus.inputs import format_of
+from jeton.locking.workload import measure_workload
 
 
 @pytest.fixture
@@ -149,3 +160,113 @@ def test_a_missing_file_names_the_nearest(tree: Path, name: str, hint: str) -> N
     assert second.startswith("hint: ")
     assert hint.format(root=tree) in second
     assert caught.value.errno == 2
+
+
+LONG = "The patient was given hydroxychloroquine. " * 300
+TEXTS = {
+    "longer than any name": LONG,
+    "longer than any name, with a glob's characters": f"*{LONG}[*]?",
+    "longer than any name, with folders": "a/b and c/d " * 300,
+    "longer than most names": "a sentence of some words, " * 10,
+    "of several lines": "one line\nanother",
+    "of several lines, with a glob's characters": "/**\n * A comment.\n */",
+    "with a NUL": "one\0two",
+    "with a lone surrogate": "one \ud800 two",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_text_taken_for_a_path_is_told_so_in_short(text: str) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        expand_inputs(["-", text])
+    first, second = str(caught.value).splitlines()
+    assert first.startswith("there is no file '")
+    assert len(first) < 140
+    assert ascii(text[:3])[1:-1] in first
+    assert f"({len(text):,} characters)" in first or first.endswith(repr(text))
+    assert second == (
+        "hint: a list of strings is read as paths; to pass texts, pass an iterator: iter(texts)"
+    )
+    assert caught.value.errno == errno.ENOENT
+
+
+def test_words_that_no_file_is_called_may_be_meant_as_text(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tree)
+    with pytest.raises(FileNotFoundError, match="there is no file 'hello world'") as caught:
+        expand_inputs(["hello world"])
+    assert str(caught.value).endswith("to pass texts, pass an iterator: iter(texts)")
+    (tree / "hello world.txt").write_text("there")
+    with pytest.raises(FileNotFoundError, match=r"did you mean 'hello world\.txt'\?"):
+        expand_inputs(["hello world"])
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "reason"),
+    [
+        (errno.EACCES, PermissionError, "permission denied"),
+        (errno.EIO, OSError, "input/output error"),
+    ],
+)
+def test_what_cannot_be_looked_at_says_why(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, number: int, kind: type[OSError], reason: str
+) -> None:
+    name = tree / "sub"
+
+    def fail(path: Path, **options: bool) -> os.stat_result:
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr(Path, "stat", fail)
+    with pytest.raises(kind) as caught:
+        expand_inputs([name])
+    assert str(caught.value) == f"cannot look for {str(name)!r}: {reason}"
+    assert caught.value.errno == number
+
+
+def test_links_in_a_ring_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(OSError, match=r"cannot look for '.*a': too many levels of symbolic links"):
+        expand_inputs([tmp_path / "a"])
+
+
+def _tokenizer() -> jeton.Tokenizer:
+    return jeton.load("jeton-general-32k")
+
+
+TAKERS: dict[str, Callable[[Any], Any]] = {
+    "train": lambda texts: jeton.train(texts, vocab_size=300),
+    "audit": lambda texts: jeton.audit(texts, tokenizers=["jeton-general-32k"]),
+    "compare": lambda texts: jeton.compare(texts, tokenizers=["jeton-general-32k"]),
+    "open_documents": open_documents,
+    "open_requests": open_requests,
+    "count_pretokens": training.count_pretokens,
+    "count_languages": lambda texts: training.count_languages(
+        {"one": texts}, settings=training.TrainSettings(algorithm="parity-bpe")
+    ),
+    "continue_training": lambda texts: training.continue_training(
+        _tokenizer(), texts, vocab_size=40_000
+    ),
+    "count_pretokens, balanced": lambda texts: training.count_pretokens(
+        texts, care=CorpusCare(temperature=0.5)
+    ),
+    "sweep": planning.sweep,
+    "sweep, held-out text": lambda texts: planning.sweep(
+        iter(["low lower lowest"] * 20), vocab_sizes=(270,), heldout=texts
+    ),
+    "recommend": planning.recommend,
+    "cost_aware": lambda texts: planning.cost_aware(texts, model="llama-3.2-1b"),
+    "measure_workload": lambda texts: measure_workload(texts, {"t": _tokenizer()}),
+}
+
+
+@pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
+def test_every_function_that_takes_inputs_tells_texts_from_paths(
+    take: Callable[[Any], Any],
+) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        take([LONG, LONG])
+    first, second = str(caught.value).splitlines()
+    assert len(first) < 140
+    assert second.endswith("iter(texts)")

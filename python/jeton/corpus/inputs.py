@@ -32,6 +32,14 @@ SNIFF_BYTES = 8192
 """A file found in a folder is binary if a NUL is among its first bytes, as git and grep judge
 (git looks at 8000 bytes: ``buffer_is_binary`` in xdiff-interface.c, git 2.47)."""
 
+MAX_NAME_CHARS = 250
+"""A longer name that no file has is told as a text: most file systems end a name at 255 bytes."""
+
+SHOWN_CHARS = 80
+"""Of such a name in a message, its beginning and its end."""
+
+_TEXTS_HINT = "to pass texts, pass an iterator: iter(texts)"
+
 _COMPRESSION_SUFFIXES = (".zst", ".gz")
 _FORMAT_BY_SUFFIX: dict[str, Format] = {
     ".jsonl": "jsonl",
@@ -76,7 +84,9 @@ def expand_inputs(
             ``.pq``, each also with ``.zst`` or ``.gz`` behind; anything else is text).
 
     Raises:
-        FileNotFoundError: Nothing is there; the nearest existing name is offered.
+        FileNotFoundError: Nothing is there; the nearest existing name is offered, or, where the
+            name is a text, how texts are passed.
+        OSError: It cannot be looked for (a folder that may not be searched, links in a ring).
     """
     if isinstance(inputs, str | os.PathLike):
         inputs = [inputs]
@@ -100,6 +110,10 @@ def format_of(path: str) -> Format:
     return _FORMAT_BY_SUFFIX.get(os.path.splitext(name)[1], "text")  # noqa: PTH122 - a plain string
 
 
+_NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL)
+"""What a look at a file answers where none of that name can be."""
+
+
 def _expand(name: str) -> Iterator[InputFile]:
     if name == STANDARD_INPUT:
         yield InputFile(STANDARD_INPUT, "text")
@@ -107,9 +121,14 @@ def _expand(name: str) -> Iterator[InputFile]:
     path = Path(name)
     try:
         mode = path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno not in _NO_SUCH_NAME:
+            raise _cannot_look(name, error) from None
+        # ValueError: it holds a NUL, or half a character.
+        if isinstance(error, ValueError) or _is_text(name):
+            raise _missing(name, f"a list of strings is read as paths; {_TEXTS_HINT}") from None
         if not glob.has_magic(name):
-            raise _not_found(path) from None
+            raise _missing(name, _nearest(path)) from None
         yield from _expand_glob(name)
         return
     if stat.S_ISDIR(mode):
@@ -231,25 +250,49 @@ def _is_binary(path: Path) -> bool:
     return batch is not None and b"\0" in batch.data.tobytes()
 
 
-def _not_found(path: Path) -> FileNotFoundError:
-    """One clear line, and the nearest name that there is."""
-    parent = path.parent
-    if not parent.is_dir():
-        hint = f"there is no folder {str(parent)!r} either"
-    else:
-        asks_hidden = path.name.startswith(".")
-        names = [child.name for child in _children(parent)]
-        siblings = [name for name in names if asks_hidden or not name.startswith(".")]
-        # The same name with another suffix is what people mistype most.
-        stem = path.name.split(".")[0]
-        nearest = [name for name in siblings if stem and name.split(".")[0] == stem]
-        if len(nearest) != 1:
-            nearest = difflib.get_close_matches(path.name, siblings, n=1, cutoff=0.5) or nearest
-        if nearest:
-            hint = f"did you mean {str(parent / nearest[0])!r}?"
-        else:
-            hint = f"the folder {str(parent.resolve())!r} has no name like it"
-    error = FileNotFoundError(f"there is no file {str(path)!r}\nhint: {hint}")
+def _is_text(name: str) -> bool:
+    """Whether nobody calls a file so."""
+    return len(name) > MAX_NAME_CHARS or "\n" in name or "\r" in name
+
+
+def _shown(name: str) -> str:
+    """A name as one line that is not endless."""
+    if len(name) <= MAX_NAME_CHARS:
+        return repr(name)
+    head, tail = SHOWN_CHARS * 3 // 4, SHOWN_CHARS // 4
+    return f"{name[:head] + '...' + name[-tail:]!r} ({len(name):,} characters)"
+
+
+def _cannot_look(name: str, error: OSError) -> OSError:
+    """The same error in one clear line."""
+    reason = (error.strerror or type(error).__name__).lower()
+    # Not `filename`: with it the class would compose a message of its own.
+    explained = type(error)(f"cannot look for {_shown(name)}: {reason}")
+    explained.errno = error.errno
+    return explained
+
+
+def _missing(name: str, hint: str) -> FileNotFoundError:
+    error = FileNotFoundError(f"there is no file {_shown(name)}\nhint: {hint}")
     # Not `filename`: with it the class would compose a message of its own.
     error.errno = errno.ENOENT
     return error
+
+
+def _nearest(path: Path) -> str:
+    """The nearest name that there is, as a hint."""
+    parent = path.parent
+    if not parent.is_dir():
+        return f"there is no folder {str(parent)!r} either"
+    asks_hidden = path.name.startswith(".")
+    names = [child.name for child in _children(parent)]
+    siblings = [name for name in names if asks_hidden or not name.startswith(".")]
+    # The same name with another suffix is what people mistype most.
+    stem = path.name.split(".")[0]
+    nearest = [name for name in siblings if stem and name.split(".")[0] == stem]
+    if len(nearest) != 1:
+        nearest = difflib.get_close_matches(path.name, siblings, n=1, cutoff=0.5) or nearest
+    if nearest:
+        return f"did you mean {str(parent / nearest[0])!r}?"
+    hint = f"the folder {str(parent.resolve())!r} has no name like it"
+    return f"{hint}; {_TEXTS_HINT}" if any(c.isspace() for c in path.name) else hint

@@ -101,12 +101,14 @@ def sweep(
     machine = find_gpu(gpu) if isinstance(gpu, str) else gpu
     chosen = replace(settings or TrainSettings(), vocab_size=sizes[-1])
     chosen.check()
-    reading = {"field": field, "documents": documents, "strict": strict}
+    reading: dict[str, Any] = {"field": field, "documents": documents, "strict": strict}
+    # Opened before the work: what is missing is said at once.
+    given = None if heldout is None else open_documents(heldout, **reading)
     corpus, kept = _count(
         inputs,
         chosen,
         reading,
-        hold_out=heldout is None,
+        hold_out=given is None,
         num_threads=num_threads,
         on_progress=on_progress,
     )
@@ -115,7 +117,7 @@ def sweep(
     sizes = [size for size in sizes if nested.n_base <= size <= nested.vocab_size] or [
         nested.vocab_size
     ]
-    batches = kept if heldout is None else _read(heldout, reading)
+    batches = kept if given is None else (batch for _, batch in given)
     found = _measure(nested, batches, sizes, num_threads=num_threads)
     if not found.n_bytes:
         raise UsageError(
@@ -210,11 +212,6 @@ def _side(batch: _core.TextBatch, sides: NDArray[np.uint8], side: int) -> _core.
     if (sides == side).all():
         return batch
     return _core.TextBatch.from_texts([batch[int(at)] for at in np.flatnonzero(sides == side)])
-
-
-def _read(inputs: Any, reading: Mapping[str, Any]) -> Iterator[_core.TextBatch]:
-    for _, batch in open_documents(inputs, **reading):
-        yield batch
 
 
 def _measure(
