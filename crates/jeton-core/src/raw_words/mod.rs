@@ -5,6 +5,7 @@
 //! done by the same steps as ever, on that part of the text alone, so that cuts are all that has to be proved.
 
 mod counted;
+mod joined;
 mod masks;
 mod plan;
 mod scan;
@@ -26,7 +27,7 @@ use crate::spm::piece::SPACE;
 use crate::word_batch::SHORT_IDS;
 use crate::word_cache::Key;
 pub(crate) use counted::RawCuts;
-use plan::Joined;
+use joined::Joined;
 use scan::{Found, Lie, PLAIN, Scan, Scanner};
 use sentence::SentenceScratch;
 
