@@ -17,7 +17,14 @@ from jeton.corpus.domains import domain_of_file
 from jeton.corpus.requests_names import Names
 from jeton.errors import EmptyCorpusError
 
-__all__ = ["DocumentPortions", "Domains", "Portion", "Portions", "RequestPortions"]
+__all__ = [
+    "DocumentPortions",
+    "Domains",
+    "Portion",
+    "Portions",
+    "PortionsOfStream",
+    "RequestPortions",
+]
 
 MAX_DOMAINS_OF_ITSELF = 20
 """Without being asked, files or folders are taken for domains where there are 2 to 20 of them: as
@@ -79,22 +86,11 @@ class Portions(Protocol):
         """Portion after portion, in the order of the inputs."""
 
 
-class DocumentPortions:
-    """The documents of a stream. A domain is what the stream says, a file, a folder, or nothing."""
+class PortionsOfStream:
+    """What portions of documents know of the stream that they come from."""
 
-    has_overhead = False
-
-    def __init__(self, stream: DocumentStream, *, domains: Domains, by_field: bool) -> None:
+    def __init__(self, stream: DocumentStream) -> None:
         self._stream = stream
-        self._by_field = by_field
-        self._file_domains = {} if by_field else _file_domains(stream.files, domains)
-        self._names = Names()
-        self.has_domains = by_field or bool(self._file_domains)
-
-    @property
-    def domain_names(self) -> Sequence[str]:
-        """Names of the domains, by number."""
-        return self._stream.domains if self._by_field else self._names.names
 
     @property
     def skipped(self) -> tuple[InputFile, ...]:
@@ -110,6 +106,24 @@ class DocumentPortions:
     def n_cut_documents(self) -> int:
         """Documents that came in pieces."""
         return self._stream.n_cut_documents
+
+
+class DocumentPortions(PortionsOfStream):
+    """The documents of a stream. A domain is what the stream says, a file, a folder, or nothing."""
+
+    has_overhead = False
+
+    def __init__(self, stream: DocumentStream, *, domains: Domains, by_field: bool) -> None:
+        super().__init__(stream)
+        self._by_field = by_field
+        self._file_domains = {} if by_field else _file_domains(stream.files, domains)
+        self._names = Names()
+        self.has_domains = by_field or bool(self._file_domains)
+
+    @property
+    def domain_names(self) -> Sequence[str]:
+        """Names of the domains, by number."""
+        return self._stream.domains if self._by_field else self._names.names
 
     def __iter__(self) -> Iterator[Portion]:
         """Portion after portion, in the order of the inputs."""

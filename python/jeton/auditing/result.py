@@ -7,10 +7,10 @@ layer (`jeton.report`) turns the same object into a table, a page or Markdown.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
+from jeton._plain import plain_values
 from jeton.auditing.pipeline import Pipeline
 from jeton.corpus import RequestsSummary
 from jeton.economics import (
@@ -470,18 +470,5 @@ class AuditReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""
-        plain: dict[str, Any] = _plain(asdict(self))
+        plain: dict[str, Any] = plain_values(asdict(self))
         return plain
-
-
-def _plain(value: Any) -> Any:
-    """JSON-ready: Decimal becomes its decimal string, a day its ISO form, tuples become lists."""
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value

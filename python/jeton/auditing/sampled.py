@@ -12,8 +12,8 @@ from itertools import groupby
 
 from jeton._core import TextBatch
 from jeton.auditing.choice import Chosen
-from jeton.auditing.reading import Portion
-from jeton.corpus import DocumentStream, InputFile
+from jeton.auditing.reading import Portion, PortionsOfStream
+from jeton.corpus import DocumentStream
 from jeton.corpus.sampling import DocumentSample, Estimate, Sampling, sample_documents
 
 __all__ = ["SampledPortions", "SampledWorkload", "draw"]
@@ -37,7 +37,7 @@ class SampledWorkload:
     tokens: tuple[Estimate, ...]
 
 
-class SampledPortions:
+class SampledPortions(PortionsOfStream):
     """The drawn documents, by their sources."""
 
     has_domains = False
@@ -45,24 +45,9 @@ class SampledPortions:
     domain_names: Sequence[str] = ()
 
     def __init__(self, stream: DocumentStream, sample: DocumentSample, n_texts: int) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._sample = sample
         self._n_texts = n_texts
-
-    @property
-    def skipped(self) -> tuple[InputFile, ...]:
-        """Inputs that are not read."""
-        return self._stream.skipped
-
-    @property
-    def n_null_documents(self) -> int:
-        """Rows without a text."""
-        return self._stream.n_null_documents
-
-    @property
-    def n_cut_documents(self) -> int:
-        """Documents that came in pieces."""
-        return self._stream.n_cut_documents
 
     def __iter__(self) -> Iterator[Portion]:
         """Portion after portion, by the names of the sources."""

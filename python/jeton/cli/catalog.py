@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._plain import plain_values
 from jeton.cli import options, streams, tables
 
 if TYPE_CHECKING:
@@ -265,17 +265,4 @@ def _money(value: Decimal | None) -> str:
 
 
 def _write_json(kind: str, rows: list[dict[str, Any]]) -> None:
-    streams.write_json({"schema_version": "jeton.catalog/1", kind: _plain(rows)})
-
-
-def _plain(value: Any) -> Any:
-    """JSON-ready: money as its decimal string, dates in ISO form."""
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
+    streams.write_json({"schema_version": "jeton.catalog/1", kind: plain_values(rows)})

@@ -61,6 +61,14 @@ class Progress:
     bytes_total: int | None
     documents: int
 
+    @classmethod
+    def of(cls, files: Sequence[InputFile], *, bytes_done: int, documents: int) -> Progress:
+        """The total is known where the size of every file is."""
+        sizes = [file.n_bytes for file in files]
+        known = [size for size in sizes if size is not None]
+        total = sum(known) if len(known) == len(sizes) else None
+        return cls(bytes_done=bytes_done, bytes_total=total, documents=documents)
+
 
 class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
     """Batches of documents with the input that each comes from. Made by ``open_documents``.
@@ -119,13 +127,8 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
     @property
     def progress(self) -> Progress:
         """How far reading has come."""
-        sizes = [file.n_bytes for file in self.files]
-        known = [size for size in sizes if size is not None]
-        return Progress(
-            bytes_done=self._bytes_before + self._bytes_of_file,
-            bytes_total=sum(known) if len(known) == len(sizes) else None,
-            documents=self.n_documents,
-        )
+        done = self._bytes_before + self._bytes_of_file
+        return Progress.of(self.files, bytes_done=done, documents=self.n_documents)
 
     def require_text(self) -> None:
         """Refuse inputs in which there was nothing to measure; to be asked after the last batch.

@@ -125,13 +125,8 @@ class RequestStream(Iterator[RequestBatch]):
     @property
     def progress(self) -> Progress:
         """How far reading has come."""
-        sizes = [file.n_bytes for file in self.files]
-        known = [size for size in sizes if size is not None]
-        return Progress(
-            bytes_done=self._bytes_before + self._bytes_of_file,
-            bytes_total=sum(known) if len(known) == len(sizes) else None,
-            documents=self.n_requests,
-        )
+        done = self._bytes_before + self._bytes_of_file
+        return Progress.of(self.files, bytes_done=done, documents=self.n_requests)
 
     def summary(self) -> RequestsSummary:
         """The log in figures, as far as it has been read."""

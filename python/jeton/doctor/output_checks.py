@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jeton._core import Tokenizer
 from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
@@ -21,6 +21,18 @@ _REPLACEMENT = "\ufffd"
 
 def _quoted(text: str, at: int, n: int = 12) -> str:
     return repr(text[max(0, at - n) : at + n])
+
+
+def _shown(patient: Patient, found: Sequence[tuple[Output, str]]) -> Iterator[Seen]:
+    """How many outputs have it, and what the first of them shows."""
+    if found:
+        output, text = found[0]
+        yield Seen(
+            what=f"{len(found):,} of {len(patient.outputs):,} outputs, as in {text!r}",
+            where=output.where,
+            value=len(found),
+            unit="outputs",
+        )
 
 
 def _decoded(tokenizer: Tokenizer | None, output: Output) -> str | None:
@@ -205,13 +217,7 @@ def _undecoded(patient: Patient) -> Iterator[Seen]:
             if match is not None:
                 found.append((output, match.group()[:30]))
                 break
-    if found:
-        yield Seen(
-            what=f"{len(found):,} of {len(patient.outputs):,} outputs, as in {found[0][1]!r}",
-            where=found[0][0].where,
-            value=len(found),
-            unit="outputs",
-        )
+    yield from _shown(patient, found)
 
 
 @known(
@@ -238,13 +244,7 @@ def _control(patient: Patient) -> Iterator[Seen]:
         shown += [text for text in special if len(text) > 2 and text in output.text]
         if shown:
             found.append((output, shown[0]))
-    if found:
-        yield Seen(
-            what=f"{len(found):,} of {len(patient.outputs):,} outputs, as in {found[0][1]!r}",
-            where=found[0][0].where,
-            value=len(found),
-            unit="outputs",
-        )
+    yield from _shown(patient, found)
 
 
 @known(

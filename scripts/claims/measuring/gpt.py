@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jeton.catalog import model, price
 from jeton.economics import weight_bytes
 from jeton.economics.serving import read_weight_bytes
@@ -10,7 +12,7 @@ from scripts.claims.data import Data
 from scripts.claims.figures import Figure, ratio, saving
 from scripts.claims.measuring.money import PRICE_DAY
 
-__all__ = ["ABOUT", "DOMAINS", "KIND", "TOKENIZERS", "measure", "translations", "under_vocabulary"]
+__all__ = ["ABOUT", "DOMAINS", "KIND", "TOKENIZERS", "measure", "of_generations", "translations"]
 
 ABOUT = "r50k (GPT-2, GPT-3), p50k (Codex), cl100k (GPT-4), o200k (GPT-4o): text, languages, cost"
 KIND = "long"
@@ -42,24 +44,7 @@ LANGUAGES = {
 
 def measure(data: Data) -> dict[str, Figure]:
     """All figures of this group."""
-    figures: dict[str, Figure] = {}
-    for name, (corpus, domain) in DOMAINS.items():
-        texts = data.drawn(corpus, domain)
-        sizes = [len(text.encode()) for text in texts]
-        base = data.counts(TOKENIZERS[0], texts)
-        for tokenizer in TOKENIZERS:
-            counts = data.counts(tokenizer, texts)
-            figures[f"bytes-per-token.{name}.{tokenizer}"] = ratio(sizes, counts)
-            figures[f"saving.{name}.{tokenizer}"] = saving(counts, base)
-    for tokenizer in TOKENIZERS:
-        figures |= {
-            f"premium.{tokenizer}.{language}": figure
-            for language, figure in translations(data, tokenizer).items()
-        }
-        figures |= {
-            f"{key}.{tokenizer}": figure
-            for key, figure in under_vocabulary(data.tokenizer(tokenizer).vocab_size).items()
-        }
+    figures = of_generations(data, TOKENIZERS)
     for name in ("gpt-4", "gpt-4o"):
         rate = price(f"openai:{name}", on=PRICE_DAY).usd_per_mtok_input
         figures[f"usd-per-mtok.{name}"] = Figure(float(rate), "USD per 1M")
@@ -71,6 +56,29 @@ def measure(data: Data) -> dict[str, Figure]:
         )
         figures[f"price-factor.{name}"] = Figure(before / after, "ratio")
         figures[f"token-factor.{name}"] = Figure(1 / fewer, "ratio")
+    return figures
+
+
+def of_generations(data: Data, tokenizers: Sequence[str]) -> dict[str, Figure]:
+    """Tokens, languages and tables of the tokenizers that followed one another, the first first."""
+    figures: dict[str, Figure] = {}
+    for name, (corpus, domain) in DOMAINS.items():
+        texts = data.drawn(corpus, domain)
+        sizes = [len(text.encode()) for text in texts]
+        base = data.counts(tokenizers[0], texts)
+        for tokenizer in tokenizers:
+            counts = data.counts(tokenizer, texts)
+            figures[f"bytes-per-token.{name}.{tokenizer}"] = ratio(sizes, counts)
+            figures[f"saving.{name}.{tokenizer}"] = saving(counts, base)
+    for tokenizer in tokenizers:
+        figures |= {
+            f"premium.{tokenizer}.{language}": figure
+            for language, figure in translations(data, tokenizer).items()
+        }
+        figures |= {
+            f"{key}.{tokenizer}": figure
+            for key, figure in under_vocabulary(data.tokenizer(tokenizer).vocab_size).items()
+        }
     return figures
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from jeton.catalog import gpu, model
 from jeton.economics import Workload, kv_bytes_per_token, own_gpu_cost
 from scripts.claims.data import Data
-from scripts.claims.figures import Figure, day_figure, ratio, saving
-from scripts.claims.measuring.gpt import DOMAINS, translations, under_vocabulary
+from scripts.claims.figures import Figure, day_figure
+from scripts.claims.measuring.gpt import of_generations
 
 __all__ = ["ABOUT", "KIND", "TOKENIZERS", "measure"]
 
@@ -28,24 +28,7 @@ PRICED = "prompts"
 
 def measure(data: Data) -> dict[str, Figure]:
     """All figures of this group."""
-    figures: dict[str, Figure] = {}
-    for name, (corpus, domain) in DOMAINS.items():
-        texts = data.drawn(corpus, domain)
-        sizes = [len(text.encode()) for text in texts]
-        base = data.counts("llama2", texts)
-        for tokenizer in TOKENIZERS:
-            counts = data.counts(tokenizer, texts)
-            figures[f"bytes-per-token.{name}.{tokenizer}"] = ratio(sizes, counts)
-            figures[f"saving.{name}.{tokenizer}"] = saving(counts, base)
-    for tokenizer in TOKENIZERS:
-        figures |= {
-            f"premium.{tokenizer}.{language}": figure
-            for language, figure in translations(data, tokenizer).items()
-        }
-        figures |= {
-            f"{key}.{tokenizer}": figure
-            for key, figure in under_vocabulary(data.tokenizer(tokenizer).vocab_size).items()
-        }
+    figures = of_generations(data, TOKENIZERS)
     return figures | _cache(figures) | _cost(figures, data)
 
 

@@ -13,7 +13,7 @@ from jeton.compat.tokenizers._cores import pretokenize, probe
 from jeton.compat.tokenizers._limits import Padding, Truncation, pad_batch, truncate_pair
 from jeton.compat.tokenizers._placing import Frame, Trim, added_tokens, frame_of, process
 from jeton.compat.tokenizers.added_token import AddedToken
-from jeton.compat.tokenizers.encoding import Encoding, merged
+from jeton.compat.tokenizers.encoding import COLUMNS, Encoding, merged
 from jeton.errors import EncodeError, UsageError
 
 __all__ = ["Engine", "Task"]
@@ -305,14 +305,6 @@ def _joined(parts: list[Encoding]) -> Encoding:
         return merged(parts, growing=False)
     whole = Encoding()
     for part in parts:
-        for column in (
-            "_ids",
-            "_type_ids",
-            "_tokens",
-            "_words",
-            "_offsets",
-            "_special",
-            "_attention",
-        ):
+        for column in COLUMNS:
             getattr(whole, column).extend(getattr(part, column))
     return whole

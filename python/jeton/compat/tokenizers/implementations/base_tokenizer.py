@@ -9,7 +9,7 @@ from jeton.compat.tokenizers.added_token import AddedToken
 from jeton.compat.tokenizers.encoding import Encoding
 from jeton.compat.tokenizers.tokenizer import Tokenizer
 
-__all__ = ["BaseTokenizer"]
+__all__ = ["BaseTokenizer", "TrainableTokenizer"]
 
 
 class _Passed:
@@ -198,8 +198,20 @@ class BaseTokenizer:
         """Truncate, put tokens around, fill up."""
         return self._tokenizer.post_process(encoding, pair, add_special_tokens)
 
-    def _train(self, files: str | Sequence[str], trainer: Any) -> None:
-        self._tokenizer.train([files] if isinstance(files, str) else list(files), trainer)
 
-    def _train_from_iterator(self, iterator: Iterable[Any], trainer: Any) -> None:
-        self._tokenizer.train_from_iterator(iterator, trainer)
+class TrainableTokenizer(BaseTokenizer):
+    """One that learns its vocabulary, with the trainer of its kind."""
+
+    @staticmethod
+    def _trainer(options: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def train(self, files: str | Sequence[str], **options: Any) -> None:
+        """Learn a vocabulary from files."""
+        names = [files] if isinstance(files, str) else list(files)
+        self._tokenizer.train(names, self._trainer(options))
+
+    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
+        """Learn a vocabulary from texts."""
+        options.pop("length", None)
+        self._tokenizer.train_from_iterator(iterator, self._trainer(options))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jeton.compat.tokenizers import decoders, pre_tokenizers, processors, trainers
 from jeton.compat.tokenizers.added_token import AddedToken
-from jeton.compat.tokenizers.implementations.base_tokenizer import BaseTokenizer
+from jeton.compat.tokenizers.implementations.base_tokenizer import TrainableTokenizer
 from jeton.compat.tokenizers.models import BPE, WordPiece
 from jeton.compat.tokenizers.normalizers import (
     BertNormalizer,
@@ -42,7 +42,7 @@ def _several(normalizers: list[Normalizer]) -> Normalizer | None:
     return normalizers[0] if normalizers else None
 
 
-class BertWordPieceTokenizer(BaseTokenizer):
+class BertWordPieceTokenizer(TrainableTokenizer):
     """BERT's tokenizer."""
 
     def __init__(
@@ -88,15 +88,6 @@ class BertWordPieceTokenizer(BaseTokenizer):
         """From a ``vocab.txt``."""
         return BertWordPieceTokenizer(WordPiece.read_file(vocab), **options)
 
-    def train(self, files: str | Sequence[str], **options: Any) -> None:
-        """Learn a vocabulary from files."""
-        self._train(files, self._trainer(options))
-
-    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
-        """Learn a vocabulary from texts."""
-        options.pop("length", None)
-        self._train_from_iterator(iterator, self._trainer(options))
-
     @staticmethod
     def _trainer(options: dict[str, Any]) -> trainers.WordPieceTrainer:
         options.setdefault("min_frequency", 2)
@@ -106,7 +97,7 @@ class BertWordPieceTokenizer(BaseTokenizer):
         return trainers.WordPieceTrainer(continuing_subword_prefix=prefix, **options)
 
 
-class ByteLevelBPETokenizer(BaseTokenizer):
+class ByteLevelBPETokenizer(TrainableTokenizer):
     """GPT-2's tokenizer."""
 
     def __init__(
@@ -151,15 +142,6 @@ class ByteLevelBPETokenizer(BaseTokenizer):
         """From a ``vocab.json`` and a ``merges.txt``."""
         return ByteLevelBPETokenizer(*BPE.read_file(vocab_filename, merges_filename), **options)
 
-    def train(self, files: str | Sequence[str], **options: Any) -> None:
-        """Learn a vocabulary from files."""
-        self._train(files, self._trainer(options))
-
-    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
-        """Learn a vocabulary from texts."""
-        options.pop("length", None)
-        self._train_from_iterator(iterator, self._trainer(options))
-
     @staticmethod
     def _trainer(options: dict[str, Any]) -> trainers.BpeTrainer:
         options.setdefault("min_frequency", 2)
@@ -167,7 +149,7 @@ class ByteLevelBPETokenizer(BaseTokenizer):
         return trainers.BpeTrainer(initial_alphabet=alphabet, **options)
 
 
-class CharBPETokenizer(BaseTokenizer):
+class CharBPETokenizer(TrainableTokenizer):
     """GPT's tokenizer: BPE on characters, a suffix at the end of words."""
 
     def __init__(
@@ -208,15 +190,6 @@ class CharBPETokenizer(BaseTokenizer):
     def from_file(vocab_filename: str, merges_filename: str, **options: Any) -> CharBPETokenizer:
         """From a ``vocab.json`` and a ``merges.txt``."""
         return CharBPETokenizer(*BPE.read_file(vocab_filename, merges_filename), **options)
-
-    def train(self, files: str | Sequence[str], **options: Any) -> None:
-        """Learn a vocabulary from files."""
-        self._train(files, self._trainer(options))
-
-    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
-        """Learn a vocabulary from texts."""
-        options.pop("length", None)
-        self._train_from_iterator(iterator, self._trainer(options))
 
     @staticmethod
     def _trainer(options: dict[str, Any]) -> trainers.BpeTrainer:

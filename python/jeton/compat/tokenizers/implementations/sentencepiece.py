@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jeton.compat.tokenizers import decoders, normalizers, pre_tokenizers, trainers
 from jeton.compat.tokenizers._patterns import Regex
 from jeton.compat.tokenizers.added_token import AddedToken
-from jeton.compat.tokenizers.implementations.base_tokenizer import BaseTokenizer
+from jeton.compat.tokenizers.implementations.base_tokenizer import TrainableTokenizer
 from jeton.compat.tokenizers.models import BPE, Unigram
 from jeton.compat.tokenizers.tokenizer import Tokenizer
 from jeton.errors import VocabularyError
@@ -23,7 +23,7 @@ def _mark_spaces(tokenizer: Tokenizer, replacement: str, *, prefix: bool) -> Non
     tokenizer.decoder = decoders.Metaspace(replacement, scheme)
 
 
-class SentencePieceBPETokenizer(BaseTokenizer):
+class SentencePieceBPETokenizer(TrainableTokenizer):
     """BPE on characters, with spaces as a visible character."""
 
     def __init__(
@@ -59,15 +59,6 @@ class SentencePieceBPETokenizer(BaseTokenizer):
         """From a ``vocab.json`` and a ``merges.txt``."""
         return SentencePieceBPETokenizer(*BPE.read_file(vocab_filename, merges_filename), **options)
 
-    def train(self, files: str | Sequence[str], **options: Any) -> None:
-        """Learn a vocabulary from files."""
-        self._train(files, self._trainer(options))
-
-    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
-        """Learn a vocabulary from texts."""
-        options.pop("length", None)
-        self._train_from_iterator(iterator, self._trainer(options))
-
     @staticmethod
     def _trainer(options: dict[str, Any]) -> trainers.BpeTrainer:
         options.setdefault("min_frequency", 2)
@@ -77,7 +68,7 @@ class SentencePieceBPETokenizer(BaseTokenizer):
         return trainers.BpeTrainer(**options)
 
 
-class SentencePieceUnigramTokenizer(BaseTokenizer):
+class SentencePieceUnigramTokenizer(TrainableTokenizer):
     """A Unigram model, with spaces as a visible character."""
 
     def __init__(
@@ -122,14 +113,9 @@ class SentencePieceUnigramTokenizer(BaseTokenizer):
         tokenizer.normalizer = normalizers.Sequence(steps)
         _mark_spaces(tokenizer, "▁", prefix=True)
         loaded = SentencePieceUnigramTokenizer.__new__(SentencePieceUnigramTokenizer)
-        BaseTokenizer.__init__(loaded, tokenizer, {"model": "SentencePieceUnigram"})
+        TrainableTokenizer.__init__(loaded, tokenizer, {"model": "SentencePieceUnigram"})
         return loaded
 
-    def train(self, files: str | Sequence[str], **options: Any) -> None:
-        """Learn a vocabulary from files."""
-        self._train(files, trainers.UnigramTrainer(**options))
-
-    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
-        """Learn a vocabulary from texts."""
-        options.pop("length", None)
-        self._train_from_iterator(iterator, trainers.UnigramTrainer(**options))
+    @staticmethod
+    def _trainer(options: dict[str, Any]) -> trainers.UnigramTrainer:
+        return trainers.UnigramTrainer(**options)
