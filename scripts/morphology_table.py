@@ -2,9 +2,9 @@
 
     python -m scripts.morphology_table DATA [--write docs/morphology.md]
 
-``DATA`` holds ``corpora/`` and ``morph/``: the corpora and gold segmentations that CONTRIBUTING.md
-tells of. For each language, gold words are parted into those whose morphemes are supplied and those
-that are measured, which nobody saw; so no method can know a measured word by heart.
+``DATA`` holds ``corpora/`` (JSON lines) and ``morph/`` (gold words of SIGMORPHON 2022). For each
+language, gold words are parted into those whose morphemes are supplied and those that are measured,
+which nobody saw; so no method can know a measured word by heart.
 """
 
 from __future__ import annotations
