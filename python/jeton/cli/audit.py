@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import options, streams, tables
+from jeton.cli import options, outputs, tables
 from jeton.cli.audit_gate import AuditGate, gate_options
 from jeton.cli.audit_options import AuditSettings, settings_options
 from jeton.cli.audit_trace import TraceSettings, trace_options
 from jeton.cli.audit_training import TrainingSettings, training_options
-from jeton.cli.outputs import check_outputs
 from jeton.cli.progress import corpus_progress
 from jeton.errors import RecordError
 
@@ -70,10 +69,8 @@ __all__ = ["audit"]
 @options.strict_option
 @options.threads_option
 @click.option("--html", metavar="F", help="Write the report as one page that works offline.")
-@click.option(
-    "--json", "json_file", metavar="F", help="Write the report as JSON; - is standard output."
-)
-@click.option("--markdown", metavar="F", help="Write the report as Markdown; - is standard output.")
+@outputs.json_file_option
+@outputs.markdown_option
 @settings_options
 @trace_options
 @training_options
@@ -120,7 +117,7 @@ def audit(
     """
     from jeton.auditing import audit as run_audit
 
-    check_outputs(html=html, json_file=json_file, markdown=markdown)
+    outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
     if not tokenizers and current is None:
         raise click.UsageError("no tokenizer is given; name one with --tokenizer")
     arguments = settings.arguments() | trace.arguments() | training.arguments()
@@ -174,23 +171,14 @@ def _write(
     quiet: bool,
 ) -> None:
     from jeton import report as looks
-    from jeton._files import write_whole
 
     if html is not None:
         looks.write_html(report, html)
-    if json_file == "-":
-        streams.write_line(looks.to_json(report).rstrip())
-    elif json_file is not None:
-        looks.write_json(report, json_file)
-    if markdown == "-":
-        streams.write_bytes(looks.to_markdown(report).encode())
-    elif markdown is not None:
-        write_whole(Path(markdown), looks.to_markdown(report).encode())
+    outputs.write_output(json_file, lambda: looks.to_json(report))
+    outputs.write_output(markdown, lambda: looks.to_markdown(report))
     if quiet:
         return
     # Standard output carries one thing: the table, unless a file was sent there.
     if "-" not in (json_file, markdown):
         looks.print_audit(report, tables.console())
-    for name in (html, json_file, markdown):
-        if name not in (None, "-"):
-            streams.say(f"wrote {name}")
+    outputs.say_written(html, json_file, markdown)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import options, streams, tables
-from jeton.cli.outputs import check_outputs
+from jeton.cli import options, outputs, streams, tables
 
 if TYPE_CHECKING:
     from jeton import TextBatch
@@ -64,8 +62,8 @@ EXIT_FINE, EXIT_DIFFERENT = 0, 1
 @options.documents_option
 @options.format_option
 @options.strict_option
-@click.option("--json", "json_file", metavar="F", help="Write JSON; - is standard output.")
-@click.option("--markdown", metavar="F", help="Write Markdown; - is standard output.")
+@outputs.json_file_option
+@outputs.markdown_option
 @click.option("-q", "--quiet", is_flag=True, help="No table and no words, only the files.")
 def bench(
     *,
@@ -102,7 +100,7 @@ def bench(
     """
     from jeton.benchmarking import bench as run_bench
 
-    check_outputs(json_file=json_file, markdown=markdown)
+    outputs.check_outputs(json_file=json_file, markdown=markdown)
     tokenizer = options.load_tokenizer(tokenizer_name, pattern=pattern)
     if tokenizer.name is None:
         tokenizer = tokenizer.with_name(tokenizer_name)
@@ -148,14 +146,10 @@ def _texts(
 def _write(
     report: BenchReport, *, json_file: str | None, markdown: str | None, quiet: bool
 ) -> None:
-    from jeton._files import write_whole
     from jeton.report import benchmark as looks
 
-    for name, make in ((json_file, looks.bench_json), (markdown, looks.bench_markdown)):
-        if name == "-":
-            streams.write_bytes(make(report).encode())
-        elif name is not None:
-            write_whole(Path(name), make(report))
+    outputs.write_output(json_file, lambda: looks.bench_json(report))
+    outputs.write_output(markdown, lambda: looks.bench_markdown(report))
     if quiet:
         return
     if "-" not in (json_file, markdown):

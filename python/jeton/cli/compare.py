@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from jeton.cli import options, streams, tables
-from jeton.cli.outputs import check_outputs
+from jeton.cli import options, outputs, streams, tables
 from jeton.cli.progress import corpus_progress
 
 if TYPE_CHECKING:
@@ -66,8 +64,8 @@ __all__ = ["compare"]
     help="Seed of the intervals.",
 )
 @click.option("--html", metavar="F", help="Write a page with the tables and a token inspector.")
-@click.option("--json", "json_file", metavar="F", help="Write JSON; - is standard output.")
-@click.option("--markdown", metavar="F", help="Write Markdown; - is standard output.")
+@outputs.json_file_option
+@outputs.markdown_option
 @click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def compare(
     *,
@@ -106,7 +104,7 @@ def compare(
     """
     from jeton.comparing import compare as run_compare
 
-    check_outputs(html=html, json_file=json_file, markdown=markdown)
+    outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
     if text is not None and inputs:
         raise click.UsageError("give inputs or --text, not both")
     source: Any = list(inputs) or ["-"]
@@ -155,17 +153,9 @@ def _write(
 
     if html is not None:
         write_whole(html, looks.comparison_html(comparison))
-    made = (
-        (json_file, looks.comparison_json),
-        (markdown, looks.comparison_markdown),
-    )
-    for name, make in made:
-        if name == "-":
-            streams.write_bytes(make(comparison).encode())
-        elif name is not None:
-            write_whole(Path(name), make(comparison))
+    outputs.write_output(json_file, lambda: looks.comparison_json(comparison))
+    outputs.write_output(markdown, lambda: looks.comparison_markdown(comparison))
     if not quiet and "-" not in (json_file, markdown):
         looks.print_comparison(comparison, tables.console())
-    for name in (html, json_file, markdown):
-        if name not in (None, "-") and not quiet:
-            streams.say(f"wrote {name}")
+    if not quiet:
+        outputs.say_written(html, json_file, markdown)

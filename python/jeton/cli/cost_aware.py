@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import options, planning_options, streams, tables
-from jeton.cli.outputs import check_outputs
+from jeton.cli import options, outputs, planning_options, streams, tables
 from jeton.cli.progress import training_progress
 from jeton.errors import UsageError
 
@@ -52,7 +50,7 @@ _ALGORITHMS = ("trimmed-bpe", "min-token-unigram", "superbpe")
     metavar="DIR",
     help="Save the tokenizer and its training card in this folder.",
 )
-@click.option("--json", "json_file", metavar="F", help="Write JSON; - is standard output.")
+@outputs.json_file_option
 @click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def cost_aware(
     *,
@@ -82,9 +80,10 @@ def cost_aware(
       jeton cost-aware notes/ --model llama-3-8b --algorithm trimmed-bpe --json -
     """
     from jeton.planning import cost_aware as learn
+    from jeton.report.json_report import safe_json
     from jeton.training import TrainSettings
 
-    check_outputs(json_file=json_file)
+    outputs.check_outputs(json_file=json_file)
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"--output {output}: there is a file of that name already")
     with training_progress(quiet=quiet) as on_progress:
@@ -103,12 +102,7 @@ def cost_aware(
             on_progress=on_progress,
             on_step=None if quiet else streams.say,
         )
-    if json_file == "-":
-        streams.write_json(found.to_dict())
-    elif json_file is not None:
-        from jeton._files import write_whole
-
-        write_whole(Path(json_file), json.dumps(found.to_dict(), indent=2) + "\n")
+    outputs.write_output(json_file, lambda: safe_json(found.to_dict()))
     if not quiet and json_file != "-":
         _print(found)
     if output is not None:

@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
+import click
+
+from jeton.cli import streams
 from jeton.errors import UsageError
 
-__all__ = ["check_outputs"]
+__all__ = ["check_outputs", "json_file_option", "markdown_option", "say_written", "write_output"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def json_file_option(function: _F) -> _F:
+    """``--json F``."""
+    return click.option(
+        "--json", "json_file", metavar="F", help="Write JSON; - is standard output."
+    )(function)
+
+
+def markdown_option(function: _F) -> _F:
+    """``--markdown F``."""
+    return click.option("--markdown", metavar="F", help="Write Markdown; - is standard output.")(
+        function
+    )
+
+
+def write_output(name: str | None, make: Callable[[], str]) -> None:
+    """Write a text where an option says: to standard output, to a file whole, or not at all."""
+    if name == "-":
+        streams.write_bytes(make().encode())
+    elif name is not None:
+        from jeton._files import write_whole
+
+        write_whole(name, make())
+
+
+def say_written(*names: str | None) -> None:
+    """Say which files there are now."""
+    for name in names:
+        if name not in (None, "-"):
+            streams.say(f"wrote {name}")
 
 
 def check_outputs(

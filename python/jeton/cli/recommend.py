@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import options, planning_options, streams, tables
-from jeton.cli.outputs import check_outputs
+from jeton.cli import options, outputs, planning_options, streams, tables
 from jeton.cli.progress import training_progress
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ __all__ = ["recommend"]
 @options.documents_option
 @options.strict_option
 @options.threads_option
-@click.option("--json", "json_file", metavar="F", help="Write JSON; - is standard output.")
+@outputs.json_file_option
 @click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the file.")
 def recommend(
     *,
@@ -62,8 +61,9 @@ def recommend(
       jeton recommend docs.jsonl --domain-field service --json - | jq .settings
     """
     from jeton.planning import recommend as run_recommend
+    from jeton.report.json_report import safe_json
 
-    check_outputs(json_file=json_file)
+    outputs.check_outputs(json_file=json_file)
 
     def on_step(words: str) -> None:
         if not quiet and sys.stderr.isatty():
@@ -85,21 +85,9 @@ def recommend(
             on_progress=on_progress,
             on_step=on_step,
         )
-    if json_file is not None:
-        _write_json(found, json_file)
+    outputs.write_output(json_file, lambda: safe_json(found.to_dict()))
     if not quiet and json_file != "-":
         _print(found, inputs)
-
-
-def _write_json(found: Recommendation, name: str) -> None:
-    from jeton._files import write_whole
-    from jeton.report.json_report import safe_json
-
-    data = safe_json(found.to_dict())
-    if name == "-":
-        streams.write_bytes(data.encode())
-    else:
-        write_whole(name, data)
 
 
 def _print(found: Recommendation, inputs: tuple[str, ...]) -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import options, planning_options, streams, tables
-from jeton.cli.outputs import check_outputs
+from jeton.cli import options, outputs, planning_options, streams, tables
 from jeton.cli.progress import training_progress
 from jeton.errors import UsageError
 
@@ -53,8 +52,8 @@ __all__ = ["sweep"]
     help="Save the tokenizer of the best size (of the largest without a model).",
 )
 @click.option("--html", metavar="F", help="Write a page with plots.")
-@click.option("--json", "json_file", metavar="F", help="Write JSON; - is standard output.")
-@click.option("--markdown", metavar="F", help="Write Markdown; - is standard output.")
+@outputs.json_file_option
+@outputs.markdown_option
 @click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def sweep(
     *,
@@ -90,7 +89,7 @@ def sweep(
     from jeton.planning import sweep as run_sweep
     from jeton.training import TrainSettings
 
-    check_outputs(html=html, json_file=json_file, markdown=markdown)
+    outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"--output {output}: there is a file of that name already")
     with training_progress(quiet=quiet) as on_progress:
@@ -132,16 +131,12 @@ def _write(
 
     if html is not None:
         write_whole(html, looks.sweep_html(found))
-    for name, make in ((json_file, looks.sweep_json), (markdown, looks.sweep_markdown)):
-        if name == "-":
-            streams.write_bytes(make(found).encode())
-        elif name is not None:
-            write_whole(Path(name), make(found))
+    outputs.write_output(json_file, lambda: looks.sweep_json(found))
+    outputs.write_output(markdown, lambda: looks.sweep_markdown(found))
     if not quiet and "-" not in (json_file, markdown):
         _print(found)
-    for name in (html, json_file, markdown):
-        if name not in (None, "-") and not quiet:
-            streams.say(f"wrote {name}")
+    if not quiet:
+        outputs.say_written(html, json_file, markdown)
 
 
 def _print(found: Sweep) -> None:
