@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::shared_texts::{MIN_LONG_BYTES, has_long};
+use super::shared_texts::{MAX_TASK_BYTES, MIN_LONG_BYTES, has_long};
 use super::{Scratch, TokenBatch, Tokenizer};
 use crate::documents::Documents;
 use crate::error::Result;
@@ -13,9 +13,6 @@ use crate::parallel::{Work, chunk_bytes, chunks, in_order, useful_threads};
 use crate::pipeline::Counter;
 use crate::scratch::Lease;
 use crate::special::Allow;
-
-/// Most bytes that become ids at once: so many ids are still in the processor's cache when they are put where they belong.
-pub(super) const MAX_TASK_BYTES: usize = 256 << 10;
 
 impl Tokenizer {
     /// Encodes many texts.

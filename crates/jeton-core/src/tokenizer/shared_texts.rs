@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::batches::MAX_TASK_BYTES;
 use super::stretches::{Piece, Plan};
 use super::{Scratch, TokenBatch, Tokenizer};
 use crate::documents::Documents;
@@ -13,6 +12,8 @@ use crate::special::Allow;
 use crate::stretch::Stretch;
 use crate::template::Part;
 
+/// Most bytes that become ids at once: so many ids are still in the processor's cache when they are put where they belong.
+pub(super) const MAX_TASK_BYTES: usize = 256 << 10;
 /// Texts of fewer bytes are not cut.
 pub(super) const MIN_LONG_BYTES: usize = 512 << 10;
 /// A text that has more than one part in so many of what a thread has to do is cut.

@@ -8,9 +8,17 @@ use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Se
 use serde_json::Value;
 
 use super::bad;
-use super::model::Kind;
 use crate::error::Result;
 use crate::vocab::{MAX_IDS, StringTable};
+
+/// The four kinds of model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Bpe,
+    WordPiece,
+    WordLevel,
+    Unigram,
+}
 
 /// A string of the file: borrowed unless it has escapes.
 #[derive(Clone, Debug)]

@@ -57,12 +57,12 @@ pub fn from_hf_json(bytes: &[u8]) -> Result<Tokenizer> {
     };
     let file =
         file.map_err(|error| Error::format_line(FORMAT, error.line() as u64, error.to_string()))?;
-    let kind = model::Kind::of(&file.model)?;
+    let kind = entries::Kind::of(&file.model)?;
     let entries = entries::Entries::read(&file.model.vocab, kind)?;
     let added_tokens = added_tokens::read(file.added_tokens, &entries)?;
     let normalizer = normalizer::read(file.normalizer.as_ref())?;
     // Where the model can work on bytes, GPT-2's alphabet is a detail of the file.
-    let on_bytes = kind == model::Kind::Bpe
+    let on_bytes = kind == entries::Kind::Bpe
         && model::works_on_bytes(&file.model, &entries)
         && pre_tokenizer::ends_in_byte_level(file.pre_tokenizer.as_ref());
     let pretokenizer = pre_tokenizer::read(file.pre_tokenizer.as_ref(), on_bytes)?;

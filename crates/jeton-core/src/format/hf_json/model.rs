@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use super::entries::{Entries, Pair, WrittenVocab};
+use super::entries::{Entries, Kind, Pair, WrittenVocab};
 use super::{FORMAT, bad};
 use crate::assembly::ModelParts;
 use crate::bpe::{CharacterBpeOptions, Merges, Missing};
@@ -51,15 +51,6 @@ impl<'v> Written<'v> {
     fn merges(&self) -> &[Pair<'v>] {
         self.merges.as_deref().unwrap_or_default()
     }
-}
-
-/// The four kinds of model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Bpe,
-    WordPiece,
-    WordLevel,
-    Unigram,
 }
 
 impl Kind {
