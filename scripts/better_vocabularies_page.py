@@ -250,6 +250,8 @@ def bill_table(folder: Path) -> str:
             f"| {judged.tokens_change:+.2%} "
             f"| {judged.change:+.2%} ({judged.low:+.2%} to {judged.high:+.2%}) |"
         )
+        # Each takes a quarter of an hour: whoever waits may want to see them come.
+        print(lines[-1], file=sys.stderr, flush=True)
     return "\n".join(lines)
 
 

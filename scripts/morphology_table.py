@@ -17,6 +17,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import jeton
@@ -159,12 +160,31 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore", JetonWarning)
     made = table(options.data, options.language or LANGUAGES)
-    made += f"\n\nJeton {jeton.__version__}, Morfessor 2.0.6."
     if options.write is None:
-        sys.stdout.write(made + "\n")
+        sys.stdout.write(f"{made}\n\n{_versions()}\n")
         return 0
-    PART.rewrite(options.write, made)
+    old = PART.of(options.write.read_text(encoding="utf-8"))
+    PART.rewrite(options.write, f"{merged(old, made)}\n\n{_versions()}")
     return 0
+
+
+def merged(old: str, new: str) -> str:
+    """The new table, with the old one's rows of the languages that were not measured anew."""
+    head = new.split("\n")[:2]
+    of_language: dict[str, list[str]] = {}
+    for part in (old, new):
+        found: dict[str, list[str]] = {}
+        for line in part.split("\n"):
+            language = line.removeprefix("| ").partition(" |")[0]
+            if language in LANGUAGES:
+                found.setdefault(language, []).append(line)
+        of_language.update(found)
+    rows = [line for language in LANGUAGES for line in of_language.get(language, [])]
+    return "\n".join([*head, *rows])
+
+
+def _versions() -> str:
+    return f"Jeton {jeton.__version__}, Morfessor {version('morfessor')}."
 
 
 if __name__ == "__main__":

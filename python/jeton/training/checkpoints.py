@@ -2,7 +2,12 @@
 
 A checkpoint is a file of counts whose header names the inputs, how they were read, and the number
 of documents counted. Taking it up again reads on behind those: the counts, and whatever is trained
-from them, are those of a run that was never stopped.
+from them, are those of a run that was never stopped. Counts by language lie in files beside it, one
+each, of two generations by turns: the header names those that belong to it.
+
+What was seen of documents (digests, signatures of near-duplicates, figures of quality) is not in
+it: the documents that were counted are looked at again, which gives the same, takes no room, and
+costs what looking at them costs.
 """
 
 from __future__ import annotations
@@ -12,9 +17,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,7 +29,14 @@ from jeton import _core
 from jeton.corpus import InputFile
 from jeton.errors import CorpusError, UsageError
 
-__all__ = ["CHECKPOINT_SECONDS", "Checkpoint", "Identity", "Interrupts", "identity_of"]
+__all__ = [
+    "CHECKPOINT_SECONDS",
+    "Checkpoint",
+    "Identity",
+    "Interrupts",
+    "identity_of",
+    "remove_checkpoint",
+]
 
 CHECKPOINT_SECONDS = 300.0
 """Seconds between checkpoints: what a killed run loses at most. Writing one takes about a second
@@ -74,6 +87,7 @@ class Checkpoint:
     inputs: Sequence[Identity]
     seconds: float = CHECKPOINT_SECONDS
     _last: float = 0.0
+    _generation: int = 0
 
     def start(self) -> None:
         """Begin to measure time.
@@ -93,19 +107,39 @@ class Checkpoint:
         """Whether it is time to write one."""
         return time.monotonic() - self._last >= self.seconds
 
-    def write(self, counts: _core.PretokenCounts, state: Mapping[str, Any]) -> None:
-        """Write it, whole or not at all."""
+    def write(
+        self,
+        counts: _core.PretokenCounts,
+        state: Mapping[str, Any],
+        parts: Mapping[str, _core.PretokenCounts] | None = None,
+    ) -> None:
+        """Write it, whole or not at all; ``parts``: further counts by name."""
+        self._generation = 1 - self._generation
+        places = {name: f"{self._generation}-{number}" for number, name in enumerate(parts or {})}
+        for name, part in (parts or {}).items():
+            part.save(f"{self.path}.{places[name]}")
         info = {
             "kind": _KIND,
             "options": self.options,
             "inputs": [[file.path, file.n_bytes, file.time_ns] for file in self.inputs],
             "state": state,
+            "generation": self._generation,
+            "parts": places,
         }
+        # Only now do the parts of the generation before become useless.
         counts.save(self.path, info=json.dumps(info))
         self._last = time.monotonic()
 
-    def read(self, counts: _core.PretokenCounts) -> dict[str, Any] | None:
+    def read(
+        self,
+        counts: _core.PretokenCounts,
+        part: Callable[[str], _core.PretokenCounts] | None = None,
+    ) -> dict[str, Any] | None:
         """Load what an earlier run left into empty counts; None where there is nothing.
+
+        Args:
+            counts: What the counts are added to.
+            part: Empty counts for a part of this name.
 
         Raises:
             UsageError: It was left by a run with other inputs or options.
@@ -140,13 +174,29 @@ class Checkpoint:
                     "hint: remove the checkpoint to begin anew"
                 )
         counts.add_file(self.path)
+        self._generation = info.get("generation", 0)
+        if part is not None:
+            for name, place in info.get("parts", {}).items():
+                part(name).add_file(f"{self.path}.{place}")
         state: dict[str, Any] = info["state"]
         return state
 
     def remove(self) -> None:
         """Counting is done: what was for taking it up again goes."""
-        with suppress(FileNotFoundError):
-            os.unlink(self.path)  # noqa: PTH108 - a plain string
+        remove_checkpoint(self.path)
+
+
+def remove_checkpoint(path: str | os.PathLike[str]) -> None:
+    """Remove a checkpoint with all that lies beside it; none need be there."""
+    name = os.fspath(path)
+    with suppress(FileNotFoundError):
+        os.unlink(name)  # noqa: PTH108 - a plain string
+    for generation in (0, 1):
+        for number in count():
+            try:
+                os.unlink(f"{name}.{generation}-{number}")  # noqa: PTH108 - a plain string
+            except FileNotFoundError:
+                break
 
 
 class Interrupts:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from jeton import _core
 from jeton.corpus import InputFile
+from jeton.corpus.domains import domain_of_file
 from jeton.corpus.weights import integer_weights, weight_of_file
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.pretokenizing.rules import pattern_and_rules
 from jeton.training.count_memory import explained_full_disk, limit_memory
-from jeton.training.counted import CountedCorpus, Source
+from jeton.training.counted import CountedCorpus, LanguageCounts, Source
+from jeton.training.languages import LanguageCounter, LanguageSource, count_development
 from jeton.training.settings import TrainSettings
 
 __all__ = ["load_counts", "save_counts", "settings_of_counts"]
@@ -35,6 +37,7 @@ def save_counts(path: str | os.PathLike[str], corpus: CountedCorpus) -> None:
         "unit": corpus.unit,
         "sources": [asdict(source) for source in corpus.sources],
         "left_out": corpus.left_out.to_dict(),
+        **({"indents": True} if corpus.indents else {}),
     }
     corpus.counts.save(os.fspath(path), info=json.dumps(info))
 
@@ -42,25 +45,38 @@ def save_counts(path: str | os.PathLike[str], corpus: CountedCorpus) -> None:
 def load_counts(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
+    settings: TrainSettings | None = None,
     weights: dict[str, Fraction] | None = None,
     max_memory: int | None = None,
     temp_dir: str | os.PathLike[str] | None = None,
     min_count: int = 1,
+    field: str = "text",
+    documents: Literal["file", "line"] = "file",
+    strict: bool = False,
+    num_threads: int | None = None,
 ) -> CountedCorpus:
     """Load files of counts and add them up.
 
     Args:
         paths: The files; all must have been cut the same way.
+        settings: Of an algorithm that learns by language: each file is of the language that its
+            name or folder says, as ``language_by`` has it. Others need none.
         weights: By name of a file (a path, its name, its folder's, a glob): how much it counts.
         max_memory: Bytes of memory, at least 16 MiB; None: as many as it takes.
         temp_dir: Where counts go that have no room; None: the system's place for temporary files.
         min_count: Leave out pretokens that occur less often, which makes room: no string occurs
             more often in what was left out than that has bytes (``CountedCorpus.left_out`` does
-            not count it; the core's ``at_least`` says how much it is).
+            not count it; the core's ``at_least`` says how much it is). By language, where those
+            are asked for.
+        field: Of the development text of an algorithm that has one: where its text is.
+        documents: Of the same: the whole file is one document, or each line.
+        strict: Of the same: text that is not valid Unicode is an error.
+        num_threads: Of the same: threads; None: all there are.
 
     Raises:
         FormatError: A file is not one of counts, or is damaged.
-        UsageError: Files that were cut in different ways, or a weight that matches none of them.
+        UsageError: Files that were cut in different ways, a weight that matches none of them, or
+            files that cannot say of which language they are.
         EmptyCorpusError: There are no pretokens.
     """
     names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
@@ -72,32 +88,78 @@ def load_counts(
             raise UsageError(f"the file of counts {file.path!r} was given twice")
     described = {file.path: _core.PretokenCounts.describe_file(file.path) for file in files}
     infos = {path: _info(path, json.loads(info)) for path, (_, info) in described.items()}
+    indents = infos[files[0].path].indents
+    for path, info in infos.items():
+        if info.indents != indents:
+            with_indents, without = (path, files[0].path)[:: 1 if info.indents else -1]
+            raise UsageError(
+                f"{with_indents} was counted with indents and {without} was not\n"
+                "hint: count both with or both without --indents"
+            )
     matched = {file.path: weight_of_file(file, weights or {}) for file in files}
     for name in weights or {}:
         if not any(name in found for found, _ in matched.values()):
             raise UsageError(f"the weight of {name!r} matches no file of counts")
     # A file whose weights were made whole by a unit counts that many times too much.
-    shares = {path: weight / infos[path]["unit"] for path, (_, weight) in matched.items()}
+    shares = {path: weight / infos[path].unit for path, (_, weight) in matched.items()}
     whole, unit = integer_weights({**shares, "": Fraction(1)})
     counts = _core.PretokenCounts.cut_by(described[files[0].path][0])
-    limit_memory(counts, max_memory, temp_dir)
+    spoken: LanguageSource | None = None
+    if settings is not None:
+        settings = settings_of_counts(counts, settings)
+        spoken = settings.method.languages(settings)
+    if spoken is not None and spoken.field:
+        raise UsageError(
+            f"a file of counts has no field {spoken.field!r}: it is of one language\n"
+            "hint: name it or its folder after the language (language_by)"
+        )
+    limit_memory(counts, max_memory, temp_dir, shares=1 if spoken is None else 4)
+    by_language = LanguageCounter.of(
+        settings or TrainSettings(), spoken, max_memory=max_memory, temp_dir=temp_dir
+    )
     # The same source may come with several weights.
     sources: dict[tuple[str, str], Source] = {}
     with explained_full_disk(temp_dir):
         for file in files:
-            if whole[file.path]:
+            read = infos[file.path].sources
+            if spoken is not None and by_language is not None:
+                language = domain_of_file(file, spoken.by)
+                if whole[file.path]:
+                    by_language.counts_of(language).add_file(file.path, weight=whole[file.path])
+                    for source in read:
+                        by_language.add_totals(language, source.n_documents, source.n_bytes)
+            elif whole[file.path]:
                 counts.add_file(file.path, weight=whole[file.path])
-            for source in infos[file.path]["sources"]:
-                read = Source(**source)
-                weight = str(Fraction(read.weight) * matched[file.path][1])
-                read = replace(read, weight=weight)
-                known = sources.get((read.name, weight))
-                sources[read.name, weight] = read if known is None else _sum(known, read)
-    if min_count > 1:
+            for source in read:
+                weight = str(Fraction(source.weight) * matched[file.path][1])
+                source = replace(source, weight=weight)
+                known = sources.get((source.name, weight))
+                sources[source.name, weight] = source if known is None else _sum(known, source)
+    languages: tuple[LanguageCounts, ...] = ()
+    if settings is not None and spoken is not None and by_language is not None:
+        if min_count > 1:
+            by_language.leave_out_rare(min_count)
+        with explained_full_disk(temp_dir):
+            development = count_development(
+                settings,
+                spoken,
+                reading={"field": field, "documents": documents, "strict": strict},
+                num_threads=num_threads,
+                max_memory=None if max_memory is None else max_memory // 4,
+                temp_dir=temp_dir,
+            )
+            languages = by_language.added_to(counts, development)
+    elif min_count > 1:
         counts, _ = counts.at_least(min_count)
     if not counts.n_pretokens:
         raise EmptyCorpusError("the files of counts hold no pretokens")
-    return CountedCorpus(counts=counts, sources=tuple(sources.values()), unit=unit)
+    return CountedCorpus(
+        counts=counts,
+        sources=tuple(sources.values()),
+        unit=unit,
+        languages=languages,
+        indents=indents,
+    )
 
 
 def settings_of_counts(counts: _core.PretokenCounts, settings: TrainSettings) -> TrainSettings:
@@ -128,7 +190,16 @@ def settings_of_counts(counts: _core.PretokenCounts, settings: TrainSettings) ->
     return settings
 
 
-def _info(path: str, info: Any) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Info:
+    """What a file of counts says of itself."""
+
+    unit: int
+    sources: tuple[Source, ...]
+    indents: bool
+
+
+def _info(path: str, info: Any) -> _Info:
     """What a file of counts says of itself, checked."""
     if not isinstance(info, dict) or info.get("kind") != _COUNTS_KIND:
         kind = info.get("kind") if isinstance(info, dict) else None
@@ -138,14 +209,14 @@ def _info(path: str, info: Any) -> dict[str, Any]:
         )
     try:
         unit = int(info["unit"])
-        sources = [asdict(Source(**source)) for source in info["sources"]]
+        sources = tuple(Source(**source) for source in info["sources"])
         for source in sources:
-            Fraction(source["weight"])
+            Fraction(source.weight)
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise UsageError(f"{path}: what it says of its sources cannot be read: {error}") from error
     if unit < 1:
         raise UsageError(f"{path}: its unit is {unit}; expected at least 1")
-    return {"unit": unit, "sources": sources}
+    return _Info(unit, sources, bool(info.get("indents", False)))
 
 
 def _sum(a: Source, b: Source) -> Source:

@@ -19,11 +19,13 @@ def limit_memory(
     counts: _core.PretokenCounts,
     max_memory: int | None,
     temp_dir: str | os.PathLike[str] | None,
+    *,
+    shares: int = 1,
 ) -> None:
-    """Bound the memory of counts.
+    """Bound the memory of counts, which get one of so many shares of it.
 
     Raises:
-        UsageError: Less than 16 MiB.
+        UsageError: Less than 16 MiB in all.
     """
     if max_memory is None:
         return
@@ -32,7 +34,7 @@ def limit_memory(
             f"max_memory is {max_memory:,} bytes; expected at least {MIN_MEMORY_BYTES:,}"
         )
     folder = None if temp_dir is None else os.fspath(temp_dir)
-    counts.limit_memory(max_memory, temp_dir=folder)
+    counts.limit_memory(max_memory // shares, temp_dir=folder)
 
 
 class explained_full_disk:

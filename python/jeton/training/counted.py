@@ -78,6 +78,7 @@ class CountedCorpus:
         left_out: Documents that did not count.
         n_cut_documents: Text documents (or lines) of more than 64 MiB, counted in pieces.
         languages: The same by language, by name; empty for algorithms that do not ask.
+        indents: Whether indentation was taken out of the text, for tokens that stand for it.
     """
 
     counts: _core.PretokenCounts
@@ -87,3 +88,4 @@ class CountedCorpus:
     left_out: CareTally = field(default_factory=CareTally)
     n_cut_documents: int = 0
     languages: tuple[LanguageCounts, ...] = ()
+    indents: bool = False

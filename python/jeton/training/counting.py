@@ -19,7 +19,7 @@ import numpy as np
 from jeton import _core
 from jeton.corpus import InputFile, open_documents
 from jeton.corpus import Progress as ReadProgress
-from jeton.corpus.care import CorpusCare, CorpusCarer
+from jeton.corpus.care import CareTally, CorpusCare, CorpusCarer
 from jeton.corpus.weights import balanced_weights
 from jeton.errors import CorpusError, EmptyCorpusError, UsageError
 from jeton.pretokenizing.indentation import texts_between_levels
@@ -41,6 +41,7 @@ def count_pretokens(
     inputs: Any,
     *,
     settings: TrainSettings | None = None,
+    base: _core.Tokenizer | None = None,
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     strict: bool = False,
@@ -52,6 +53,7 @@ def count_pretokens(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     resume: bool = False,
+    keep_checkpoint: bool = False,
     on_progress: Callable[[TrainProgress], None] | None = None,
 ) -> CountedCorpus:
     """Read inputs and count their pretokens.
@@ -60,6 +62,7 @@ def count_pretokens(
         inputs: Paths, folders, globs, ``"-"``, or an iterable of texts, as ``open_documents`` has
             it: a list of ``str`` is paths, so pass ``iter(texts)`` for texts.
         settings: Of these, only what decides how text is cut matters here.
+        base: Cut text as this tokenizer does, to continue it; settings do not matter then.
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
         strict: Text that is not valid Unicode is an error instead of being replaced.
@@ -72,6 +75,8 @@ def count_pretokens(
             on. It is removed when counting is done.
         checkpoint_seconds: Time between two of them.
         resume: Go on from ``checkpoint`` if it is there.
+        keep_checkpoint: When counting is done, leave a checkpoint of all of it, from which
+            ``resume`` reads no text again; for what comes after counting.
         on_progress: Called after each batch, with stage ``"count"``.
 
     Raises:
@@ -87,15 +92,15 @@ def count_pretokens(
     care = care or CorpusCare()
     if resume and checkpoint is None:
         raise UsageError("resume needs the checkpoint to go on from")
-    counts = settings.method.new_counts(settings)
-    spoken = settings.method.languages(settings)
-    if spoken is not None and (max_memory is not None or checkpoint is not None):
-        raise UsageError(
-            f"algorithm {settings.algorithm!r} counts by language, which has no max_memory and no "
-            "checkpoint"
-        )
-    by_language = None if spoken is None else LanguageCounter(settings, spoken)
-    limit_memory(counts, max_memory, temp_dir)
+    if base is None:
+        counts = settings.method.new_counts(settings)
+        spoken = settings.method.languages(settings)
+    else:
+        counts = _core.counts_for(base)
+        spoken = None
+    indents = settings.indents and base is None
+    limit_memory(counts, max_memory, temp_dir, shares=1 if spoken is None else 4)
+    by_language = LanguageCounter.of(settings, spoken, max_memory=max_memory, temp_dir=temp_dir)
     balanced = None
     if care.temperature is not None:
         balanced = _balanced(inputs, care.temperature, field=field, documents=documents)
@@ -118,6 +123,7 @@ def count_pretokens(
     identities = {file.path: identity_of(file) for file in stream.files}
     saved: Checkpoint | None = None
     n_done = 0
+    done: dict[str, Any] | None = None
     sources: dict[str, Source] = {}
     if checkpoint is not None:
         options = {
@@ -126,30 +132,45 @@ def count_pretokens(
             "strict": strict,
             "cutting": counts.cutting,
             "care": care.to_dict(),
-            **({"indents": True} if settings.indents else {}),
+            **({"indents": True} if indents else {}),
+            **({"languages": asdict(spoken)} if spoken is not None else {}),
         }
         saved = Checkpoint(
             os.fspath(checkpoint), options, list(identities.values()), checkpoint_seconds
         )
         saved.start()
-        state = saved.read(counts) if resume else None
+        new_part = None if by_language is None else by_language.counts_of
+        state = saved.read(counts, new_part) if resume else None
         if state is not None:
             n_done = state["n_documents"]
             sources = {source["name"]: Source(**source) for source in state["sources"]}
+            if by_language is not None:
+                for name, totals in state["languages"].items():
+                    by_language.add_totals(name, *totals)
+            done = state.get("done")
+
+    def save(checkpoint: Checkpoint, n_documents: int, **more: Any) -> None:
+        state = {
+            "n_documents": n_documents,
+            "sources": [asdict(source) for source in sources.values()],
+            **({"languages": by_language.totals} if by_language is not None else {}),
+            **more,
+        }
+        checkpoint.write(counts, state, None if by_language is None else by_language.parts)
 
     interrupts = Interrupts()
     n_seen = 0
     current: InputFile | None = None
-    with explained_full_disk(temp_dir), interrupts.noted(wanted=saved is not None):
-        for file, batch in stream:
+    # Who wants to see what is held out has it read once more.
+    is_done = done is not None and on_held_out is None
+    with explained_full_disk(temp_dir), interrupts.noted(wanted=saved is not None and not is_done):
+        for file, batch in () if is_done else stream:
             if current is not None and file.path != current.path:
                 _check_unchanged(current, identities)
             current = file
             # What a stopped run has counted is looked at again only where what follows needs it.
             n_again = min(max(n_done - n_seen, 0), len(batch))
             n_seen += len(batch)
-            if n_again == len(batch) and not care.looks_at_documents:
-                continue
             cared = carer.care(file, batch, num_threads=num_threads)
             weights = cared.weights
             weights[:n_again] = 0
@@ -166,7 +187,7 @@ def count_pretokens(
                         weights=weights,
                         num_threads=num_threads,
                     )
-                elif settings.indents:
+                elif indents:
                     _add_between_levels(counts, batch, weights, num_threads)
                 else:
                     counts.add(batch, weights=weights, num_threads=num_threads)
@@ -176,38 +197,40 @@ def count_pretokens(
                 sources[file.path] = _more(before, batch, weights, n_again)
             if saved is not None and (interrupts.number is not None or saved.is_due()):
                 if n_seen > n_done:
-                    saved.write(
-                        counts,
-                        {
-                            "n_documents": n_seen,
-                            "sources": [asdict(source) for source in sources.values()],
-                        },
-                    )
+                    save(saved, n_seen)
                 if interrupts.number is not None:
                     raise KeyboardInterrupt
         if current is not None:
             _check_unchanged(current, identities)
-    stream.require_text()
-    left_out = carer.tally()
+    if is_done and done is not None:
+        left_out = CareTally(**done["left_out"])
+        n_documents, n_cut_documents = n_done, done["n_cut_documents"]
+    else:
+        stream.require_text()
+        left_out = carer.tally()
+        n_documents, n_cut_documents = n_seen, stream.n_cut_documents
+        if saved is not None and keep_checkpoint:
+            all_done = {"left_out": asdict(left_out), "n_cut_documents": n_cut_documents}
+            save(saved, n_seen, done=all_done)
     languages: tuple[LanguageCounts, ...] = ()
     if spoken is not None and by_language is not None:
-        development = count_development(
-            settings,
-            spoken,
-            field=field,
-            documents=documents,
-            strict=strict,
-            num_threads=num_threads,
-        )
-        languages = by_language.languages(development)
-        for language in languages:
-            counts.merge(language.counts)
+        reading = {"field": field, "documents": documents, "strict": strict}
+        with explained_full_disk(temp_dir):
+            development = count_development(
+                settings,
+                spoken,
+                reading=reading,
+                num_threads=num_threads,
+                max_memory=None if max_memory is None else max_memory // 4,
+                temp_dir=temp_dir,
+            )
+            languages = by_language.added_to(counts, development)
     if not counts.n_pretokens:
         raise EmptyCorpusError(
-            f"all of the {stream.n_documents:,} documents are empty or were left out: "
+            f"all of the {n_documents:,} documents are empty or were left out: "
             f"{left_out.to_dict()}\nhint: look at the weights and the rules of quality"
         )
-    if saved is not None:
+    if saved is not None and not keep_checkpoint:
         saved.remove()
     return CountedCorpus(
         counts=counts,
@@ -215,8 +238,9 @@ def count_pretokens(
         skipped=stream.skipped,
         unit=carer.unit,
         left_out=left_out,
-        n_cut_documents=stream.n_cut_documents,
+        n_cut_documents=n_cut_documents,
         languages=languages,
+        indents=indents,
     )
 
 

@@ -7,6 +7,7 @@ measured; where these are translations of one another, they say what the same co
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -25,6 +26,9 @@ __all__ = ["LanguageCounter", "LanguageSource", "count_development", "count_lang
 
 _MOST_LANGUAGES = 1_000
 """As many names as a stream of documents tells apart."""
+
+_LEAST_SHARE = 1 << 20
+"""1 MiB for each language: below that, tables are so small that everything is on disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +56,47 @@ class LanguageSource:
 class LanguageCounter:
     """Counts documents by language as they come."""
 
-    def __init__(self, settings: TrainSettings, source: LanguageSource) -> None:
-        """Nothing was counted yet."""
+    def __init__(
+        self,
+        settings: TrainSettings,
+        source: LanguageSource,
+        *,
+        max_memory: int | None = None,
+        temp_dir: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Nothing was counted yet.
+
+        Args:
+            settings: How text is cut.
+            source: What says the language.
+            max_memory: Bytes of memory for the counts of all languages together, shared evenly;
+                None: as many as it takes.
+            temp_dir: Where counts go that have no room; None: the system's place for that.
+        """
         self._settings = settings
         self._source = source
         self._found: dict[str, LanguageCounts] = {}
+        self._max_memory = max_memory
+        self._temp_dir = None if temp_dir is None else os.fspath(temp_dir)
+        self._n_shares = 1
+
+    @classmethod
+    def of(
+        cls,
+        settings: TrainSettings,
+        source: LanguageSource | None,
+        *,
+        max_memory: int | None,
+        temp_dir: str | os.PathLike[str] | None,
+    ) -> LanguageCounter | None:
+        """Counts by language in half of the memory, or None where nobody asks for them.
+
+        The sum of all languages has a quarter, and so has the development text.
+        """
+        if source is None:
+            return None
+        half = None if max_memory is None else max_memory // 2
+        return cls(settings, source, max_memory=half, temp_dir=temp_dir)
 
     def add(
         self,
@@ -115,16 +155,59 @@ class LanguageCounter:
         n_bytes: int,
         num_threads: int | None,
     ) -> None:
-        known = self._found.get(name)
-        if known is None:
-            counts = self._settings.method.new_counts(self._settings)
-            known = LanguageCounts(name, counts, 0, 0)
-        known.counts.add(batch, weights=weights, num_threads=num_threads)
+        self.counts_of(name).add(batch, weights=weights, num_threads=num_threads)
+        self.add_totals(name, n_documents, n_bytes)
+
+    def counts_of(self, name: str) -> _core.PretokenCounts:
+        """The counts of a language; new ones, within its share of the memory, if there are none.
+
+        Raises:
+            UsageError: There are so many languages that the shares are too small.
+        """
+        if name in self._found:
+            return self._found[name].counts
+        counts = self._settings.method.new_counts(self._settings)
+        self._found[name] = LanguageCounts(name, counts, 0, 0)
+        if self._max_memory is None:
+            return counts
+        limited = [counts]
+        if len(self._found) > self._n_shares:
+            # By doubling, since every change of a limit adds up what the threads have.
+            self._n_shares *= 2
+            limited = [language.counts for language in self._found.values()]
+        share = self._max_memory // self._n_shares
+        if share < _LEAST_SHARE:
+            raise UsageError(
+                f"max_memory leaves {share:,} bytes for each of {len(self._found)} languages; "
+                f"expected at least {_LEAST_SHARE:,}\n"
+                "hint: allow more memory, or count each language by itself and train from the files"
+            )
+        for one in limited:
+            one.limit_memory(share, temp_dir=self._temp_dir)
+        return counts
+
+    @property
+    def parts(self) -> dict[str, _core.PretokenCounts]:
+        """The counts so far, by language."""
+        return {name: language.counts for name, language in self._found.items()}
+
+    @property
+    def totals(self) -> dict[str, tuple[int, int]]:
+        """By language its documents and bytes."""
+        return {name: (found.n_documents, found.n_bytes) for name, found in self._found.items()}
+
+    def add_totals(self, name: str, n_documents: int, n_bytes: int) -> None:
+        """Say of how much text the counts of a language are."""
+        known = self._found[name]
         self._found[name] = replace(
-            known,
-            n_documents=known.n_documents + n_documents,
-            n_bytes=known.n_bytes + n_bytes,
+            known, n_documents=known.n_documents + n_documents, n_bytes=known.n_bytes + n_bytes
         )
+
+    def leave_out_rare(self, min_count: int) -> None:
+        """Leave out pretokens that occur less often in a language, which makes room in memory."""
+        for name, known in self._found.items():
+            kept, _ = known.counts.at_least(min_count)
+            self._found[name] = replace(known, counts=kept)
 
     def languages(
         self, development: Mapping[str, _core.PretokenCounts] | None = None
@@ -160,17 +243,40 @@ class LanguageCounter:
             replace(language, development=development[language.name]) for language in languages
         )
 
+    def added_to(
+        self,
+        counts: _core.PretokenCounts,
+        development: Mapping[str, _core.PretokenCounts] | None = None,
+    ) -> tuple[LanguageCounts, ...]:
+        """The languages, as ``languages`` gives them, after adding all of them to counts.
+
+        Raises:
+            UsageError: See ``languages``.
+        """
+        languages = self.languages(development)
+        for language in languages:
+            counts.merge(language.counts)
+        return languages
+
 
 def count_development(
     settings: TrainSettings,
     source: LanguageSource,
     *,
-    field: str,
-    documents: Literal["file", "line"],
-    strict: bool,
+    reading: Mapping[str, Any],
     num_threads: int | None,
+    max_memory: int | None = None,
+    temp_dir: str | os.PathLike[str] | None = None,
 ) -> dict[str, _core.PretokenCounts]:
     """Count the development text of each language; empty where there is none.
+
+    Args:
+        settings: How text is cut.
+        source: Where it is, and what says the language.
+        reading: ``field``, ``documents`` and ``strict`` of ``open_documents``.
+        num_threads: Threads; None: all there are.
+        max_memory: Bytes of memory; None: as many as it takes.
+        temp_dir: Where counts go that have no room.
 
     Raises:
         UsageError: A document names no language.
@@ -178,10 +284,8 @@ def count_development(
     """
     if not source.development:
         return {}
-    counter = LanguageCounter(settings, source)
-    stream = open_documents(
-        list(source.development), field=field, documents=documents, strict=strict, **source.reading
-    )
+    counter = LanguageCounter(settings, source, max_memory=max_memory, temp_dir=temp_dir)
+    stream = open_documents(list(source.development), **reading, **source.reading)
     for _, batch in stream:
         counter.add(
             batch,

@@ -7,6 +7,7 @@ settings only: not on threads, batches, the order of documents, or the machine.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from jeton.training.algorithms.base import Learning
 from jeton.training.counted import CountedCorpus
 from jeton.training.counting import count_pretokens
 from jeton.training.languages import count_languages
+from jeton.training.merges_so_far import MergesSoFar, merges_path
 from jeton.training.settings import (
     DEFAULT_PATTERN,
     DEFAULT_VOCAB_SIZE,
@@ -184,10 +186,38 @@ def learn_from_counts(
     settings: TrainSettings,
     name: str | None = None,
     num_threads: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     on_progress: Callable[[TrainProgress], None] | None = None,
 ) -> Learned:
-    """As ``train_from_counts``, with what the algorithm has to say of its work."""
-    return _learn(corpus, settings, name, num_threads, on_progress, stacklevel=4)
+    """As ``train_from_counts``, with what the algorithm has to say of its work.
+
+    Args:
+        corpus: See there, as the other arguments.
+        settings: Hyper-parameters.
+        name: What the tokenizer is called.
+        num_threads: Threads; None: all there are. Does not change the result.
+        checkpoint: Name of the checkpoint of counting: with ``bpe`` and ``superbpe`` Ctrl-C writes
+            the merges so far beside it, to ``CHECKPOINT.merges``. They are removed when learning is
+            done. Other algorithms learn from the counts anew, to the same result.
+        resume: Go on from these merges if they are there.
+        on_progress: Called now and then with the stage of learning.
+
+    Raises:
+        KeyboardInterrupt: After writing the merges.
+        UsageError: Also: merges of a run with other text or settings.
+        FormatError: The file of merges is damaged.
+    """
+    return _learn(
+        corpus,
+        settings,
+        name,
+        num_threads,
+        on_progress,
+        checkpoint=checkpoint,
+        resume=resume,
+        stacklevel=4,
+    )
 
 
 def _learn(
@@ -197,9 +227,13 @@ def _learn(
     num_threads: int | None,
     on_progress: Callable[[TrainProgress], None] | None,
     *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     stacklevel: int,
 ) -> Learned:
     settings.check()
+    if resume and checkpoint is None:
+        raise UsageError("resume needs the checkpoint to go on from")
     if settings.method.new_counts(settings).cutting != corpus.counts.cutting:
         raise UsageError(
             f"these counts were cut in another way than algorithm {settings.algorithm!r} with "
@@ -207,18 +241,31 @@ def _learn(
             "hint: count with the same settings; files of counts are for algorithms that take a "
             "split pattern, and for that pattern"
         )
+    if settings.indents != corpus.indents:
+        had, wanted = ("without", "with") if settings.indents else ("with", "without")
+        raise UsageError(
+            f"these counts were made {had} indents, and the settings are {wanted} them\n"
+            "hint: count as you train, with --indents or without"
+        )
+    counts = corpus.counts
+    if settings.segmenter is not None:
+        counts = segmented_counts(counts, find_segmenter(settings.segmenter, counts=counts))
+    so_far = None
+    if checkpoint is not None:
+        so_far = MergesSoFar(merges_path(checkpoint), settings, counts, corpus.unit)
     learning = Learning(
         name=name,
         on_progress=on_progress,
         num_threads=num_threads,
         languages=corpus.languages,
+        merges=so_far.read() if so_far is not None and resume else (),
+        on_interrupt=so_far.write if so_far is not None else None,
     )
     # Weights were made whole by the unit: how often is meant in documents of weight 1.
     counted = replace(settings, min_frequency=settings.min_frequency * corpus.unit)
-    counts = corpus.counts
-    if settings.segmenter is not None:
-        counts = segmented_counts(counts, find_segmenter(settings.segmenter, counts=counts))
     tokenizer = settings.method.learn(counts, counted, learning)
+    if so_far is not None:
+        so_far.remove()
     if tokenizer.vocab_size < settings.vocab_size:
         warnings.warn(
             f"the text is enough for {tokenizer.vocab_size:,} tokens only, not for "

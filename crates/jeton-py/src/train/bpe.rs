@@ -54,8 +54,13 @@ pub(crate) fn train_bpe_with(
     let mut so_far = None;
     let trained = options.run(py, on_progress.as_ref(), |tell| {
         if let Some(max_memory) = counts.memory_to_stream_in()? {
+            // Merges of a run that had more memory: the same come again.
+            let bounded = BpeTrainOptions {
+                resume: Vec::new(),
+                ..options.core.clone()
+            };
             return counts.stream(|source| {
-                let learned = core::train_bpe_bounded(source, &options.core, max_memory, tell)?;
+                let learned = core::train_bpe_bounded(source, &bounded, max_memory, tell)?;
                 Ok(learned.0)
             });
         }

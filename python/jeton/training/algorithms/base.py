@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -55,6 +55,9 @@ class Learning:
         languages: The counts by language, for an algorithm that asks for them.
         facts: What the algorithm has to say of its work, for the training card: it puts plain JSON
             values here.
+        merges: Those of a run that was interrupted, to go on from; for algorithms that can.
+        on_interrupt: Told the merges so far where Ctrl-C ends learning, by algorithms that can go
+            on from them; may be None.
     """
 
     name: str | None = None
@@ -62,6 +65,8 @@ class Learning:
     num_threads: int | None = None
     languages: tuple[LanguageCounts, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
+    merges: Sequence[tuple[int, int]] = ()
+    on_interrupt: Callable[[list[tuple[int, int]]], None] | None = None
 
     def report(self, stage: str) -> Callable[[int, int], None]:
         """What the core calls with (done, total) tokens."""

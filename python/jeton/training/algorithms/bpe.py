@@ -39,8 +39,10 @@ class BpeOptions:
             check_at_least("max_alphabet", self.max_alphabet, 0)
 
 
-def core_options(settings: TrainSettings, options: BpeOptions) -> _core.BpeOptions:
-    """Settings and options as the core takes them."""
+def core_options(
+    settings: TrainSettings, options: BpeOptions, *, merges: Sequence[tuple[int, int]] = ()
+) -> _core.BpeOptions:
+    """Settings and options as the core takes them; ``merges``: to go on from."""
     return _core.BpeOptions(
         vocab_size=settings.vocab_size,
         min_frequency=settings.min_frequency,
@@ -50,6 +52,7 @@ def core_options(settings: TrainSettings, options: BpeOptions) -> _core.BpeOptio
         forced_tokens=[token.encode() for token in options.forced_tokens],
         forbidden_tokens=[token.encode() for token in options.forbidden_tokens],
         max_alphabet=options.max_alphabet,
+        resume=merges,
     )
 
 
@@ -74,8 +77,9 @@ def _learn(
     options: BpeOptions = settings.read_options()
     tokenizer = _core.train_bpe_with(
         counts,
-        options=core_options(settings, options),
+        options=core_options(settings, options, merges=learning.merges),
         on_progress=learning.report("merge"),
+        on_interrupt=learning.on_interrupt,
         name=learning.name,
     )
     return check_forced(tokenizer, options)

@@ -94,13 +94,14 @@ def _learn(
     options: SuperBpeOptions = settings.read_options()
     tokenizer, _ = _core.train_superwords(
         counts,
-        options=core_options(settings, options),
+        options=core_options(settings, options, merges=learning.merges),
         word_pattern=settings.pattern,
         transition_size=options.size_at_transition(settings),
         max_words=options.max_words,
         whole_words=options.whole_words,
         num_threads=learning.num_threads,
         on_progress=learning.report("merge"),
+        on_interrupt=learning.on_interrupt,
         name=learning.name,
     )
     return check_forced(tokenizer, options)
