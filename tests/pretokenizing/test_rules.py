@@ -208,4 +208,6 @@ def test_the_command_line_has_the_same_rules(tmp_path: Path) -> None:
     assert "https://www.foo.com/a?b=1#x" in tokenizer.pretokenize(TEXT)
     (card,) = tmp_path.rglob("*card.json")
     assert json.loads(card.read_text())["settings"]["rules"] == ["urls", "numbers-digits"]
-    assert jeton.training.read_card(card).settings.rules == ("urls", "numbers-digits")
+    settings = jeton.training.read_card(card).settings
+    assert isinstance(settings, jeton.training.TrainSettings)
+    assert settings.rules == ("urls", "numbers-digits")

@@ -10,26 +10,40 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from jeton.corpus import CorpusCare
-from jeton.errors import CorpusError, UsageError
-from jeton.training import TrainProgress, count_pretokens, save_counts
+from jeton import _core
+from jeton.cli.app import app
+from jeton.corpus import CorpusCare, HoldOut, NearDuplicateSettings  # noqa: F401 - evaluated
+from jeton.errors import CorpusError, FormatError, UsageError
+from jeton.training import (
+    TrainProgress,
+    TrainSettings,
+    count_pretokens,
+    learn_from_counts,
+    save_counts,
+)
+from jeton.training.checkpoints import Checkpoint
+from jeton.training.merges_so_far import merges_path
 
 # A job in the background may have been started with SIGINT ignored; Ctrl-C is what is tested here.
 RUN = """
 import signal, sys, time
+from fractions import Fraction
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from jeton.corpus import CorpusCare
+from jeton.corpus import CorpusCare, HoldOut, NearDuplicateSettings
 from jeton.training import count_pretokens, save_counts
-folder, checkpoint, output, duplicates = sys.argv[1:]
+folder, checkpoint, output, care = sys.argv[1:]
 def slowly(progress):
     time.sleep(0.05)
     print(progress.done, flush=True)
 corpus = count_pretokens(
-    folder, care=CorpusCare(exact_duplicates=duplicates == "1"), checkpoint=checkpoint,
+    folder, care=eval(care), checkpoint=checkpoint,
     checkpoint_seconds=0.01, resume=True, on_progress=slowly,
 )
 save_counts(output, corpus)
@@ -53,17 +67,39 @@ def make_files(folder: Path, n_files: int = 12) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("duplicates", [False, True])
+CARE = {
+    "none": "CorpusCare()",
+    "copies": "CorpusCare(exact_duplicates=True)",
+    # What was seen of documents is not in the checkpoint: it is looked at again.
+    "all": "CorpusCare(near_duplicates=NearDuplicateSettings(shingle_words=2), "
+    "weights={'03': Fraction(0)}, "
+    "holdout=HoldOut(share=0.3, near=NearDuplicateSettings(shingle_words=2)))",
+}
+
+
+@pytest.mark.parametrize(
+    ("number", "care"),
+    [
+        (signal.SIGINT, "none"),
+        (signal.SIGINT, "copies"),
+        (signal.SIGINT, "all"),
+        (signal.SIGTERM, "none"),
+        (signal.SIGKILL, "none"),
+        (signal.SIGKILL, "all"),
+    ],
+)
 def test_a_process_that_is_stopped_goes_on_to_the_same_file(
-    tmp_path: Path, number: int, *, duplicates: bool
+    tmp_path: Path, number: int, care: str
 ) -> None:
     folder = make_files(tmp_path / "in")
-    whole = count_pretokens(folder, care=CorpusCare(exact_duplicates=duplicates))
+    whole = count_pretokens(folder, care=eval(CARE[care]))
+    if care == "all":
+        left_out = whole.left_out
+        assert min(left_out.n_near_duplicates, left_out.n_held_out, left_out.n_weightless) > 0
     save_counts(tmp_path / "whole.counts", whole)
     checkpoint, output = tmp_path / "part", tmp_path / "resumed.counts"
     command = [
-        sys.executable, "-c", RUN, str(folder), str(checkpoint), str(output), str(int(duplicates))
+        sys.executable, "-c", RUN, str(folder), str(checkpoint), str(output), CARE[care]
     ]  # fmt: skip
     stopped = 0
     for n_lines in (3, 6):
@@ -141,3 +177,101 @@ def test_a_run_resumed_in_little_memory_is_the_same(tmp_path: Path) -> None:
     assert resumed.counts.items() == whole.counts.items()
     assert resumed.counts.n_documents == whole.counts.n_documents
     assert resumed.sources == whole.sources
+
+
+LEARNED = [
+    ("bpe", {}),
+    ("superbpe", {"transition_size": 300}),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "options"), LEARNED)
+def test_learning_that_is_interrupted_goes_on_to_the_same_tokenizer(
+    tmp_path: Path, algorithm: str, options: dict[str, int]
+) -> None:
+    settings = TrainSettings(algorithm=algorithm, vocab_size=900, options=options)
+    corpus = count_pretokens(make_files(tmp_path / "in", 4), settings=settings)
+    whole = learn_from_counts(corpus, settings=settings).tokenizer
+    checkpoint = tmp_path / "part"
+
+    def stop(progress: TrainProgress) -> None:
+        if progress.done > 400:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn_from_counts(corpus, settings=settings, checkpoint=checkpoint, on_progress=stop)
+    left = json.loads(merges_path(checkpoint).read_text(encoding="utf-8"))
+    assert len(left["merges"]) > 100
+    other = TrainSettings(algorithm=algorithm, vocab_size=901, options=options)
+    with pytest.raises(UsageError, match="other text or settings"):
+        learn_from_counts(corpus, settings=other, checkpoint=checkpoint, resume=True)
+    resumed = learn_from_counts(corpus, settings=settings, checkpoint=checkpoint, resume=True)
+    assert resumed.tokenizer.fingerprint == whole.fingerprint
+    assert not merges_path(checkpoint).exists()
+    merges_path(checkpoint).write_text('{"kind": "jeton.merges/1"}', encoding="utf-8")
+    with pytest.raises(FormatError, match="not the merges of a run"):
+        learn_from_counts(corpus, settings=settings, checkpoint=checkpoint, resume=True)
+    with pytest.raises(UsageError, match="resume needs"):
+        learn_from_counts(corpus, settings=settings, resume=True)
+
+
+def test_all_that_was_counted_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_files(tmp_path / "in", 4)
+    care = CorpusCare(exact_duplicates=True, weights={"01": Fraction(1, 2)})
+    whole = count_pretokens(folder, care=care, checkpoint=tmp_path / "part", keep_checkpoint=True)
+    monkeypatch.setattr(
+        "jeton.corpus.documents.DocumentStream.__iter__", lambda _: pytest.fail("it was read")
+    )
+    again = count_pretokens(folder, care=care, checkpoint=tmp_path / "part", resume=True)
+    assert again.counts.items() == whole.counts.items()
+    assert (again.sources, again.left_out, again.unit) == (
+        whole.sources,
+        whole.left_out,
+        whole.unit,
+    )
+    assert not (tmp_path / "part").exists()
+
+
+@pytest.mark.parametrize("stage", ["counting", "merging"])
+def test_the_command_says_what_it_kept_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    folder = make_files(tmp_path / "in", 4)
+    part = tmp_path / "part"
+    words = ["train", str(folder), "--vocab-size", "900", "--checkpoint", str(part)]
+    assert CliRunner().invoke(app, [*words[:4], "-o", str(tmp_path / "whole")]).exit_code == 0
+
+    def interrupt(*_: object) -> bool:
+        os.kill(os.getpid(), signal.SIGINT)
+        return False
+
+    with monkeypatch.context() as patch:
+        if stage == "counting":
+            patch.setattr(Checkpoint, "is_due", interrupt)
+        else:
+            patch.setattr("jeton.training.trainer._core.train_bpe_with", _interrupted)
+        found = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "t")])
+    assert found.exit_code == 2
+    assert f"jeton: interrupted: {part}" in found.stderr
+    assert "hint: the same command with --resume goes on from it" in found.stderr
+    assert part.exists()
+    assert merges_path(part).exists() == (stage == "merging")
+    assert not (tmp_path / "t").exists()
+    found = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "t"), "--resume"])
+    assert found.exit_code == 0, found.output
+    trained = (tmp_path / "t" / "tokenizer.json").read_bytes()
+    assert trained == (tmp_path / "whole" / "tokenizer.json").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "t", "whole"]
+
+
+def _interrupted(counts: _core.PretokenCounts, **arguments: Any) -> _core.Tokenizer:
+    def stop(done: int, total: int) -> None:
+        if done > 400:
+            raise KeyboardInterrupt
+
+    return train_bpe_with(counts, **{**arguments, "on_progress": stop})
+
+
+train_bpe_with = _core.train_bpe_with

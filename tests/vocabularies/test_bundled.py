@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import registry
-from jeton.training import DEFAULT_PATTERN, TrainingCard, read_card
+from jeton.training import DEFAULT_PATTERN, TrainingCard, TrainSettings, read_card
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "python" / "jeton" / "vocabularies"
@@ -124,6 +124,7 @@ def test_card_is_complete_and_about_this_tokenizer(name: str) -> None:
     assert card.name == name
     assert card.fingerprint == tokenizer.fingerprint
     assert card.vocab_size == card.settings.vocab_size == tokenizer.vocab_size
+    assert isinstance(card.settings, TrainSettings)
     assert card.settings.pattern == DEFAULT_PATTERN
     assert datetime.date(2026, 1, 1) <= card.date
     assert card.command == "python scripts/build_vocabularies.py"

@@ -146,8 +146,9 @@ class _Root(click.Group):
             # Whoever read our output has seen enough.
             _discard(sys.stdout)
             return EXIT_FINE
-        except (KeyboardInterrupt, click.Abort):
-            _say("jeton: interrupted")
+        except (KeyboardInterrupt, click.Abort) as error:
+            # Work that can be taken up again says so.
+            _say(f"jeton: interrupted: {error}" if str(error) else "jeton: interrupted")
         except click.ClickException as error:
             _say_error(_usage_message(error))
         except JetonError as error:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from jeton.cli import streams
+from jeton.cli import corpus_options, streams, training_corpus
 from jeton.cli.options import load_tokenizer
 from jeton.cli.progress import training_progress
+
+if TYPE_CHECKING:
+    from jeton.training import ContinueSettings
 
 __all__ = ["continue_tokenizer"]
 
@@ -26,59 +29,75 @@ _ONLY_WHEN_NEW = (
 )
 """Options that a tokenizer has decided on already."""
 
-_NAMES = {"special_tokens": "special-token", "option_pairs": "option"}
-"""What parameters are called on the command line, where they have another name there."""
-
 
 def continue_tokenizer(
     inputs: tuple[str, ...],
     *,
     base: str,
-    vocab_size: int,
     target: Path,
-    min_frequency: int,
-    max_token_bytes: int | None,
-    tie_rule: Literal["hf", "bytes"],
-    name: str | None,
-    field: str,
-    documents: Literal["file", "line"],
-    strict: bool,
+    settings: ContinueSettings,
+    from_counts: bool,
+    min_count: int,
+    care: Mapping[str, Any],
+    reading: Mapping[str, Any],
     num_threads: int | None,
+    name: str | None,
+    card: bool,
+    command: str,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Continue a tokenizer, save it, and tell what its new tokens save.
+    """Continue a tokenizer, save it with its card, and tell what its new tokens save.
 
     Raises:
         click.UsageError: An option is given that the tokenizer has decided on already.
     """
-    from jeton.formats import name_of_file, save_file
-    from jeton.training import continue_training
+    from jeton import training
+    from jeton.formats import card_path, load_file, name_of_file, save_file
 
-    context = click.get_current_context()
-    for parameter in _ONLY_WHEN_NEW:
-        source = context.get_parameter_source(parameter)
-        if source is not None and source is not click.core.ParameterSource.DEFAULT:
-            option = _NAMES.get(parameter, parameter.replace("_", "-"))
-            raise click.UsageError(f"--{option} cannot be given with --base, which has it already")
+    training_corpus.refuse_given(
+        _ONLY_WHEN_NEW, "cannot be given with --base, which has it already"
+    )
     tokenizer = load_tokenizer(base)
-    with training_progress(quiet=quiet) as on_progress:
-        found = continue_training(
-            tokenizer,
-            inputs,
-            vocab_size=vocab_size,
-            min_frequency=min_frequency,
-            max_token_bytes=max_token_bytes,
-            tie_rule=tie_rule,
-            field=field,
-            documents=documents,
-            strict=strict,
-            num_threads=num_threads,
-            name=name or name_of_file(target.resolve()),
-            on_progress=on_progress,
-        )
-    made = found.tokenizer
-    written = save_file(made, target)
+    with training_corpus.resumable(care):
+        with training_progress(quiet=quiet) as on_progress:
+            corpus = training_corpus.corpus_of(
+                inputs,
+                base=tokenizer,
+                from_counts=from_counts,
+                min_count=min_count,
+                care=care,
+                reading=reading,
+                num_threads=num_threads,
+                on_progress=on_progress,
+            )
+            found = training.continue_from_counts(
+                tokenizer,
+                corpus,
+                settings=settings,
+                name=name or name_of_file(target.resolve()),
+                on_progress=on_progress,
+            )
+        corpus_options.say_counted(corpus)
+        made = found.tokenizer
+        written = save_file(made, target)
+        if not written[0].name.lower().removesuffix(".zst").endswith(".tiktoken"):
+            # What was saved, as it will be loaded: the card's fingerprint is to match that.
+            made = load_file(written[0], name=made.name)
+        if card:
+            written.append(card_path(target))
+            training.write_card(
+                written[-1],
+                training.TrainingCard.of(
+                    made,
+                    corpus=corpus,
+                    settings=settings,
+                    date=datetime.datetime.now(tz=datetime.UTC).date(),
+                    command=command,
+                    learned=found.facts,
+                    base=tokenizer,
+                ),
+            )
     if as_json:
         streams.write_json(
             {

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from jeton.corpus import InputFile
     from jeton.training import CountedCorpus
 
-__all__ = ["SIZE", "corpus_options", "counting_arguments", "memory_options", "say_counted"]
+__all__ = [
+    "SIZE",
+    "check_resume",
+    "corpus_options",
+    "counting_arguments",
+    "memory_options",
+    "say_counted",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -88,7 +95,8 @@ def corpus_options(function: _F) -> _F:
         click.option(
             "--checkpoint",
             metavar="FILE",
-            help="Write this file every five minutes and at Ctrl-C; --resume goes on from it.",
+            help="Write this file every five minutes and at Ctrl-C, in training also when all is "
+            "counted; --resume goes on from it. Removed when all is done.",
         ),
         click.option(
             "--held-out",
@@ -139,6 +147,12 @@ def corpus_options(function: _F) -> _F:
     return memory_options(function)
 
 
+def check_resume(given: Mapping[str, Any]) -> None:
+    """Raise ``UsageError`` for ``--resume`` without anything to go on from."""
+    if given["resume"] and not given["checkpoint"]:
+        raise UsageError("--resume needs --checkpoint: the file to go on from")
+
+
 @contextmanager
 def counting_arguments(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The options as arguments of ``count_pretokens``; takes care of the file of what is held out.
@@ -151,8 +165,7 @@ def counting_arguments(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
     if given["held_out"] and not given["hold_out"]:
         raise UsageError("--held-out needs --hold-out: how much to keep apart")
-    if given["resume"] and not given["checkpoint"]:
-        raise UsageError("--resume needs --checkpoint: the file to go on from")
+    check_resume(given)
     if given["resume"] and given["held_out"]:
         raise UsageError(
             "--resume and --held-out contradict one another: what was held out before is not "

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import click
 
-from jeton.cli import corpus_options, options, streams
+from jeton.cli import corpus_options, options, streams, training_corpus
 from jeton.cli.progress import training_progress
 
 __all__ = ["count_pretokens"]
@@ -16,9 +16,22 @@ __all__ = ["count_pretokens"]
 
 @click.command(name="count-pretokens")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--output", required=True, metavar="COUNTS", help="The file to write.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="COUNTS",
+    help="The file to write; for parity-bpe a folder, in which each language has a file.",
+)
+@training_corpus.algorithm_options
+@click.option(
+    "--base",
+    metavar="TOKENIZER",
+    help="Cut text as this tokenizer does, for `jeton train --base`.",
+)
 @options.training_pattern_option
 @options.rule_option
+@training_corpus.indents_option
 @options.normalizer_option
 @corpus_options.corpus_options
 @options.field_option
@@ -36,8 +49,12 @@ def count_pretokens(
     *,
     inputs: tuple[str, ...],
     output: str,
+    algorithm: str,
+    option_pairs: tuple[str, ...],
+    base: str | None,
     pattern: str,
     rules: tuple[str, ...],
+    indents: bool,
     normalizer: Literal["nfc"] | None,
     field: str,
     documents: Literal["file", "line"],
@@ -52,12 +69,15 @@ def count_pretokens(
 
     INPUT is a file, a folder, a quoted glob or - for standard input: text, JSON Lines or Parquet,
     compressed or not. `jeton train --from-counts` trains from one or several files of counts, so
-    that several machines count and one trains, and another vocabulary size takes seconds.
+    that several machines count and one trains, and another vocabulary size takes seconds. Counts
+    serve every algorithm that cuts text as --algorithm does.
 
     \b
     Examples:
       jeton count-pretokens notes/ -o notes.counts
       jeton count-pretokens web/ --max-memory 4GB --near-duplicates --quality gopher -o web.counts
+      jeton count-pretokens src/ --pattern code --indents -o src.counts
+      jeton count-pretokens all.jsonl --algorithm parity-bpe -O language_field=lang -o counts/
       jeton train --from-counts notes.counts web.counts --weight notes=3 --vocab-size 32000 -o t/
     """
     import json
@@ -69,22 +89,38 @@ def count_pretokens(
     if not Path(output).resolve().parent.is_dir():
         # Found before the work, not after it.
         raise FileNotFoundError(f"--output {output}: the folder does not exist")
-    settings = training.TrainSettings(pattern=pattern, rules=rules, normalizer=normalizer)
-    with (
-        corpus_options.counting_arguments(care) as arguments,
-        training_progress(quiet=quiet) as on_progress,
-    ):
-        corpus = training.count_pretokens(
-            inputs,
-            settings=settings,
-            field=field,
-            documents=documents,
-            strict=strict,
-            num_threads=num_threads,
-            on_progress=on_progress,
-            **arguments,
+    if base is not None:
+        training_corpus.refuse_given(
+            ("algorithm", "option_pairs", "pattern", "rules", "indents", "normalizer"),
+            "cannot be given with --base, which cuts text its own way",
         )
-        training.save_counts(output, corpus)
+    settings = training.TrainSettings(
+        algorithm=algorithm,
+        pattern=pattern,
+        rules=rules,
+        indents=indents,
+        normalizer=normalizer,
+        options=training_corpus.parse_option_pairs(option_pairs),
+    )
+    settings.check()
+    with training_corpus.resumable(care):
+        with training_progress(quiet=quiet) as on_progress:
+            corpus = training_corpus.corpus_of(
+                inputs,
+                settings=settings,
+                base=None if base is None else options.load_tokenizer(base),
+                from_counts=False,
+                min_count=1,
+                care=care,
+                reading={"field": field, "documents": documents, "strict": strict},
+                num_threads=num_threads,
+                on_progress=on_progress,
+            )
+        if corpus.languages:
+            files = training.save_language_counts(output, corpus)
+        else:
+            training.save_counts(output, corpus)
+            files = [Path(output)]
     counts = corpus.counts
     if characters is not None:
         statistics = CharacterStatistics.of(counts).to_dict()
@@ -99,13 +135,16 @@ def count_pretokens(
                 "n_bytes": counts.n_bytes,
                 "n_documents": counts.n_documents,
                 "n_bytes_spilled": counts.n_bytes_spilled,
+                **({"files": [str(file) for file in files]} if corpus.languages else {}),
+                **({"indents": True} if corpus.indents else {}),
                 "unit": corpus.unit,
                 "sources": [asdict(source) for source in corpus.sources],
                 "left_out": corpus.left_out.to_dict(),
             }
         )
     else:
-        streams.write_line(output)
+        for file in files:
+            streams.write_line(str(file) if corpus.languages else output)
     corpus_options.say_counted(corpus)
     if not quiet:
         streams.say(

@@ -42,12 +42,17 @@ def prompt_interrupts() -> Iterator[None]:
         seen.set()
         signal.default_int_handler(number, frame)
 
+    def is_ours() -> bool:
+        return signal.getsignal(signal.SIGINT) is on_interrupt
+
     def watch() -> None:
         # Every signal writes its number here; end of file: the work is done.
         while number := os.read(reader, 1):
-            if number[0] != signal.SIGINT:
+            # Whoever has a handler of their own (a run that writes its checkpoint first) looks for
+            # signals by themselves, and one that came to them must not come to ours after.
+            if number[0] != signal.SIGINT or not is_ours():
                 continue
-            while not seen.wait(_PATIENCE_SECONDS):
+            while not seen.wait(_PATIENCE_SECONDS) and is_ours():
                 signal.pthread_kill(main, signal.SIGINT)
 
     signal.signal(signal.SIGINT, on_interrupt)

@@ -3,40 +3,17 @@
 from __future__ import annotations
 
 import datetime
-import json
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
-from jeton.cli import corpus_options, options, streams
+from jeton.cli import corpus_options, options, streams, training_corpus
 from jeton.cli.progress import training_progress
 from jeton.errors import UsageError
 
-if TYPE_CHECKING:
-    from jeton.training import CountedCorpus, TrainProgress, TrainSettings
-
 __all__ = ["train"]
-
-# Named here too, so that --help needs no import of training; a test compares.
-_ALGORITHMS = (
-    "bpe",
-    "superbpe",
-    "parity-bpe",
-    "trimmed-bpe",
-    "min-token-unigram",
-    "char-bpe",
-    "wordpiece",
-    "wordpiece-likelihood",
-    "unigram",
-    "sentencepiece-bpe",
-    "sentencepiece-word",
-    "sentencepiece-char",
-    "word",
-    "char",
-)
 
 
 @click.command()
@@ -56,27 +33,12 @@ _ALGORITHMS = (
     help="Where to save: a folder (tokenizer.json and training card), or a file whose suffix "
     "chooses the format: .json, .tiktoken, .model, .jeton.json, vocab.txt; each also with .zst.",
 )
-@click.option(
-    "--algorithm",
-    type=click.Choice(_ALGORITHMS),
-    default="bpe",
-    show_default=True,
-    help="How tokens are chosen.",
-)
+@training_corpus.algorithm_options
 @click.option(
     "--base",
     metavar="TOKENIZER",
     help="Continue this tokenizer: its ids stay, new tokens come after them. --vocab-size is that "
     "of the whole.",
-)
-@click.option(
-    "-O",
-    "--option",
-    "option_pairs",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="An option of the algorithm, such as byte_fallback=true or limit_alphabet=1000; lists as "
-    "JSON: user_defined_symbols='[\"<x>\"]'. Repeatable; see docs/training.md.",
 )
 @options.training_pattern_option
 @options.rule_option
@@ -86,11 +48,7 @@ _ALGORITHMS = (
     help="Cut pretokens further before they count: jieba, morphemes:FILE (word, tab, morphemes), "
     "morfessor (learned), morfessor:FILE, or the name of a plug-in.",
 )
-@click.option(
-    "--indents",
-    is_flag=True,
-    help="Learn from source code whose indentation became <|indent|> and <|dedent|>.",
-)
+@training_corpus.indents_option
 @options.normalizer_option
 @click.option(
     "--min-frequency",
@@ -127,7 +85,8 @@ _ALGORITHMS = (
 @click.option(
     "--from-counts",
     is_flag=True,
-    help="INPUT are files of counts, as `jeton count-pretokens` writes them.",
+    help="INPUT are files of counts, as `jeton count-pretokens` writes them; for parity-bpe one or "
+    "several for each language, named or in a folder named after it.",
 )
 @click.option(
     "--min-count",
@@ -195,6 +154,7 @@ def train(
       jeton train notes/ --base o200k_base --vocab-size 210000 -o notes-o200k
       jeton train texts/ --algorithm parity-bpe -O language_by=folder --vocab-size 64000 -o fair
       jeton train --from-counts a.counts b.counts --vocab-size 64000 -o both
+      jeton train web/ --checkpoint web.part --resume --max-memory 8GB --vocab-size 64000 -o web
       zcat big.txt.gz | jeton train - --vocab-size 8000 --special-token "<|end|>" -o t.json
     """
     from jeton import training
@@ -204,23 +164,31 @@ def train(
         raise click.UsageError("give --special-token or --no-special-tokens, not both")
     target = Path(output)
     _check_output(target)
+    reading = {"field": field, "documents": documents, "strict": strict}
     if base is not None:
         from jeton.cli.continuing import continue_tokenizer
 
-        _refuse_with_base(("from_counts", "min_count", "rules", "segmenter", "indents", *care))
+        training_corpus.refuse_given(
+            ("rules", "segmenter", "indents"), "cannot be given with --base"
+        )
         continue_tokenizer(
             inputs,
             base=base,
-            vocab_size=vocab_size,
             target=target,
-            min_frequency=min_frequency,
-            max_token_bytes=max_token_bytes,
-            tie_rule=tie_rule,
-            name=name,
-            field=field,
-            documents=documents,
-            strict=strict,
+            settings=training.ContinueSettings(
+                vocab_size=vocab_size,
+                min_frequency=min_frequency,
+                max_token_bytes=max_token_bytes,
+                tie_rule=tie_rule,
+            ),
+            from_counts=from_counts,
+            min_count=min_count,
+            care=care,
+            reading=reading,
             num_threads=num_threads,
+            name=name,
+            card=card,
+            command=_command(),
             quiet=quiet,
             as_json=as_json,
         )
@@ -237,47 +205,50 @@ def train(
         special_tokens=() if no_special_tokens else special_tokens or None,  # type: ignore[arg-type]
         max_token_bytes=max_token_bytes,
         tie_rule=tie_rule,
-        options=_options(option_pairs),
+        options=training_corpus.parse_option_pairs(option_pairs),
     )
     settings.check()
-    if from_counts and indents:
-        raise UsageError(
-            "--indents and --from-counts contradict one another: files of counts were made from "
-            "text with its indentation\nhint: train from the text"
-        )
-    with training_progress(quiet=quiet) as on_progress:
-        if from_counts:
-            corpus = _load(inputs, care, min_count=min_count)
-            settings = _as_counted(corpus, settings)
-            pattern = settings.pattern
-        else:
-            reading = {"field": field, "documents": documents, "strict": strict}
-            corpus = _count(inputs, settings, care, reading, num_threads, on_progress)
-        learned = training.learn_from_counts(
-            corpus,
-            settings=settings,
-            name=name or name_of_file(target.resolve()),
-            num_threads=num_threads,
-            on_progress=on_progress,
-        )
-    tokenizer = learned.tokenizer
-    corpus_options.say_counted(corpus)
-    written = save_file(tokenizer, target)
-    is_ranks = written[0].name.lower().removesuffix(".zst").endswith(".tiktoken")
-    if not is_ranks:
-        # What was saved, as it will be loaded: the card's fingerprint is to match that.
-        tokenizer = load_file(written[0], name=tokenizer.name)
-    if card:
-        made = training.TrainingCard.of(
-            tokenizer,
-            corpus=corpus,
-            settings=settings,
-            date=datetime.datetime.now(tz=datetime.UTC).date(),
-            command=_command(),
-            learned=learned.facts,
-        )
-        written.append(card_path(target))
-        training.write_card(written[-1], made)
+    with training_corpus.resumable(care):
+        with training_progress(quiet=quiet) as on_progress:
+            corpus = training_corpus.corpus_of(
+                inputs,
+                settings=settings,
+                from_counts=from_counts,
+                min_count=min_count,
+                care=care,
+                reading=reading,
+                num_threads=num_threads,
+                on_progress=on_progress,
+            )
+            if from_counts:
+                settings = training_corpus.as_counted(corpus, settings)
+            learned = training.learn_from_counts(
+                corpus,
+                settings=settings,
+                name=name or name_of_file(target.resolve()),
+                num_threads=num_threads,
+                checkpoint=care["checkpoint"],
+                resume=care["resume"],
+                on_progress=on_progress,
+            )
+        tokenizer = learned.tokenizer
+        corpus_options.say_counted(corpus)
+        written = save_file(tokenizer, target)
+        is_ranks = written[0].name.lower().removesuffix(".zst").endswith(".tiktoken")
+        if not is_ranks:
+            # What was saved, as it will be loaded: the card's fingerprint is to match that.
+            tokenizer = load_file(written[0], name=tokenizer.name)
+        if card:
+            made = training.TrainingCard.of(
+                tokenizer,
+                corpus=corpus,
+                settings=settings,
+                date=datetime.datetime.now(tz=datetime.UTC).date(),
+                command=_command(),
+                learned=learned.facts,
+            )
+            written.append(card_path(target))
+            training.write_card(written[-1], made)
     if as_json:
         facts = {
             "schema_version": "jeton.train/1",
@@ -295,98 +266,14 @@ def train(
         if is_ranks:
             streams.say(
                 "a .tiktoken file holds ranks only; it is loaded with "
-                f"--pattern {shlex.quote(pattern)}"
+                f"--pattern {shlex.quote(settings.pattern)}"
             )
-
-
-def _options(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """Options of the algorithm: values are JSON where they can be, else text as it stands."""
-    values: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not name or not equals:
-            raise click.UsageError(f"--option {pair}: expected NAME=VALUE")
-        try:
-            values[name] = json.loads(text)
-        except ValueError:
-            values[name] = text
-    return values
 
 
 def _command() -> str:
     """The command line, for the card."""
     words = click.get_current_context().find_root().obj
     return shlex.join(["jeton", *words]) if words else ""
-
-
-def _count(
-    inputs: tuple[str, ...],
-    settings: TrainSettings,
-    care: dict[str, Any],
-    reading: dict[str, Any],
-    num_threads: int | None,
-    on_progress: Callable[[TrainProgress], None] | None,
-) -> CountedCorpus:
-    from jeton import training
-
-    with corpus_options.counting_arguments(care) as arguments:
-        return training.count_pretokens(
-            inputs,
-            settings=settings,
-            num_threads=num_threads,
-            on_progress=on_progress,
-            **reading,
-            **arguments,
-        )
-
-
-def _load(paths: tuple[str, ...], care: dict[str, Any], *, min_count: int) -> CountedCorpus:
-    """Files of counts; what is done with documents was done when they were made."""
-    from jeton import training
-    from jeton.corpus.weights import parse_weights
-
-    context = click.get_current_context()
-    allowed = ("weights", "max_memory", "temp_dir")
-    for name in care:
-        source = context.get_parameter_source(name)
-        if name not in allowed and source is click.core.ParameterSource.COMMANDLINE:
-            raise UsageError(
-                f"--{name.replace('_', '-')} and --from-counts contradict one another: documents "
-                "are not there any more\nhint: give it to `jeton count-pretokens`"
-            )
-    return training.load_counts(
-        paths,
-        weights=parse_weights(care["weights"]),
-        max_memory=care["max_memory"],
-        temp_dir=care["temp_dir"],
-        min_count=min_count,
-    )
-
-
-def _refuse_with_base(names: tuple[str, ...]) -> None:
-    """Options that only the training of a new tokenizer heeds."""
-    context = click.get_current_context()
-    for name in names:
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            option = {"weights": "weight", "rules": "rule"}.get(name, name.replace("_", "-"))
-            raise click.UsageError(f"--{option} cannot be given with --base")
-
-
-def _as_counted(corpus: CountedCorpus, settings: TrainSettings) -> TrainSettings:
-    """The settings with the pattern and normalizer that the counts were made with."""
-    from jeton.training.count_files import settings_of_counts
-
-    found = settings_of_counts(corpus.counts, settings)
-    context = click.get_current_context()
-    for name in ("pattern", "rules", "normalizer"):
-        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-        if given and getattr(settings, name) != getattr(found, name):
-            option = name.removesuffix("s")
-            raise UsageError(
-                f"--{option} is {getattr(settings, name)!r}, but the counts were made with "
-                f"{getattr(found, name)!r}\nhint: leave --{option} out, or count again"
-            )
-    return found
 
 
 def _check_output(target: Path) -> None:

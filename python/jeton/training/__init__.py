@@ -9,14 +9,22 @@ reads the text once, ``train_from_counts`` learns from the counts, as often as w
 from __future__ import annotations
 
 from jeton.training.card import (
+    BaseTokenizer,
     HeldOut,
     TrainingCard,
     heldout_bytes_per_token,
     read_card,
     write_card,
 )
-from jeton.training.continuing import ContinuedTokenizer, NewToken, continue_training
-from jeton.training.count_files import load_counts, save_counts
+from jeton.training.checkpoints import remove_checkpoint
+from jeton.training.continuing import (
+    ContinuedTokenizer,
+    ContinueSettings,
+    NewToken,
+    continue_from_counts,
+    continue_training,
+)
+from jeton.training.count_files import load_counts, save_counts, save_language_counts
 from jeton.training.counted import CountedCorpus, LanguageCounts, Source
 from jeton.training.counting import count_pretokens
 from jeton.training.languages import count_languages
@@ -35,6 +43,8 @@ __all__ = [
     "DEFAULT_PATTERN",
     "DEFAULT_SPECIAL_TOKENS",
     "DEFAULT_VOCAB_SIZE",
+    "BaseTokenizer",
+    "ContinueSettings",
     "ContinuedTokenizer",
     "CountedCorpus",
     "HeldOut",
@@ -45,6 +55,7 @@ __all__ = [
     "TrainProgress",
     "TrainSettings",
     "TrainingCard",
+    "continue_from_counts",
     "continue_training",
     "count_languages",
     "count_pretokens",
@@ -52,7 +63,9 @@ __all__ = [
     "learn_from_counts",
     "load_counts",
     "read_card",
+    "remove_checkpoint",
     "save_counts",
+    "save_language_counts",
     "train",
     "train_from_counts",
     "write_card",

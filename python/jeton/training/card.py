@@ -19,11 +19,13 @@ from jeton._files import write_whole
 from jeton.corpus import InputFile, require_text
 from jeton.errors import FormatError
 from jeton.formats import name_of_file
+from jeton.training.continuing import ContinueSettings
 from jeton.training.counted import CountedCorpus, Source
 from jeton.training.settings import TrainSettings
 
 __all__ = [
     "CARD_SUFFIX",
+    "BaseTokenizer",
     "HeldOut",
     "TrainingCard",
     "card_path",
@@ -59,6 +61,21 @@ class HeldOut:
         return self.n_bytes / self.n_tokens if self.n_tokens else None
 
 
+@dataclass(frozen=True, slots=True)
+class BaseTokenizer:
+    """A tokenizer that was continued.
+
+    Attributes:
+        name: Its name; None where it has none.
+        fingerprint: SHA-256 of its canonical form.
+        vocab_size: Ids that it has.
+    """
+
+    name: str | None
+    fingerprint: str
+    vocab_size: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingCard:
     """What a tokenizer was made from, and how.
@@ -67,25 +84,27 @@ class TrainingCard:
         name: Name of the tokenizer; None where it has none.
         fingerprint: SHA-256 of its canonical form: the tokenizer that this card is about.
         vocab_size: Tokens that it has; fewer than the settings ask for where the text ended.
-        settings: Hyper-parameters.
+        settings: Hyper-parameters; those of continuing where there is a ``base``.
         sources: What it was trained on.
         jeton_version: The version of Jeton that trained it.
         date: The day, as the caller gave it.
         command: What was run; empty where it was not a command.
         heldout: How it does on text kept apart, by source; empty where that was not measured.
         learned: What the algorithm says of its work: languages and what they pay, for one.
+        base: The tokenizer that was continued; None: it was trained anew.
     """
 
     name: str | None
     fingerprint: str
     vocab_size: int
-    settings: TrainSettings
+    settings: TrainSettings | ContinueSettings
     sources: tuple[Source, ...]
     jeton_version: str
     date: datetime.date
     command: str = ""
     heldout: tuple[HeldOut, ...] = ()
     learned: Mapping[str, Any] = field(default_factory=dict)
+    base: BaseTokenizer | None = None
 
     @classmethod
     def of(
@@ -93,13 +112,14 @@ class TrainingCard:
         tokenizer: _core.Tokenizer,
         *,
         corpus: CountedCorpus,
-        settings: TrainSettings,
+        settings: TrainSettings | ContinueSettings,
         date: datetime.date,
         command: str = "",
         heldout: tuple[HeldOut, ...] = (),
         learned: Mapping[str, Any] | None = None,
+        base: _core.Tokenizer | None = None,
     ) -> TrainingCard:
-        """The card of a tokenizer that was just trained."""
+        """The card of a tokenizer that was just trained, or continued from ``base``."""
         return cls(
             name=tokenizer.name,
             fingerprint=tokenizer.fingerprint,
@@ -111,6 +131,9 @@ class TrainingCard:
             command=command,
             heldout=heldout,
             learned=dict(learned or {}),
+            base=None
+            if base is None
+            else BaseTokenizer(base.name, base.fingerprint, base.vocab_size),
         )
 
     @property
@@ -141,6 +164,8 @@ class TrainingCard:
                 {**asdict(held), "bytes_per_token": held.bytes_per_token} for held in self.heldout
             ],
         }
+        if self.base is not None:
+            card["base"] = asdict(self.base)
         return {**card, "learned": dict(self.learned)} if self.learned else card
 
     @classmethod
@@ -158,12 +183,16 @@ class TrainingCard:
             )
         try:
             settings = dict(data["settings"])
-            settings["special_tokens"] = tuple(settings["special_tokens"])
+            base = BaseTokenizer(**data["base"]) if "base" in data else None
+            listed = "special_tokens" if base is None else "forbidden_tokens"
+            settings[listed] = tuple(settings[listed])
             return cls(
                 name=data["name"],
                 fingerprint=str(data["fingerprint"]),
                 vocab_size=int(data["vocab_size"]),
-                settings=TrainSettings(**settings),
+                settings=(
+                    TrainSettings(**settings) if base is None else ContinueSettings(**settings)
+                ),
                 sources=tuple(Source(**source) for source in data["sources"]),
                 jeton_version=str(data["jeton_version"]),
                 date=datetime.date.fromisoformat(data["date"]),
@@ -173,6 +202,7 @@ class TrainingCard:
                     for held in data["heldout"]
                 ),
                 learned=dict(data.get("learned", {})),
+                base=base,
             )
         except (KeyError, TypeError, ValueError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)

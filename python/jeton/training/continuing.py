@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from jeton import _core
-from jeton.corpus import open_documents
 from jeton.errors import JetonWarning, UsageError
 from jeton.training.algorithms.base import check_at_least
+from jeton.training.counted import CountedCorpus
+from jeton.training.counting import count_pretokens
 from jeton.training.progress import TrainProgress
 
-__all__ = ["ContinuedTokenizer", "NewToken", "continue_training"]
+__all__ = [
+    "ContinueSettings",
+    "ContinuedTokenizer",
+    "NewToken",
+    "continue_from_counts",
+    "continue_training",
+]
+
+_N_ON_CARD = 100
+"""New tokens that the card lists, the best first; it has the number of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +58,8 @@ class NewToken:
 class ContinuedTokenizer:
     """What continuing gave.
 
+    Tokens are counted as often as their documents weigh, and rounded where weights are fractions.
+
     Attributes:
         tokenizer: The tokenizer with its new tokens.
         new_tokens: Ranked by tokens saved for the place that each takes, the best first: the order
@@ -60,6 +72,53 @@ class ContinuedTokenizer:
     new_tokens: tuple[NewToken, ...]
     n_tokens_before: int
     n_tokens_after: int
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Plain JSON values for the training card."""
+        return {
+            "n_new_tokens": len(self.new_tokens),
+            "n_tokens_before": self.n_tokens_before,
+            "n_tokens_after": self.n_tokens_after,
+            "new_tokens": [
+                new.token_bytes.decode("utf-8", "backslashreplace")
+                for new in self.new_tokens[:_N_ON_CARD]
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinueSettings:
+    """Hyper-parameters of continuing; what cuts the text is the tokenizer's own.
+
+    Attributes:
+        vocab_size: Ids of the whole, old and new, special and added tokens included.
+        min_frequency: Pairs that occur less often are not merged.
+        max_token_bytes: Longest token that is made; None: any.
+        tie_rule: As in ``TrainSettings``.
+        forbidden_tokens: Tokens that must not be made.
+    """
+
+    vocab_size: int
+    min_frequency: int = 2
+    max_token_bytes: int | None = None
+    tie_rule: Literal["hf", "bytes", "sentencepiece"] = "hf"
+    forbidden_tokens: Sequence[str] = ()
+
+    def check(self) -> None:
+        """Raise ``UsageError`` for what cannot be meant."""
+        check_at_least("vocab_size", self.vocab_size, 1)
+        check_at_least("min_frequency", self.min_frequency, 1)
+        if self.max_token_bytes is not None:
+            check_at_least("max_token_bytes", self.max_token_bytes, 1)
+        if isinstance(self.forbidden_tokens, str):
+            raise UsageError(
+                f"forbidden_tokens is {self.forbidden_tokens!r}; expected a list of strings"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {**asdict(self), "forbidden_tokens": list(self.forbidden_tokens)}
 
 
 def continue_training(
@@ -110,50 +169,103 @@ def continue_training(
         >>> [new.token_bytes for new in more.new_tokens], more.n_tokens_before, more.n_tokens_after
         ([b'lowe', b'st'], 81, 45)
     """
-    check_at_least("min_frequency", min_frequency, 1)
-    if isinstance(forbidden_tokens, str):
-        raise UsageError(f"forbidden_tokens is {forbidden_tokens!r}; expected a list of strings")
-    options = _core.BpeOptions(
+    settings = ContinueSettings(
         vocab_size=vocab_size,
         min_frequency=min_frequency,
         max_token_bytes=max_token_bytes,
         tie_rule=tie_rule,
-        forbidden_tokens=[token.encode() for token in forbidden_tokens],
+        forbidden_tokens=tuple(forbidden_tokens)
+        if not isinstance(forbidden_tokens, str)
+        else forbidden_tokens,
     )
-    counts = _core.counts_for(base)
+    settings.check()
+    corpus = count_pretokens(
+        inputs,
+        base=base,
+        field=field,
+        documents=documents,
+        strict=strict,
+        num_threads=num_threads,
+        on_progress=on_progress,
+    )
+    return _continue(base, corpus, settings, name, on_progress, stacklevel=3)
 
-    def on_read(progress: Any) -> None:
-        if on_progress is not None:
-            done, total = progress.bytes_done, progress.bytes_total
-            on_progress(TrainProgress("count", done, total, "bytes"))
+
+def continue_from_counts(
+    base: _core.Tokenizer,
+    corpus: CountedCorpus,
+    *,
+    settings: ContinueSettings,
+    name: str | None = None,
+    on_progress: Callable[[TrainProgress], None] | None = None,
+) -> ContinuedTokenizer:
+    """What ``continue_training`` does after reading.
+
+    Args:
+        base: The tokenizer to continue; it stays as it is.
+        corpus: What ``count_pretokens(..., base=base)`` gave, or files of such counts.
+        settings: Hyper-parameters.
+        name: What the new tokenizer is called.
+        on_progress: Called now and then with stage ``"merge"``.
+
+    Warns:
+        JetonWarning: The text is not enough for a vocabulary of the size asked.
+
+    Raises:
+        TrainingError: See ``continue_training``; also counts that do not fit in memory.
+        UsageError: The counts were not cut as ``base`` cuts text.
+    """
+    settings.check()
+    return _continue(base, corpus, settings, name, on_progress, stacklevel=3)
+
+
+def _continue(
+    base: _core.Tokenizer,
+    corpus: CountedCorpus,
+    settings: ContinueSettings,
+    name: str | None,
+    on_progress: Callable[[TrainProgress], None] | None,
+    *,
+    stacklevel: int,
+) -> ContinuedTokenizer:
+    if corpus.counts.cutting != _core.counts_for(base).cutting:
+        raise UsageError(
+            "these counts were not cut as the tokenizer to continue cuts text\n"
+            "hint: count with that tokenizer (base, --base)"
+        )
+    unit = corpus.unit
+    options = _core.BpeOptions(
+        vocab_size=settings.vocab_size,
+        # Weights were made whole by the unit: how often is meant in documents of weight 1.
+        min_frequency=settings.min_frequency * unit,
+        max_token_bytes=settings.max_token_bytes,
+        tie_rule=settings.tie_rule,
+        forbidden_tokens=[token.encode() for token in settings.forbidden_tokens],
+    )
 
     def on_merge(done: int, total: int) -> None:
         if on_progress is not None:
             on_progress(TrainProgress("merge", done, total, "tokens"))
 
-    stream = open_documents(
-        inputs, field=field, documents=documents, strict=strict, on_progress=on_read
-    )
-    for _, batch in stream:
-        counts.add(batch, num_threads=num_threads)
-    stream.require_text()
     tokenizer, new_tokens, before, after = _core.continue_bpe(
-        counts, base=base, options=options, on_progress=on_merge, name=name
+        corpus.counts, base=base, options=options, on_progress=on_merge, name=name
     )
-    if tokenizer.vocab_size < vocab_size:
+    if tokenizer.vocab_size < settings.vocab_size:
         warnings.warn(
             f"the text is enough for {tokenizer.vocab_size:,} tokens only, not for "
-            f"vocab_size={vocab_size:,}\n"
+            f"vocab_size={settings.vocab_size:,}\n"
             f"hint: continue on more text, or ask for vocab_size={tokenizer.vocab_size}",
             JetonWarning,
-            stacklevel=2,
+            stacklevel=stacklevel,
         )
     return ContinuedTokenizer(
         tokenizer=tokenizer,
         new_tokens=tuple(
-            NewToken(id, tokenizer.id_to_bytes(id), n_saved, n_uses, n_old)
+            NewToken(
+                id, tokenizer.id_to_bytes(id), round(n_saved / unit), round(n_uses / unit), n_old
+            )
             for id, _, _, n_saved, n_uses, n_old in new_tokens
         ),
-        n_tokens_before=before,
-        n_tokens_after=after,
+        n_tokens_before=round(before / unit),
+        n_tokens_after=round(after / unit),
     )

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal
 
 from jeton import _core
@@ -20,7 +21,7 @@ from jeton.training.counted import CountedCorpus, LanguageCounts, Source
 from jeton.training.languages import LanguageCounter, LanguageSource, count_development
 from jeton.training.settings import TrainSettings
 
-__all__ = ["load_counts", "save_counts", "settings_of_counts"]
+__all__ = ["load_counts", "save_counts", "save_language_counts", "settings_of_counts"]
 
 _COUNTS_KIND = "jeton.counts/1"
 
@@ -40,6 +41,37 @@ def save_counts(path: str | os.PathLike[str], corpus: CountedCorpus) -> None:
         **({"indents": True} if corpus.indents else {}),
     }
     corpus.counts.save(os.fspath(path), info=json.dumps(info))
+
+
+def save_language_counts(folder: str | os.PathLike[str], corpus: CountedCorpus) -> list[Path]:
+    """Write the counts of each language to a file of its name: ``FOLDER/LANGUAGE.counts``.
+
+    Returns:
+        The files, by language.
+
+    Raises:
+        UsageError: The name of a language cannot be that of a file.
+        OSError: The disk is full ...
+    """
+    place = Path(folder)
+    for language in corpus.languages:
+        name = language.name
+        if name.startswith(".") or not name.isprintable() or set(name) & set('/\\:*?"<>|'):
+            raise UsageError(
+                f"the name of the language {name!r} cannot be that of a file\n"
+                "hint: train from the text, or give the languages other names"
+            )
+    place.mkdir(exist_ok=True)
+    files = []
+    for language in corpus.languages:
+        # What came of which input is not known by language, and nobody asks for it again.
+        source = Source(language.name, language.n_documents, language.n_bytes)
+        files.append(place / f"{language.name}.counts")
+        save_counts(
+            files[-1],
+            CountedCorpus(counts=language.counts, sources=(source,), unit=corpus.unit),
+        )
+    return files
 
 
 def load_counts(

@@ -1,0 +1,229 @@
+"""What a command trains on: text that is counted, or files of counts; and how it is interrupted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from jeton.cli import corpus_options
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton._core import Tokenizer
+    from jeton.training import CountedCorpus, TrainProgress, TrainSettings
+
+__all__ = [
+    "ALGORITHMS",
+    "algorithm_options",
+    "as_counted",
+    "corpus_of",
+    "indents_option",
+    "parse_option_pairs",
+    "refuse_given",
+    "resumable",
+]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+ALGORITHMS = (
+    "bpe",
+    "superbpe",
+    "parity-bpe",
+    "trimmed-bpe",
+    "min-token-unigram",
+    "char-bpe",
+    "wordpiece",
+    "wordpiece-likelihood",
+    "unigram",
+    "sentencepiece-bpe",
+    "sentencepiece-word",
+    "sentencepiece-char",
+    "word",
+    "char",
+)
+"""Named here too, so that --help needs no import of training; a test compares."""
+
+_WITH_COUNTS = ("weights", "max_memory", "temp_dir", "checkpoint", "resume")
+"""Options of care that mean something where documents are not there any more."""
+
+_NAMES = {
+    "option_pairs": "option",
+    "rules": "rule",
+    "special_tokens": "special-token",
+    "weights": "weight",
+}
+"""What parameters are called on the command line, where they have another name there."""
+
+
+def algorithm_options(function: _F) -> _F:
+    """``--algorithm`` and its own options."""
+    for option in (
+        click.option(
+            "-O",
+            "--option",
+            "option_pairs",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="An option of the algorithm, such as byte_fallback=true or limit_alphabet=1000; "
+            "lists as JSON: user_defined_symbols='[\"<x>\"]'. Repeatable; see docs/training.md.",
+        ),
+        click.option(
+            "--algorithm",
+            type=click.Choice(ALGORITHMS),
+            default="bpe",
+            show_default=True,
+            help="How tokens are chosen, and so how text is cut.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def indents_option(function: _F) -> _F:
+    """``--indents``."""
+    return click.option(
+        "--indents",
+        is_flag=True,
+        help="Learn from source code whose indentation became <|indent|> and <|dedent|>.",
+    )(function)
+
+
+def parse_option_pairs(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Options of the algorithm: values are JSON where they can be, else text as it stands."""
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not name or not equals:
+            raise click.UsageError(f"--option {pair}: expected NAME=VALUE")
+        try:
+            values[name] = json.loads(text)
+        except ValueError:
+            values[name] = text
+    return values
+
+
+def option_of(parameter: str) -> str:
+    """What a parameter is called on the command line."""
+    return f"--{_NAMES.get(parameter, parameter.replace('_', '-'))}"
+
+
+def is_given(parameter: str) -> bool:
+    """Whether the command line has it."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def refuse_given(parameters: tuple[str, ...], reason: str) -> None:
+    """Raise ``click.UsageError`` if one of these was given."""
+    for parameter in parameters:
+        if is_given(parameter):
+            raise click.UsageError(f"{option_of(parameter)} {reason}")
+
+
+@contextmanager
+def resumable(care: Mapping[str, Any]) -> Iterator[None]:
+    """Say at Ctrl-C what was kept and how to go on; when all is done, remove the checkpoint."""
+    from jeton.training.checkpoints import remove_checkpoint
+    from jeton.training.merges_so_far import merges_path
+
+    checkpoint = care["checkpoint"]
+    if checkpoint is None:
+        yield
+        return
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = [path for path in (Path(checkpoint), merges_path(checkpoint)) if path.exists()]
+        if not kept:
+            raise
+        names = " and ".join(str(path) for path in kept)
+        holds = "holds" if len(kept) == 1 else "hold"
+        raise KeyboardInterrupt(
+            f"{names} {holds} what was done\nhint: the same command with --resume goes on from it"
+        ) from None
+    remove_checkpoint(checkpoint)
+
+
+def corpus_of(
+    inputs: tuple[str, ...],
+    *,
+    settings: TrainSettings | None = None,
+    base: Tokenizer | None = None,
+    from_counts: bool,
+    min_count: int,
+    care: Mapping[str, Any],
+    reading: Mapping[str, Any],
+    num_threads: int | None,
+    on_progress: Callable[[TrainProgress], None] | None,
+) -> CountedCorpus:
+    """Count the inputs, or load them where they are files of counts.
+
+    Raises:
+        UsageError: Options that contradict one another.
+    """
+    from jeton import training
+    from jeton.corpus.weights import parse_weights
+
+    if not from_counts:
+        with corpus_options.counting_arguments(care) as arguments:
+            return training.count_pretokens(
+                inputs,
+                settings=settings,
+                base=base,
+                num_threads=num_threads,
+                keep_checkpoint=True,
+                on_progress=on_progress,
+                **reading,
+                **arguments,
+            )
+    for name in care:
+        if name not in _WITH_COUNTS and is_given(name):
+            raise UsageError(
+                f"{option_of(name)} and --from-counts contradict one another: documents "
+                "are not there any more\nhint: give it to `jeton count-pretokens`"
+            )
+    corpus_options.check_resume(care)
+    return training.load_counts(
+        inputs,
+        settings=settings,
+        weights=parse_weights(care["weights"]),
+        max_memory=care["max_memory"],
+        temp_dir=care["temp_dir"],
+        min_count=min_count,
+        num_threads=num_threads,
+        **reading,
+    )
+
+
+def as_counted(corpus: CountedCorpus, settings: TrainSettings) -> TrainSettings:
+    """The settings with the pattern, normalizer and indents that the counts were made with.
+
+    Raises:
+        UsageError: The command line says otherwise.
+    """
+    from dataclasses import replace
+
+    from jeton.training.count_files import settings_of_counts
+
+    found = settings_of_counts(corpus.counts, settings)
+    if corpus.indents and not settings.indents:
+        found = replace(found, indents=True)
+        found.check()
+    elif settings.indents and not corpus.indents:
+        raise UsageError(
+            "--indents is given, but the counts were made from text with its indentation\n"
+            "hint: count with --indents, or leave it out"
+        )
+    for name in ("pattern", "rules", "normalizer"):
+        if is_given(name) and getattr(settings, name) != getattr(found, name):
+            option = option_of(name)
+            raise UsageError(
+                f"{option} is {getattr(settings, name)!r}, but the counts were made with "
+                f"{getattr(found, name)!r}\nhint: leave {option} out, or count again"
+            )
+    return found
