@@ -19,7 +19,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 @pytest.mark.parametrize(
-    ("page", "n_blocks"), [("superwords", 1), ("continue-training", 2), ("better-vocabularies", 2)]
+    ("page", "n_blocks"), [("superwords", 1), ("continue-training", 3), ("better-vocabularies", 2)]
 )
 @pytest.mark.filterwarnings("ignore:the text is enough for:jeton.errors.JetonWarning")
 def test_the_examples_run(page: str, n_blocks: int) -> None:

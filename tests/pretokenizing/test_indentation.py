@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
+from jeton.cli.app import app
 from jeton.errors import UsageError
 from jeton.pretokenizing import IndentationTokenizer
 from jeton.pretokenizing.indentation import (
@@ -17,7 +22,7 @@ from jeton.pretokenizing.indentation import (
     restore_levels,
     texts_between_levels,
 )
-from jeton.training import TrainSettings
+from jeton.training import TrainSettings, load_counts, train_from_counts
 
 IN, OUT = Level(is_deeper=True), Level(is_deeper=False)
 SOURCE = "def f(x):\n    if x:\n        y()\n\n        z()\n    return 1\n\nf(2)\n"
@@ -100,3 +105,43 @@ def test_what_cannot_be_meant() -> None:
         IndentationTokenizer(plain)
     with pytest.raises(UsageError, match="does not take it"):
         TrainSettings(algorithm="unigram", indents=True).check()
+
+
+def test_files_of_counts_know_of_indents(tmp_path: Path) -> None:
+    source = tmp_path / "a.txt"
+    source.write_text(SOURCE * 20, encoding="utf-8")
+    run = CliRunner()
+
+    def counted(name: str, *more: str) -> str:
+        path = str(tmp_path / name)
+        words = ["count-pretokens", str(source), "--pattern", "code", *more, "-q", "-o", path]
+        assert run.invoke(app, words).exit_code == 0
+        return path
+
+    with_indents, without = counted("with", "--indents"), counted("without")
+    size = ("--vocab-size", "290", "-q")
+    text = ["train", str(source), "--pattern", "code", "--indents", *size]
+    assert run.invoke(app, [*text, "-o", str(tmp_path / "text")]).exit_code == 0
+    expected = jeton.load(str(tmp_path / "text"))
+    assert expected.special_tokens[INDENT_TOKEN] == 1
+    # What the counts were made with is adopted; said again, it is fine.
+    for more in ((), ("--indents",)):
+        words = ["train", "--from-counts", with_indents, *more, *size]
+        done = run.invoke(app, [*words, "-o", str(tmp_path / "t")])
+        assert done.exit_code == 0, done.output
+        assert jeton.load(str(tmp_path / "t")).fingerprint == expected.fingerprint
+    target = str(tmp_path / "no")
+    for inputs, message in (
+        ((without, "--indents"), "the counts were made from text with its indentation"),
+        ((with_indents, without), f"{with_indents} was counted with indents and {without} was not"),
+        ((without, with_indents), f"{with_indents} was counted with indents and {without} was not"),
+        ((with_indents, "--algorithm", "word"), "algorithm 'word' does not take it"),
+    ):
+        refused = run.invoke(app, ["train", "--from-counts", *inputs, *size, "-o", target])
+        assert refused.exit_code == 2
+        assert message in refused.stderr
+    settings = TrainSettings(pattern="code", vocab_size=290)
+    with pytest.raises(UsageError, match="were made with indents, and the settings are without"):
+        train_from_counts(load_counts(with_indents), settings=settings)
+    with pytest.raises(UsageError, match="were made without indents, and the settings are with"):
+        train_from_counts(load_counts(without), settings=replace(settings, indents=True))

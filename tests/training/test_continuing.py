@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,17 @@ from hypothesis import strategies as st
 import jeton
 from jeton import _core
 from jeton.cli.app import app
+from jeton.corpus import CorpusCare
 from jeton.errors import TrainingError
-from jeton.training import continue_training
+from jeton.formats import card_path
+from jeton.training import (
+    ContinueSettings,
+    TrainingCard,
+    continue_from_counts,
+    continue_training,
+    count_pretokens,
+    read_card,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text is enough for:jeton.errors.JetonWarning")
 
@@ -116,3 +126,69 @@ def test_the_command_line(tmp_path: Path) -> None:
     refused = CliRunner().invoke(app, [*words, "-o", str(output), "--pattern", "gpt2"])
     assert refused.exit_code == 2
     assert "--pattern cannot be given with --base" in refused.stderr
+
+
+def test_the_card_tells_of_the_base_and_counts_serve_it(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("\n".join(_DOMAIN), encoding="utf-8")
+    base_file = tmp_path / "base.json"
+    base = jeton.train(iter(_GENERAL), vocab_size=270)
+    base.save(base_file)
+    run = CliRunner()
+    words = ["--base", str(base_file), "--vocab-size", "275", "-q"]
+    done = run.invoke(app, ["train", str(notes), *words, "-o", str(tmp_path / "more")])
+    assert done.exit_code == 0, done.output
+    more = jeton.load(str(tmp_path / "more"))
+    path = card_path(tmp_path / "more")
+    assert str(path) in done.stdout
+    card = read_card(path)
+    assert card.fingerprint == more.fingerprint
+    assert isinstance(card.settings, ContinueSettings)
+    assert (card.settings.vocab_size, card.settings.min_frequency) == (275, 1)
+    assert card.base is not None
+    assert (card.base.fingerprint, card.base.vocab_size) == (
+        jeton.load(str(base_file)).fingerprint,
+        270,
+    )
+    assert card.learned["n_new_tokens"] == 5
+    assert card.n_bytes == notes.stat().st_size
+    assert TrainingCard.from_dict(card.to_dict()) == card
+    none = run.invoke(
+        app, ["train", str(notes), *words, "--no-card", "-o", str(tmp_path / "n.json")]
+    )
+    assert none.exit_code == 0
+    assert not card_path(tmp_path / "n.json").exists()
+
+    counts = tmp_path / "notes.counts"
+    counted = run.invoke(
+        app, ["count-pretokens", str(notes), "--base", str(base_file), "-q", "-o", str(counts)]
+    )
+    assert counted.exit_code == 0, counted.output
+    limited = ("--from-counts", "--max-memory", "16MiB", "-o", str(tmp_path / "again"))
+    again = run.invoke(app, ["train", str(counts), *words, *limited])
+    assert again.exit_code == 0, again.output
+    assert jeton.load(str(tmp_path / "again")).fingerprint == more.fingerprint
+    plain = tmp_path / "plain.counts"
+    assert (
+        run.invoke(
+            app, ["count-pretokens", str(notes), "--pattern", "qwen", "-o", str(plain)]
+        ).exit_code
+        == 0
+    )
+    refused = run.invoke(
+        app, ["train", str(plain), *words, "--from-counts", "-o", str(tmp_path / "no")]
+    )
+    assert refused.exit_code == 2
+    assert "not cut as the tokenizer to continue" in refused.stderr
+
+
+def test_weights_count_in_documents_of_weight_one() -> None:
+    base = jeton.train(iter(_GENERAL), vocab_size=270)
+    plain = count_pretokens(iter(_DOMAIN), base=base)
+    thirds = CorpusCare(weights={"<texts>": Fraction(1, 3)})
+    weighted = count_pretokens(iter(_DOMAIN * 3), base=base, care=thirds)
+    settings = ContinueSettings(vocab_size=276, min_frequency=3)
+    one = continue_from_counts(base, plain, settings=settings)
+    other = continue_from_counts(base, weighted, settings=settings)
+    assert one.tokenizer.fingerprint == other.tokenizer.fingerprint
+    assert (one.n_tokens_before, one.new_tokens) == (other.n_tokens_before, other.new_tokens)

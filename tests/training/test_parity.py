@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from jeton.training import (
     read_card,
     train_from_counts,
 )
+from jeton.training.checkpoints import Checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text is enough for:jeton.errors.JetonWarning")
 
@@ -189,8 +192,6 @@ def test_what_cannot_be_says_why(tmp_path: Path) -> None:
     named = _settings(language_field="lang", default_language="en")
     found = count_pretokens([tmp_path / "bare.jsonl", tmp_path / "all.jsonl"], settings=named)
     assert {lang.name: lang.n_documents for lang in found.languages}["en"] == len(ENGLISH) + 1
-    with pytest.raises(UsageError, match="no max_memory and no checkpoint"):
-        count_pretokens([tmp_path / "all.jsonl"], settings=settings, max_memory=1 << 30)
     with pytest.raises(UsageError, match="no development text of 2 of 3 languages: el, ru"):
         _learned(_settings(), development={"en": iter(["the fox"])})
     with pytest.raises(UsageError, match="units is 'aligned', but there is no development text"):
@@ -204,3 +205,76 @@ def test_what_cannot_be_says_why(tmp_path: Path) -> None:
         _settings(max_alphabet=5).check()
     with pytest.raises(EmptyCorpusError, match="no text in any of the languages"):
         count_languages({"en": iter([""])}, settings=_settings())
+
+
+def test_memory_files_and_checkpoints_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(tmp_path)
+    settings = _settings(language_by="folder")
+    inputs = [tmp_path / name for name in TEXTS]
+    reading: dict[str, Any] = {"settings": settings, "documents": "line"}
+    whole = count_pretokens(inputs, **reading)
+    expected = learn_from_counts(whole, settings=settings)
+
+    small = count_pretokens(inputs, **reading, max_memory=16 << 20, temp_dir=tmp_path)
+    assert small.counts.items() == whole.counts.items()
+    assert all(language.counts.max_memory == (16 << 20) // 8 for language in small.languages)
+    monkeypatch.setattr("jeton.training.languages._LEAST_SHARE", 3 << 20)
+    with pytest.raises(UsageError, match="leaves 2,097,152 bytes for each of 3 languages"):
+        count_pretokens(inputs, **reading, max_memory=16 << 20)
+    monkeypatch.undo()
+
+    part = tmp_path / "part"
+    monkeypatch.setattr(Checkpoint, "is_due", _interrupt)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            count_pretokens(inputs, **reading, checkpoint=part, resume=True)
+    assert {path.name for path in tmp_path.glob("part*")} >= {"part", "part.1-0"}
+    monkeypatch.undo()
+    resumed = count_pretokens(inputs, **reading, checkpoint=part, resume=True, keep_checkpoint=True)
+    again = count_pretokens(inputs, **reading, checkpoint=part, resume=True)
+    assert list(tmp_path.glob("part*")) == []
+    other = _settings(language_by="file")
+    for found in (small, resumed, again):
+        assert found.sources == whole.sources
+        learned = learn_from_counts(found, settings=settings)
+        assert learned.tokenizer.fingerprint == expected.tokenizer.fingerprint
+        assert learned.facts == expected.facts
+    count_pretokens(inputs, **reading, checkpoint=part, keep_checkpoint=True)
+    with pytest.raises(UsageError, match="other options"):
+        count_pretokens(inputs, settings=other, documents="line", checkpoint=part, resume=True)
+
+
+def _interrupt(_: Checkpoint) -> bool:
+    os.kill(os.getpid(), signal.SIGINT)
+    return False
+
+
+def test_files_of_counts_are_languages(tmp_path: Path) -> None:
+    _write(tmp_path / "in")
+    run = CliRunner()
+    counts = tmp_path / "counts"
+    how = ("--algorithm", "parity-bpe", "-O", "language_field=lang", "-q")
+    made = run.invoke(
+        app, ["count-pretokens", str(tmp_path / "in" / "all.jsonl"), *how, "-o", str(counts)]
+    )
+    assert made.exit_code == 0, made.output
+    files = [str(counts / f"{name}.counts") for name in ("el", "en", "ru")]
+    assert made.stdout.split() == files
+    size = ("--vocab-size", "340", "--no-special-tokens", "-q")
+    text = [str(tmp_path / "in" / "all.jsonl"), *how, *size]
+    assert run.invoke(app, ["train", *text, "-o", str(tmp_path / "text")]).exit_code == 0
+    words = ["train", "--from-counts", *files, "--algorithm", "parity-bpe", *size]
+    done = run.invoke(app, [*words, "-o", str(tmp_path / "files")])
+    assert done.exit_code == 0, done.output
+    cards = [read_card(card_path(tmp_path / name)) for name in ("text", "files")]
+    assert cards[0].fingerprint == cards[1].fingerprint
+    assert cards[0].learned == cards[1].learned
+    weighted = run.invoke(
+        app, [*words, "--weight", "el=5/2", "--min-count", "2", "-o", str(tmp_path / "weighted")]
+    )
+    assert weighted.exit_code == 0, weighted.output
+    field = run.invoke(app, [*words, "-O", "language_field=lang", "-o", str(tmp_path / "no")])
+    assert field.exit_code == 2
+    assert "a file of counts has no field 'lang'" in field.stderr

@@ -23,7 +23,7 @@ _ONLY_WHEN_NEW = (
     "algorithm",
     "option_pairs",
     "pattern",
-    "normalizer",
+    "normalizers",
     "special_tokens",
     "no_special_tokens",
 )

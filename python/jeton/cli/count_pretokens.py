@@ -55,7 +55,7 @@ def count_pretokens(
     pattern: str,
     rules: tuple[str, ...],
     indents: bool,
-    normalizer: Literal["nfc"] | None,
+    normalizers: tuple[str, ...],
     field: str,
     documents: Literal["file", "line"],
     strict: bool,
@@ -91,7 +91,7 @@ def count_pretokens(
         raise FileNotFoundError(f"--output {output}: the folder does not exist")
     if base is not None:
         training_corpus.refuse_given(
-            ("algorithm", "option_pairs", "pattern", "rules", "indents", "normalizer"),
+            ("algorithm", "option_pairs", "pattern", "rules", "indents", "normalizers"),
             "cannot be given with --base, which cuts text its own way",
         )
     settings = training.TrainSettings(
@@ -99,7 +99,7 @@ def count_pretokens(
         pattern=pattern,
         rules=rules,
         indents=indents,
-        normalizer=normalizer,
+        normalizer=normalizers,
         options=training_corpus.parse_option_pairs(option_pairs),
     )
     settings.check()

@@ -54,6 +54,20 @@ def pattern_option(function: _F) -> _F:
     )(function)
 
 
+# Named here too, so that --help needs no import of what they are; tests compare.
+NORMALIZERS = (
+    "nfc",
+    "nfd",
+    "nfkc",
+    "nfkd",
+    "lowercase",
+    "arabic-diacritics",
+    "arabic-tatweel",
+    "arabic-alef",
+    "hebrew-points",
+)
+
+
 def training_pattern_option(function: _F) -> _F:
     """``--pattern P`` to train by."""
     return click.option(
@@ -66,13 +80,19 @@ def training_pattern_option(function: _F) -> _F:
 
 
 def normalizer_option(function: _F) -> _F:
-    """``--normalizer nfc`` to train by."""
+    """``--normalizer NAME``, repeatable, to train by."""
     return click.option(
-        "--normalizer", type=click.Choice(["nfc"]), help="Unicode normalization before splitting."
+        "--normalizer",
+        "normalizers",
+        type=click.Choice(NORMALIZERS),
+        metavar="NAME",
+        multiple=True,
+        help="What is done to text before splitting, in training and in use: "
+        f"{', '.join(NORMALIZERS)}. Repeatable.",
     )(function)
 
 
-# Named here too, so that --help needs no import of what they are; a test compares.
+# The same; see above.
 RULES = (
     "urls",
     "emails",

@@ -129,7 +129,7 @@ def _print(found: Recommendation, inputs: tuple[str, ...]) -> None:
     settings = found.settings
     words = ["jeton", "train", *inputs, "--vocab-size", str(settings.vocab_size)]
     words += ["--algorithm", settings.algorithm, "--pattern", settings.pattern]
-    if settings.normalizer:
+    if isinstance(settings.normalizer, str):
         words += ["--normalizer", settings.normalizer]
     streams.write_line("")
     streams.write_line(shlex.join([*words, "-o", "my-tokenizer"]))

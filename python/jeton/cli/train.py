@@ -121,7 +121,7 @@ def train(
     rules: tuple[str, ...],
     segmenter: str | None,
     indents: bool,
-    normalizer: Literal["nfc"] | None,
+    normalizers: tuple[str, ...],
     min_frequency: int,
     special_tokens: tuple[str, ...],
     no_special_tokens: bool,
@@ -201,7 +201,7 @@ def train(
         rules=rules,
         segmenter=segmenter,
         indents=indents,
-        normalizer=normalizer,
+        normalizer=normalizers,
         special_tokens=() if no_special_tokens else special_tokens or None,  # type: ignore[arg-type]
         max_token_bytes=max_token_bytes,
         tie_rule=tie_rule,

@@ -52,6 +52,7 @@ _WITH_COUNTS = ("weights", "max_memory", "temp_dir", "checkpoint", "resume")
 """Options of care that mean something where documents are not there any more."""
 
 _NAMES = {
+    "normalizers": "normalizer",
     "option_pairs": "option",
     "rules": "rule",
     "special_tokens": "special-token",
@@ -220,8 +221,9 @@ def as_counted(corpus: CountedCorpus, settings: TrainSettings) -> TrainSettings:
             "hint: count with --indents, or leave it out"
         )
     for name in ("pattern", "rules", "normalizer"):
-        if is_given(name) and getattr(settings, name) != getattr(found, name):
-            option = option_of(name)
+        parameter = "normalizers" if name == "normalizer" else name
+        if is_given(parameter) and getattr(settings, name) != getattr(found, name):
+            option = option_of(parameter)
             raise UsageError(
                 f"{option} is {getattr(settings, name)!r}, but the counts were made with "
                 f"{getattr(found, name)!r}\nhint: leave {option} out, or count again"

@@ -179,7 +179,7 @@ def _count(
     on_progress: Callable[[TrainProgress], None] | None,
 ) -> tuple[CountedCorpus, list[_core.TextBatch]]:
     """Count the pretokens of what is trained on; return the held-out documents beside them."""
-    counts = _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
+    counts = settings.method.new_counts(settings)
     stream = open_documents(inputs, **reading)
     split = HoldOutSplit(HoldOut(share=HELD_OUT_SHARE, near=NearDuplicateSettings()))
     sources: dict[str, Source] = {}

@@ -1,19 +1,21 @@
-"""What comes before a model besides a split pattern: rules, indentation, segmenters, morphemes.
+"""What comes before a model besides a split pattern: normalizers, rules, indentation, segmenters.
 
-``rules`` become steps of the tokenizer itself. The others are made of Python: ``indentation``
-writes it with two special tokens, ``segmenters`` cut pretokens further, in training and, by
-``SegmentedTokenizer``, in use.
+``normalizers`` and ``rules`` become steps of the tokenizer itself. The others are made of Python:
+``indentation`` writes it with two special tokens, ``segmenters`` cut pretokens further, in training
+and, by ``SegmentedTokenizer``, in use.
 """
 
 from __future__ import annotations
 
 from jeton.pretokenizing.indentation import IndentationTokenizer
 from jeton.pretokenizing.morphemes import MorfessorSegmenter, MorphemeLexicon, learn_morphemes
+from jeton.pretokenizing.normalizers import NORMALIZERS
 from jeton.pretokenizing.rules import RULES, pretokenizer_steps
 from jeton.pretokenizing.segmented import SegmentedTokenizer
 from jeton.pretokenizing.segmenters import SEGMENTERS, Segmenter, find_segmenter
 
 __all__ = [
+    "NORMALIZERS",
     "RULES",
     "SEGMENTERS",
     "IndentationTokenizer",

@@ -15,6 +15,7 @@ from jeton.corpus import InputFile
 from jeton.corpus.domains import domain_of_file
 from jeton.corpus.weights import integer_weights, weight_of_file
 from jeton.errors import EmptyCorpusError, UsageError
+from jeton.pretokenizing.normalizers import normalizer_names
 from jeton.pretokenizing.rules import pattern_and_rules
 from jeton.training.count_memory import explained_full_disk, limit_memory
 from jeton.training.counted import CountedCorpus, LanguageCounts, Source
@@ -215,11 +216,12 @@ def settings_of_counts(counts: _core.PretokenCounts, settings: TrainSettings) ->
         if pattern == published.get(name, name):
             pattern = name
             break
-    for normalizer in (None, "nfc"):
-        found = replace(settings, pattern=pattern, normalizer=normalizer)
-        if settings.method.new_counts(found).cutting == counts.cutting:
-            return found
-    return settings
+    try:
+        normalizer = normalizer_names(cutting.get("normalizer", []))
+    except ValueError:
+        return settings
+    found = replace(settings, pattern=pattern, normalizer=normalizer)
+    return found if settings.method.new_counts(found).cutting == counts.cutting else settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from jeton import _core
 from jeton._nearest import nearest
 from jeton.errors import UsageError
 from jeton.pretokenizing.indentation import DEDENT_TOKEN, INDENT_TOKEN
+from jeton.pretokenizing.normalizers import check_normalizers, in_order
 from jeton.pretokenizing.rules import RULES, check_rules
 from jeton.pretokenizing.segmenters import Segmenter, segmenter_name
 from jeton.training.algorithms import ALGORITHMS, find_algorithm
@@ -79,7 +80,8 @@ class TrainSettings:
             ``jeton.pretokenizing.segmenters`` has it, or a function from a pretoken to its parts.
         indents: Learn from source whose indentation became tokens; the two tokens come behind the
             special tokens. For ``jeton.pretokenizing.IndentationTokenizer``.
-        normalizer: ``"nfc"``: Unicode normalization before splitting, in training and in use.
+        normalizer: Names from ``jeton.pretokenizing.NORMALIZERS``, one or several: what is done to
+            text before it is cut, in training and in use, such as ``"nfc"``.
         special_tokens: Take the ids 0, 1 ... in this order. None: the algorithm's own, which are
             here after construction.
         max_token_bytes: Longest token that is made; None: any.
@@ -98,7 +100,7 @@ class TrainSettings:
     rules: Sequence[str] = ()
     segmenter: str | Segmenter | None = None
     indents: bool = False
-    normalizer: Literal["nfc"] | None = None
+    normalizer: str | Sequence[str] | None = None
     special_tokens: Sequence[str] = _OWN
     max_token_bytes: int | None = None
     tie_rule: Literal["hf", "bytes", "sentencepiece"] = "hf"
@@ -113,6 +115,7 @@ class TrainSettings:
         if self.indents and not isinstance(self.special_tokens, str):
             missing = [t for t in (INDENT_TOKEN, DEDENT_TOKEN) if t not in self.special_tokens]
             object.__setattr__(self, "special_tokens", (*self.special_tokens, *missing))
+        object.__setattr__(self, "normalizer", in_order(self.normalizer))
         if not isinstance(self.rules, str):
             # One value, whatever order they were given in; what is no rule is found by check().
             place = {rule: place for place, rule in enumerate(RULES)}
@@ -167,6 +170,7 @@ class TrainSettings:
                 f"unknown split pattern {self.pattern!r}; the nearest are {', '.join(offered)}\n"
                 "hint: give the name of a published pattern or a regular expression"
             )
+        check_normalizers(self.normalizer)
         check_rules(self.rules)
         self.read_options().check(self)
 
@@ -178,6 +182,8 @@ class TrainSettings:
                 del values[name]
         if "rules" in values:
             values["rules"] = list(self.rules)
+        if isinstance(self.normalizer, tuple):
+            values["normalizer"] = list(self.normalizer)
         if self.segmenter is not None:
             values["segmenter"] = segmenter_name(self.segmenter)
         values["special_tokens"] = list(self.special_tokens)

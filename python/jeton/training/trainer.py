@@ -63,7 +63,7 @@ def train(
     seed: int = 0,
     strict: bool = False,
     num_threads: int | None = None,
-    normalizer: Literal["nfc"] | None = None,
+    normalizer: str | Sequence[str] | None = None,
     name: str | None = None,
     on_progress: Callable[[TrainProgress], None] | None = None,
     **options: Any,
@@ -96,7 +96,8 @@ def train(
         seed: Reserved for algorithms that sample; those there are do not.
         strict: Text that is not valid Unicode is an error instead of being replaced.
         num_threads: Threads; None: all there are. Does not change the result.
-        normalizer: ``"nfc"``: Unicode normalization before splitting, in training and in use.
+        normalizer: Names from ``jeton.pretokenizing.NORMALIZERS``, one or several: what is done to
+            text before it is cut, in training and in use: ``"nfc"``, ``"arabic-diacritics"`` ...
         name: What the tokenizer is called.
         on_progress: Called now and then, first with stage ``"count"``, then with that of learning.
         **options: What only this algorithm has: the fields of its options.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jeton import _core
 from jeton._nearest import nearest
 from jeton.errors import UsageError
+from jeton.pretokenizing.normalizers import normalizer_steps
 from jeton.pretokenizing.rules import pretokenizer_steps
 from jeton.training.progress import TrainProgress
 
@@ -127,14 +128,22 @@ class Algorithm:
         return self.options(**values)
 
 
-def pattern_counts(settings: TrainSettings) -> _core.PretokenCounts:
-    """Empty counts that cut text by the pattern, the rules and the normalizer of settings."""
-    plain = _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
-    if not settings.rules:
+def pattern_counts(settings: TrainSettings, *, pattern: str | None = None) -> _core.PretokenCounts:
+    """Empty counts that cut text by the pattern, the rules and the normalizers of settings.
+
+    Args:
+        settings: What says so.
+        pattern: Another pattern instead of theirs.
+    """
+    chosen = settings.pattern if pattern is None else pattern
+    plain = _core.PretokenCounts(pattern=chosen)
+    if not settings.rules and settings.normalizer is None:
         return plain
     cutting = json.loads(plain.cutting)
-    steps = pretokenizer_steps(settings.pattern, settings.rules)
-    return _core.PretokenCounts.cut_by(json.dumps({**cutting, "pretokenizer": steps}))
+    if settings.rules:
+        cutting["pretokenizer"] = pretokenizer_steps(chosen, settings.rules)
+    cutting["normalizer"] = normalizer_steps(settings.normalizer)
+    return _core.PretokenCounts.cut_by(json.dumps(cutting))
 
 
 def check_at_least(name: str, value: float, least: float) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -172,7 +172,7 @@ def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
         )
     if options.pre_tokenizer == "pattern":
         return pattern_counts(settings)
-    plain = _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
+    plain = pattern_counts(replace(settings, rules=()))
     cutting = json.loads(plain.cutting)
     own = cutting["pretokenizer"][0]
     cut: dict[str, Any]

@@ -13,7 +13,13 @@ from typing import Literal
 
 from jeton import _core
 from jeton.errors import UsageError
-from jeton.training.algorithms.base import Algorithm, Learning, check_at_least, check_choice
+from jeton.training.algorithms.base import (
+    Algorithm,
+    Learning,
+    check_at_least,
+    check_choice,
+    pattern_counts,
+)
 from jeton.training.algorithms.bpe import BpeOptions, check_forced, core_options
 from jeton.training.counted import LanguageCounts
 from jeton.training.languages import LanguageSource
@@ -73,10 +79,6 @@ class ParityOptions(BpeOptions):
     def most_in_window(self, n_languages: int) -> int:
         """Most choices of one language within the window."""
         return int(self.alpha * self.window / n_languages) + 1
-
-
-def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
-    return _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
 
 
 def _languages(settings: TrainSettings) -> LanguageSource:
@@ -152,7 +154,7 @@ ALGORITHMS = {
         takes=frozenset({"pattern", "normalizer", "min_frequency", "max_token_bytes", "tie_rule"}),
         special_tokens=DEFAULT_SPECIAL_TOKENS,
         options=ParityOptions,
-        new_counts=_new_counts,
+        new_counts=pattern_counts,
         learn=_learn,
         languages=_languages,
     )

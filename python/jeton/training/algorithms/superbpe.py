@@ -14,7 +14,13 @@ from types import MappingProxyType
 
 from jeton import _core
 from jeton.errors import UsageError
-from jeton.training.algorithms.base import Algorithm, Learning, check_at_least, check_choice
+from jeton.training.algorithms.base import (
+    Algorithm,
+    Learning,
+    check_at_least,
+    check_choice,
+    pattern_counts,
+)
 from jeton.training.algorithms.bpe import BpeOptions, check_forced, core_options
 from jeton.training.settings import DEFAULT_SPECIAL_TOKENS, TrainSettings
 
@@ -85,7 +91,7 @@ class SuperBpeOptions(BpeOptions):
 
 def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
     options: SuperBpeOptions = settings.read_options()
-    return _core.PretokenCounts(pattern=options.phrase_pattern, normalizer=settings.normalizer)
+    return pattern_counts(settings, pattern=options.phrase_pattern)
 
 
 def _learn(

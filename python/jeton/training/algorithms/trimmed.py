@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from jeton import _core
 from jeton.errors import UsageError
-from jeton.training.algorithms.base import Algorithm, Learning, check_at_least
+from jeton.training.algorithms.base import Algorithm, Learning, check_at_least, pattern_counts
 from jeton.training.algorithms.bpe import BpeOptions, check_forced, core_options
 from jeton.training.settings import DEFAULT_SPECIAL_TOKENS, TrainSettings
 
@@ -43,10 +43,6 @@ class TrimmedOptions(BpeOptions):
             )
 
 
-def _new_counts(settings: TrainSettings) -> _core.PretokenCounts:
-    return _core.PretokenCounts(pattern=settings.pattern, normalizer=settings.normalizer)
-
-
 def _learn(
     counts: _core.PretokenCounts, settings: TrainSettings, learning: Learning
 ) -> _core.Tokenizer:
@@ -76,7 +72,7 @@ ALGORITHMS = {
         takes=frozenset({"pattern", "normalizer", "min_frequency", "max_token_bytes", "tie_rule"}),
         special_tokens=DEFAULT_SPECIAL_TOKENS,
         options=TrimmedOptions,
-        new_counts=_new_counts,
+        new_counts=pattern_counts,
         learn=_learn,
     )
 }
