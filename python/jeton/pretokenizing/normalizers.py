@@ -10,12 +10,10 @@ to these purposes after Unicode 14 within the blocks looked at (Arabic, Hebrew).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from jeton import _core
 from jeton._nearest import nearest
 from jeton.errors import UsageError
 
@@ -41,12 +39,9 @@ HEBREW_POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
 """Accents of cantillation (0591-05AF), vowels, dagesh, meteg, rafe, the dots of shin, and the dots
 above and below. Not maqaf, paseq, sof pasuq and nun hafukha, which are punctuation."""
 
-
-def _form(name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(
-        _core.PretokenCounts(pattern="gpt2", normalizer=name).cutting  # type: ignore[arg-type]
-    )["normalizer"]
-    return found
+_UNICODE_OF_FORMS = "9.0"
+"""The version of Unicode whose tables ``tokenizers`` 0.23.3 normalizes by: what is trained here is
+saved as ``tokenizer.json`` and gets the same ids there. Later characters are left as they are."""
 
 
 def _become(pattern: str, content: str) -> dict[str, Any]:
@@ -74,7 +69,7 @@ _FORMS = ("nfc", "nfd", "nfkc", "nfkd")
 
 def _steps(name: str) -> list[dict[str, Any]]:
     if name in _FORMS:
-        return _form(name)
+        return [{"type": "form", "form": name, "unicode": _UNICODE_OF_FORMS}]
     if name == "lowercase":
         return [{"type": "lowercase"}]
     if name == "arabic-alef":
