@@ -15,6 +15,7 @@ from jeton.cli.app import app
 from jeton.metrics.bootstrap import Interval
 from jeton.planning import Trial, recommend
 from jeton.planning.recommend import _decide
+from jeton.planning.sampling import read_sample
 
 SIZES = (280, 320)
 ENGLISH = "low lower lowest new newer wide widest and the of that which".split()  # noqa: SIM905
@@ -125,3 +126,42 @@ def test_the_command(tmp_path: Path) -> None:
     assert "jeton train" in result.output
     data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert data["settings"]["vocab_size"] in (280, 320)
+
+
+def test_what_is_nearly_alike_is_on_one_side_whatever_the_order(tmp_path: Path) -> None:
+    texts = documents(ENGLISH, n=120)
+    doubled = [text + more for text in texts for more in ("", " the end")]
+    reading = {"documents": "line"}
+    for name, part in (("a", doubled), ("b", documents(FRENCH)), ("c", documents(RUSSIAN))):
+        (tmp_path / name).write_text("\n".join(part), encoding="utf-8")
+    samples = [
+        read_sample(
+            [tmp_path / name for name in names], reading, domains_by="file", domain_field=""
+        )
+        for names in ("abc", "cba")
+    ]
+    assert sorted(samples[0].held) == sorted(samples[1].held)
+    held, trained = set(samples[0].held), set(samples[0].train)
+    assert len(held) > 10
+    for text in texts:
+        assert not (text in held and text + " the end" in trained)
+        assert not (text in trained and text + " the end" in held)
+
+
+def test_whole_sources_are_kept_apart(tmp_path: Path) -> None:
+    for i in range(30):
+        part = documents(ENGLISH, n=20, seed=i)
+        (tmp_path / f"{i}.txt").write_text("\n".join(part), encoding="utf-8")
+    sample = read_sample(
+        [tmp_path],
+        {"documents": "line"},
+        domains_by="file",
+        domain_field="",
+        hold_out_by="source",
+    )
+    apart, trained = set(sample.held_domains), set(sample.train_domains)
+    assert apart
+    assert trained
+    assert not apart & trained
+    with pytest.raises(jeton.UsageError, match="too much alike to keep whole sources apart"):
+        recommend(iter(documents(ENGLISH)), vocab_sizes=SIZES, hold_out_by="source")

@@ -28,6 +28,13 @@ __all__ = ["recommend"]
     help="Files or folders are domains (languages, say) that may want a vocabulary of their own.",
 )
 @click.option("--domain-field", metavar="NAME", default="", help="Field that names the domain.")
+@click.option(
+    "--hold-out-by",
+    type=click.Choice(["document", "source"]),
+    default="document",
+    show_default=True,
+    help="Measure on unseen documents of all sources, or on whole sources that are kept apart.",
+)
 @options.field_option
 @options.documents_option
 @options.strict_option
@@ -43,6 +50,7 @@ def recommend(
     vocab_sizes: tuple[int, ...],
     domains: Literal["file", "folder"] | None,
     domain_field: str,
+    hold_out_by: Literal["document", "source"],
     field: str,
     documents: Literal["file", "line"],
     strict: bool,
@@ -80,6 +88,7 @@ def recommend(
             documents=documents,
             domains_by=domains,
             domain_field=domain_field,
+            hold_out_by=hold_out_by,
             strict=strict,
             num_threads=num_threads,
             on_progress=on_progress,

@@ -64,6 +64,7 @@ def recommend(
     documents: Literal["file", "line"] = "file",
     domains_by: DomainsBy | None = None,
     domain_field: str = "",
+    hold_out_by: Literal["document", "source"] = "document",
     strict: bool = False,
     seed: int = 0,
     num_threads: int | None = None,
@@ -79,9 +80,10 @@ def recommend(
         the first is the default. field: JSONL and Parquet: where the text is. documents: Text
         files: the whole file is one document, or each line. domains_by: Files or folders are
         domains (languages, say) that may want their own vocabulary. domain_field: JSONL and
-        Parquet: the field that names the domain. strict: Text that is not valid Unicode is an error
-        instead of being replaced. seed: Of the intervals. num_threads: Threads; None: all there
-        are. Does not change the result. on_progress: Called as `jeton.train` calls it, for each
+        Parquet: the field that names the domain. hold_out_by: Measure on documents of the same
+        sources as those of training, or on sources of their own. strict: Text that is not valid
+        Unicode is an error instead of being replaced. seed: Of the intervals. num_threads: Threads;
+        None: all there are. Does not change the result. on_progress: Called as `jeton.train` calls it, for each
         trial. on_step: Called with what is tried next, in words.
 
     Raises:
@@ -96,11 +98,14 @@ def recommend(
         {"field": field, "documents": documents, "strict": strict},
         domains_by=domains_by,
         domain_field=domain_field,
+        hold_out_by=hold_out_by,
+        num_threads=num_threads,
     )
     if not sample.held or not sample.train:
         raise UsageError(
-            f"the corpus has {len(sample.train) + len(sample.held)} documents, too few to keep "
-            "some apart for measuring\n"
+            f"the corpus has {len(sample.train) + len(sample.held)} documents, too few or too much "
+            f"alike to keep {'whole sources' if hold_out_by == 'source' else 'some'} apart for "
+            "measuring\n"
             "hint: make each line a document (documents='line', --documents line)"
         )
     run = _Runner(sample, num_threads, on_progress, on_step or (lambda _words: None), seed)

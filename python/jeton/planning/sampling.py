@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import Any, Literal
 
 from jeton import _core
-from jeton.corpus import DomainsBy, open_documents
+from jeton.corpus import DomainsBy, NearDuplicateSettings, open_documents
+from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
 
 __all__ = ["Sample", "read_sample"]
 
 MAX_SAMPLE_BYTES = 32_000_000
 """Text that trials train on: choices between settings show long before that."""
 
-HELD_OUT_ONE_IN = 10
-"""One document in so many is held out, by its digest."""
+HELD_OUT_SHARE = 0.1
+"""Of the documents, or of the sources."""
+
+_SEED = 1
+"""Not 0: a sample is taken by the digests themselves, so what is held out is drawn from them."""
 
 
 @dataclass(slots=True)
@@ -39,6 +44,8 @@ def read_sample(
     *,
     domains_by: DomainsBy | None,
     domain_field: str,
+    hold_out_by: Literal["document", "source"] = "document",
+    num_threads: int | None = None,
 ) -> Sample:
     """An even sample: documents are taken by their digests once there is more than enough.
 
@@ -47,31 +54,47 @@ def read_sample(
         reading: Options of ``open_documents``.
         domains_by: Files or folders are domains.
         domain_field: The field that names the domain.
+        hold_out_by: Documents of all sources are held out, or whole sources. What is nearly alike
+            is never on both sides; what resembles both is on neither.
+        num_threads: Threads; None: all there are. Does not change the result.
 
     Raises:
         EmptyCorpusError: There is no text.
     """
     surveyor = _core.Surveyor((), block_bytes=1024, max_blocks=1)
     stream = open_documents(inputs, domains_by=domains_by, domain_field=domain_field, **reading)
-    kept: list[tuple[int, int, str]] = []
+    kept: list[tuple[str, int, int, str]] = []
+    by_source = hold_out_by == "source"
     n_bytes, ceiling = 0, 2**64
-    for _, batch in stream:
+    for file, batch in stream:
         domains = stream.batch_domains
         digests = surveyor.survey(batch).digests[0].tolist()
         for place, (digest, text) in enumerate(zip(digests, batch, strict=True)):
             if digest < ceiling:
-                kept.append((digest, -1 if domains is None else int(domains[place]), text))
+                domain = -1 if domains is None else int(domains[place])
+                kept.append((file.path if by_source else "", digest, domain, text))
                 n_bytes += len(text.encode())
         while n_bytes > 2 * MAX_SAMPLE_BYTES:
             # What a smaller share of all digests would have kept: no order, no chance in it.
             ceiling //= 2
-            kept = [item for item in kept if item[0] < ceiling]
-            n_bytes = sum(len(text.encode()) for _, _, text in kept)
+            kept = [item for item in kept if item[1] < ceiling]
+            n_bytes = sum(len(text.encode()) for *_, text in kept)
     stream.require_text()
     sample = Sample([], [], [], [], list(stream.domains))
-    for digest, domain, text in kept:
-        # Low bits: the high ones decided what is kept.
-        is_held = digest % HELD_OUT_ONE_IN == 0
-        (sample.held if is_held else sample.train).append(text)
-        (sample.held_domains if is_held else sample.train_domains).append(domain)
+    split = HoldOutSplit(
+        HoldOut(share=HELD_OUT_SHARE, by=hold_out_by, near=NearDuplicateSettings(), seed=_SEED)
+    )
+    # Which of near-duplicates is the first must not depend on the order of the inputs.
+    kept.sort()
+    for source, documents in groupby(kept, key=lambda item: item[0]):
+        of_source = list(documents)
+        texts = _core.TextBatch.from_texts([text for _, _, _, text in of_source])
+        sides = split.sides(texts, source=source, num_threads=num_threads)
+        for side, (_, _, domain, text) in zip(sides.tolist(), of_source, strict=True):
+            if side == HELD_OUT:
+                sample.held.append(text)
+                sample.held_domains.append(domain)
+            elif side == TRAINED:
+                sample.train.append(text)
+                sample.train_domains.append(domain)
     return sample
