@@ -83,8 +83,8 @@ def recommend(
         Parquet: the field that names the domain. hold_out_by: Measure on documents of the same
         sources as those of training, or on sources of their own. strict: Text that is not valid
         Unicode is an error instead of being replaced. seed: Of the intervals. num_threads: Threads;
-        None: all there are. Does not change the result. on_progress: Called as `jeton.train` calls it, for each
-        trial. on_step: Called with what is tried next, in words.
+        None: all there are. Does not change the result. on_progress: Called as `jeton.train` calls
+        it, for each trial. on_step: Called with what is tried next, in words.
 
     Raises:
         EmptyCorpusError: There is no text.
