@@ -35,7 +35,9 @@ KINDS = {
     "instructions": "Instruction counts",
     "core-alone": "The core alone",
     "growing": "Texts that grow",
-    "train": "Training",
+    "train-bpe": "Training byte-level BPE",
+    "train-models": "Training Unigram, WordPiece, SentencePiece-BPE",
+    "train-vocabularies": "Training superwords and smaller vocabularies",
     "audit": "The cost of an audit",
 }
 """Kind of record -> its heading, in the order of the page."""
@@ -82,7 +84,8 @@ def case(
         targets: the keys of the bars that it belongs to (``benches.targets``).
         n_texts: texts that each round worked through.
         absent: library -> why it is not there.
-        figure: how a reader sees a row: "MB/s", "us" (a text), "ms", "MB", "instructions".
+        figure: how a reader sees a row: "MB/s", "us" (a text), "ms", "MB", "instructions",
+            "s", "nats" (natural logarithms a character).
     """
     return {
         "operation": operation,
@@ -150,7 +153,7 @@ def table(measured: Mapping[str, Any]) -> str:
     for row in measured["rows"]:
         values = [value / summary.SCALES[shown] for value in row["values"]]
         ratio = row["ratio_to_best_peer"]
-        form = ".4g" if shown == "s" else ",.1f" if shown == "MB" else ",.0f"
+        form = ".4g" if shown in ("s", "nats") else ",.1f" if shown == "MB" else ",.0f"
         middle = row["median_value"]
         cells = [
             row["name"],

@@ -1,6 +1,7 @@
 """Run the benchmarks one after the other, each in a process of its own, recording after each.
 
-``--only KIND`` (may be repeated) redoes some; ``--quick`` prints the main cases, records nothing.
+``--only KIND`` (may be repeated) redoes some, ``--only train`` all that train; ``--quick`` prints
+the main cases, records nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from time import perf_counter
 
 from benches import quick, record
 
-__all__ = ["PARTS", "main"]
+__all__ = ["GROUPS", "PARTS", "main"]
 
 PARTS = {
     "warm": "benches.warm",
@@ -33,22 +34,30 @@ PARTS = {
     "instructions": "benches.instructions",
     "core-alone": "benches.core_alone",
     "growing": "benches.growing",
-    "train": "benches.train",
+    "train-bpe": "benches.train",
+    "train-models": "benches.train_models",
+    "train-vocabularies": "benches.train_vocabularies",
     "audit": "benches.audit",
 }
 """Kind of record -> the module that makes it, in the order of the page."""
+
+GROUPS = {"train": ("train-bpe", "train-models", "train-vocabularies")}
+"""A name for several parts."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run them; return the highest exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="the main cases on little text")
-    parser.add_argument("--only", action="append", choices=PARTS, help="may be repeated")
+    parser.add_argument(
+        "--only", action="append", choices=[*PARTS, *GROUPS], help="may be repeated"
+    )
     options = parser.parse_args(arguments)
     if options.quick and not options.only:
         return quick.main([])
     codes = []
-    for kind in options.only or PARTS:
+    wanted = [kind for name in options.only or PARTS for kind in GROUPS.get(name, (name,))]
+    for kind in dict.fromkeys(wanted):
         start = perf_counter()
         print(f"# {kind}", flush=True)
         # A part that fails leaves the record of the last time in place, and the others go on.

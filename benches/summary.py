@@ -15,7 +15,7 @@ US = "jeton"
 HOSTILE_SECONDS = 0.010
 """A hostile text of 1 MB that takes less is fast enough, whoever is faster."""
 
-SCALES = {"s": 1.0, "MB": 1e6, "instructions": 1.0}
+SCALES = {"s": 1.0, "MB": 1e6, "instructions": 1.0, "nats": 1.0}
 """Unit -> what one of it is in recorded values (seconds, bytes, instructions)."""
 
 
@@ -49,6 +49,10 @@ def figure(case: Mapping[str, Any], row: Mapping[str, Any] | None) -> str:
         return f"{value * 1e3:.1f}"
     if unit == "MB":
         return f"{value / 1e6:,.1f}"
+    if unit == "s":
+        return f"{value:.2f}"
+    if unit == "nats":
+        return f"{value:.4f}"
     if unit == "instructions":
         return f"{value:,.0f}"
     speed = row["megabytes_per_second"]
@@ -80,6 +84,8 @@ def judge(case: Mapping[str, Any], target: Target) -> Verdict:
         value = case.get("growth")
         met = None if value is None else value <= target.least
         return Verdict(case, value, None, ours, met)
+    if target.rule == "seconds":
+        return Verdict(case, None, None, ours, ours["median_value"] <= target.least)
     if peer is None:
         return Verdict(case, None, None, ours, None)
     ratio = peer["median_value"] / ours["median_value"]
@@ -125,8 +131,8 @@ def _line(target: Target, found: Sequence[Verdict]) -> list[object]:
             "",
             "no peer does this" if worst.ours else "",
             f"{figure(worst.case, worst.ours)} {worst.case.get('figure', 'MB/s')}".strip(),
-            "no comparison" if n_judged == 0 else "**not met**",
-            _remark(target, worst, met=False),
+            "no comparison" if n_judged == 0 else "met" if n_met == n_judged else "**not met**",
+            _remark(target, worst, met=n_met == n_judged > 0, several=len(found) > 1),
         ]
     span = f"{min(ratios):.2f}x" if len(ratios) == 1 else f"{min(ratios):.2f}-{max(ratios):.2f}x"
     met = n_met == n_judged

@@ -19,9 +19,11 @@ __all__ = [
     "Sample",
     "chunks",
     "hostile_text",
+    "is_plain",
     "language_sample",
     "language_samples",
     "random_words",
+    "records",
     "sample",
     "samples",
 ]
@@ -64,7 +66,8 @@ class Sample:
         return cls(name, tuple(documents), sum(len(text.encode()) for text in documents))
 
 
-def _plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
+    """Whether there is text, and nothing in it that looks like a special token."""
     return bool(text) and not any(mark in text for mark in SPECIAL_LOOKALIKES)
 
 
@@ -113,7 +116,8 @@ def _take(documents: list[str], max_bytes: int) -> list[str]:
     return taken
 
 
-def _records(path: Path) -> Iterator[dict[str, str]]:
+def records(path: Path) -> Iterator[dict[str, str]]:
+    """Read the records of a compressed corpus."""
     from jeton._core import decompress
 
     for line in io.BytesIO(decompress(path.read_bytes(), max_bytes=2**30, path=str(path))):
@@ -124,8 +128,8 @@ def _corpus(name: str, folder: Path, max_bytes: int) -> Sample | None:
     path = folder / f"{name}.jsonl.zst"
     if not path.is_file():
         return None
-    documents = [record["text"] for record in _records(path)]
-    return Sample.of(name, _take([text for text in documents if _plain(text)], max_bytes))
+    documents = [record["text"] for record in records(path)]
+    return Sample.of(name, _take([text for text in documents if is_plain(text)], max_bytes))
 
 
 @lru_cache(maxsize=8)
@@ -133,12 +137,12 @@ def sample(kind: str, *, max_bytes: int, corpora: Path = CORPORA) -> Sample:
     """Documents of 2 to 3 KB of one of ``KINDS``; Python's own texts where there is no corpus."""
     path = corpora / f"{KINDS[kind]}.jsonl.zst"
     if path.is_file():
-        documents = [record["text"] for record in _records(path)]
+        documents = [record["text"] for record in records(path)]
     elif kind == "code":
         documents = list(_standard_library(2**30).documents)
     else:
         documents = list(_language_documentation(2**30).documents)
-    pieces = [piece for text in documents if _plain(text) for piece in chunks(text)]
+    pieces = [piece for text in documents if is_plain(text) for piece in chunks(text)]
     kept = [piece for piece in pieces if len(piece.encode()) >= LEAST_CHUNK_BYTES]
     return Sample.of(kind, _take(kept or pieces, max_bytes))
 
@@ -151,12 +155,12 @@ def language_sample(language: str, *, max_bytes: int, corpora: Path = CORPORA) -
         record["text"]
         for path in paths
         if path.is_file()
-        for record in _records(path)
+        for record in records(path)
         if language_of(record) == language
     ]
     if not texts:
         return None
-    pieces = [piece for piece in chunks(pure_text(texts, language)) if _plain(piece)]
+    pieces = [piece for piece in chunks(pure_text(texts, language)) if is_plain(piece)]
     return Sample.of(language, _take(pieces, max_bytes))
 
 
@@ -172,14 +176,16 @@ def _standard_library(max_bytes: int) -> Sample:
     folder = Path(sysconfig.get_path("stdlib"))
     paths = sorted(path for path in folder.glob("*.py"))
     documents = [path.read_text(encoding="utf-8", errors="replace") for path in paths]
-    return Sample.of("python-sources", _take([t for t in documents if _plain(t)], max_bytes))
+    return Sample.of("python-sources", _take([t for t in documents if is_plain(t)], max_bytes))
 
 
 def _language_documentation(max_bytes: int) -> Sample:
     from pydoc_data.topics import topics
 
     documents = [topics[name] for name in sorted(topics)]
-    return Sample.of("python-documentation", _take([t for t in documents if _plain(t)], max_bytes))
+    return Sample.of(
+        "python-documentation", _take([t for t in documents if is_plain(t)], max_bytes)
+    )
 
 
 def samples(*, max_bytes: int = DEFAULT_SAMPLE_BYTES, corpora: Path = CORPORA) -> list[Sample]:

@@ -10,34 +10,37 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
-from statistics import median
 from time import perf_counter
 from typing import Any
 
-from benches import record, texts, vocabularies
+from benches import record, train_texts, vocabularies
 from benches.harness import Row, rank
 from benches.isolated import peak_memory_bytes, run_task, start_peak_memory
 from benches.machine import header
 from benches.peers.trainers import MODULES, REFERENCE, TRAINERS
-from benches.rounds import DISTANT
+from benches.texts import Sample
+from benches.train_rounds import CAVEATS as ROUNDS
+from benches.train_rounds import RUNS, Trained, take_turns
 
-__all__ = ["agreement", "main", "train_once"]
+__all__ = ["agreement", "main", "taking_part", "train_once"]
 
 TIMEOUT_S = 300.0
-RUNS = 3
-SAMPLE_BYTES = 20_000_000
-VOCAB_SIZE = 32_000
+VOCAB_SIZES = (32_000, 128_000)
+QUICK_VOCAB_SIZES = (2_000,)
 LEAST_COMMON_SHARE = 0.99
 """Ties decide well under 1% of the tokens; a trainer that shares fewer solves another problem."""
+LEFT_OUT = {"bpeasy": "12 s for 100 MB of English (2026-11-21): far behind"}
+"""Library -> why it does not take part in full runs."""
+TOO_LARGE = {"gigatoken": "80 s for 128,000 tokens of 100 MB of English (2026-11-21)"}
+"""Library -> why it does not take part where there are more tokens than the first size."""
 CAVEATS = (
-    "every run is a fresh process; the clock runs from documents in memory, the library imported, "
-    "to the learned tokens",
+    *ROUNDS,
     "all split as GPT-2 does and learn from every pair, without special tokens",
-    "medians of three runs; one of those over three times slower than the fastest of the others",
-    "memory is the peak of the process less what it held before training started; Linux only",
+    "English: the corpora english, legal and medical; mixed: multilingual, code, chat and "
+    "po_parallel; their documents shuffled, as many as make 100 MB",
 )
 
 
@@ -68,45 +71,42 @@ def train_once(name: str, documents_file: str, vocab_size: int) -> dict[str, Any
     }
 
 
-def _is_far_behind(name: str, times: Mapping[str, Sequence[float]]) -> bool:
-    """Whether another run would not change its place."""
-    done = [median(seconds) for other, seconds in times.items() if seconds and other != "jeton"]
-    slow = bool(times[name]) and median(times[name]) > DISTANT * min(done, default=0.0)
-    return slow and name != "jeton"
+def _row(trained: Trained, reference: list[str] | None, n_bytes: int) -> Row:
+    wrong, note = None, None
+    tokens = trained.result.get("tokens")
+    if tokens is not None and reference is not None:
+        wrong, note = agreement(tokens, reference)
+    notes = "; ".join(words for words in (trained.held, note) if words)
+    seconds = tuple(trained.seconds)
+    return Row(trained.name, seconds, wrong, trained.failed, n_bytes, note=notes or None)
 
 
-def _measure(sample: texts.Sample, names: list[str], *, vocab_size: int, runs: int) -> list[Row]:
+def _measure(sample: Sample, names: Collection[str], *, vocab_size: int, runs: int) -> list[Row]:
     path = vocabularies.ROOT / "build" / "bench" / f"train-{sample.name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(sample.documents), encoding="utf-8")
-    times: dict[str, list[float]] = {name: [] for name in names}
-    tokens: dict[str, list[str]] = {}
-    memory: dict[str, int] = {}
-    failed: dict[str, str] = {}
-    for turn in range(runs):
-        for name in [*names[turn % len(names) :], *names[: turn % len(names)]]:
-            if name in failed or _is_far_behind(name, times):
-                continue
-            arguments = {"name": name, "documents_file": str(path), "vocab_size": vocab_size}
-            result = run_task("benches.train:train_once", arguments, timeout_s=TIMEOUT_S)
-            if "failed" in result:
-                failed[name] = result["failed"]
-                continue
-            times[name].append(result["seconds"])
-            tokens[name] = result["tokens"]
-            if result["added_memory_bytes"] is not None:
-                memory[name] = max(memory.get(name, 0), result["added_memory_bytes"])
-    rows = []
-    for name in names:
-        wrong, note = None, None
-        if name in tokens and REFERENCE in tokens:
-            wrong, note = agreement(tokens[name], tokens[REFERENCE])
-        if name in memory:
-            held = f"{memory[name] / 1e6:.0f} MB above the input"
-            note = f"{held}; {note}" if note else held
-        seconds = () if name in failed else tuple(times[name])
-        rows.append(Row(name, seconds, wrong, failed.get(name), sample.n_bytes, note=note))
-    return rank(rows)
+
+    def once(name: str) -> dict[str, Any]:
+        arguments = {"name": name, "documents_file": str(path), "vocab_size": vocab_size}
+        return run_task("benches.train:train_once", arguments, timeout_s=TIMEOUT_S)
+
+    found = take_turns(list(names), once, runs=runs, single=[REFERENCE])
+    reference = found[REFERENCE].result.get("tokens") if REFERENCE in found else None
+    return rank([_row(trained, reference, sample.n_bytes) for trained in found.values()])
+
+
+def taking_part(
+    asked: Collection[str] | None, vocab_size: int
+) -> tuple[list[str], dict[str, str | None]]:
+    """Who trains so many tokens, and who does not and why; all that are asked for do."""
+    if asked:
+        return [name for name in TRAINERS if name in {"jeton", REFERENCE, *asked}], {}
+    absent: dict[str, str | None] = {}
+    if vocab_size >= VOCAB_SIZES[0]:
+        absent |= LEFT_OUT
+    if vocab_size > VOCAB_SIZES[0]:
+        absent |= TOO_LARGE
+    return [name for name in TRAINERS if name not in absent], absent
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -116,22 +116,31 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--record", action="store_true", help="keep the result")
     parser.add_argument("--library", action="append", help="may be repeated; jeton always runs")
     options = parser.parse_args(arguments)
-    names = list(TRAINERS)
-    if options.library:
-        kept = {"jeton", REFERENCE, *options.library}
-        names = [name for name in names if name in kept]
-    vocab_size = 2_000 if options.quick else VOCAB_SIZE
-    max_bytes = 400_000 if options.quick else SAMPLE_BYTES
+    max_bytes = train_texts.QUICK_BYTES if options.quick else train_texts.FULL_BYTES
+    sizes = QUICK_VOCAB_SIZES if options.quick else VOCAB_SIZES
     cases = []
-    for sample in texts.samples(max_bytes=max_bytes)[:3]:
-        rows = _measure(sample, names, vocab_size=vocab_size, runs=1 if options.quick else RUNS)
-        cases.append(record.case("train byte-level BPE", f"{vocab_size} tokens", sample.name, rows))
-        print(record.table(cases[-1]), flush=True)
+    for text in train_texts.TEXTS:
+        sample = train_texts.text(text, max_bytes=max_bytes)
+        for vocab_size in sizes:
+            names, absent = taking_part(options.library, vocab_size)
+            runs = 1 if options.quick else RUNS
+            found = record.case(
+                "train byte-level BPE",
+                f"{vocab_size:,} tokens",
+                sample.name,
+                _measure(sample, names, vocab_size=vocab_size, runs=runs),
+                targets=[f"train-{text}"],
+                n_texts=len(sample.documents),
+                absent=absent,
+                figure="s",
+            )
+            cases.append(found)
+            print(record.table(found), flush=True)
     if options.record:
         head = header(
-            kind="train",
-            command="make bench",
-            distributions=[record.DISTRIBUTIONS[name] for name in names],
+            kind="train-bpe",
+            command="python -m benches.run --only train-bpe",
+            distributions=[record.DISTRIBUTIONS[name] for name in TRAINERS],
             caveats=CAVEATS,
         )
         print(f"recorded: {record.write({**head, 'cases': cases}).name}")

@@ -1,9 +1,8 @@
-"""Time training Unigram against ``sentencepiece`` and WordPiece against ``tokenizers``.
+"""Time training Unigram and BPE against ``sentencepiece``, WordPiece against ``tokenizers``.
 
 Each run is a process of its own that reads the same text file. The results are compared on text
 kept apart: Unigram by the log likelihood per character of the best way to cut it, as
-``sentencepiece`` itself scores both models; WordPiece by the tokens that both vocabularies share,
-since chance breaks ties there.
+``sentencepiece`` itself scores both models; the others by their tokens.
 """
 
 from __future__ import annotations
@@ -11,38 +10,69 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benches import record, texts, vocabularies
+from benches import record, train_texts, vocabularies
 from benches.harness import Row, rank
 from benches.isolated import peak_memory_bytes, run_task, start_peak_memory
+from benches.machine import header
+from benches.texts import Sample
+from benches.train_rounds import CAVEATS as ROUNDS
+from benches.train_rounds import RUNS, Trained, take_turns
 
 __all__ = ["main", "train_once"]
 
-TIMEOUT_S = 600.0
-SAMPLE_BYTES = 20_000_000
+TIMEOUT_S = 300.0
 HELD_OUT_BYTES = 1_000_000
 VOCAB_SIZE = 32_000
+QUICK_VOCAB_SIZE = 2_000
 THREADS = 2
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+CAVEATS = (
+    *ROUNDS,
+    "the corpora english, legal and medical, their documents shuffled, as many as make 100 MB, a "
+    "line each; the lines of the last documents (1 MB) are kept apart",
+    f"{THREADS} threads for Jeton and sentencepiece; tokenizers takes as many as there are cores",
+    "sentencepiece 0.2.3 trains without a normalization rule, as Jeton does by default; all else "
+    "is its default but for the longest line",
+)
+
+
+def _jeton(path: str, out: str, vocab_size: int, algorithm: str, **further: Any) -> None:
+    import jeton
+
+    tokenizer = jeton.train(
+        path,
+        algorithm=algorithm,
+        vocab_size=vocab_size,
+        num_threads=THREADS,
+        documents="line",
+        **further,
+    )
+    tokenizer.save(out)
 
 
 def _jeton_unigram(path: str, out: str, vocab_size: int) -> None:
-    import jeton
-
-    jeton.train(
-        path, algorithm="unigram", vocab_size=vocab_size, num_threads=THREADS, documents="line"
-    ).save(out)
+    _jeton(path, out, vocab_size, "unigram")
 
 
-def _sentencepiece_unigram(path: str, out: str, vocab_size: int) -> None:
+def _jeton_sentencepiece_bpe(path: str, out: str, vocab_size: int) -> None:
+    _jeton(path, out, vocab_size, "sentencepiece-bpe")
+
+
+def _jeton_wordpiece(path: str, out: str, vocab_size: int) -> None:
+    _jeton(path, out, vocab_size, "wordpiece", special_tokens=SPECIAL_TOKENS)
+
+
+def _sentencepiece(path: str, out: str, vocab_size: int, model_type: str) -> None:
     import sentencepiece
 
     sentencepiece.SentencePieceTrainer.train(
         input=path,
+        model_type=model_type,
         model_prefix=out.removesuffix(".model"),
         vocab_size=vocab_size,
         num_threads=THREADS,
@@ -52,18 +82,12 @@ def _sentencepiece_unigram(path: str, out: str, vocab_size: int) -> None:
     )
 
 
-def _jeton_wordpiece(path: str, out: str, vocab_size: int) -> None:
-    import jeton
+def _sentencepiece_unigram(path: str, out: str, vocab_size: int) -> None:
+    _sentencepiece(path, out, vocab_size, "unigram")
 
-    tokenizer = jeton.train(
-        path,
-        algorithm="wordpiece",
-        vocab_size=vocab_size,
-        special_tokens=SPECIAL_TOKENS,
-        num_threads=THREADS,
-        documents="line",
-    )
-    tokenizer.save(out)
+
+def _sentencepiece_bpe(path: str, out: str, vocab_size: int) -> None:
+    _sentencepiece(path, out, vocab_size, "bpe")
 
 
 def _tokenizers_wordpiece(path: str, out: str, vocab_size: int) -> None:
@@ -84,8 +108,19 @@ def _tokenizers_wordpiece(path: str, out: str, vocab_size: int) -> None:
 TRAINERS: dict[str, dict[str, Callable[[str, str, int], None]]] = {
     "unigram": {"jeton": _jeton_unigram, "sentencepiece": _sentencepiece_unigram},
     "wordpiece": {"jeton": _jeton_wordpiece, "tokenizers": _tokenizers_wordpiece},
+    "sentencepiece-bpe": {"jeton": _jeton_sentencepiece_bpe, "sentencepiece": _sentencepiece_bpe},
 }
-SUFFIXES = {"unigram": "tokenizer.model", "wordpiece": "vocab.txt"}
+FILES = {
+    "unigram": "tokenizer.model",
+    "wordpiece": "vocab.txt",
+    "sentencepiece-bpe": "tokenizer.model",
+}
+TITLES = {
+    "unigram": "train Unigram",
+    "wordpiece": "train WordPiece",
+    "sentencepiece-bpe": "train SentencePiece-BPE",
+}
+TARGETS = {"unigram": ["train-unigram"], "wordpiece": ["train-wordpiece"]}
 
 
 def train_once(algorithm: str, name: str, path: str, out: str, vocab_size: int) -> dict[str, Any]:
@@ -100,87 +135,157 @@ def train_once(algorithm: str, name: str, path: str, out: str, vocab_size: int) 
     return {"seconds": seconds, "added_memory_bytes": added}
 
 
-def _quality(algorithm: str, outs: dict[str, str], held_out: list[str]) -> dict[str, str]:
-    """What to note of each result."""
-    if algorithm == "wordpiece":
-        found = {name: set(Path(out).read_text("utf-8").split("\n")) for name, out in outs.items()}
-        theirs = found.get("tokenizers", set())
-        common = len(found.get("jeton", set()) & theirs)
-        return {"jeton": f"{common} of {len(theirs)} tokens are those of tokenizers"}
+def log_likelihood(model: str, lines: list[str]) -> float:
+    """Per character, of the most likely way to cut each line, as ``sentencepiece`` scores it."""
     import sentencepiece
 
-    notes = {}
-    for name, out in outs.items():
-        processor = sentencepiece.SentencePieceProcessor(model_file=out)
-        score = sum(processor.get_score(id) for text in held_out for id in processor.encode(text))
-        per_char = score / sum(map(len, held_out))
-        notes[name] = f"{per_char:.4f} log likelihood per character of text kept apart"
-    return notes
+    processor = sentencepiece.SentencePieceProcessor(model_file=model)
+    total = sum(processor.get_score(id) for line in lines for id in processor.encode(line))
+    return float(total / sum(map(len, lines)))
+
+
+def _tokens(path: str) -> list[str]:
+    """Of a result, in the order of ids."""
+    if path.endswith(".txt"):
+        return Path(path).read_text("utf-8").splitlines()
+    import sentencepiece
+
+    processor = sentencepiece.SentencePieceProcessor(model_file=path)
+    return [processor.id_to_piece(id) for id in range(processor.get_piece_size())]
+
+
+def _agreement(outs: Mapping[str, str]) -> str | None:
+    """How many tokens ours and the other's share."""
+    if len(outs) < 2 or "jeton" not in outs:
+        return None
+    (peer,) = (name for name in outs if name != "jeton")
+    ours, theirs = _tokens(outs["jeton"]), _tokens(outs[peer])
+    if ours == theirs:
+        return f"the same tokens with the same ids as {peer}"
+    return f"{len(set(ours) & set(theirs))} of {len(theirs)} tokens are those of {peer}"
+
+
+def _case(
+    algorithm: str, text: str, vocab_size: int, rows: list[Row], **further: Any
+) -> dict[str, Any]:
+    title, what = TITLES[algorithm], further.pop("what", "")
+    text = f"{text}, {what}" if what else text
+    return record.case(title, f"{vocab_size:,} tokens", text, rank(rows), **further)
+
+
+def _cases(
+    algorithm: str,
+    found: Mapping[str, Trained],
+    outs: Mapping[str, str],
+    text: str,
+    vocab_size: int,
+    n_bytes: int,
+    apart: list[str],
+) -> list[dict[str, Any]]:
+    """Seconds, and for Unigram memory and likelihood, each in a table of its own."""
+    outs = {name: out for name, out in outs.items() if found[name].seconds}
+    shared = _agreement(outs)
+    rows = []
+    for trained in found.values():
+        notes = [trained.held, shared if trained.name == "jeton" else None]
+        note = "; ".join(words for words in notes if words) or None
+        rows.append(
+            Row(trained.name, tuple(trained.seconds), None, trained.failed, n_bytes, note=note)
+        )
+    cases = [
+        _case(algorithm, text, vocab_size, rows, targets=TARGETS.get(algorithm, ()), figure="s"),
+    ]
+    if algorithm != "unigram":
+        return cases
+    memory = [
+        Row(each.name, tuple(map(float, each.memory)), None, each.failed, n_bytes)
+        for each in found.values()
+    ]
+    likelihoods = [
+        Row(name, (-log_likelihood(out, apart),), None, None, sum(map(len, apart)))
+        for name, out in outs.items()
+    ]
+    cases.append(
+        _case(
+            algorithm,
+            text,
+            vocab_size,
+            memory,
+            what="memory",
+            targets=["train-unigram-memory"],
+            figure="MB",
+        )
+    )
+    cases.append(
+        _case(
+            algorithm,
+            text,
+            vocab_size,
+            likelihoods,
+            what="negative log likelihood per character of text kept apart",
+            targets=["train-unigram-objective"],
+            figure="nats",
+        )
+    )
+    return cases
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the comparison; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="little text, a small vocabulary")
+    parser.add_argument("--record", action="store_true", help="keep the result")
     parser.add_argument("--file", help="text to train on, one document a line")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--vocab-size", type=int, default=VOCAB_SIZE)
+    parser.add_argument("--algorithm", action="append", choices=TRAINERS, help="may be repeated")
     options = parser.parse_args(arguments)
-    vocab_size = 2_000 if options.quick else options.vocab_size
-    held = HELD_OUT_BYTES
+    vocab_size = QUICK_VOCAB_SIZE if options.quick else options.vocab_size
+    max_bytes = train_texts.QUICK_BYTES if options.quick else train_texts.FULL_BYTES
+    if options.file:
+        given = Path(options.file).read_text(encoding="utf-8").splitlines()
+        sample = Sample.of("file", given)
+    else:
+        sample = train_texts.text("english", max_bytes=max_bytes)
+    held_out = min(HELD_OUT_BYTES, sample.n_bytes // 10)
+    lines, apart = train_texts.lines_apart(sample, held_out_bytes=held_out)
     folder = vocabularies.ROOT / "build" / "bench"
     folder.mkdir(parents=True, exist_ok=True)
-    if options.file:
-        lines = Path(options.file).read_text(encoding="utf-8").splitlines()
-    else:
-        max_bytes = 1_000_000 if options.quick else SAMPLE_BYTES
-        sample = texts.samples(max_bytes=max_bytes)[0]
-        lines = [line for document in sample.documents for line in document.splitlines()]
-    kept: list[str] = []
-    while held > 0 and len(lines) > 1 and not len(kept) > len(lines):
-        kept.append(lines.pop())
-        held -= len(kept[-1])
     path = folder / "train-models.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for algorithm, trainers in TRAINERS.items():
+    cases = []
+    for algorithm in options.algorithm or TRAINERS:
         with tempfile.TemporaryDirectory() as out_folder:
-            outs = {}
-            times: dict[str, list[float]] = {name: [] for name in trainers}
-            memory: dict[str, int] = {}
-            failed: dict[str, str] = {}
-            for _ in range(1 if options.quick else options.runs):
-                for name in trainers:
-                    own = Path(out_folder) / name
-                    own.mkdir(exist_ok=True)
-                    outs[name] = str(own / SUFFIXES[algorithm])
-                    task = {
-                        "algorithm": algorithm,
-                        "name": name,
-                        "path": str(path),
-                        "out": outs[name],
-                        "vocab_size": vocab_size,
-                    }
-                    result = run_task("benches.train_models:train_once", task, timeout_s=TIMEOUT_S)
-                    if "failed" in result:
-                        failed[name] = result["failed"]
-                        continue
-                    times[name].append(result["seconds"])
-                    memory[name] = result["added_memory_bytes"] or 0
-            notes = _quality(algorithm, {n: o for n, o in outs.items() if n not in failed}, kept)
-            rows = [
-                Row(
-                    name,
-                    tuple(times[name]) if name not in failed else (),
-                    None,
-                    failed.get(name),
-                    path.stat().st_size,
-                    note=f"{memory.get(name, 0) / 1e6:.0f} MB; {notes.get(name, '')}",
-                )
-                for name in trainers
-            ]
-            ranked = rank(rows)
-            case = record.case(f"train {algorithm}", f"{vocab_size} tokens", path.name, ranked)
-            print(record.table(case), flush=True)
+            names = list(TRAINERS[algorithm])
+            outs = {name: str(Path(out_folder) / name / FILES[algorithm]) for name in names}
+            for out in outs.values():
+                Path(out).parent.mkdir()
+
+            def once(
+                name: str, algorithm: str = algorithm, outs: dict[str, str] = outs
+            ) -> dict[str, Any]:
+                task = {
+                    "algorithm": algorithm,
+                    "name": name,
+                    "path": str(path),
+                    "out": outs[name],
+                    "vocab_size": vocab_size,
+                }
+                return run_task("benches.train_models:train_once", task, timeout_s=TIMEOUT_S)
+
+            found = take_turns(names, once, runs=1 if options.quick else options.runs)
+            n_bytes = path.stat().st_size
+            for case in _cases(algorithm, found, outs, sample.name, vocab_size, n_bytes, apart):
+                cases.append(case)
+                print(record.table(case), flush=True)
+    if options.record:
+        head = header(
+            kind="train-models",
+            command="python -m benches.run --only train-models",
+            distributions=["jeton", "sentencepiece", "tokenizers"],
+            caveats=CAVEATS,
+        )
+        print(f"recorded: {record.write({**head, 'cases': cases}).name}")
     return 0
 
 
