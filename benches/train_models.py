@@ -23,7 +23,7 @@ from benches.texts import Sample
 from benches.train_rounds import CAVEATS as ROUNDS
 from benches.train_rounds import RUNS, Trained, take_turns
 
-__all__ = ["main", "train_once"]
+__all__ = ["agreement", "log_likelihood", "main", "train_once"]
 
 TIMEOUT_S = 300.0
 HELD_OUT_BYTES = 1_000_000
@@ -154,7 +154,7 @@ def _tokens(path: str) -> list[str]:
     return [processor.id_to_piece(id) for id in range(processor.get_piece_size())]
 
 
-def _agreement(outs: Mapping[str, str]) -> str | None:
+def agreement(outs: Mapping[str, str]) -> str | None:
     """How many tokens ours and the other's share."""
     if len(outs) < 2 or "jeton" not in outs:
         return None
@@ -184,7 +184,7 @@ def _cases(
 ) -> list[dict[str, Any]]:
     """Seconds, and for Unigram memory and likelihood, each in a table of its own."""
     outs = {name: out for name, out in outs.items() if found[name].seconds}
-    shared = _agreement(outs)
+    shared = agreement(outs)
     rows = []
     for trained in found.values():
         notes = [trained.held, shared if trained.name == "jeton" else None]
