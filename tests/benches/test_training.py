@@ -161,7 +161,7 @@ def test_counts_and_what_is_learned_do_not_depend_on_memory(tmp_path: Path) -> N
     results = []
     for name, limit in (("bounded", 16 << 20), ("unbounded", None)):
         out = str(tmp_path / name)
-        counted = many_words.count(300_000, limit, str(tmp_path), out)
+        counted = many_words.count(150_000, limit, str(tmp_path), out)
         learned = many_words.learn(out, limit, str(tmp_path), 300)
         results.append(counted | learned)
     bounded, unbounded = results
