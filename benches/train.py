@@ -100,13 +100,14 @@ def taking_part(
     asked: Collection[str] | None, vocab_size: int
 ) -> tuple[list[str], dict[str, str | None]]:
     """Who trains so many tokens, and who does not and why; all that are asked for do."""
-    if asked:
-        return [name for name in TRAINERS if name in {"jeton", REFERENCE, *asked}], {}
     absent: dict[str, str | None] = {}
     if vocab_size >= VOCAB_SIZES[0]:
         absent |= LEFT_OUT
     if vocab_size > VOCAB_SIZES[0]:
         absent |= TOO_LARGE
+    if asked:
+        kept = {"jeton", REFERENCE, *asked}
+        absent = {name: absent.get(name, "not asked for") for name in TRAINERS if name not in kept}
     return [name for name in TRAINERS if name not in absent], absent
 
 
