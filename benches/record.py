@@ -113,7 +113,8 @@ def write(result: Mapping[str, Any], *, folder: Path = RESULTS) -> Path:
 
 def newest(kind: str, *, folder: Path = RESULTS) -> dict[str, Any] | None:
     """Return the newest record of a kind, or None."""
-    paths = sorted(folder.glob(f"*-{kind}.json"))
+    # The date is spelled out: "models" is not "train-models".
+    paths = sorted(folder.glob(f"????-??-??-{kind}.json"))
     if not paths:
         return None
     result: dict[str, Any] = json.loads(paths[-1].read_text(encoding="utf-8"))

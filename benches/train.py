@@ -25,7 +25,7 @@ from benches.texts import Sample
 from benches.train_rounds import CAVEATS as ROUNDS
 from benches.train_rounds import RUNS, Trained, take_turns
 
-__all__ = ["agreement", "main", "taking_part", "train_once"]
+__all__ = ["agreement", "keep", "main", "taking_part", "train_once"]
 
 KIND = "train-bpe"
 TIMEOUT_S = 300.0
@@ -111,7 +111,7 @@ def taking_part(
     return [name for name in TRAINERS if name not in absent], absent
 
 
-def _keep(cases: list[dict[str, Any]]) -> Path:
+def keep(cases: list[dict[str, Any]]) -> Path:
     """Record cases; those of today that were not done again stay."""
     head = header(
         kind=KIND,
@@ -158,7 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
             )
             print(record.table(found), flush=True)
             if options.record:
-                print(f"recorded: {_keep([found]).name}", flush=True)
+                print(f"recorded: {keep([found]).name}", flush=True)
     return 0
 
 

@@ -136,6 +136,37 @@ def test_one_word_names_all_parts_that_train() -> None:
     assert not set(GROUPS) & set(PARTS)
 
 
+def test_records_of_one_kind_are_not_those_of_another(tmp_path: Path) -> None:
+    record.write({"date": "2026-11-22", "kind": "train-models", "cases": []}, folder=tmp_path)
+    assert record.newest("models", folder=tmp_path) is None
+    assert record.newest("train-models", folder=tmp_path) is not None
+
+
+def test_cases_of_one_day_are_kept_together_and_the_later_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, newest = record.write, record.newest
+    monkeypatch.setattr(record, "write", lambda result: write(result, folder=tmp_path))
+    monkeypatch.setattr(record, "newest", lambda kind: newest(kind, folder=tmp_path))
+
+    def done(text: str, size: str, seconds: float) -> dict[str, Any]:
+        return {**case(f"train-{text}", "s", jeton=seconds), "vocabulary": f"{size} tokens"}
+
+    for each in (("mixed", "32,000", 2.0), ("english", "128,000", 1.0), ("english", "32,000", 0.5)):
+        train.keep([done(*each)])
+    train.keep([done("mixed", "32,000", 3.0)])
+    kept = newest("train-bpe", folder=tmp_path)
+    assert kept is not None
+    found = [
+        (c["targets"][0], c["vocabulary"], c["rows"][0]["median_value"]) for c in kept["cases"]
+    ]
+    assert found == [
+        ("train-english", "32,000 tokens", 0.5),
+        ("train-english", "128,000 tokens", 1.0),
+        ("train-mixed", "32,000 tokens", 3.0),
+    ]
+
+
 def test_results_of_models_are_compared_by_their_tokens(tmp_path: Path) -> None:
     outs = {name: str(tmp_path / f"{name}.txt") for name in ("jeton", "tokenizers")}
     Path(outs["jeton"]).write_text("a\nb\nc\n", encoding="utf-8")
