@@ -5,7 +5,7 @@
 ``tokenizers``: byte-level BPE with the same split; the merges. ``sentencepiece``: BPE; the pieces.
 Each corpus is given to both whole. One line a comparison, with the first step that differs; exit
 code 0 where all is equal, 1 where something differs, 2 where the shared data or a reference is
-missing. ``--table`` rewrites the table of docs/training.md.
+missing. ``--table`` rewrites the rows of docs/training.md that were compared.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ CORPORA = ("english", "code", "multilingual", "medical", "chat")
 VOCAB_SIZE = 32_000
 SPECIAL = "<|endoftext|>"
 LONGEST_LINE = 1 << 24
-LEFT_OUT = "\u2585"
-"""``sentencepiece`` leaves out lines that hold it; so they are left out for both."""
+LEFT_OUT = ("\u2585", "<unk>", "<s>", "</s>")
+"""``sentencepiece`` leaves out lines that hold the first, and cuts words at its own pieces, where
+we read text; lines that hold any of them are left out for both."""
 
 Learned = list[Any]
 
@@ -125,7 +126,7 @@ def _sentencepiece(texts: Sequence[str], vocab_size: int) -> tuple[Learned, Lear
 
 def _lines(texts: Iterable[str]) -> list[str]:
     lines = (line for text in texts for line in text.splitlines())
-    return [line for line in lines if line.strip() and LEFT_OUT not in line]
+    return [line for line in lines if line.strip() and not any(mark in line for mark in LEFT_OUT)]
 
 
 def _pieces(tokenizer: jeton.Tokenizer) -> list[str]:
@@ -163,26 +164,43 @@ def against(
     )
 
 
-def render(results: Sequence[Compared], *, vocab_size: int, date: str) -> str:
-    """The table of docs/training.md."""
-    lines = [
-        f"`python -m scripts.conformance.training --table`, {date}: {vocab_size:,} tokens of each "
-        "whole corpus of the shared data.",
-        "",
-        "| corpus | MB | reference | learned there | equal from the first on | first difference |",
-        "| --- | ---: | --- | ---: | ---: | --- |",
-    ]
+def render(results: Sequence[Compared], *, vocab_size: int, date: str, before: str = "") -> str:
+    """The table of docs/training.md; rows ``before`` that were not compared again stay."""
+    rows = {}
+    for line in before.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0] in CORPORA:
+            rows[cells[0], cells[2].split()[0]] = line
     for each in results:
-        what = "merges" if each.reference.startswith("tokenizers") else "pieces"
-        lines.append(
+        library = each.reference.split()[0]
+        what = "merges" if library == "tokenizers" else "pieces"
+        rows[each.corpus, library] = (
             f"| {each.corpus} | {each.n_bytes / 1e6:.1f} | {each.reference} "
-            f"| {each.n_theirs:,} {what} | {each.n_equal:,} | {_cell(each.difference)} |"
+            f"| {each.n_theirs:,} {what} | {each.n_equal:,} | {_cell(each.difference)} | {date} |"
         )
+    order = [(corpus, library) for corpus in CORPORA for library in REFERENCES]
+    lines = [
+        f"`python -m scripts.conformance.training --table`, {vocab_size:,} tokens:",
+        "",
+        "| corpus | MB | reference | learned there | equal from the first on | first difference "
+        "| compared |",
+        "| --- | ---: | --- | ---: | ---: | --- | --- |",
+        *(rows[key] for key in order if key in rows),
+    ]
     return "\n".join(lines)
 
 
 def _cell(difference: str | None) -> str:
     return "none" if difference is None else difference.replace("|", "\\|")
+
+
+def _write(found: Compared, vocab_size: int) -> None:
+    """Rewrite the row of one comparison."""
+    document = DOCUMENT.read_text(encoding="utf-8")
+    before = document.split(BEGIN)[-1].split(END)[0]
+    date = datetime.now(tz=UTC).strftime("%Y-%m-%d")
+    table = render([found], vocab_size=vocab_size, date=date, before=before)
+    write_whole(DOCUMENT, replaced(document, BEGIN, END, table))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -195,9 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--corpus", action="append", choices=CORPORA, help="may be repeated")
     parser.add_argument("--reference", action="append", choices=REFERENCES, help="may be repeated")
     parser.add_argument("--vocab-size", type=int, default=VOCAB_SIZE)
-    parser.add_argument(
-        "--table", action="store_true", help="rewrite the table in docs/training.md"
-    )
+    parser.add_argument("--table", action="store_true", help="rewrite rows in docs/training.md")
     parser.add_argument(
         "--shared",
         type=Path,
@@ -205,8 +221,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="the shared folder (default: ../shared beside the project)",
     )
     options = parser.parse_args(arguments)
-    if options.table and (options.corpus or options.reference):
-        parser.error("the table shows all corpora and references")
+    if options.table and options.vocab_size != VOCAB_SIZE:
+        parser.error(f"the table is about {VOCAB_SIZE:,} tokens")
     results = []
     for corpus in options.corpus or CORPORA:
         path = options.shared / "data" / "corpora" / f"{corpus}.jsonl.zst"
@@ -229,11 +245,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{'' if found.difference is None else f'; then {found.difference}'}",
                 flush=True,
             )
-    if options.table:
-        date = datetime.now(tz=UTC).strftime("%Y-%m-%d")
-        table = render(results, vocab_size=options.vocab_size, date=date)
-        document = DOCUMENT.read_text(encoding="utf-8")
-        write_whole(DOCUMENT, replaced(document, BEGIN, END, table))
+            if options.table:
+                _write(found, options.vocab_size)
     return 1 if any(found.difference for found in results) else 0
 
 

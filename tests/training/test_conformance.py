@@ -49,8 +49,20 @@ def test_the_first_difference_is_told(
     found = training.against("tokenizers", "small", ["text"])
     assert (found.n_equal, found.n_theirs) == (n_equal, len(theirs))
     assert found.difference == difference
-    row = training.render([found], vocab_size=3, date="2026-01-01").splitlines()[-1]
-    assert row.endswith(f"| {len(theirs)} merges | {n_equal} | {difference} |")
+
+
+def test_rows_are_rewritten_one_by_one() -> None:
+    def row(corpus: str, library: str, n_equal: int) -> training.Compared:
+        return training.Compared(corpus, 10**6, f"{library} 1.0", 9, n_equal, "a | b")
+
+    first = training.render(
+        [row("chat", "tokenizers", 1), row("code", "sentencepiece", 2)], vocab_size=9, date="D1"
+    )
+    again = training.render([row("chat", "tokenizers", 3)], vocab_size=9, date="D2", before=first)
+    assert again.splitlines()[-2:] == [
+        "| code | 1.0 | sentencepiece 1.0 | 9 pieces | 2 | a \\| b | D1 |",
+        "| chat | 1.0 | tokenizers 1.0 | 9 merges | 3 | a \\| b | D2 |",
+    ]
 
 
 def test_the_page_shows_every_corpus_against_every_reference() -> None:
