@@ -74,9 +74,10 @@ format: $(VENV)/.installed  ## put all code into its one form
 long-inputs: setup  ## run every kind of tokenizer on 1, 4 and 16 MB of hostile text, rewrite its page (hours)
 	$(BIN)/python -m scripts.long_inputs --shared $(SHARED) --results build/long-inputs --table
 
-# The second line runs the long tests that `make test` leaves out.
-conformance: setup  ## compare with the references' ids on every golden case and whole corpus, run the long tests
+# The last line runs the long tests that `make test` leaves out.
+conformance: setup  ## compare with the references' ids and merges on every golden case and whole corpus, run the long tests
 	@$(BIN)/python -m scripts.conformance --shared $(SHARED)
+	@$(BIN)/python -m scripts.conformance.training --shared $(SHARED)
 	@$(BIN)/python -m pytest -m conformance --timeout 3600
 
 differential: setup  ## compare with published libraries on very many edge texts (ARGS="--family hf --cases 20000")
@@ -89,7 +90,7 @@ fuzz: toolchain  ## fuzz the parsers: [TARGET=name] [SECONDS=600] each
 asan: setup  ## run the tests of all unsafe code under AddressSanitizer (Linux; some minutes)
 	@PYTHON="$(CURDIR)/$(BIN)/python" sh scripts/asan.sh
 
-bench: bench-setup  ## time against other libraries in .venv-bench, rewrite BENCHMARKS.md (40 minutes; ONLY=languages redoes a part)
+bench: bench-setup  ## time against other libraries in .venv-bench, rewrite BENCHMARKS.md (an hour; ONLY=languages redoes a part, ONLY=train three)
 	$(BENCH_VENV)/bin/python -m benches.run $(addprefix --only ,$(ONLY))
 
 bench-quick: bench-setup  ## the main cases on little text, in some minutes; nothing is recorded
