@@ -23,15 +23,13 @@ from typing import Any
 
 import jeton
 from jeton import _core
-from jeton._files import write_whole
-from scripts.conformance.board import replaced
+from scripts.marked import Part
 
-__all__ = ["BEGIN", "CORPORA", "END", "Compared", "against", "main", "render"]
+__all__ = ["CORPORA", "PART", "Compared", "against", "main", "render"]
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "training.md"
-BEGIN = "<!-- equal training: begin (python -m scripts.conformance.training --table) -->"
-END = "<!-- equal training: end -->"
+PART = Part("equal training", "python -m scripts.conformance.training --table")
 CORPORA = ("english", "code", "multilingual", "medical", "chat")
 VOCAB_SIZE = 32_000
 SPECIAL = "<|endoftext|>"
@@ -196,11 +194,10 @@ def _cell(difference: str | None) -> str:
 
 def _write(found: Compared, vocab_size: int) -> None:
     """Rewrite the row of one comparison."""
-    document = DOCUMENT.read_text(encoding="utf-8")
-    before = document.split(BEGIN)[-1].split(END)[0]
+    before = PART.of(DOCUMENT.read_text(encoding="utf-8"))
     date = datetime.now(tz=UTC).strftime("%Y-%m-%d")
     table = render([found], vocab_size=vocab_size, date=date, before=before)
-    write_whole(DOCUMENT, replaced(document, BEGIN, END, table))
+    PART.rewrite(DOCUMENT, table)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

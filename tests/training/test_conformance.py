@@ -66,8 +66,7 @@ def test_rows_are_rewritten_one_by_one() -> None:
 
 
 def test_the_page_shows_every_corpus_against_every_reference() -> None:
-    page = training.DOCUMENT.read_text(encoding="utf-8")
-    table = page.split(training.BEGIN)[1].split(training.END)[0]
+    table = training.PART.of(training.DOCUMENT.read_text(encoding="utf-8"))
     rows = re.findall(
         r"^\| (\w+) \| [\d.]+ \| (\w+) [\d.]+ \| ([\d,]+) \w+ \| ([\d,]+) \|", table, re.M
     )
