@@ -1,5 +1,7 @@
 //! Words cut where pairs are rare, and counted; the rarer the pairs that part them, the more memory they take.
 
+use std::ops::RangeInclusive;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::train::counts::{PretokenCounter, PretokenCounts};
 use crate::vocab::Vocab;
@@ -89,13 +91,14 @@ pub(super) struct Fragments<'l> {
 }
 
 impl<'l> Fragments<'l> {
+    /// None yet; the floor is the first of `floors` for which there is room.
     pub(super) fn new(
         buckets: PairBuckets,
         lengths: &'l Lengths,
-        floor: u64,
+        floors: RangeInclusive<u64>,
         max_bytes: usize,
     ) -> Self {
-        let most = buckets.most();
+        let (floor, most) = floors.into_inner();
         Self {
             buckets,
             lengths,
@@ -166,7 +169,7 @@ impl<'l> Fragments<'l> {
         loop {
             if self.floor >= self.most {
                 return Err(Error::training(
-                    "there is too little memory for the places of the most frequent pair\n\
+                    "there is too little memory for the places of the most frequent pairs\n\
                      hint: allow more memory",
                 ));
             }

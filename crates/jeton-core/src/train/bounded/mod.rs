@@ -17,8 +17,9 @@
 //! # Why memory is bounded
 //!
 //! Pairs are counted in buckets, several to each: a bucket's sum is no less than the count of any of its pairs, and a cut
-//! that is not made loses nothing. If fragments have no room, the floor is raised and they are cut again, down to the
-//! places of the most frequent pair alone, whatever the corpus.
+//! that is not made loses nothing. If fragments have no room, the floor is raised and they are cut again, up to just below
+//! the floor of the last round: a round may find nothing, where a sum is of several frequent pairs, but each has a lower
+//! floor than the one before, halfway to the highest that has no room.
 //!
 //! Cost: two passes over the counts for each round, about as many rounds as the counts of merges halve
 //! a few times; see `benches`.
@@ -112,12 +113,16 @@ pub fn train_bpe_bounded(
                 "there is no text to train on\nhint: check that the inputs hold text under the field named",
             ));
         }
-        let top = buckets.most();
+        // All pairs of the last floor and more are merged, or never will be: the next floor lies below, whatever sums of
+        // pairs that share a bucket say.
+        let below = last_floor.map_or(u64::MAX, |last: u64| last - 1);
+        let top = buckets.most().min(below);
         if top < lowest {
             break StopReason::NoPairLeft;
         }
         let wanted = last_floor.unwrap_or(top) / FLOOR_STEP;
-        let mut fragments = Fragments::new(buckets, &lengths, wanted.max(lowest), max_memory / 2);
+        let mut fragments =
+            Fragments::new(buckets, &lengths, wanted.max(lowest)..=top, max_memory / 2);
         source.each(&mut |word, count| {
             n += 1;
             if n.is_multiple_of(WORDS_PER_LOOK) {
@@ -127,7 +132,6 @@ pub fn train_bpe_bounded(
         })?;
         let floor = fragments.floor();
         n_rounds += 1;
-        let n_before = merges.len();
         let merging = Merging::new(fragments, floor, options)?;
         let is_full = merging.run(&mut vocab, &mut merges, &forbidden, &mut report)?;
         if is_full {
@@ -135,12 +139,6 @@ pub fn train_bpe_bounded(
         }
         if floor <= lowest {
             break StopReason::NoPairLeft;
-        }
-        if merges.len() == n_before && last_floor.is_some_and(|last| floor >= last) {
-            return Err(Error::training(format!(
-                "{max_memory} bytes of memory are too few to tell the most frequent pairs apart\n\
-                 hint: allow more memory"
-            )));
         }
         last_floor = Some(floor);
     };

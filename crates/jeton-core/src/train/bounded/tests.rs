@@ -95,6 +95,31 @@ fn rounds_change_nothing() {
     }
 }
 
+/// Words of random syllables: all pairs of syllables are about as frequent, so that no floor parts them well, and sums of
+/// two that share a bucket are above every count.
+fn flat_corpus() -> BTreeMap<Vec<u8>, u64> {
+    let mut words = BTreeMap::new();
+    for n in noise(20_000) {
+        let word: String = (0..6)
+            .flat_map(|i| {
+                let digit = (n >> (10 * i)) as usize & 0x3ff;
+                let consonant = b"bdgklmnrstvz"[digit % 12];
+                [char::from(consonant), char::from(b"aeiou"[digit / 12 % 5])]
+            })
+            .collect();
+        *words.entry(word.into_bytes()).or_default() += 1 + n % 3;
+    }
+    words
+}
+
+#[test]
+fn frequencies_that_hardly_differ_are_learned_alike() {
+    let words = flat_corpus();
+    // A twentieth of what all words take, and so little that many rounds are needed.
+    let n_rounds = check(&words, &options(1500), 1_000_000);
+    assert!(n_rounds > 3, "{n_rounds}");
+}
+
 #[test]
 fn too_little_memory_is_an_error_and_no_text_too() {
     let go = &mut |_| ControlFlow::Continue(());
