@@ -34,9 +34,8 @@ CORPORA = ("english", "code", "multilingual", "medical", "chat")
 VOCAB_SIZE = 32_000
 SPECIAL = "<|endoftext|>"
 LONGEST_LINE = 1 << 24
-LEFT_OUT = ("\u2585", "<unk>", "<s>", "</s>")
-"""``sentencepiece`` leaves out lines that hold the first, and cuts words at its own pieces, where
-we read text; lines that hold any of them are left out for both."""
+LEFT_OUT = "\u2585"
+"""``sentencepiece`` leaves out lines that hold it; so they are left out for both."""
 
 Learned = list[Any]
 
@@ -124,7 +123,7 @@ def _sentencepiece(texts: Sequence[str], vocab_size: int) -> tuple[Learned, Lear
 
 def _lines(texts: Iterable[str]) -> list[str]:
     lines = (line for text in texts for line in text.splitlines())
-    return [line for line in lines if line.strip() and not any(mark in line for mark in LEFT_OUT)]
+    return [line for line in lines if line.strip() and LEFT_OUT not in line]
 
 
 def _pieces(tokenizer: jeton.Tokenizer) -> list[str]:

@@ -178,6 +178,25 @@ def test_pieces_of_bpe_are_those_of_sentencepiece(tmp_path: Path) -> None:
     assert pieces_of(ours) == pieces_of(theirs)
 
 
+def test_text_is_cut_where_it_spells_a_piece_of_the_model(tmp_path: Path) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    path = tmp_path / "text.txt"
+    lines = ["ab</s>cd <s>x <unk>y"] * 5 + ["abcd xy cdx unk s"] * 3
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(path),
+        model_prefix=str(tmp_path / "theirs"),
+        model_type="bpe",
+        vocab_size=28,
+        normalization_rule_name="identity",
+        minloglevel=2,
+    )
+    theirs = jeton.load(tmp_path / "theirs.model")
+    ours = train(path, algorithm="sentencepiece-bpe", vocab_size=28, documents="line")
+    assert pieces_of(ours) == pieces_of(theirs)
+    assert b"<" not in {ours.id_to_bytes(i) for i in range(ours.vocab_size)}
+
+
 def log_likelihood_per_char(path: Path, texts: list[str]) -> float:
     """Of the best way to cut each text, by sentencepiece itself."""
     import sentencepiece

@@ -49,6 +49,8 @@ pub struct SentenceConfig {
     pub user_defined_symbols: Vec<String>,
     /// Strings at which text is cut: they are tokens already, and nothing is learned from them.
     pub control_symbols: Vec<String>,
+    /// Pieces that the model has in any case (`<unk>`, `<s>`, `</s>`): text is cut where it spells them, too.
+    pub own_pieces: Vec<String>,
 }
 
 impl Default for SentenceConfig {
@@ -66,6 +68,7 @@ impl Default for SentenceConfig {
             allow_whitespace_only_pieces: false,
             user_defined_symbols: Vec::new(),
             control_symbols: Vec::new(),
+            own_pieces: Vec::new(),
         }
     }
 }
@@ -253,6 +256,7 @@ impl SentenceCutter {
         let escaped: Vec<String> = defined
             .iter()
             .chain(&config.control_symbols)
+            .chain(&config.own_pieces)
             .map(|symbol| symbol.replace(' ', "\u{2581}"))
             .collect();
         let rules = PieceRules::new(config, usize::MAX)?;
@@ -407,9 +411,10 @@ mod tests {
         let symbols = SentenceConfig {
             user_defined_symbols: vec!["<x y>".into()],
             control_symbols: vec!["<s>".into()],
+            own_pieces: vec!["<unk>".into()],
             ..base
         };
-        assert_eq!(cut(&symbols, "a<x y>b<s>c"), ["▁a", "b", "c"]);
+        assert_eq!(cut(&symbols, "a<x y>b<s>c<unk>d"), ["▁a", "b", "c", "d"]);
     }
 
     #[test]

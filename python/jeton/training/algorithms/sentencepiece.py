@@ -172,6 +172,16 @@ def _new_counts(model_type: str, settings: TrainSettings) -> _core.PretokenCount
     cutting["charsmap"] = options.charsmap or named_charsmap(options.normalization_rule_name)
     cutting["user_defined_symbols"] = list(options.user_defined_symbols)
     cutting["control_symbols"] = [*settings.special_tokens, *options.control_symbols]
+    # Where text spells a piece that every model has, sentencepiece cuts it, too.
+    own = {
+        "unk": options.unk_id,
+        "bos": options.bos_id,
+        "eos": options.eos_id,
+        "pad": options.pad_id,
+    }
+    cutting["own_pieces"] = [
+        getattr(options, f"{name}_piece") for name, id in own.items() if id >= 0
+    ]
     if model_type == "word":
         # Words are whole, whatever scripts they mix.
         cutting |= {"split_by_unicode_script": False, "split_digits": False}
