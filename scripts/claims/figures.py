@@ -112,8 +112,22 @@ class Figures(Mapping[str, Figure]):
         return cls(found)
 
     @staticmethod
-    def write(folder: Path, group: str, figures: Mapping[str, Figure], about: str) -> None:
-        """Write one group, one figure a line, so that a change shows as a line."""
+    def write(
+        folder: Path,
+        group: str,
+        figures: Mapping[str, Figure],
+        about: str,
+        command: str | None = None,
+    ) -> None:
+        """Write one group, one figure a line, so that a change shows as a line.
+
+        Args:
+            folder: Where the files are.
+            group: Name of the file.
+            figures: By key.
+            about: What they are, in a sentence.
+            command: What makes them; None: ``scripts.claims``.
+        """
         lines = ",\n".join(
             f"    {json.dumps(key)}: {json.dumps(figure.to_dict())}"
             for key, figure in figures.items()
@@ -121,7 +135,7 @@ class Figures(Mapping[str, Figure]):
         head = {
             "schema": SCHEMA,
             "about": about,
-            "command": f"python -m scripts.claims --only {group}",
+            "command": command or f"python -m scripts.claims --only {group}",
         }
         rows = "".join(
             f"  {json.dumps(key)}: {json.dumps(value)},\n" for key, value in head.items()

@@ -3,7 +3,7 @@
 Every module has ``ABOUT``, one sentence for its file, ``KIND``, and ``measure``, which returns
 figures by key. Modules of the kind ``arithmetic`` need nothing but the catalog; the others read the
 shared data: ``fast`` in a few seconds, ``long`` in up to some minutes, ``timing`` depends on the
-machine.
+machine, ``named`` takes long and is only measured where it is named.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scripts.claims.figures import Figure
 
 __all__ = ["GROUPS", "Group", "group"]
 
-Kind = Literal["arithmetic", "fast", "long", "timing"]
+Kind = Literal["arithmetic", "fast", "long", "timing", "named"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,14 @@ class Group:
         about: What it measures, in a sentence.
         kind: What measuring needs.
         measure: Makes the figures.
+        command: What makes them, where it is no command of ``scripts.claims``.
     """
 
     name: str
     about: str
     kind: Kind
     measure: Callable[[Data], Mapping[str, Figure]]
+    command: str | None = None
 
 
 GROUPS = (
@@ -44,6 +46,7 @@ GROUPS = (
     "money",
     "domain",
     "sizes",
+    "domains",
     "declaration",
     "languages",
     "lengths",
@@ -66,4 +69,10 @@ GROUPS = (
 def group(name: str) -> Group:
     """The group of this name."""
     module = import_module(f"scripts.claims.measuring.{name}")
-    return Group(name, module.ABOUT, cast(Kind, module.KIND), module.measure)
+    return Group(
+        name,
+        module.ABOUT,
+        cast(Kind, module.KIND),
+        module.measure,
+        getattr(module, "COMMAND", None),
+    )

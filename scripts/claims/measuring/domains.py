@@ -1,0 +1,24 @@
+"""Domain tokenizers, plain and with superwords, under two splits: see scripts/domain_tokenizers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scripts.claims.data import Data
+from scripts.claims.figures import Figure
+
+__all__ = ["ABOUT", "COMMAND", "KIND", "WORK", "measure"]
+
+ABOUT = "Tokens, steps, terms, costs and agreement of domain tokenizers, plain and with superwords"
+KIND = "named"
+COMMAND = "python -m scripts.domain_tokenizers --write"
+
+WORK = Path(__file__).resolve().parents[3] / "build" / "domain-tokenizers"
+"""What is trained and measured is kept here, so that a run goes on where another ended."""
+
+
+def measure(data: Data) -> dict[str, Figure]:
+    """All figures of this group."""
+    from scripts.domain_tokenizers.measuring import measure
+
+    return measure(data, WORK)
