@@ -30,7 +30,6 @@ __all__ = [
     "ARTEFACT_SUFFIX",
     "CARD_SUFFIX",
     "COMMAND",
-    "DATE",
     "PATTERN",
     "Built",
     "Corpus",
@@ -38,11 +37,9 @@ __all__ = [
     "card_data",
     "held_out",
     "read_corpus",
+    "settings_of",
     "write",
 ]
-
-DATE = datetime.date(2026, 11, 21)
-"""The day that the cards bear. It is no wall clock: the same text gives the same card."""
 
 COMMAND = "python scripts/build_vocabularies.py"
 
@@ -63,6 +60,19 @@ _BATCH_CHARS = 8 << 20
 
 ARTEFACT_SUFFIX = ".jeton.json.zst"
 CARD_SUFFIX = ".card.json"
+
+
+def settings_of(name: str, *, pattern: str = PATTERN) -> TrainSettings:
+    """What a tokenizer is trained with."""
+    recipe = catalogue().recipes[name]
+    return TrainSettings(
+        algorithm=recipe.algorithm,
+        vocab_size=VOCAB_SIZE,
+        pattern=pattern,
+        special_tokens=SPECIAL_TOKENS,
+        max_token_bytes=MAX_TOKEN_BYTES,
+        options=recipe.options,
+    )
 
 
 @dataclass(slots=True)
@@ -120,7 +130,8 @@ def read_corpus(
         for pattern in patterns[tokenizer]:
             key = (tokenizer, pattern)
             if key not in corpus.counts:
-                corpus.counts[key] = _core.PretokenCounts(pattern=pattern)
+                settings = settings_of(tokenizer, pattern=pattern)
+                corpus.counts[key] = settings.method.new_counts(settings)
             corpus.counts[key].add(batch)
         pending[tokenizer] = []
         n_chars[tokenizer] = 0
@@ -156,15 +167,13 @@ def read_corpus(
 
 
 def build(
-    corpus: Corpus, name: str, *, pattern: str = PATTERN, date: datetime.date = DATE
+    corpus: Corpus, name: str, *, pattern: str = PATTERN, date: datetime.date | None = None
 ) -> Built:
-    """Train one tokenizer on its counts and write down how it does on what is held out."""
-    settings = TrainSettings(
-        vocab_size=VOCAB_SIZE,
-        pattern=pattern,
-        special_tokens=SPECIAL_TOKENS,
-        max_token_bytes=MAX_TOKEN_BYTES,
-    )
+    """Train one tokenizer on its counts and write down how it does on what is held out.
+
+    ``date`` is what its card bears; None: that of its recipe.
+    """
+    settings = settings_of(name, pattern=pattern)
     mix = catalogue().mixes[name]
     by_name = corpus.trained[name]
     counted = CountedCorpus(
@@ -176,7 +185,7 @@ def build(
         tokenizer,
         corpus=counted,
         settings=settings,
-        date=date,
+        date=date or catalogue().recipes[name].date,
         command=COMMAND,
         heldout=held_out(tokenizer, corpus, list(mix)),
     )

@@ -5,13 +5,15 @@ The facts and decisions are in ``sources.toml``; this module reads and checks th
 
 from __future__ import annotations
 
+import datetime
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Catalogue", "SourceText", "catalogue"]
+__all__ = ["Catalogue", "Recipe", "SourceText", "catalogue"]
 
 _TABLE = Path(__file__).with_name("sources.toml")
 
@@ -66,16 +68,33 @@ class SourceText:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a tokenizer is trained.
+
+    Attributes:
+        date: The day that its card bears. It is no wall clock: the same text gives the same card.
+        algorithm: Of `jeton.train`.
+        options: Of the algorithm.
+    """
+
+    date: datetime.date
+    algorithm: str = "bpe"
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Catalogue:
     """All sources, and the mix of each bundled tokenizer.
 
     Attributes:
         sources: In the order of the table, by name.
         mixes: By tokenizer: percent of the training documents of each source by name.
+        recipes: By tokenizer: how it is trained.
     """
 
     sources: dict[str, SourceText]
     mixes: dict[str, dict[str, int]]
+    recipes: dict[str, Recipe]
 
     def of_file(self, file: str) -> list[SourceText]:
         """The sources of one file, in order."""
@@ -92,7 +111,7 @@ def catalogue() -> Catalogue:
 
     Raises:
         ValueError: A mix names a source that is unknown or must not be used, or a share that is
-            no percentage; two sources have one name.
+            no percentage; two sources have one name; a version has no recipe.
     """
     table = tomllib.loads(_TABLE.read_text(encoding="utf-8"))
     sources: dict[str, SourceText] = {}
@@ -116,4 +135,9 @@ def catalogue() -> Catalogue:
                 )
             if not 1 <= percent <= 100:
                 raise ValueError(f"{_TABLE.name}: {tokenizer} takes {percent}% of {name!r}")
-    return Catalogue(sources=sources, mixes=mixes)
+    recipes = {version: Recipe(**recipe) for version, recipe in table["recipe"].items()}
+    unknown = {name.rpartition("-")[2] for name in mixes} - recipes.keys()
+    if unknown:
+        raise ValueError(f"{_TABLE.name}: there is no recipe for {', '.join(sorted(unknown))}")
+    of_mixes = {name: recipes[name.rpartition("-")[2]] for name in mixes}
+    return Catalogue(sources=sources, mixes=mixes, recipes=of_mixes)

@@ -61,7 +61,8 @@ def generated_parts(corpus: Corpus, *, data: Path, artefacts: Path) -> dict[str,
     Raises:
         OSError: A vocabulary is missing.
     """
-    names = list(catalogue().mixes)
+    kinds = list(dict.fromkeys(name.split("-")[1] for name in catalogue().mixes))
+    names = sorted(catalogue().mixes, key=lambda name: (kinds.index(name.split("-")[1]), name))
     ours = [formats.load_file(artefacts / f"{name}{ARTEFACT_SUFFIX}") for name in names]
     theirs = [formats.load_file(data / "vocab" / f"{name}.tiktoken.zst") for name in BASELINES]
     heads = [*(_short(name) for name in names), *(f"{name}" for name in BASELINES)]
@@ -81,7 +82,9 @@ def generated_parts(corpus: Corpus, *, data: Path, artefacts: Path) -> dict[str,
 
 
 def _short(name: str) -> str:
-    return name.split("-")[1]
+    """``jeton-legal-32k-v2`` -> ``legal v2``."""
+    _, kind, _, version = name.split("-")
+    return f"{kind} {version}"
 
 
 def _sizes(artefacts: Path, names: Sequence[str]) -> str:
