@@ -21,9 +21,13 @@ N_TEXTS, N_BYTES = 500, 53_942
 
 BUNDLED = {
     "jeton-code-32k-v1": "74b0ed2032505d7d0d03e31004ad34fce37817ad3e4af1833ee5463410dbfce4",
+    "jeton-code-32k-v2": "e318e4f2baa870833cdbd95470c302f259788ad17672939780e44cdeee43ac6c",
     "jeton-general-32k-v1": "76606cdac52901180ad2a89348af1341aba1fcfa9754bd4a8464d916e4d9a665",
+    "jeton-general-32k-v2": "7a57f30a2203503efa58ca701620ca14c5b7c234ff23a1f9f5f79ba6db7e701d",
     "jeton-legal-32k-v1": "5662d72ce04e209f5683779ec293cf088b53e82793340d979bf984a5e50c3c86",
+    "jeton-legal-32k-v2": "c2cf6c0b3ea547cea2a98f9aa7cc86e37988306a76db05c30fbea2e4ce55101b",
     "jeton-medical-32k-v1": "081eb07c65b7063465d78f49bdb04bcbc6046d5c1820b731f8263c8a35bdeb3c",
+    "jeton-medical-32k-v2": "7bfaa79f3d1cba0004411667a0f96b4f10f761f3ffead8534ff6116d3e4be810",
 }
 SHARED = {
     "r50k_base.tiktoken.zst": "8420ab3c03db542264fc65718c1fe49c2dde3a75e61c590fd6c2791c60be0ee4",

@@ -160,9 +160,9 @@ def test_documents_tell_the_decisions() -> None:
         assert f"| `{source.name}` |" not in there
 
 
-def test_medical_card_is_reproduced(shared: Path) -> None:
+@pytest.mark.parametrize("name", ["jeton-medical-32k-v1", "jeton-medical-32k-v2"])
+def test_medical_card_is_reproduced(name: str, shared: Path) -> None:
     """Trained again: same tokenizer, same sources, same held-out bytes per token."""
-    name = "jeton-medical-32k-v1"
     corpus = building.read_corpus(shared / "data", [name], patterns={name: [building.PATTERN]})
     built = building.build(corpus, name)
     card = read_card(commands.ARTEFACTS / f"{name}.card.json")
@@ -172,3 +172,24 @@ def test_medical_card_is_reproduced(shared: Path) -> None:
     # Measured with the tokenizer as it is bundled, not with the one just trained.
     bundled = jeton.load(name)
     assert building.held_out(bundled, corpus, list(catalogue().mixes[name])) == card.heldout
+
+
+def test_a_version_without_a_recipe_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    table = (ROOT / "scripts" / "vocabularies" / "sources.toml").read_text(encoding="utf-8")
+    broken = tmp_path / "sources.toml"
+    broken.write_text(f"{table}\n[mix.jeton-new-32k-v9]\n", encoding="utf-8")
+    monkeypatch.setattr(sources, "_TABLE", broken)
+    with pytest.raises(ValueError, match="no recipe for v9"):
+        sources.catalogue.__wrapped__()
+
+
+def test_recipes_say_how_a_version_is_trained() -> None:
+    for name, recipe in catalogue().recipes.items():
+        settings = building.settings_of(name)
+        settings.check()
+        assert (settings.algorithm == "superbpe") == name.endswith("v2")
+        card = read_card(commands.ARTEFACTS / f"{name}.card.json")
+        assert card.date == recipe.date
+        assert card.settings.to_dict() == settings.to_dict()

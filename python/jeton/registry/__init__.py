@@ -2,7 +2,7 @@
 
 A name is looked for in this order, and the first place that has it wins:
 
-1. bundled with the package; ``jeton-general-32k`` is the newest ``jeton-general-32k-vN``,
+1. bundled with the package; ``jeton-general-32k`` is the newest ``jeton-general-32k-vN`` of words,
 2. the folder ``$JETON_VOCAB_DIR``,
 3. the user's cache (``$JETON_CACHE_DIR``, else the platform's cache folder),
 4. with ``download=True`` the published address, checked against its SHA-256.

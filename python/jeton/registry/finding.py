@@ -29,6 +29,11 @@ Place: TypeAlias = Literal["bundled", "vocab-dir", "cache", "published"]
 _BUNDLED_SUFFIX = ".jeton.json.zst"
 _VERSIONED = re.compile(r"(?P<base>.+)-v(?P<version>[0-9]+)$")
 
+_SUPERWORD_VERSIONS = frozenset({2})
+"""Bundled versions with tokens of several words, which are had by their whole name only: they need
+fewest tokens, but a name should not begin to mean other words, longer encoding and seams at the
+ends of prompts (docs/vocabularies.md has the figures)."""
+
 # Where one folder has several files of one name, the first of these is taken: those that say
 # everything about a tokenizer come before those that need a lookup.
 _SUFFIXES = (
@@ -107,7 +112,7 @@ def _rank_file(name: str) -> str:
 
 
 def bundled() -> dict[str, Path]:
-    """Bundled names, with and without their version; without means the newest."""
+    """Bundled names, with and without their version; without means the newest of words."""
     names: dict[str, Path] = {}
     newest: dict[str, int] = {}
     folder = bundled_dir()
@@ -120,7 +125,9 @@ def bundled() -> dict[str, Path]:
         names[name] = path
         match = _VERSIONED.match(name)
         # Versions are numbers: v10 is newer than v9.
-        if match and int(match["version"]) > newest.get(match["base"], -1):
+        if match is None or int(match["version"]) in _SUPERWORD_VERSIONS:
+            continue
+        if int(match["version"]) > newest.get(match["base"], -1):
             newest[match["base"]] = int(match["version"])
             names[match["base"]] = path
     return names
