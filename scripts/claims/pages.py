@@ -1,4 +1,4 @@
-"""The pages, from templates and figures: docs/claims.md and docs/case-studies/.
+"""The pages, from templates and figures: claims, case studies, domain tokenizers.
 
 Nothing is measured here, so the pages can be made and compared anywhere. A claim whose verdict no
 longer follows from its figures stops the making.
@@ -12,9 +12,13 @@ from typing import Any
 from jeton._files import write_whole
 from scripts.claims.claim_list import CLAIMS
 from scripts.claims.figures import Figures
+from scripts.claims.measuring import group
 from scripts.claims.plots import PLOTS, write_plots
 from scripts.claims.verdicts import Claim, Verdict, unfounded
 from scripts.claims.writing import Writer
+from scripts.domain_tokenizers import recipes
+from scripts.domain_tokenizers.terms import LISTS
+from scripts.domain_tokenizers.texts import DOMAINS, GENERAL
 
 __all__ = ["STUDIES", "pages", "write_pages"]
 
@@ -47,6 +51,14 @@ def pages(figures: Figures) -> dict[str, str]:
             rows=rows, sections=sections, studies=STUDIES, n_claims=len(CLAIMS), tally=_tally()
         )
     }
+    written["domain-tokenizers.md"] = environment.get_template("domain-tokenizers.md").render(
+        domains={domain: tuple(source.name for source in of) for domain, of in DOMAINS.items()},
+        general=tuple(source.name for source in GENERAL),
+        lists=LISTS,
+        recipe=recipes,
+        value=figures.value,
+        has=figures.by_key.__contains__,
+    )
     for name, title in STUDIES:
         text = environment.get_template(f"case-studies/{name}.md").render(title=title)
         written[f"case-studies/{name}.md"] = text
@@ -112,8 +124,11 @@ def _section(environment: Any, claim: Claim, row: dict[str, str]) -> dict[str, A
     return {
         **row,
         "text": text.strip(),
-        "commands": [f"python -m scripts.claims --only {group}" for group in claim.groups],
-        "files": [f"figures/{group}.json" for group in claim.groups],
+        "commands": [
+            group(name).command or f"python -m scripts.claims --only {name}"
+            for name in claim.groups
+        ],
+        "files": [f"figures/{name}.json" for name in claim.groups],
         "missing": claim.missing,
     }
 

@@ -249,6 +249,30 @@ def _languages(axes: Axes, figures: Figures) -> None:
     axes.legend(ncols=2, loc="upper center")
 
 
+def _domains(axes: Axes, figures: Figures) -> None:
+    domains = ("medical", "legal", "code", "finance", "chat", "multilingual")
+    sizes = (16_000, 32_000, 64_000, 128_000)
+    for place, domain in enumerate(domains):
+        for kind, line in (("superwords", "-"), ("plain", ":")):
+            axes.plot(
+                sizes,
+                [100 * figures.value(f"domains.change.{domain}.same.{kind}.{s}") for s in sizes],
+                line,
+                label=domain if kind == "superwords" else None,
+                color=_COLORS[place],
+                marker=_MARKERS[place],
+                markersize=4,
+                linewidth=1.4,
+            )
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, ["16k", "32k", "64k", "128k"])
+    axes.minorticks_off()
+    axes.axhline(0, color="#444444", linewidth=0.8)
+    axes.set_xlabel("ids (dotted: words alone, lines: superwords)")
+    axes.set_ylabel("tokens against o200k, %")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+
+
 PLOTS = {
     "growth": Plot(
         "FLOPs of four times the tokens by length: about 4x up to some thousand tokens, near 16x "
@@ -261,6 +285,12 @@ PLOTS = {
         "every other case",
         ("sizes.",),
         _sizes,
+    ),
+    "domains": Plot(
+        "Tokens against o200k by size, held-out documents of the same sources: superwords below "
+        "words alone in every domain and at every size",
+        ("domains.change.",),
+        _domains,
     ),
     "doubling": Plot(
         "More weight bytes a decoding step at twice the vocabulary, by model size: above 20% only "

@@ -105,10 +105,10 @@ DOMAINS: Mapping[str, tuple[Source, ...]] = {
         _code("redis", "redis/"),
         _code("tokio", "tokio-rs/"),
         _code("commons-lang", "apache/"),
-        _code("hugo", "gohugoio/"),
-        _code("iree", "iree-org/"),
+        _code("hugo", "gohugoio/", rotated=False),
+        _code("iree", "iree-org/", rotated=False),
         _code("CPython", "cpython-"),
-        _code("vue", "vuejs/"),
+        _code("vue", "vuejs/", rotated=False),
         _code("others", rotated=False),
     ),
     "finance": (

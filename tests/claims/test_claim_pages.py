@@ -18,13 +18,18 @@ from scripts.claims.verdicts import Claim, Verdict, unfounded
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FIGURES = Figures.read(DOCS / "figures")
+MAIN_PAGES = ("claims.md", "domain-tokenizers.md")
 AGAIN = "run `python -m scripts.claims --pages`"
 
 
 def test_the_pages_are_those_of_the_figures() -> None:
     made = pages(FIGURES)
     assert sorted(made) == sorted(
-        ["claims.md", *(f"case-studies/{path.name}" for path in (DOCS / "case-studies").iterdir())]
+        [
+            "claims.md",
+            "domain-tokenizers.md",
+            *(f"case-studies/{path.name}" for path in (DOCS / "case-studies").iterdir()),
+        ]
     )
     for path, text in made.items():
         assert (DOCS / path).read_text(encoding="utf-8") == text, AGAIN
@@ -79,7 +84,7 @@ def _scaled(factor: float) -> Figures:
     )
 
 
-@pytest.mark.parametrize("path", ["claims.md", *(f"case-studies/{name}.md" for name, _ in STUDIES)])
+@pytest.mark.parametrize("path", [*MAIN_PAGES, *(f"case-studies/{name}.md" for name, _ in STUDIES)])
 def test_links_lead_somewhere(path: str) -> None:
     page = DOCS / path
     text = page.read_text(encoding="utf-8")
@@ -98,7 +103,7 @@ def _anchor(title: str) -> str:
 
 
 def test_tables_have_as_many_cells_as_their_heads() -> None:
-    for path in ("claims.md", *(f"case-studies/{name}.md" for name, _ in STUDIES)):
+    for path in (*MAIN_PAGES, *(f"case-studies/{name}.md" for name, _ in STUDIES)):
         width = 0
         for line in (DOCS / path).read_text(encoding="utf-8").splitlines():
             if not line.startswith("|"):
@@ -156,5 +161,5 @@ def test_the_command_measures_writes_and_compares(
 
 def test_every_group_says_what_it_needs() -> None:
     kinds = {name: group(name).kind for name in GROUPS}
-    assert set(kinds.values()) == {"arithmetic", "fast", "long", "timing"}
+    assert set(kinds.values()) == {"arithmetic", "fast", "long", "timing", "named"}
     assert all(group(name).about for name in GROUPS)
