@@ -26,7 +26,7 @@ from scripts.domain_tokenizers.work import Work
 
 __all__ = ["GOLD", "measure_boundaries", "measure_parity", "parity_figures"]
 
-GOLD = (("medical", "eng"), ("legal", "eng"), ("multilingual", "fra"), ("multilingual", "hun"))
+GOLD = (("medical", "eng"), ("legal", "eng"))
 """Domain of the tokenizers, and language of the gold words."""
 
 MAX_WORDS = 10_000

@@ -128,7 +128,7 @@ DOMAINS: Mapping[str, tuple[Source, ...]] = {
     "multilingual": (
         Source(name="React documentation", corpus="multilingual", domains=("docs-react",)),
         Source(name="tldr pages", corpus="multilingual", domains=("tldr-",)),
-        Source(name="Bible", corpus="multilingual", domains=("bible",)),
+        Source(name="Bible", corpus="multilingual", domains=("bible",), rotated=False),
         Source(name="Python documentation", corpus="po_parallel", domains=("docs-python",)),
     ),
 }

@@ -130,9 +130,6 @@ def measure_tokens(domain: str, found: Mapping[str | None, Case]) -> dict[str, F
         figures[f"bytes-per-token.{domain}.same.{name}"] = ratio(same.n_bytes, counts)
         figures[f"change.{domain}.same.{name}"] = change(counts, same.tokens[BASE])
         figures[f"change.{domain}.new.{name}"] = change(pooled[name], pooled[BASE])
-        figures[f"bytes-per-token.{domain}.new.{name}"] = ratio(
-            np.concatenate([case.n_bytes for case in new]), pooled[name]
-        )
     shown = [name for name in same.tokens if name in PUBLISHED or name.endswith(f".{TARGET_SIZE}")]
     for number, source in enumerate(DOMAINS[domain]):
         of = same.source == number

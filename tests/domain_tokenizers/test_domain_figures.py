@@ -19,7 +19,7 @@ from scripts.domain_tokenizers.recipes import SIZES, TARGET_SIZE, described, lea
 from scripts.domain_tokenizers.steps import STEPS, step, steps
 from scripts.domain_tokenizers.terms import LISTS, read_list
 from scripts.domain_tokenizers.texts import DOMAINS
-from scripts.domain_tokenizers.tokens import Case, cases, change, measure_tokens
+from scripts.domain_tokenizers.tokens import PUBLISHED, Case, cases, change, measure_tokens
 from scripts.domain_tokenizers.work import Work
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -68,11 +68,10 @@ def test_more_ids_never_need_more_tokens(domain: str) -> None:
 def test_both_splits_are_measured_and_new_sources_pooled() -> None:
     assert len(cases()) == len(DOMAINS) + sum(s.rotated for of in DOMAINS.values() for s in of)
     domain = "finance"
-    names = ("r50k_base", "cl100k_base", "o200k_base", "llama3")
-    names += tuple(f"{kind}.{size}" for kind in ("plain", "superwords") for size in SIZES)
+    names = [*PUBLISHED, *(f"{kind}.{s}" for kind in ("plain", "superwords") for s in SIZES)]
 
     def case(n_documents: int, source: int, ours: int) -> Case:
-        tokens = {name: np.full(n_documents, 100 if name in names[:4] else ours) for name in names}
+        tokens = {name: np.full(n_documents, 100 if name in PUBLISHED else ours) for name in names}
         numbers = np.full(n_documents, source)
         return Case(np.full(n_documents, 400), numbers, tokens)
 
@@ -147,12 +146,16 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
         made.append("arrays")
         return {"n": np.arange(3)}
 
+    def value() -> dict[str, list[int]]:
+        made.append("values")
+        return {"x": [1, 2]}
+
     for _ in range(2):
         again = Work.of(tmp_path / "work", tmp_path, described())
         assert again.folder == work.folder
         assert again.tokenizer("a", train).fingerprint == train().fingerprint
         assert again.arrays("b", count)["n"].tolist() == [0, 1, 2]
-        assert again.values("c", lambda: {"x": [1, made.append("values")]}) == {"x": [1, None]}
+        assert again.values("c", value) == {"x": [1, 2]}
     assert made.count("tokenizer") == 3  # two of them by the comparison
     assert made.count("arrays") == made.count("values") == 1
     (tmp_path / "corpora" / "a.jsonl.zst").write_bytes(b"two")
