@@ -57,7 +57,8 @@ def _ends(weights: NDArray[np.float64], n_slots: int) -> NDArray[np.float64]:
     """Where each one's share of so many slots ends: more slots for those that weigh more."""
     import numpy as np
 
-    return np.rint(np.cumsum(weights) / weights.sum() * n_slots)
+    ends: NDArray[np.float64] = np.rint(np.cumsum(weights) / weights.sum() * n_slots)
+    return ends
 
 
 def texts(n_rare: int, *, seed: int = 0) -> Iterator[str]:

@@ -139,21 +139,20 @@ impl MergeTable {
             entries, filter, ..
         } = known;
         let most_ranks = list.map_or(n_ids as usize, Listed::len);
-        let (mut n_pairs, mut n_ranks, mut all_there) = (0, 0, true);
+        let (mut n_pairs, mut n_ranks, mut n_there) = (0, 0, 0);
         for &entry in &entries {
             // Without branches: a third of the entries is empty, here and there.
             let (left, right, index) = unpack(entry);
-            let is_pair = entry != EMPTY;
-            let behind = if is_pair { index as usize + 1 } else { 0 };
-            n_pairs += usize::from(is_pair);
-            n_ranks = n_ranks.max(behind);
-            all_there &= !is_pair | ((left < n_ids) & (right < n_ids));
+            let is_pair = usize::from(entry != EMPTY);
+            n_pairs += is_pair;
+            n_ranks = n_ranks.max((index as usize + 1) * is_pair);
+            n_there += is_pair * usize::from(left.max(right) < n_ids);
         }
         // Who looks for a pair that is not there comes to an empty entry.
         let ends = n_pairs < entries.len() && !filter.is_empty();
         let counts = u32::try_from(entries.len().max(filter.len())).is_ok();
         let fits = fits_sizes(n_ids, most_ranks) && n_ranks <= most_ranks;
-        if !ends || !counts || !all_there || !fits {
+        if !ends || !counts || n_there < n_pairs || !fits {
             return None;
         }
         let mut table = Self {

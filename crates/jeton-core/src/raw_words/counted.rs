@@ -7,6 +7,9 @@ use crate::error::Result;
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::StepConfig;
 
+/// What is told of some words of a text: where they begin, and where they end.
+pub(crate) type EachWords<'f> = dyn FnMut(&[usize], &[usize]) -> Result<()> + 'f;
+
 /// How raw text is cut into words that lie apart.
 #[derive(Debug)]
 pub(crate) struct RawCuts(RawWords);
@@ -28,11 +31,7 @@ impl RawCuts {
     }
 
     /// Calls `each` with where the words of a text begin and end, some at a time, in order.
-    pub(crate) fn each(
-        &self,
-        text: &str,
-        each: &mut dyn FnMut(&[usize], &[usize]) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn each(&self, text: &str, each: &mut EachWords<'_>) -> Result<()> {
         let mut found = Found::default();
         let mut scan = Scan::new(&self.0.scanner, text, &mut found);
         loop {

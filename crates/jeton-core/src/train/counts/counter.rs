@@ -121,9 +121,10 @@ impl PretokenCounter {
         let job = Job::new(batch, weights, splitting)?;
         let threads = threads.clamp(1, job.n_tasks().max(1));
         let has_raw_words = job.steps().is_some_and(|steps| steps.raw_cuts().is_some());
-        let raw_memory = match has_raw_words {
-            true => raw_memory(self.max_memory / threads),
-            false => 0,
+        let raw_memory = if has_raw_words {
+            raw_memory(self.max_memory / threads)
+        } else {
+            0
         };
         if raw_memory != self.raw_memory {
             self.raw_memory = raw_memory;

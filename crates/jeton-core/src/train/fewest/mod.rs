@@ -7,7 +7,8 @@
 //!
 //! # What is learned, exactly
 //!
-//! 1. Candidates: the tokens of byte-level BPE of `seed_factor` times the size wanted. All 256 bytes stay.
+//! 1. Candidates: the tokens of byte-level BPE of `seed_factor` times the size wanted, of at most 256 bytes unless
+//!    `max_token_bytes` says otherwise. All 256 bytes stay.
 //! 2. A word is cut into the fewest tokens. Of several such ways the one whose tokens have least *rarity* in sum is taken, and of
 //!    several such the one that the search for best paths in [`lattice`] finds first. The rarity of a token is
 //!    `log2(all uses / its uses)` in steps of 1/256, from the cutting before; 0 in the first one; that of a
@@ -53,6 +54,9 @@ use super::words::{Words, sum_over, words_of};
 pub const TOKEN_COST: u64 = 1 << 33;
 /// The cost of a special token, which no text can be cut into: more than that of any pretoken below 2^19 bytes.
 pub const SPECIAL_COST: u64 = 1 << 52;
+/// Longest candidate, in bytes, where the options do not say: a pretoken of many kilobytes has candidates as long as itself,
+/// and what it costs to do without one takes as many steps as its length for each byte of it.
+const LONGEST_CANDIDATE: usize = 256;
 /// Rounds of cutting after the last token went.
 const LAST_ROUNDS: usize = 2;
 
@@ -126,6 +130,7 @@ pub fn train_fewest(
                 .unwrap_or(usize::MAX)
                 .saturating_add(n_base)
                 .min(MAX_IDS as usize),
+            max_token_bytes: options.bpe.max_token_bytes.or(Some(LONGEST_CANDIDATE)),
             ..options.bpe.clone()
         },
         on_progress,

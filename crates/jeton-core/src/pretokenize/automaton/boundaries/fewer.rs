@@ -156,17 +156,15 @@ fn join(costs: &Costs<'_>, mut groups: Vec<Group>, most: usize) -> Vec<Group> {
         for row in &mut more {
             row.swap_remove(other);
         }
-        // The one that was last has another place; what was known of it lies below the diagonal, or beside it.
+        // The one that was last has another place now, as one of a pair or as the other.
         for changed in [one, other] {
-            more.iter_mut().for_each(|row| {
-                row.get_mut(changed)
-                    .into_iter()
-                    .for_each(|cost| *cost = None)
-            });
-            more.get_mut(changed)
-                .into_iter()
-                .flatten()
-                .for_each(|cost| *cost = None);
+            for (index, row) in more.iter_mut().enumerate() {
+                for (other_index, cost) in row.iter_mut().enumerate() {
+                    if index == changed || other_index == changed {
+                        *cost = None;
+                    }
+                }
+            }
         }
     }
     groups
