@@ -2,55 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use crate::error::{Error, ErrorKind, Result};
+use super::pairs::PairCounts;
+use crate::error::{Error, Result};
 use crate::train::counts::{PretokenCounter, PretokenCounts};
 use crate::vocab::Vocab;
-
-/// Upper bounds for the counts of pairs: sums over those that share a bucket.
-pub(super) struct PairBuckets {
-    sums: Vec<u64>,
-    shift: u32,
-}
-
-impl PairBuckets {
-    /// So many bytes of them, or fewer; at least two.
-    pub(super) fn new(bytes: usize) -> Self {
-        let bits = (bytes / 8).max(2).ilog2();
-        Self {
-            sums: vec![0; 1 << bits],
-            shift: 64 - bits,
-        }
-    }
-
-    #[inline]
-    fn bucket(&self, left: u32, right: u32) -> usize {
-        let key = u64::from(left) << 32 | u64::from(right);
-        let mixed = (key ^ (key >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        ((mixed ^ (mixed >> 31)).wrapping_mul(0xD6E8_FEB8_6659_FD93) >> self.shift) as usize
-    }
-
-    #[inline]
-    pub(super) fn add(&mut self, left: u32, right: u32, count: u64) -> Result<()> {
-        let bucket = self.bucket(left, right);
-        let sum = &mut self.sums[bucket];
-        *sum = sum.checked_add(count).ok_or(ErrorKind::TooLarge {
-            what: "the number of pairs of tokens in the text",
-            limit: u64::MAX,
-        })?;
-        Ok(())
-    }
-
-    /// No pair occurs more often than this.
-    #[inline]
-    fn at_most(&self, left: u32, right: u32) -> u64 {
-        self.sums[self.bucket(left, right)]
-    }
-
-    /// The largest sum.
-    pub(super) fn most(&self) -> u64 {
-        self.sums.iter().copied().max().unwrap_or(0)
-    }
-}
 
 /// What the loop needs for each token of a fragment, about: the token, its place in lists, shares of tables.
 const BYTES_PER_TOKEN: usize = 40;
@@ -81,7 +36,7 @@ impl Lengths {
 
 /// Distinct fragments and their counts.
 pub(super) struct Fragments<'l> {
-    buckets: PairBuckets,
+    pairs: PairCounts,
     lengths: &'l Lengths,
     most: u64,
     floor: u64,
@@ -93,14 +48,14 @@ pub(super) struct Fragments<'l> {
 impl<'l> Fragments<'l> {
     /// None yet; the floor is the first of `floors` for which there is room.
     pub(super) fn new(
-        buckets: PairBuckets,
+        pairs: PairCounts,
         lengths: &'l Lengths,
         floors: RangeInclusive<u64>,
         max_bytes: usize,
     ) -> Self {
         let (floor, most) = floors.into_inner();
         Self {
-            buckets,
+            pairs,
             lengths,
             most,
             floor: floor.min(most),
@@ -137,7 +92,7 @@ impl<'l> Fragments<'l> {
         for end in 1..=tokens.len() {
             let holds = tokens.get(end).is_some_and(|&right| {
                 let left = tokens[end - 1];
-                self.lengths.fit(left, right) && self.buckets.at_most(left, right) >= self.floor
+                self.lengths.fit(left, right) && self.pairs.get(left, right) >= self.floor
             });
             if holds {
                 continue;

@@ -16,16 +16,16 @@
 //!
 //! # Why memory is bounded
 //!
-//! Pairs are counted in buckets, several to each: a bucket's sum is no less than the count of any of its pairs, and a cut
-//! that is not made loses nothing. If fragments have no room, the floor is raised and they are cut again, up to just below
-//! the floor of the last round: a round may find nothing, where a sum is of several frequent pairs, but each has a lower
-//! floor than the one before, halfway to the highest that has no room.
+//! Frequent pairs are counted exactly (`pairs`), and the most frequent of them are few. If fragments have no room, the floor is
+//! raised and they are cut again, up to the places of the most frequent pair alone. Each round has a lower floor than the one
+//! before.
 //!
-//! Cost: two passes over the counts for each round, about as many rounds as the counts of merges halve
+//! Cost: two or three passes over the counts for each round, about as many rounds as the counts of merges halve
 //! a few times; see `benches`.
 
 mod fragments;
 mod merging;
+mod pairs;
 #[cfg(test)]
 mod tests;
 
@@ -36,8 +36,9 @@ use crate::bpe::merge::merge;
 use crate::bpe::pairs::PairTable;
 use crate::error::{Error, ErrorKind, Result};
 
-use self::fragments::{Fragments, Lengths, PairBuckets};
+use self::fragments::{Fragments, Lengths};
 use self::merging::Merging;
+use self::pairs::{PairBuckets, PairCounts};
 use super::bpe::{BpeTrainOptions, TrainedBpe, first_vocab};
 use super::learner::{Progress, forbidden_tokens};
 use super::rules::StopReason;
@@ -95,41 +96,60 @@ pub fn train_bpe_bounded(
         report(n_tokens)?;
         let mut encoder = Encoder::new(&merges, &id_of_byte);
         let lengths = Lengths::new(&vocab, options.max_token_bytes);
-        let mut buckets = PairBuckets::new(max_memory / 4);
         let mut n = 0_u64;
-        source.each(&mut |word, count| {
-            n += 1;
-            if n.is_multiple_of(WORDS_PER_LOOK) {
-                report(n_tokens)?;
+        let mut look = |source: &mut dyn CountSource,
+                        visit: &mut dyn FnMut(&[u32], u64) -> Result<()>| {
+            source.each(&mut |word, count| {
+                n += 1;
+                if n.is_multiple_of(WORDS_PER_LOOK) {
+                    report(n_tokens)?;
+                }
+                visit(encoder.encode(word), count)
+            })
+        };
+        let mut pairs = PairCounts::new(max_memory / 8, 1);
+        let mut buckets = PairBuckets::new(max_memory / 4);
+        let (mut has_words, mut has_all) = (false, true);
+        look(source, &mut |tokens, count| {
+            has_words = true;
+            let adjacent = tokens.windows(2).map(|pair| (pair[0], pair[1]));
+            for (left, right) in adjacent.filter(|&(left, right)| lengths.fit(left, right)) {
+                has_all = has_all && pairs.add(left, right, count)?;
+                buckets.add(left, right, count)?;
             }
-            encoder
-                .encode(word)
-                .windows(2)
-                .filter(|pair| lengths.fit(pair[0], pair[1]))
-                .try_for_each(|pair| buckets.add(pair[0], pair[1], count))
+            Ok(())
         })?;
-        if n == 0 {
+        if !has_all {
+            pairs = PairCounts::new(max_memory / 8, lowest);
+            look(source, &mut |tokens, count| {
+                let adjacent = tokens.windows(2).map(|pair| (pair[0], pair[1]));
+                adjacent
+                    .filter(|&(left, right)| lengths.fit(left, right))
+                    .try_for_each(|(left, right)| pairs.add_if(left, right, count, &buckets))
+            })?;
+        }
+        drop(buckets);
+        if !has_words {
             return Err(Error::training(
                 "there is no text to train on\nhint: check that the inputs hold text under the field named",
             ));
         }
-        // All pairs of the last floor and more are merged, or never will be: the next floor lies below, whatever sums of
-        // pairs that share a bucket say.
+        // All pairs of the last floor and more are merged, or never will be.
         let below = last_floor.map_or(u64::MAX, |last: u64| last - 1);
-        let top = buckets.most().min(below);
-        if top < lowest {
+        let top = pairs.most().min(below);
+        if top < lowest && pairs.least() <= lowest {
             break StopReason::NoPairLeft;
         }
-        let wanted = last_floor.unwrap_or(top) / FLOOR_STEP;
-        let mut fragments =
-            Fragments::new(buckets, &lengths, wanted.max(lowest)..=top, max_memory / 2);
-        source.each(&mut |word, count| {
-            n += 1;
-            if n.is_multiple_of(WORDS_PER_LOOK) {
-                report(n_tokens)?;
-            }
-            fragments.add(encoder.encode(word), count)
-        })?;
+        let least = pairs.least().max(lowest);
+        if top < least {
+            return Err(Error::training(format!(
+                "{max_memory} bytes of memory are too few to tell the most frequent pairs apart\n\
+                 hint: allow more memory"
+            )));
+        }
+        let wanted = (last_floor.unwrap_or(top) / FLOOR_STEP).max(least);
+        let mut fragments = Fragments::new(pairs, &lengths, wanted..=top, max_memory / 2);
+        look(source, &mut |tokens, count| fragments.add(tokens, count))?;
         let floor = fragments.floor();
         n_rounds += 1;
         let merging = Merging::new(fragments, floor, options)?;

@@ -73,7 +73,7 @@ fn rounds_change_nothing() {
         train_bpe_bounded(&mut InMemory(words.clone()), &options(900), *max_memory, go).is_ok()
     };
     let least = (14..30).map(|bits| 1 << bits).find(enough).unwrap();
-    for max_memory in [2 * least, 8 * least, 1 << 30] {
+    for max_memory in [least, 2 * least, 8 * least, 1 << 30] {
         for tie_rule in [TieRule::Hf, TieRule::Bytes, TieRule::SentencePiece] {
             let options = BpeTrainOptions {
                 tie_rule,
@@ -115,9 +115,17 @@ fn flat_corpus() -> BTreeMap<Vec<u8>, u64> {
 #[test]
 fn frequencies_that_hardly_differ_are_learned_alike() {
     let words = flat_corpus();
-    // A twentieth of what all words take, and so little that many rounds are needed.
-    let n_rounds = check(&words, &options(1500), 1_000_000);
-    assert!(n_rounds > 3, "{n_rounds}");
+    let options = options(1500);
+    // The least that is enough makes for the most rounds: a fraction of the 10 MB that all places of all pairs take.
+    let enough = |max_memory: &usize| {
+        let go = &mut |_| ControlFlow::Continue(());
+        train_bpe_bounded(&mut InMemory(words.clone()), &options, *max_memory, go).is_ok()
+    };
+    let least = (14..30).map(|bits| 1 << bits).find(enough).unwrap();
+    assert!(least <= 1 << 22, "{least}");
+    let n_rounds = check(&words, &options, least);
+    assert!(n_rounds > 1, "{n_rounds}");
+    check(&words, &options, 4 * least);
 }
 
 #[test]
