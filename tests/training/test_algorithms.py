@@ -179,7 +179,8 @@ def test_pieces_of_bpe_are_those_of_sentencepiece(tmp_path: Path) -> None:
 
 
 def test_text_is_cut_where_it_spells_a_piece_of_the_model(tmp_path: Path) -> None:
-    sentencepiece = pytest.importorskip("sentencepiece")
+    import sentencepiece
+
     path = tmp_path / "text.txt"
     lines = ["ab</s>cd <s>x <unk>y"] * 5 + ["abcd xy cdx unk s"] * 3
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

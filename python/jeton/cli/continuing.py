@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jeton.cli import corpus_options, streams, training_corpus
+from jeton.cli import corpus_options, outputs, streams, training_corpus
 from jeton.cli.options import load_tokenizer
 from jeton.cli.progress import training_progress
 
@@ -53,7 +53,7 @@ def continue_tokenizer(
         click.UsageError: An option is given that the tokenizer has decided on already.
     """
     from jeton import training
-    from jeton.formats import card_path, load_file, name_of_file, save_file
+    from jeton.formats import card_path, name_of_file
 
     training_corpus.refuse_given(
         _ONLY_WHEN_NEW, "cannot be given with --base, which has it already"
@@ -79,11 +79,7 @@ def continue_tokenizer(
                 on_progress=on_progress,
             )
         corpus_options.say_counted(corpus)
-        made = found.tokenizer
-        written = save_file(made, target)
-        if not written[0].name.lower().removesuffix(".zst").endswith(".tiktoken"):
-            # What was saved, as it will be loaded: the card's fingerprint is to match that.
-            made = load_file(written[0], name=made.name)
+        made, written = outputs.save_trained(found.tokenizer, target)
         if card:
             written.append(card_path(target))
             training.write_card(

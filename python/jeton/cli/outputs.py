@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from jeton.cli import streams
 from jeton.errors import UsageError
 
-__all__ = ["check_outputs", "json_file_option", "markdown_option", "say_written", "write_output"]
+if TYPE_CHECKING:
+    from jeton._core import Tokenizer
+
+__all__ = [
+    "check_outputs",
+    "is_rank_file",
+    "json_file_option",
+    "markdown_option",
+    "save_trained",
+    "say_written",
+    "write_output",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -68,3 +79,22 @@ def check_outputs(
             raise UsageError(f"{option} {name} is a folder; expected a file")
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{option} {name}: the folder {path.parent} does not exist")
+
+
+def is_rank_file(path: Path) -> bool:
+    """Whether a name is that of a rank file, compressed or not."""
+    return path.name.lower().removesuffix(".zst").endswith(".tiktoken")
+
+
+def save_trained(tokenizer: Tokenizer, target: Path) -> tuple[Tokenizer, list[Path]]:
+    """Save what was trained; return it as it will be loaded, and the files.
+
+    A card's fingerprint is to match what is in the file. A rank file says less than the tokenizer
+    has, so that this one is returned.
+    """
+    from jeton.formats import load_file, save_file
+
+    written = save_file(tokenizer, target)
+    if is_rank_file(written[0]):
+        return tokenizer, written
+    return load_file(written[0], name=tokenizer.name), written

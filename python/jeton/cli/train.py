@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from jeton.cli import corpus_options, options, streams, training_corpus
+from jeton.cli import corpus_options, options, outputs, streams, training_corpus
 from jeton.cli.progress import training_progress
 from jeton.errors import UsageError
 
@@ -158,7 +158,7 @@ def train(
       zcat big.txt.gz | jeton train - --vocab-size 8000 --special-token "<|end|>" -o t.json
     """
     from jeton import training
-    from jeton.formats import card_path, load_file, name_of_file, save_file
+    from jeton.formats import card_path, name_of_file
 
     if special_tokens and no_special_tokens:
         raise click.UsageError("give --special-token or --no-special-tokens, not both")
@@ -233,11 +233,7 @@ def train(
             )
         tokenizer = learned.tokenizer
         corpus_options.say_counted(corpus)
-        written = save_file(tokenizer, target)
-        is_ranks = written[0].name.lower().removesuffix(".zst").endswith(".tiktoken")
-        if not is_ranks:
-            # What was saved, as it will be loaded: the card's fingerprint is to match that.
-            tokenizer = load_file(written[0], name=tokenizer.name)
+        tokenizer, written = outputs.save_trained(tokenizer, target)
         if card:
             made = training.TrainingCard.of(
                 tokenizer,
@@ -263,7 +259,7 @@ def train(
             streams.write_line(str(path))
     if not quiet:
         streams.say(f"{tokenizer.name}: {tokenizer.vocab_size:,} ids")
-        if is_ranks:
+        if outputs.is_rank_file(written[0]):
             streams.say(
                 "a .tiktoken file holds ranks only; it is loaded with "
                 f"--pattern {shlex.quote(settings.pattern)}"

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from jeton._nearest import nearest
 from jeton.errors import UsageError
+from jeton.pretokenizing.names import check_names
 
 __all__ = ["NORMALIZERS", "check_normalizers", "in_order", "normalizer_names", "normalizer_steps"]
 
@@ -101,15 +101,7 @@ def in_order(names: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
 def check_normalizers(names: str | Sequence[str] | None) -> None:
     """Raise ``UsageError`` for an unknown name, one given twice, or two Unicode forms."""
     given = _listed(names)
-    for place, name in enumerate(given):
-        if name not in NORMALIZERS:
-            offered = nearest(str(name), NORMALIZERS) or tuple(NORMALIZERS)
-            raise UsageError(
-                f"unknown normalizer {name!r}; expected one of {', '.join(offered)}\n"
-                f"hint: there are {', '.join(NORMALIZERS)}"
-            )
-        if name in given[:place]:
-            raise UsageError(f"the normalizer {name!r} is given twice")
+    check_names("normalizer", given, NORMALIZERS)
     forms = [name for name in given if name in _FORMS]
     if len(forms) > 1:
         raise UsageError(

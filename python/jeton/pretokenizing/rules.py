@@ -24,8 +24,8 @@ from types import MappingProxyType
 from typing import Any
 
 from jeton import _core
-from jeton._nearest import nearest
 from jeton.errors import UsageError
+from jeton.pretokenizing.names import check_names
 
 __all__ = [
     "APART_RULES",
@@ -106,15 +106,7 @@ def check_rules(rules: Sequence[str]) -> None:
         raise UsageError(
             f"rules is the string {rules!r}; expected a list of names\nhint: rules=[{rules!r}]"
         )
-    for place, rule in enumerate(rules):
-        if rule not in RULES:
-            offered = nearest(str(rule), RULES) or RULES
-            raise UsageError(
-                f"unknown rule {rule!r}; expected one of {', '.join(offered)}\n"
-                f"hint: the rules are {', '.join(RULES)}"
-            )
-        if rule in rules[:place]:
-            raise UsageError(f"the rule {rule!r} is given twice")
+    check_names("rule", rules, RULES)
     numbers = [rule for rule in rules if rule in NUMBER_RULES]
     if len(numbers) > 1:
         raise UsageError(
