@@ -56,13 +56,19 @@ test-python: setup  ## test the package, through a browser too
 lint: setup static  ## check style, types, layers and structure
 	$(BIN)/python -m pytest -q tests/structure
 
+# The two halves wait for different things: one core compiles while the other checks types.
 static: setup
+	@sh scripts/side_by_side.sh "$(MAKE) --no-print-directory static-rust" "$(MAKE) --no-print-directory static-python"
+
+static-python:
 	$(BIN)/ruff check $(RUFF_PATHS)
 	$(BIN)/ruff format --check $(RUFF_PATHS)
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest jeton._core
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/module_map.py --check
+
+static-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
@@ -141,4 +147,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo test test-rust test-python lint static format conformance differential fuzz asan long-inputs bench bench-quick bench-setup vocabularies docs lock clean
+.PHONY: help setup toolchain demo test test-rust test-python lint static static-python static-rust format conformance differential fuzz asan long-inputs bench bench-quick bench-setup vocabularies docs lock clean
