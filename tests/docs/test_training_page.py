@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from jeton.pretokenizing.normalizers import NORMALIZERS
 from jeton.training import ALGORITHMS
 from jeton.training.algorithms import find_algorithm
 
@@ -32,3 +33,8 @@ def test_every_algorithm_and_option_is_on_the_page() -> None:
         options = {field.name for field in fields(find_algorithm(name).options)} - hidden
         pieces = {option for option in options if option.endswith("_piece")}
         assert [option for option in sorted(options - pieces) if option not in TEXT] == []
+
+
+def test_every_normalizer_has_its_row() -> None:
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| ([^|]+) \|$", TEXT, re.MULTILINE))
+    assert {name: rows.get(name) for name in NORMALIZERS} == dict(NORMALIZERS)
