@@ -5,7 +5,7 @@
 //! before they touch the memory.
 #![allow(unsafe_code)] // the only reason for this module
 
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
@@ -40,36 +40,79 @@ impl<T: Zeroed> Huge<T> {
         let Some(layout) = Self::layout(len) else {
             return Self::default();
         };
-        // SAFETY: the size of the layout is not zero.
-        let start = unsafe {
-            if layout.align() == HUGE_PAGE {
-                let start = alloc(layout);
-                if !start.is_null() {
-                    ask_for_huge_pages(start, layout.size());
-                    start.write_bytes(0, layout.size());
-                }
-                start
-            } else {
-                alloc_zeroed(layout)
-            }
+        let start = if is_mapped(layout.size()) {
+            map(layout.size())
+        } else {
+            // SAFETY: the size of the layout is not zero.
+            NonNull::new(unsafe { alloc_zeroed(layout) })
         };
-        let Some(start) = NonNull::new(start.cast()) else {
+        let Some(start) = start else {
             handle_alloc_error(layout)
         };
-        Self { start, len }
+        Self {
+            start: start.cast(),
+            len,
+        }
     }
 
     /// None for no bytes at all.
     fn layout(len: usize) -> Option<Layout> {
         let layout = Layout::array::<T>(len).ok()?;
-        let layout = if layout.size() >= HUGE_PAGE {
-            layout.align_to(HUGE_PAGE).ok()?
-        } else {
-            layout
-        };
         (layout.size() > 0).then_some(layout)
     }
 }
+
+/// Whether so many bytes have pages of their own: these are zeros when they come, and need not be written by us once more.
+fn is_mapped(bytes: usize) -> bool {
+    cfg!(target_os = "linux") && bytes >= HUGE_PAGE
+}
+
+/// Pages for so many bytes, the first of which is where a huge page may begin.
+#[cfg(target_os = "linux")]
+fn map(bytes: usize) -> Option<NonNull<u8>> {
+    let whole = bytes.checked_next_multiple_of(HUGE_PAGE)?;
+    let room = whole.checked_add(HUGE_PAGE)?;
+    let (access, kind) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+    );
+    // SAFETY: new memory, wherever the system likes.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), room, access, kind, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return None;
+    }
+    let start: *mut u8 = start.cast();
+    let before = start.align_offset(HUGE_PAGE);
+    // SAFETY: all of it lies in what was mapped, begins and ends at pages, and nobody knows of what is given back.
+    let used = unsafe {
+        let used = start.add(before);
+        unmap(start, before);
+        unmap(used.add(whole), room - before - whole);
+        used
+    };
+    ask_for_huge_pages(used, bytes);
+    NonNull::new(used)
+}
+
+/// Gives pages back.
+///
+/// # Safety
+/// They must have been mapped here, and nothing may refer to them any more.
+#[cfg(target_os = "linux")]
+unsafe fn unmap(start: *mut u8, bytes: usize) {
+    if bytes > 0 {
+        // SAFETY: as above. It fails for what is not at a page only.
+        let _ = unsafe { libc::munmap(start.cast(), bytes) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn map(_: usize) -> Option<NonNull<u8>> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+unsafe fn unmap(_: *mut u8, _: usize) {}
 
 /// Asks for huge pages for what a vector has room for and was not written to. A hint.
 pub(crate) fn prefer_huge_pages(room: &mut Vec<u8>) {
@@ -105,9 +148,16 @@ impl<T: Zeroed> Default for Huge<T> {
 
 impl<T: Zeroed> Drop for Huge<T> {
     fn drop(&mut self) {
-        if let Some(layout) = Self::layout(self.len) {
+        let Some(layout) = Self::layout(self.len) else {
+            return;
+        };
+        let start = self.start.as_ptr().cast();
+        if is_mapped(layout.size()) {
+            // SAFETY: mapped for so many bytes; the elements need not be dropped.
+            unsafe { unmap(start, layout.size().next_multiple_of(HUGE_PAGE)) };
+        } else {
             // SAFETY: allocated with this very layout; the elements need not be dropped.
-            unsafe { dealloc(self.start.as_ptr().cast(), layout) };
+            unsafe { dealloc(start, layout) };
         }
     }
 }
@@ -159,8 +209,11 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn large_ones_begin_at_a_huge_page() {
-        let table = Huge::<u64>::zeroed(HUGE_PAGE);
-        assert_eq!(table.as_ptr().addr() % HUGE_PAGE, 0);
+        for len in [HUGE_PAGE / 8, HUGE_PAGE / 8 + 1, HUGE_PAGE] {
+            let table = Huge::<u64>::zeroed(len);
+            assert_eq!(table.as_ptr().addr() % HUGE_PAGE, 0);
+        }
     }
 }
