@@ -15,7 +15,7 @@ use crate::engine::SentencePiece;
 use crate::error::{ErrorKind, Result};
 use crate::inputs::{Padding, Truncation};
 use crate::normalize::{Normalizer, NormalizerConfig};
-use crate::pretokenize::StepConfig;
+use crate::pretokenize::{PreTokenizer, RawAutomaton, StepConfig};
 use crate::scratch::Pool;
 use crate::special::{AddedToken, AddedTokens};
 use crate::spm::{PieceKind, SpmModel};
@@ -28,6 +28,8 @@ pub(crate) struct Parts {
     pub(crate) normalizer: Vec<NormalizerConfig>,
     pub(crate) added_tokens: Vec<AddedToken>,
     pub(crate) pretokenizer: Vec<StepConfig>,
+    /// The automata of its patterns, as far as they are known.
+    pub(crate) automata: Vec<Option<RawAutomaton>>,
     pub(crate) template: Template,
     pub(crate) decoder: Option<Vec<DecoderConfig>>,
     pub(crate) truncation: Option<Truncation>,
@@ -47,6 +49,7 @@ impl Parts {
             normalizer: config.normalizer,
             added_tokens: config.added_tokens,
             pretokenizer: config.pretokenizer,
+            automata: Vec::new(),
             template: config.template,
             decoder: config.decoder,
             truncation: config.truncation,
@@ -63,6 +66,7 @@ impl Parts {
             normalizer: Vec::new(),
             added_tokens: Vec::new(),
             pretokenizer: Vec::new(),
+            automata: Vec::new(),
             template: Template::default(),
             decoder: None,
             truncation: None,
@@ -138,6 +142,7 @@ impl Tokenizer {
             normalizer,
             mut added_tokens,
             pretokenizer,
+            automata,
             template,
             decoder,
             truncation,
@@ -146,7 +151,8 @@ impl Tokenizer {
             model,
         } = parts;
         added_tokens.sort_by_key(|token| token.id);
-        let engine = model.build(&pretokenizer, &added_tokens)?;
+        let cut = PreTokenizer::with_automata(&pretokenizer, automata)?;
+        let engine = model.build(cut, &added_tokens)?;
         let vocab = engine.vocab();
         let added = added_tokens.iter().map(|token| token.id);
         for id in template.token_ids().chain(added) {

@@ -8,7 +8,7 @@ use crate::config::{MissingCharacterConfig, ModelConfig, Real, SentencePieceConf
 use crate::engine::{Engine, SentencePiece};
 use crate::error::{Error, Result};
 use crate::pipeline::{Model, Pipeline};
-use crate::pretokenize::{PreTokenizer, StepConfig};
+use crate::pretokenize::PreTokenizer;
 use crate::rwkv::GreedyModel;
 use crate::special::AddedToken;
 use crate::spm::SpmModel;
@@ -172,7 +172,7 @@ impl ModelParts {
     }
 
     /// Builds the engine. Added tokens that are in no model's vocabulary are decoded all the same.
-    pub(super) fn build(self, steps: &[StepConfig], added: &[AddedToken]) -> Result<Engine> {
+    pub(super) fn build(self, cut: PreTokenizer, added: &[AddedToken]) -> Result<Engine> {
         Ok(match self {
             Self::Bpe {
                 vocab,
@@ -182,7 +182,7 @@ impl ModelParts {
             } => {
                 let vocab = with_added(vocab, added)?;
                 let model = BpeModel::new(vocab, &merges, whole_pretokens, missing)?;
-                Engine::Bpe(pipeline(steps, model)?)
+                Engine::Bpe(Box::new(Pipeline::new(cut, model)))
             }
             Self::CompiledBpe {
                 vocab,
@@ -196,7 +196,7 @@ impl ModelParts {
                     list.cover(vocab.size());
                 }
                 let model = BpeModel::with_list(vocab, list, known, whole_pretokens, missing)?;
-                Engine::Bpe(pipeline(steps, model)?)
+                Engine::Bpe(Box::new(Pipeline::new(cut, model)))
             }
             Self::CharacterBpe {
                 vocab,
@@ -205,7 +205,7 @@ impl ModelParts {
             } => {
                 let vocab = with_added(vocab, added)?;
                 let model = CharacterBpeModel::new(vocab, &merges, options)?;
-                Engine::CharacterBpe(pipeline(steps, model)?)
+                Engine::CharacterBpe(Box::new(Pipeline::new(cut, model)))
             }
             Self::WordPiece {
                 vocab,
@@ -215,29 +215,29 @@ impl ModelParts {
             } => {
                 let vocab = with_added(vocab, added)?;
                 let model = WordPieceModel::new(vocab, prefix, max_chars, unknown)?;
-                Engine::WordPiece(pipeline(steps, model)?)
+                Engine::WordPiece(Box::new(Pipeline::new(cut, model)))
             }
             Self::Word { vocab, unknown } => {
                 let model = WordModel::new(with_added(vocab, added)?, unknown)?;
-                Engine::Word(pipeline(steps, model)?)
+                Engine::Word(Box::new(Pipeline::new(cut, model)))
             }
             Self::Character { vocab, missing } => {
                 let model = CharacterModel::new(with_added(vocab, added)?, missing)?;
-                Engine::Character(pipeline(steps, model)?)
+                Engine::Character(Box::new(Pipeline::new(cut, model)))
             }
             Self::RawBytes { vocab, offset } => {
                 let model = RawBytesModel::from_vocab(with_added(vocab, added)?, offset)?;
-                Engine::RawBytes(pipeline(steps, model)?)
+                Engine::RawBytes(Box::new(Pipeline::new(cut, model)))
             }
             Self::Greedy { vocab } => {
                 let model = GreedyModel::new(with_added(vocab, added)?)?;
-                Engine::Greedy(pipeline(steps, model)?)
+                Engine::Greedy(Box::new(Pipeline::new(cut, model)))
             }
             Self::Unigram {
                 pieces,
                 unknown,
                 byte_fallback,
-            } => unigram(&pieces, unknown, byte_fallback, &[], steps, added)?,
+            } => unigram(&pieces, unknown, byte_fallback, &[], cut, added)?,
             Self::SentencePiece(model) => {
                 Engine::SentencePiece(Box::new(SentencePiece::new(model)?))
             }
@@ -251,7 +251,7 @@ pub(super) fn unigram(
     unknown: Option<u32>,
     byte_fallback: bool,
     unmatched: &[u32],
-    steps: &[StepConfig],
+    cut: PreTokenizer,
     added: &[AddedToken],
 ) -> Result<Engine> {
     let mut model = UnigramModel::from_scored_without(pieces, unknown, byte_fallback, unmatched)?;
@@ -260,11 +260,7 @@ pub(super) fn unigram(
             model.insert_opaque(token.id, token.content.as_bytes())?;
         }
     }
-    Ok(Engine::Unigram(pipeline(steps, model)?))
-}
-
-fn pipeline<M: Model>(steps: &[StepConfig], model: M) -> Result<Box<Pipeline<M>>> {
-    Ok(Box::new(Pipeline::new(PreTokenizer::new(steps)?, model)))
+    Ok(Engine::Unigram(Box::new(Pipeline::new(cut, model))))
 }
 
 fn with_added(mut vocab: Vocab, added: &[AddedToken]) -> Result<Vocab> {

@@ -6,7 +6,7 @@ use super::models::{ModelParts, to_config, unigram};
 use crate::bpe::Merges;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::pretokenize::StepConfig;
+use crate::pretokenize::{PreTokenizer, StepConfig};
 use crate::special::AddedToken;
 use crate::spm::piece::byte_of;
 use crate::spm::{PieceKind, SpmModel};
@@ -22,6 +22,7 @@ impl Engine {
         steps: &[StepConfig],
         added: &[AddedToken],
     ) -> Result<Self> {
+        let cut = PreTokenizer::new(steps)?;
         let opaque = |vocab: &Vocab| without_tokens(vocab, unmatched);
         let parts = match ModelParts::from_config(to_config(self, added))? {
             ModelParts::Bpe {
@@ -83,14 +84,14 @@ impl Engine {
                 pieces,
                 unknown,
                 byte_fallback,
-            } => return unigram(&pieces, unknown, byte_fallback, unmatched, steps, added),
+            } => return unigram(&pieces, unknown, byte_fallback, unmatched, cut, added),
             ModelParts::SentencePiece(model) => {
                 ModelParts::SentencePiece(without_pieces(model, unmatched, inside))
             }
             // A byte is a token whatever it is part of; the canonical form has its merges as they were given.
             parts @ (ModelParts::RawBytes { .. } | ModelParts::CompiledBpe { .. }) => parts,
         };
-        parts.build(steps, added)
+        parts.build(cut, added)
     }
 }
 

@@ -21,7 +21,7 @@ pub mod rewriting;
 pub mod scripts;
 mod splitter;
 
-pub(crate) use automaton::Pieces as TextPieces;
+pub(crate) use automaton::{Pieces as TextPieces, RawAutomaton, RawClasses};
 pub(crate) use backtracking::Backtracking;
 pub(crate) use emptiness::ParsedPattern;
 pub(crate) use open::GrowingPiece;
@@ -30,6 +30,7 @@ pub use splitter::{Behavior, Splitter};
 
 use serde::{Deserialize, Serialize};
 
+use self::automaton::Automaton;
 use self::fixed_length::FixedLength;
 use self::metaspace::MetaspaceConfig;
 use self::rewriting::{Origin, Pieces, Rewrite};
@@ -125,6 +126,21 @@ impl Cut {
 impl PreTokenizer {
     /// Compiles a sequence of steps; an empty one leaves the text whole.
     pub fn new(configs: &[StepConfig]) -> Result<Self> {
+        Self::with_automata(configs, Vec::new())
+    }
+
+    /// The same with what [`Self::automata`] said of these very steps.
+    pub(crate) fn with_automata(
+        configs: &[StepConfig],
+        known: Vec<Option<RawAutomaton>>,
+    ) -> Result<Self> {
+        let mut known = known.into_iter();
+        let mut compile = |split: &SplitConfig| match known.next().flatten() {
+            None => split.compile(),
+            Some(raw) => Automaton::from_raw(&raw, split.in_byte_alphabet)
+                .map(|automaton| Splitter::with_automaton(split, automaton))
+                .ok_or_else(|| Error::pattern(&split.pattern, None, "its automaton is none")),
+        };
         let mut made = Self {
             text: Vec::new(),
             bytes: Vec::new(),
@@ -133,11 +149,11 @@ impl PreTokenizer {
         for config in configs {
             let rewrite = match config {
                 StepConfig::Split(split) if split.in_byte_alphabet => {
-                    made.bytes.push(split.compile()?);
+                    made.bytes.push(compile(split)?);
                     continue;
                 }
                 StepConfig::Split(split) => {
-                    made.push(Cut::Pattern(split.compile()?))?;
+                    made.push(Cut::Pattern(compile(split)?))?;
                     continue;
                 }
                 StepConfig::Scripts => {
@@ -184,6 +200,11 @@ impl PreTokenizer {
 
     /// Whether pre-tokenization takes time linear in the text.
     pub fn is_linear(&self) -> bool {
+        self.patterns().all(Splitter::is_linear)
+    }
+
+    /// The splits by patterns, in the order of the steps.
+    fn patterns(&self) -> impl Iterator<Item = &Splitter> {
         let cuts = self
             .text
             .iter()
@@ -192,7 +213,13 @@ impl PreTokenizer {
             Cut::Pattern(splitter) => Some(splitter),
             Cut::Scripts(_) | Cut::FixedLength(_) => None,
         });
-        patterns.chain(&self.bytes).all(Splitter::is_linear)
+        patterns.chain(&self.bytes)
+    }
+
+    /// The automaton of each pattern, if it has one, in the order of the steps.
+    pub(crate) fn automata(&self) -> Vec<Option<RawAutomaton>> {
+        let raw = |splitter: &Splitter| splitter.automaton().map(Automaton::to_raw);
+        self.patterns().map(raw).collect()
     }
 
     /// Whether the pretokens of a text are all of it, unchanged.

@@ -85,6 +85,16 @@ impl Splitter {
         })
     }
 
+    /// The same with an automaton that was made before.
+    pub(super) fn with_automaton(config: &SplitConfig, automaton: Automaton) -> Self {
+        Self {
+            engine: Engine::Automaton(Box::new(automaton)),
+            behavior: config.behavior,
+            invert: config.invert,
+            empty_separates: config.dialect == Dialect::Oniguruma,
+        }
+    }
+
     fn backtracking(config: &SplitConfig) -> Result<Engine> {
         let pattern = Backtracking::new(&config.pattern, config.dialect, config.unicode)?;
         Ok(Engine::Backtracking(Box::new(pattern)))

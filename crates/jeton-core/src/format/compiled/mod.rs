@@ -3,12 +3,14 @@
 //! A compiled file belongs to the release that wrote it; every other one refuses it, and the file that it was made from is
 //! read again. It is the same on every machine (little-endian, hashes of our own). Layout: [`MAGIC`], the version of the
 //! layout (`u32`), a zero (`u32`), the length of what follows (`u64`) and its 128-bit XXH3; then the release, the name,
-//! the canonical form without its bulk as JSON, and the bulk: tokens, the table that finds them, merges, pieces.
+//! the canonical form without its bulk as JSON, and the bulk: tokens, the table that finds them, merges, pieces,
+//! and the automata of split patterns.
 //!
 //! Nothing in a file is trusted. The checksum finds damage; whoever makes a file on purpose can make any tokenizer, but every
 //! length and id is checked, so that a hostile file is an error or a tokenizer, and never more.
 
 mod model;
+mod patterns;
 mod wire;
 
 use std::io::Read;
@@ -16,17 +18,19 @@ use std::io::Read;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use self::model::{read_model, take_bulk};
+use self::patterns::{read_automata, write_automata};
 use self::wire::{Reader, Writer, bad};
 use crate::assembly::Parts;
 use crate::config::{CANONICAL_VERSION, Config};
 use crate::error::{Error, ErrorKind, Result};
+use crate::pretokenize::PreTokenizer;
 use crate::tokenizer::Tokenizer;
 
 /// The first bytes of a compiled file: no text, and damaged by whatever changes line ends.
 pub(super) const MAGIC: [u8; 8] = [0x93, b'J', b'E', b'T', b'O', b'N', b'\n', 0x1A];
 
 /// Version of the layout and of all that decides what the bulk means, such as the hash of tokens.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 const HEADER_BYTES: usize = 40;
 
@@ -45,6 +49,11 @@ pub fn to_compiled(tokenizer: &Tokenizer, name: Option<&str>) -> Result<Vec<u8>>
     let mut config = tokenizer.to_config();
     let mut bulk = Writer::default();
     take_bulk(&tokenizer.engine, &mut config.model, &mut bulk)?;
+    let cut = tokenizer.engine.pretokenizer();
+    write_automata(
+        &cut.map_or_else(Vec::new, PreTokenizer::automata),
+        &mut bulk,
+    );
     let mut out = Writer::default();
     out.bytes(RELEASE.as_bytes());
     out.number(u64::from(name.is_some()));
@@ -95,7 +104,8 @@ pub fn read_compiled(source: &mut dyn Read, n_bytes: u64) -> Result<(Tokenizer, 
     if config.jeton != CANONICAL_VERSION {
         return Err(bad("its configuration has another version"));
     }
-    let parts = Parts::from_config(config, |model| read_model(model, &mut reader))?;
+    let mut parts = Parts::from_config(config, |model| read_model(model, &mut reader))?;
+    parts.automata = read_automata(&mut reader)?;
     reader.finish(checksum)?;
     let tokenizer = Tokenizer::from_parts(parts)?;
     Ok((tokenizer, is_named.then_some(name)))

@@ -70,7 +70,6 @@ pub fn from_hf_json(bytes: &[u8]) -> Result<Tokenizer> {
     let decoder = decoder::read(file.decoder.as_ref())?;
     let model = model::read(&file.model, kind, &entries, &added_tokens, on_bytes)?;
     Tokenizer::from_parts(Parts {
-        reference: Reference::Hf,
         normalizer,
         added_tokens,
         pretokenizer,
@@ -80,7 +79,7 @@ pub fn from_hf_json(bytes: &[u8]) -> Result<Tokenizer> {
         truncation: inputs::read_truncation(file.truncation.as_ref())?,
         padding: inputs::read_padding(file.padding.as_ref())?,
         dropout: file.model.dropout(),
-        model,
+        ..Parts::new(Reference::Hf, model)
     })
 }
 

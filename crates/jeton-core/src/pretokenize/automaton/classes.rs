@@ -41,6 +41,15 @@ pub(super) struct ClassMap {
     sets: Vec<(ClassUnicode, Vec<u8>)>,
 }
 
+/// Classes of characters in columns, as a compiled file keeps them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RawClasses {
+    pub(crate) single: Vec<u8>,
+    pub(crate) blocks: Vec<u32>,
+    pub(crate) table: Vec<u8>,
+    pub(crate) n_classes: u64,
+}
+
 /// Something that is known of each character, in the two-level table that its class is in.
 #[derive(Clone, Debug)]
 pub(super) struct Characters {
@@ -66,6 +75,52 @@ impl ClassMap {
             blocks: self.blocks.clone(),
             table: self.table.iter().map(of).collect(),
         }
+    }
+
+    /// What is known of each class, where it is known of its characters.
+    pub(super) fn by_class(&self, characters: &Characters) -> Vec<u8> {
+        let mut known = vec![0; usize::from(self.n_classes)];
+        for (&class, &value) in self.table.iter().zip(&characters.table) {
+            known[usize::from(class)] = value;
+        }
+        known
+    }
+
+    /// Its columns. The sets of the pattern are needed no more once there is an automaton.
+    pub(super) fn to_raw(&self) -> RawClasses {
+        RawClasses {
+            single: self.single.to_vec(),
+            blocks: self.blocks.iter().copied().map(u32::from).collect(),
+            table: self.table.clone(),
+            n_classes: u64::from(self.n_classes),
+        }
+    }
+
+    /// What [`Self::to_raw`] gave; None if those are not the classes of all characters, or of all bytes.
+    pub(super) fn from_raw(raw: &RawClasses, sees_bytes: bool) -> Option<Self> {
+        let n_classes = u8::try_from(raw.n_classes).ok()?;
+        let single: [u8; 256] = raw.single.as_slice().try_into().ok()?;
+        let is_class = |&class: &u8| class < n_classes;
+        // Where bytes are seen, each is a character; otherwise those of ASCII are.
+        let n_single = if sees_bytes { 256 } else { 128 };
+        let (characters, others) = single.split_at(n_single);
+        let n_blocks = raw.table.len() / 128;
+        let block = |&block: &u32| {
+            let inside = (block as usize) < n_blocks;
+            u16::try_from(block).ok().filter(|_| inside)
+        };
+        let is_sound = (1..=MAX_CLASSES).contains(&usize::from(n_classes))
+            && n_blocks > 0
+            && characters.iter().chain(&raw.table).all(is_class)
+            && others.iter().all(|&class| class == WIDE);
+        is_sound.then_some(())?;
+        Some(Self {
+            single,
+            blocks: raw.blocks.iter().map(block).collect::<Option<_>>()?,
+            table: raw.table.clone(),
+            n_classes,
+            sets: Vec::new(),
+        })
     }
 
     pub(super) fn new(ast: &Ast) -> Result<Self, BuildError> {

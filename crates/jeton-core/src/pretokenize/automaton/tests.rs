@@ -100,7 +100,7 @@ fn what_is_remembered_lasts_for_long_texts() {
 
 /// The ends of all pieces, a few at a time, which are the same at all levels that the machine has.
 fn ends(automaton: &Automaton, text: &str, at_once: usize) -> Vec<usize> {
-    automaton.boundaries(WALKED_FIRST);
+    automaton.boundaries(WALKED_AT_LEAST);
     let found = ends_of(automaton.pieces(text.as_bytes()), at_once);
     for level in Level::ALL {
         if let Some(mut boundaries) = automaton.boundaries(0).cloned() {
@@ -136,7 +136,7 @@ fn characters_tell_where_published_patterns_end() {
     // The one for code tells single signs apart, of which there are too many: it is walked.
     for (name, pattern, _) in PATTERNS.iter().filter(|known| known.0 != "code") {
         assert!(
-            automaton(pattern).boundaries(WALKED_FIRST).is_some(),
+            automaton(pattern).boundaries(WALKED_AT_LEAST).is_some(),
             "{name}"
         );
     }
@@ -145,7 +145,7 @@ fn characters_tell_where_published_patterns_end() {
 #[test]
 fn what_leaves_gaps_has_no_boundaries_to_tell() {
     let automaton = automaton(r"\p{L}+|\p{N}");
-    assert!(automaton.boundaries(WALKED_FIRST).is_none());
+    assert!(automaton.boundaries(WALKED_AT_LEAST).is_none());
     assert_eq!(ends(&automaton, "ab, 12", 2), [2, 4, 5, 6]);
 }
 

@@ -37,6 +37,32 @@ impl Counted {
         }
     }
 
+    /// As bytes: whether each byte is counted, and how many are taken.
+    pub(super) fn to_bytes(&self) -> [u8; 257] {
+        let mut bytes = [0; 257];
+        for (byte, &has) in bytes.iter_mut().zip(&self.has) {
+            *byte = u8::from(has);
+        }
+        bytes[256] = self.n as u8;
+        bytes
+    }
+
+    /// What [`Self::to_bytes`] gave; None if nothing counts so.
+    pub(super) fn from_bytes(bytes: &[u8; 257]) -> Option<Self> {
+        let [has @ .., n] = bytes;
+        let n = usize::from(*n);
+        // Of a class that is not counted there is nothing; of others a match takes more than one.
+        let is_possible = if n == 0 {
+            has.iter().all(|&has| has == 0)
+        } else {
+            (2..=MOST).contains(&n) && has[128..].iter().all(|&has| has == 0)
+        };
+        is_possible.then(|| Self {
+            has: has.map(|has| has != 0),
+            n,
+        })
+    }
+
     /// Decides places of a block by counting from where a match begins, `place` the first of them: which are decided, and which
     /// of those are ends, a bit each. None are, where there are other characters between.
     #[inline]

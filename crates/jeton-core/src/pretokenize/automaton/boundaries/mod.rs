@@ -17,6 +17,7 @@ mod counted;
 mod fewer;
 mod kernels;
 mod possible;
+mod raw;
 mod rules;
 mod tables;
 mod wide;
