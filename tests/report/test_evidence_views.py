@@ -43,7 +43,7 @@ def test_domains_are_compared_with_the_tokenizer_in_use() -> None:
 
 def test_one_domain_is_no_table() -> None:
     assert evidence.domain_rows(numbers_of(domains=make_report().domains[:1]), current=0) == ()
-    assert 'id="domains"' not in to_html(make_report(more=False))
+    assert 'id="domains"' not in to_html(make_report(more=False, n_tokenizers=1))
 
 
 def test_a_domain_without_a_tokenizer_leaves_its_cell_empty() -> None:
@@ -59,8 +59,8 @@ def test_a_domain_without_a_tokenizer_leaves_its_cell_empty() -> None:
 
 
 def test_many_domains_are_capped_and_the_page_says_so() -> None:
-    domains = make_report().domains * 40
-    html = to_html(dataclasses.replace(make_report(), domains=domains))
+    made = make_report(n_tokenizers=2, gpu=False)
+    html = to_html(dataclasses.replace(made, domains=made.domains * 40))
     assert "the first 50 of 120; the JSON report has all" in html
 
 
@@ -77,7 +77,7 @@ def test_trouble_in_logs_is_shown_the_most_frequent_first() -> None:
 
 
 def test_models_of_the_logs_are_capped_and_may_have_no_name() -> None:
-    report = make_report()
+    report = make_report(n_tokenizers=1, gpu=False)
     assert report.requests is not None
     rows = evidence.model_rows(numbers_of())
     assert [row.has_name for row in rows] == [True, False]
@@ -123,7 +123,7 @@ def test_the_best_comes_first_and_who_breaks_a_limit_last() -> None:
 
 
 def test_no_candidate_keeps_the_limits() -> None:
-    report = make_report()
+    report = make_report(n_tokenizers=2, gpu=False)
     assert report.tradeoff is not None
     none = dataclasses.replace(report.tradeoff, best=None, reason="all are above the limit")
     html = to_html(dataclasses.replace(report, tradeoff=none))
