@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +33,37 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pages and, beside each, the JSON report of the same audit."""
+@pytest.fixture(scope="session")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Writes the page of a case and, beside it, the JSON report of the same audit; once each."""
     folder = tmp_path_factory.mktemp("reports")
-    for name, options in CASES.items():
-        report = make_report(**options)
+
+    @functools.cache
+    def write(name: str) -> Path:
+        report = make_report(**CASES[name])
         write_html(report, folder / f"{name}.html")
         write_json(report, folder / f"{name}.json")
-    return folder
+        return folder
+
+    return write
 
 
-@pytest.fixture
-def open_page(browser: Any, folder: Path) -> Iterator[Any]:
+@pytest.fixture(scope="session")
+def beside(reports: Callable[[str], Path]) -> Callable[[str], dict[str, Any]]:
+    """Reads the JSON report of a case."""
+
+    def read(name: str) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(
+            (reports(name) / f"{name}.json").read_text(encoding="utf-8")
+        )
+        return data
+
+    return read
+
+
+@contextlib.contextmanager
+def opening(browser: Any, reports: Callable[[str], Path]) -> Iterator[Callable[..., Opened]]:
+    """A function that opens pages, which are closed at the end."""
     contexts = []
 
     def open_(name: str, *, width: int = 1280, scheme: str = "light", **options: Any) -> Opened:
@@ -54,9 +75,22 @@ def open_page(browser: Any, folder: Path) -> Iterator[Any]:
         opened.page.on("console", lambda message: opened.complaints.append(message.text))
         opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
         opened.page.on("request", lambda request: opened.requests.append(request.url))
-        opened.page.goto((folder / f"{name}.html").as_uri())
+        opened.page.goto((reports(name) / f"{name}.html").as_uri())
         return opened
 
     yield open_
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def open_page(browser: Any, reports: Callable[[str], Path]) -> Iterator[Any]:
+    with opening(browser, reports) as open_:
+        yield open_
+
+
+@pytest.fixture(scope="module")
+def read_page(browser: Any, reports: Callable[[str], Path]) -> Iterator[Any]:
+    """Opens each page once, for tests that change nothing or put everything back."""
+    with opening(browser, reports) as open_:
+        yield functools.cache(open_)

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,17 +29,21 @@ def put(page: Any, name: str, value: str) -> None:
 
 
 @pytest.fixture
-def five(open_page: Any) -> Any:
-    return open_page("five").page
+def five(read_page: Any) -> Any:
+    """One page for all tests; the button puts everything back."""
+    page = read_page("five").page
+    page.locator("[data-reset]").click()
+    return page
 
 
 @pytest.fixture(scope="module")
-def report(folder: Path) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((folder / "five.json").read_text(encoding="utf-8"))
+def report(beside: Any) -> dict[str, Any]:
+    data: dict[str, Any] = beside("five")
     return data
 
 
-def test_they_start_where_the_report_stands(five: Any, report: dict[str, Any]) -> None:
+def test_they_start_where_the_report_stands(open_page: Any, report: dict[str, Any]) -> None:
+    five = open_page("five").page  # that nobody has touched
     economics = report["tokenizers"][0]["economics"]
     month = float(economics["usd_per_month"]["value"])
     assert result(five, "month") == pytest.approx(month, rel=1e-6)
@@ -155,7 +158,8 @@ def test_formulas_state_what_they_compute(five: Any) -> None:
     assert abs(float(number) - result(five, "month")) <= float(half)
 
 
-def test_the_largest_saving_can_be_put_in(five: Any, report: dict[str, Any]) -> None:
+def test_the_largest_saving_can_be_put_in(open_page: Any, report: dict[str, Any]) -> None:
+    five = open_page("five").page  # that has said nothing yet
     five.locator("[data-apply-saved]").click()
     saved = report["what_if"]["tokens_saved_share"]
     field = float(five.locator("#what-if-saved").input_value())
