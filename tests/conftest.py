@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -36,12 +39,25 @@ def shared() -> Path:
     return SHARED
 
 
+def pytest_collection_finish() -> None:
+    # Thousands of collected tests live to the end: no collection of garbage need look at them.
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def _cache_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """New folders. Not by ``mktemp``, which for every new folder reads the names of all others."""
+    caches = tmp_path_factory.mktemp("caches")
+    return (caches / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _private_folders(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def _private_folders(_cache_folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep every test away from the user's own vocabularies and caches."""
-    monkeypatch.setenv("JETON_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+    folder = next(_cache_folders)
+    folder.mkdir()
+    monkeypatch.setenv("JETON_CACHE_DIR", str(folder))
     # Every test loads what it loads; those of the cache switch it on.
     monkeypatch.setenv("JETON_COMPILED_CACHE", "0")
     if "JETON_VOCAB_DIR" in os.environ:
