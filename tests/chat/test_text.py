@@ -178,7 +178,7 @@ def test_percent(literal: list[str], values: list[Any]) -> None:
     for arguments, plain in ((tuple(own), tuple(values)), ({"K": "x"}, {"K": "x"})):
         try:
             expected = str.__str__(template) % plain
-        except (TypeError, ValueError, KeyError) as error:
+        except (TypeError, ValueError, KeyError, OverflowError) as error:  # infinity as %d
             with pytest.raises(type(error)):
                 template % arguments
             continue
