@@ -14,7 +14,7 @@ from jeton.auditing.gate import Baseline
 from tests.auditing.gate.changed_texts import Change, decomposed, doubled_white_space, gate, run
 
 BUDGETS = ("tokens_per_document>+1%", "bytes_per_token<-1%", "tokens_per_document_p95>+1%")
-N_DOCUMENTS = 60
+N_DOCUMENTS = 30
 
 
 @cache
