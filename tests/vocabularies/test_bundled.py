@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import hashlib
 import json
 import re
@@ -123,10 +124,16 @@ def test_is_what_it_is_said_to_be(name: str) -> None:
     assert int(tokenizer.token_lengths()[1:].max()) <= 64
 
 
+@functools.cache
+def held(name: str) -> jeton.Tokenizer:
+    """Loaded once: `jeton.load` reads the file again when nobody holds the tokenizer."""
+    return jeton.load(name)
+
+
 @pytest.mark.parametrize("name", NAMES)
 @given(text=st.text())
 def test_every_text_comes_back(name: str, text: str) -> None:
-    tokenizer = jeton.load(name)
+    tokenizer = held(name)
     ids = tokenizer.encode(text)
     assert tokenizer.decode(ids) == text
     assert tokenizer.count(text) == len(ids)
