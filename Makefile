@@ -16,7 +16,9 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/build/hypothesis
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The user's own environment must not leak in.
-unexport PYTHONPATH PYTHONHOME CONDA_PREFIX
+unexport PYTHONPATH PYTHONHOME CONDA_PREFIX PYTHONDONTWRITEBYTECODE
+# Tests start hundreds of interpreters: each would compile the package again.
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pyc
 
 RUST_SOURCES := $(shell find crates -type f 2>/dev/null)
 RUFF_PATHS := python benches scripts tests $(wildcard examples)
