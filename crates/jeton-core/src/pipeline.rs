@@ -287,8 +287,13 @@ impl<M: Model> Pipeline<M> {
         while batch.fill(bytes, pieces, &words.caches) {
             while let Some((start, end)) = batch.next_unknown(bytes, &words.caches) {
                 sink.take(batch.known());
-                // Just now it was in no cache.
-                self.unknown_word(bytes, start, end, words, scratch, sink)?;
+                if end - start <= Key::<1>::MAX_WORD_BYTES {
+                    // Just now it was in no cache.
+                    self.unknown_word(bytes, start, end, words, scratch, sink)?;
+                } else {
+                    // It may be known, and have more ids than there was room for.
+                    self.word(bytes, start, end, words, scratch, sink)?;
+                }
             }
             sink.take(batch.known());
         }

@@ -20,7 +20,7 @@ use crate::cache_budget::CacheBudget;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
 use crate::normalize::{Normalizer, bert::is_ideograph};
-use crate::phrases::MAX_PHRASE;
+use crate::phrases::{MAX_AT_FIRST, MAX_PHRASE};
 use crate::pipeline::{Sink, WordScratch};
 use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
@@ -300,6 +300,14 @@ impl RawWords {
         if has_parts && word.len() > MAX_PHRASE {
             return self.phrases(word, slow, words, scratch, sink);
         }
+        if has_parts && word.len() > MAX_AT_FIRST {
+            // Room of its own: its phrases need what words have.
+            let mut ids = Vec::new();
+            self.phrases(word, slow, words, scratch, &mut ids)?;
+            words.keep(word.as_bytes(), &ids);
+            sink.take(&ids);
+            return Ok(());
+        }
         let mut ids = words.take_ids();
         if has_parts {
             self.parts(word, slow, words, scratch, &mut ids)?;
@@ -312,7 +320,7 @@ impl RawWords {
         Ok(())
     }
 
-    /// A word that is too long to be kept, phrase by phrase.
+    /// A word that is too long to be kept the first time, phrase by phrase.
     fn phrases<K: Sink>(
         &self,
         word: &str,
@@ -325,7 +333,7 @@ impl RawWords {
         while !rest.is_empty() {
             let (phrase, after) = rest.split_at(self.inside.phrase(rest));
             rest = after;
-            if phrase.len() > MAX_PHRASE {
+            if phrase.len() > MAX_AT_FIRST {
                 self.parts(phrase, slow, words, scratch, sink)?;
             } else {
                 self.word(phrase, slow, words, scratch, sink)?;
