@@ -45,7 +45,7 @@ use super::counts::PretokenCounts;
 use super::engine::{Learned, Resume, Settings, ids_of_bytes, learn, rows_of_bytes};
 use super::forced::ForcedTokens;
 use super::learner::{Learner, MergePredicate, Progress, forbidden_tokens};
-use super::rules::{StopReason, TieRule};
+use super::rules::{StopReason, TieRule, no_text};
 
 /// How to train. The default is 256 bytes and nothing learned.
 #[derive(Clone, Debug)]
@@ -208,9 +208,7 @@ pub(super) fn complete(
 
 pub(super) fn require_text(counts: &PretokenCounts) -> Result<()> {
     if counts.is_empty() {
-        return Err(Error::training(
-            "there is no text to train on\nhint: check that the inputs hold text under the field named",
-        ));
+        return Err(no_text());
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ use super::counts::PretokenCounts;
 use super::learner::Progress;
 use super::pairs::{Change, Pair, Pairs};
 use super::queue::{Candidate, Order, Queue};
-use super::rules::StopReason;
+use super::rules::{StopReason, no_text};
 use super::symbols::{Spelling, Symbols, Words, check_special_tokens, joined};
 
 /// Which of two pairs with the same count is merged first.
@@ -125,7 +125,7 @@ pub(super) fn first_symbols(
 ) -> Result<Symbols> {
     check_special_tokens(special_tokens)?;
     if counts.is_empty() {
-        return Err(Error::training("there is no text to train on"));
+        return Err(no_text());
     }
     if vocab_size > MAX_IDS as usize {
         return Err(ErrorKind::TooLarge {

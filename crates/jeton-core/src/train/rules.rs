@@ -1,4 +1,6 @@
-//! The rules that every merge loop follows: which pair wins a tie, and why learning ends.
+//! The rules that every merge loop follows: which pair wins a tie, and why learning ends or cannot begin.
+
+use crate::error::Error;
 
 /// Which of two pairs with the same count is merged first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,4 +26,11 @@ pub enum StopReason {
     NoPairLeft,
     /// It was asked to stop; the merges so far are those of a longer run.
     Interrupted,
+}
+
+/// Where there is nothing to learn from.
+pub(super) fn no_text() -> Error {
+    Error::training(
+        "there is no text to train on\nhint: check that the inputs hold text under the field named",
+    )
 }

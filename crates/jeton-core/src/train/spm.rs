@@ -17,6 +17,7 @@ use super::alphabet::{Alphabet, AlphabetOptions, choose_alphabet, count_characte
 use super::char_bpe::{CharBpe, CharTieRule, learn};
 use super::counts::PretokenCounts;
 use super::learner::Progress;
+use super::rules::no_text;
 use super::sentences::{PieceRules, SentenceConfig};
 use super::symbols::{Spelling, Symbols};
 use super::unigram::{UnigramTrainOptions, train_unigram};
@@ -136,7 +137,7 @@ pub fn train_sentencepiece(
     };
     let meta = meta_pieces(sentences, options, model_type)?;
     if counts.is_empty() {
-        return Err(Error::training("there is no text to train on"));
+        return Err(no_text());
     }
     let n_pieces = options
         .vocab_size
@@ -144,7 +145,7 @@ pub fn train_sentencepiece(
         .filter(|&n| n > 0)
         .ok_or_else(|| {
             Error::training(format!(
-                "vocab_size {} is too small: {} symbols leave no room for pieces",
+                "vocab_size {} is too small: {} symbols leave no room for pieces\nhint: ask for more",
                 options.vocab_size,
                 meta.len()
             ))
@@ -231,21 +232,23 @@ fn meta_pieces(
     ];
     for (at, &(name, id, text)) in named.iter().enumerate() {
         if text.is_empty() {
-            return Err(Error::training(format!("{name}_piece is empty")));
+            return Err(Error::training(format!(
+                "{name}_piece is empty\nhint: give it a text, or {name}_id=-1 for none"
+            )));
         }
         let Ok(id) = usize::try_from(id) else {
             continue; // -1: none
         };
         if id >= options.vocab_size {
             return Err(Error::training(format!(
-                "{name}_id is {id}; it should be below vocab_size, {}",
+                "{name}_id is {id}; it should be below vocab_size, {}\nhint: ask for a lower id, or for more tokens",
                 options.vocab_size
             )));
         }
         let others = named[..at].iter().filter(|other| other.1 >= 0);
         if others.clone().any(|other| other.2 == text) {
             return Err(Error::training(format!(
-                "{name}_piece {text:?} is the text of two symbols"
+                "{name}_piece {text:?} is the text of two symbols\nhint: give each its own"
             )));
         }
         let kind = if at == 0 {
@@ -255,13 +258,13 @@ fn meta_pieces(
         };
         if meta.insert(id, (text.clone(), kind)).is_some() {
             return Err(Error::training(format!(
-                "{name}_id {id} is the id of two symbols"
+                "{name}_id {id} is the id of two symbols\nhint: give each its own"
             )));
         }
     }
     if options.unk_id < 0 && !options.byte_fallback {
         return Err(Error::training(
-            "unk_id is -1 and byte_fallback is off: characters outside the alphabet would have no id",
+            "unk_id is -1 and byte_fallback is off: characters outside the alphabet would have no id\nhint: give unk_id=0, or byte_fallback=True",
         ));
     }
     let mut seen: Vec<String> = Vec::new();

@@ -7,7 +7,7 @@ use crate::vocab::MAX_IDS;
 use super::alphabet::{AlphabetOptions, choose_alphabet, count_characters, text_of};
 use super::char_bpe::TrainedChars;
 use super::counts::PretokenCounts;
-use super::rules::StopReason;
+use super::rules::{StopReason, no_text};
 use super::symbols::check_special_tokens;
 
 /// How to choose words or characters.
@@ -80,7 +80,7 @@ pub fn train_characters(
 fn first_tokens(counts: &PretokenCounts, options: &WordTrainOptions) -> Result<Vec<String>> {
     check_special_tokens(&options.special_tokens)?;
     if counts.is_empty() {
-        return Err(Error::training("there is no text to train on"));
+        return Err(no_text());
     }
     if options.vocab_size > MAX_IDS as usize {
         return Err(ErrorKind::TooLarge {

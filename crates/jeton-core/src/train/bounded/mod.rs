@@ -41,7 +41,7 @@ use self::merging::Merging;
 use self::pairs::{PairBuckets, PairCounts};
 use super::bpe::{BpeTrainOptions, TrainedBpe, first_vocab};
 use super::learner::{Progress, forbidden_tokens};
-use super::rules::StopReason;
+use super::rules::{StopReason, no_text};
 
 /// Where words and their counts come from, again and again.
 pub trait CountSource {
@@ -130,9 +130,7 @@ pub fn train_bpe_bounded(
         }
         drop(buckets);
         if !has_words {
-            return Err(Error::training(
-                "there is no text to train on\nhint: check that the inputs hold text under the field named",
-            ));
+            return Err(no_text());
         }
         // All pairs of the last floor and more are merged, or never will be.
         let below = last_floor.map_or(u64::MAX, |last: u64| last - 1);

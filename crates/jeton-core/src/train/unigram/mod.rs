@@ -48,6 +48,7 @@ use crate::vocab::hasher;
 use super::alphabet::Alphabet;
 use super::counts::PretokenCounts;
 use super::learner::Progress;
+use super::rules::no_text;
 use super::sentences::PieceRules;
 
 /// How to train a Unigram model. The names are those of SentencePiece's settings.
@@ -115,7 +116,7 @@ pub fn train_unigram(
     on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<TrainedUnigram> {
     if counts.is_empty() || alphabet.is_empty() {
-        return Err(Error::training("there is no text to train on"));
+        return Err(no_text());
     }
     if alphabet.len() > options.n_pieces {
         return Err(Error::training(format!(
