@@ -1,4 +1,4 @@
-//! The engine for patterns that no automaton expresses: look-behind, back-references and the like.
+//! The engine for patterns that no automaton expresses: back-references, long looks and the like.
 //!
 //! It backtracks, so it counts its steps. A match may take a million of them, but a text of a million characters
 //! must not take a million matches times that: only so many matches of a text may take more than

@@ -35,7 +35,12 @@ impl ParsedPattern {
 /// Whether some match may have no character.
 pub(super) fn may_be_empty(ast: &Ast) -> bool {
     match ast {
-        Ast::Empty | Ast::End | Ast::NextIs(_) | Ast::NextIsNot(_) => true,
+        Ast::Empty
+        | Ast::End
+        | Ast::NextIs(_)
+        | Ast::NextIsNot(_)
+        | Ast::LastIs(_)
+        | Ast::LastIsNot(_) => true,
         Ast::Class(_) => false,
         Ast::Concat(nodes) => nodes.iter().all(may_be_empty),
         Ast::Alternate(nodes) => nodes.iter().any(may_be_empty),
@@ -50,13 +55,32 @@ mod tests {
     #[test]
     fn only_patterns_that_must_take_a_character_are_never_empty() {
         let of = |pattern| ParsedPattern::of(pattern, Dialect::Oniguruma, UnicodeVersion(16, 0));
-        for pattern in ["a", " +", "a?b", "[^a]{2,}", "(?:a|bc)+", r"\s+(?!\S)"] {
+        for pattern in [
+            "a",
+            " +",
+            "a?b",
+            "[^a]{2,}",
+            "(?:a|bc)+",
+            r"\s+(?!\S)",
+            r"\bb",
+        ] {
             assert_eq!(of(pattern).unwrap(), ParsedPattern::NeverEmpty, "{pattern}");
         }
-        for pattern in ["", "a*", "a?", "a|", "$", "(?=b)", "(?:a*){2}", "a{0,3}"] {
+        for pattern in [
+            "",
+            "a*",
+            "a?",
+            "a|",
+            "$",
+            "(?=b)",
+            "(?:a*){2}",
+            "a{0,3}",
+            r"\b",
+            "(?<!a)",
+        ] {
             assert_eq!(of(pattern).unwrap(), ParsedPattern::MayBeEmpty, "{pattern}");
         }
-        assert_eq!(of("(?<=a)b").unwrap(), ParsedPattern::Beyond);
+        assert_eq!(of("(?<=ab)c").unwrap(), ParsedPattern::Beyond);
         assert!(of("a)(b").is_err());
     }
 }

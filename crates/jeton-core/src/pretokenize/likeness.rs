@@ -47,7 +47,9 @@ fn same(one: &Ast, two: &Ast, kept: bool) -> bool {
         (Ast::Empty, Ast::Empty) | (Ast::End, Ast::End) => true,
         (Ast::Class(one), Ast::Class(two))
         | (Ast::NextIs(one), Ast::NextIs(two))
-        | (Ast::NextIsNot(one), Ast::NextIsNot(two)) => one == two,
+        | (Ast::NextIsNot(one), Ast::NextIsNot(two))
+        | (Ast::LastIs(one), Ast::LastIs(two))
+        | (Ast::LastIsNot(one), Ast::LastIsNot(two)) => one == two,
         (Ast::Concat(one), Ast::Concat(two)) | (Ast::Alternate(one), Ast::Alternate(two)) => {
             all(one, two)
         }

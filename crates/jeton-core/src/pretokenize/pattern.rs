@@ -2,8 +2,8 @@
 //!
 //! Published split patterns are written for Oniguruma (`tokenizers`) or for fancy-regex (`tiktoken`).
 //! What they have in common is small: classes of characters, alternatives, repetition
-//! (greedy, lazy, possessive), groups with flags, and a look at the next character. An automaton can
-//! do exactly that. The parsers say `Beyond` for anything else (back-references, look-behind, atomic groups), which
+//! (greedy, lazy, possessive), groups with flags, and a look at the next character or at the last one (`\b`). An automaton
+//! can do exactly that. The parsers say `Beyond` for anything else (back-references, atomic groups, longer looks), which
 //! the caller hands to a backtracking engine in the words that [`translate`] gives.
 //!
 //! Oniguruma's dialect has its own parser ([`oniguruma`]), which reads all of it: the backtracking engine is
@@ -21,6 +21,7 @@ mod repeat;
 use regex_syntax::hir::ClassUnicode;
 use serde::{Deserialize, Serialize};
 
+use super::emptiness::may_be_empty;
 use crate::unicode::{UnicodeVersion, parse_class};
 
 /// Whose reading of a pattern counts, where they differ.
@@ -61,6 +62,43 @@ pub(crate) enum Ast {
     NextIs(ClassUnicode),
     /// There is no next character, or it is not in the class.
     NextIsNot(ClassUnicode),
+    /// There is a character before, and it is in the class.
+    LastIs(ClassUnicode),
+    /// There is no character before, or it is not in the class.
+    LastIsNot(ClassUnicode),
+}
+
+impl Ast {
+    /// The beginning of the text.
+    fn start() -> Self {
+        let mut all = ClassUnicode::empty();
+        all.negate();
+        Self::LastIsNot(all)
+    }
+
+    /// A place with a character of the class on one side only, or the other places.
+    fn boundary(class: ClassUnicode, is_boundary: bool) -> Self {
+        let (last, next) = (Self::LastIs(class.clone()), Self::NextIs(class.clone()));
+        let (no_last, no_next) = (Self::LastIsNot(class.clone()), Self::NextIsNot(class));
+        let [one, other] = if is_boundary {
+            [[last, no_next], [no_last, next]]
+        } else {
+            [[last, next], [no_last, no_next]]
+        };
+        Self::Alternate(vec![Self::Concat(one.into()), Self::Concat(other.into())])
+    }
+
+    /// Whether what a match is depends on what is before it.
+    pub(crate) fn looks_behind(&self) -> bool {
+        match self {
+            Self::LastIs(_) | Self::LastIsNot(_) => true,
+            Self::Empty | Self::Class(_) | Self::End | Self::NextIs(_) | Self::NextIsNot(_) => {
+                false
+            }
+            Self::Concat(nodes) | Self::Alternate(nodes) => nodes.iter().any(Self::looks_behind),
+            Self::Repeat { node, .. } => node.looks_behind(),
+        }
+    }
 }
 
 /// Why a pattern was not parsed.
@@ -221,6 +259,10 @@ impl Parser<'_> {
             let Some(atom) = self.atom(flags)? else {
                 continue;
             };
+            let looks_only = atom.looks_behind() && may_be_empty(&atom);
+            if looks_only && self.rest().starts_with(['*', '+', '?', '{']) {
+                return Err(ParseError::Beyond("a repeated look-behind"));
+            }
             nodes.push(self.repetition(atom)?);
         }
         Ok(match nodes.len() {
@@ -248,7 +290,10 @@ impl Parser<'_> {
                 )
             }
             '\\' => self.escape(*flags)?,
-            '^' => return Err(ParseError::Beyond("the anchor ^")),
+            '^' => {
+                self.position += 1;
+                Ast::start()
+            }
             '$' => {
                 self.position += 1;
                 Ast::End
@@ -278,8 +323,17 @@ impl Parser<'_> {
                     )),
                 };
             }
-            if self.rest().starts_with("<=") || self.rest().starts_with("<!") {
-                return Err(ParseError::Beyond("a look-behind"));
+            if self.eat("<=") || self.eat("<!") {
+                let negative = self.pattern.as_bytes()[self.position - 1] == b'!';
+                let node = self.alternation(inner)?;
+                self.close()?;
+                return match node {
+                    Ast::Class(class) if negative => Ok(Some(Ast::LastIsNot(class))),
+                    Ast::Class(class) => Ok(Some(Ast::LastIs(class))),
+                    _ => Err(ParseError::Beyond(
+                        "a look-behind of more than one character",
+                    )),
+                };
             }
             if self.rest().starts_with('>') {
                 return Err(ParseError::Beyond("an atomic group"));
@@ -401,8 +455,17 @@ impl Parser<'_> {
                 self.position += 2;
                 return Ok(Ast::End);
             }
-            'Z' | 'A' | 'b' | 'B' | 'G' | '<' | '>' => {
-                return Err(ParseError::Beyond("an anchor or word boundary"));
+            'A' => {
+                self.position += 2;
+                return Ok(Ast::start());
+            }
+            'b' | 'B' => {
+                self.position += 2;
+                let word = self.class(r"\w", Flags::default())?;
+                return Ok(Ast::boundary(word, c == 'b'));
+            }
+            'Z' | 'G' | '<' | '>' => {
+                return Err(ParseError::Beyond("an anchor of another kind"));
             }
             '0'..='9' | 'k' | 'g' => return Err(ParseError::Beyond("a back-reference")),
             'h' | 'H' | 'K' | 'R' | 'X' | 'N' | 'O' | 'C' | 'E' | 'Q' => {

@@ -63,7 +63,13 @@ fn words_of_oniguruma() {
 #[test]
 fn names_what_is_beyond_it() {
     for pattern in [
-        r"(?<=a)b", r"(?>a)", r"(a)\1", r"\bword", r"\<word", r"(?!ab)c", r"^a",
+        r"(?<=ab)c",
+        r"(?>a)",
+        r"(a)\1",
+        r"\bword",
+        r"\<word",
+        r"(?!ab)c",
+        r"^a",
     ] {
         assert!(
             matches!(parsed(pattern), Err(ParseError::Beyond(_))),

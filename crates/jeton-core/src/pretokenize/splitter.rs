@@ -100,16 +100,17 @@ impl Splitter {
         Ok(Engine::Backtracking(Box::new(pattern)))
     }
 
-    /// The automaton, unless the pattern runs on the backtracking engine.
+    /// The automaton, if parts of a text have the matches that they have in the whole: not on the backtracking engine, nor
+    /// where matches depend on what is before them.
     pub(super) fn automaton(&self) -> Option<&Automaton> {
         match &self.engine {
-            Engine::Automaton(automaton) => Some(automaton),
-            Engine::Backtracking(_) => None,
+            Engine::Automaton(automaton) if !automaton.looks_behind() => Some(automaton),
+            Engine::Automaton(_) | Engine::Backtracking(_) => None,
         }
     }
 
     /// Calls `each` with the matches that nothing behind the text can change; returns up to where all is
-    /// decided. On the backtracking engine nothing is.
+    /// decided. On the backtracking engine nothing is, nor where matches depend on what is before them.
     pub(crate) fn decided_matches(&self, text: &str, each: impl FnMut(usize, usize)) -> usize {
         self.automaton().map_or(0, |automaton| {
             automaton.decided_matches(text.as_bytes(), each)
@@ -131,7 +132,9 @@ impl Splitter {
     pub(crate) fn isolated_pieces<'s, 't>(&'s self, text: &'t str) -> Option<Pieces<'s, 't>> {
         match &self.engine {
             // Inverting an isolating split changes nothing: both kinds of piece are kept.
-            Engine::Automaton(automaton) if self.behavior == Behavior::Isolated => {
+            Engine::Automaton(automaton)
+                if self.behavior == Behavior::Isolated && !automaton.looks_behind() =>
+            {
                 Some(automaton.pieces(text.as_bytes()))
             }
             _ => None,
@@ -308,6 +311,7 @@ impl Arranger<'_> {
 mod tests {
     use super::*;
     use crate::unicode::UnicodeVersion;
+    use proptest::prelude::*;
 
     fn splitter(
         pattern: &str,
@@ -384,9 +388,61 @@ mod tests {
 
     #[test]
     fn patterns_beyond_the_automaton_still_work() {
+        assert!(!splitter(r"(?<=ab)b", Behavior::Isolated, false, false).is_linear());
+        assert_eq!(
+            split(r"(?<=ab)b", Behavior::Isolated, false, "abbab"),
+            ["ab", "b", "ab"]
+        );
+    }
+
+    #[test]
+    fn looks_at_the_last_character_are_no_reason_to_backtrack() {
+        let splitter = splitter(r"(?<=a)b", Behavior::Isolated, false, false);
+        assert!(splitter.is_linear());
+        // What is a match in a whole text need not be one in a part of it.
+        assert!(splitter.automaton().is_none());
+        assert!(splitter.isolated_pieces("abbab").is_none());
         assert_eq!(
             split(r"(?<=a)b", Behavior::Isolated, false, "abbab"),
             ["a", "b", "ba", "b"]
         );
+    }
+
+    proptest! {
+        #[test]
+        fn both_engines_look_behind_alike(
+            which in 0..5usize,
+            text in "[a-cA-C_ .éÉ漢0-1\n-]{0,24}",
+            fancy in any::<bool>(),
+        ) {
+            let pattern = [
+                r"\b\w{1,2}|\w+|[^\w\s]{1,3}\s?|\s",
+                r"(?<=[a-c])\p{Lu}+|\p{L}{1,2}\b|[^a]",
+                r"(?<!\s)\s|\s+\b|\w+",
+                r"\w(?:\B\w)*(?:-\b\w+)?|.",
+                r"\A\w+|(?:(?<=0)1|0)+|.",
+            ][which];
+            let config = SplitConfig {
+                pattern: pattern.to_owned(),
+                dialect: if fancy { Dialect::FancyRegex } else { Dialect::Oniguruma },
+                unicode: UnicodeVersion::REFERENCES,
+                behavior: Behavior::Isolated,
+                invert: false,
+                in_byte_alphabet: false,
+            };
+            let made = Splitter::new(&config).unwrap();
+            prop_assert!(made.is_linear());
+            let slow = Splitter { engine: Splitter::backtracking(&config).unwrap(), ..made };
+            let pieces = |splitter: &Splitter| {
+                let mut pieces = Vec::new();
+                splitter.split(&text, &mut |start, end| {
+                    pieces.push((start, end));
+                    Ok(())
+                }).unwrap();
+                pieces
+            };
+            let expected = pieces(&slow);
+            prop_assert_eq!(pieces(&Splitter::new(&config).unwrap()), expected, "{}", pattern);
+        }
     }
 }

@@ -199,6 +199,21 @@ impl ClassMap {
         }
     }
 
+    /// The class of the character before a place, that of the end if there is none.
+    pub(super) fn before(&self, text: &[u8], place: usize) -> u8 {
+        let mut start = place;
+        while let Some(before) = start.checked_sub(1) {
+            start = before;
+            match self.single[usize::from(text[start])] {
+                // The rest of a longer character.
+                WIDE if text[start] & 0xC0 == 0x80 => {}
+                WIDE => return self.wide(text, start).0,
+                class => return class,
+            }
+        }
+        self.end_class()
+    }
+
     pub(super) fn end_class(&self) -> u8 {
         self.n_classes
     }
@@ -306,7 +321,11 @@ impl BlockTable {
 
 fn collect_sets(ast: &Ast, sets: &mut Vec<ClassUnicode>) {
     match ast {
-        Ast::Class(class) | Ast::NextIs(class) | Ast::NextIsNot(class) => {
+        Ast::Class(class)
+        | Ast::NextIs(class)
+        | Ast::NextIsNot(class)
+        | Ast::LastIs(class)
+        | Ast::LastIsNot(class) => {
             if !sets.contains(class) {
                 sets.push(class.clone());
             }

@@ -8,7 +8,8 @@
 //! Matching is leftmost-first, as in a backtracking engine: the states are *ordered* lists of
 //! positions in the pattern, cut after the first that accepts. A look at the next character
 //! (`\s+(?!\S)`, `$`) costs nothing extra: a state's transitions on the next character's class also say whether
-//! the match may end just before it.
+//! the match may end just before it. A look at the last character (`\\b`) makes two states of one, by what that was; a match then
+//! begins in a state that depends on the character before it.
 //!
 //! Worst case: a leftmost-first search may run far ahead and come back, again and again, which makes
 //! naive iteration quadratic for patterns such as `a*b|a`. Where that happens, states that
@@ -106,6 +107,8 @@ pub(crate) struct Automaton {
     transitions: Vec<u16>,
     stride: usize,
     start: u16,
+    /// The state in which a match begins behind a character of each class, where the pattern looks at that.
+    behind: Option<Vec<u16>>,
     boundaries: Later,
 }
 
@@ -116,6 +119,11 @@ impl Automaton {
         let (n_nodes, n_possessive) = size(ast);
         if n_nodes * n_possessive > MAX_POSSESSIVE_WORK {
             return Err(BuildError::TooLarge);
+        }
+        // What is kept could be given back for a look-behind's sake.
+        let may_look_at_kept = n_possessive > 0 && ast.looks_behind();
+        if may_look_at_kept {
+            return Err(BuildError::Possessive);
         }
         if n_possessive > 0
             && !possessive_is_greedy(
@@ -134,10 +142,24 @@ impl Automaton {
         }
         let program = Program::new(ast, &classes)?;
         let mut automaton = determinize(&program, classes)?;
-        if in_byte_alphabet {
+        if in_byte_alphabet || automaton.looks_behind() {
             automaton.boundaries = Later::never();
         }
         Ok(automaton)
+    }
+
+    /// Whether matches depend on what is before them: then a part of a text does not have those of the whole.
+    pub(crate) fn looks_behind(&self) -> bool {
+        self.behind.is_some()
+    }
+
+    /// The state in which a match begins at a place.
+    #[inline]
+    fn start_at(&self, text: &[u8], place: usize) -> u16 {
+        match &self.behind {
+            None => self.start,
+            Some(behind) => behind[usize::from(self.classes.before(text, place))],
+        }
     }
 
     /// Where pretokens end as characters tell it, to be used for a text of so many bytes; None where they tell too
@@ -169,7 +191,7 @@ impl Automaton {
     /// The end of the match that starts exactly at `start`, if there is a non-empty one.
     #[inline]
     fn match_at(&self, text: &[u8], start: usize, hopeless: &mut Hopeless) -> Option<usize> {
-        let mut state = self.start;
+        let mut state = self.start_at(text, start);
         let mut position = start;
         let mut end = start;
         // Whether all that was walked in vain is remembered already.
@@ -215,7 +237,7 @@ impl Automaton {
         until: usize,
         hopeless: &mut Hopeless,
     ) {
-        let mut state = self.start;
+        let mut state = self.start_at(text, start);
         let mut position = start;
         while position < until {
             let (class, width) = match text.get(position) {
@@ -400,29 +422,33 @@ fn size(ast: &Ast) -> (usize, usize) {
 
 /// Makes the ordered-subset automaton of a program.
 fn determinize(program: &Program, classes: ClassMap) -> Result<Automaton, BuildError> {
-    let stride = classes.end_class() as usize + 1;
-    // A state is the ordered list of program positions from which matching goes on.
-    let mut ids: HashMap<Vec<usize>, u16> = HashMap::new();
-    let mut lists: Vec<Vec<usize>> = vec![Vec::new(), vec![program.start]];
-    ids.insert(Vec::new(), DEAD);
-    ids.insert(vec![program.start], 1);
+    let end_class = classes.end_class();
+    let stride = usize::from(end_class) + 1;
+    let alike = program.alike_behind(&classes);
+    let mut states = States::default();
+    states.id(0, Vec::new())?; // dead
+    // A match begins behind a character of some class, if that makes a difference.
+    let behind: Vec<u16> = alike
+        .iter()
+        .map(|&last| states.id(last, vec![program.start]))
+        .collect::<Result<_, _>>()?;
     let mut transitions = vec![DEAD; stride];
     let mut state = 1;
     let mut seen = vec![false; program.nodes.len()];
     let mut work = 0;
-    while state < lists.len() {
-        for class in 0..stride as u8 {
+    while let Some((last, positions)) = states.lists.get(state).cloned() {
+        for class in 0..=end_class {
             seen.fill(false);
             let mut consuming = Vec::new();
             let mut accept = false;
-            for &at in &lists[state] {
-                if program.close(at, class, &mut seen, &mut consuming) {
+            for &at in &positions {
+                if program.close(at, [last, class], &mut seen, &mut consuming) {
                     accept = true;
                     break;
                 }
             }
             let mut target: Vec<usize> = Vec::new();
-            if class != classes.end_class() {
+            if class != end_class {
                 for at in consuming {
                     if let Node::Consume { classes, next } = &program.nodes[at]
                         && classes.contains(&class)
@@ -433,20 +459,11 @@ fn determinize(program: &Program, classes: ClassMap) -> Result<Automaton, BuildE
                 }
             }
             // Targets are searched for duplicates, one by one.
-            work += lists[state].len() + target.len() * (1 + target.len() / 16) + seen.len() / 16;
+            work += positions.len() + target.len() * (1 + target.len() / 16) + seen.len() / 16;
             if work > MAX_WORK {
                 return Err(BuildError::TooLarge);
             }
-            let id = match ids.get(&target) {
-                Some(&id) => id,
-                None if lists.len() >= MAX_STATES => return Err(BuildError::TooLarge),
-                None => {
-                    let id = lists.len() as u16;
-                    ids.insert(target.clone(), id);
-                    lists.push(target);
-                    id
-                }
-            };
+            let id = states.id(alike[usize::from(class)], target)?;
             transitions.push(if accept { id | ACCEPT } else { id });
         }
         state += 1;
@@ -456,8 +473,38 @@ fn determinize(program: &Program, classes: ClassMap) -> Result<Automaton, BuildE
         transitions,
         stride,
         start: 1,
+        behind: behind.iter().any(|&state| state != 1).then_some(behind),
         boundaries: Later::default(),
     })
+}
+
+/// A state: the last class, as far as it makes a difference, and the ordered list of program positions from which matching
+/// goes on.
+type State = (u8, Vec<usize>);
+
+/// The states found so far.
+#[derive(Default)]
+struct States {
+    ids: HashMap<State, u16>,
+    lists: Vec<State>,
+}
+
+impl States {
+    /// The number of a state, which is new if nobody knows it. From no position nothing follows, whatever was last.
+    fn id(&mut self, last: u8, positions: Vec<usize>) -> Result<u16, BuildError> {
+        let last = if positions.is_empty() { 0 } else { last };
+        let state = (last, positions);
+        if let Some(&id) = self.ids.get(&state) {
+            return Ok(id);
+        }
+        if self.lists.len() >= MAX_STATES {
+            return Err(BuildError::TooLarge);
+        }
+        let id = self.lists.len() as u16;
+        self.ids.insert(state.clone(), id);
+        self.lists.push(state);
+        Ok(id)
+    }
 }
 
 #[cfg(test)]

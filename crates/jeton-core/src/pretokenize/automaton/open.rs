@@ -36,7 +36,7 @@ impl Automaton {
 
     /// As `match_at`, but for the end of the text.
     fn open_match_at(&self, text: &[u8], start: usize, hopeless: &mut Hopeless) -> Start {
-        let mut state = self.start;
+        let mut state = self.start_at(text, start);
         let mut position = start;
         let mut end = start;
         let mut known = true;

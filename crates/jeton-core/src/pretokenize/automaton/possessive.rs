@@ -15,7 +15,8 @@ pub(super) struct Follow {
 /// First characters of a node, and whether it can match nothing.
 fn first(node: &Ast) -> (ClassUnicode, bool) {
     match node {
-        Ast::Empty | Ast::End => (ClassUnicode::empty(), true),
+        // Where a look-behind comes after what keeps all, there is no automaton.
+        Ast::Empty | Ast::End | Ast::LastIs(_) | Ast::LastIsNot(_) => (ClassUnicode::empty(), true),
         Ast::Class(class) => (class.clone(), false),
         // A look-ahead consumes nothing, but these are the characters that let it pass.
         Ast::NextIs(class) => (class.clone(), true),

@@ -1,5 +1,7 @@
 //! The pattern as a program of small steps: what determinization starts from.
 
+use regex_syntax::hir::ClassUnicode;
+
 use super::BuildError;
 use super::classes::ClassMap;
 use crate::pretokenize::pattern::{Ast, Greed};
@@ -19,6 +21,11 @@ pub(super) enum Node {
     Split(Vec<usize>),
     /// Go on if the next class (or the end) is in the list.
     Peek {
+        classes: Vec<u8>,
+        next: usize,
+    },
+    /// Go on if the last class (that of the end, where there is none) is in the list.
+    Behind {
         classes: Vec<u8>,
         next: usize,
     },
@@ -64,16 +71,18 @@ impl Program {
                 classes: classes.members(class).to_vec(),
                 next,
             }),
-            Ast::NextIsNot(class) => {
-                let inside = classes.members(class);
-                let outside = (0..=classes.end_class())
-                    .filter(|class| !inside.contains(class))
-                    .collect();
-                self.push(Node::Peek {
-                    classes: outside,
-                    next,
-                })
-            }
+            Ast::NextIsNot(class) => self.push(Node::Peek {
+                classes: outside(classes, class),
+                next,
+            }),
+            Ast::LastIs(class) => self.push(Node::Behind {
+                classes: classes.members(class).to_vec(),
+                next,
+            }),
+            Ast::LastIsNot(class) => self.push(Node::Behind {
+                classes: outside(classes, class),
+                next,
+            }),
             Ast::Concat(nodes) => {
                 let mut at = next;
                 for node in nodes.iter().rev() {
@@ -122,12 +131,29 @@ impl Program {
         }
     }
 
-    /// Follows everything that consumes nothing, in order of preference, knowing the next class.
+    /// For each class the first one that is the same to all looks at the last character.
+    pub(super) fn alike_behind(&self, classes: &ClassMap) -> Vec<u8> {
+        let looks = |class: u8| -> Vec<bool> {
+            let nodes = self.nodes.iter();
+            let looks = nodes.filter_map(|node| match node {
+                Node::Behind { classes, .. } => Some(classes.contains(&class)),
+                _ => None,
+            });
+            looks.collect()
+        };
+        let all: Vec<_> = (0..=classes.end_class()).map(looks).collect();
+        let first = |class| (0..).zip(&all).find(|&(_, other)| other == class);
+        all.iter()
+            .map(|class| first(class).map_or(0, |(first, _)| first))
+            .collect()
+    }
+
+    /// Follows everything that consumes nothing, in order of preference, knowing the last class and the next.
     /// Returns whether an accepting position was reached; what is less preferred is then cut.
     pub(super) fn close(
         &self,
         at: usize,
-        class: u8,
+        [last, class]: [u8; 2],
         seen: &mut [bool],
         out: &mut Vec<usize>,
     ) -> bool {
@@ -146,8 +172,21 @@ impl Program {
                         stack.push(*next);
                     }
                 }
+                Node::Behind { classes, next } => {
+                    if classes.contains(&last) {
+                        stack.push(*next);
+                    }
+                }
             }
         }
         false
     }
+}
+
+/// The classes that are not in a set, that of the end among them.
+fn outside(classes: &ClassMap, set: &ClassUnicode) -> Vec<u8> {
+    let inside = classes.members(set);
+    (0..=classes.end_class())
+        .filter(|class| !inside.contains(class))
+        .collect()
 }

@@ -58,6 +58,7 @@ impl Automaton {
             transitions,
             stride,
             start: 1,
+            behind: None,
             boundaries,
         })
     }

@@ -46,10 +46,50 @@ fn preference_is_that_of_a_backtracking_engine() {
         (r"a+(?=b)|a", "aaabaaa"),
         (r"\s++$|\s", "  a  "),
         ("a*b|a", "aaaab aaa"),
+        (r"\b\w{1,3}|\w+|\W", "hello, wörld  a_b 1234é"),
+        (r"\B\w|\w\b|\s|\w", "abc d éa"),
+        ("(?<=a)b|a", "abbab"),
+        ("(?<!a)b|[ac]", "bcabb"),
+        (
+            r"(?<=\p{Lu})\p{Ll}+|\p{Lu}(?!\p{Ll})|\p{Lu}|\p{Ll}",
+            "ÉtÉa XMLHttp",
+        ),
+        ("^a|a{2}|b", "aaab"),
     ] {
         let found: Vec<_> = automaton(pattern).matches(text.as_bytes()).collect();
         assert_eq!(found, naive(pattern, text), "{pattern} on {text:?}");
     }
+}
+
+proptest! {
+    // What a look-behind sees at the beginning of a match, and in the middle of one.
+    #[test]
+    fn looks_behind_are_those_of_a_backtracking_engine(
+        which in 0..6usize,
+        text in "[a-cA-C_ .éÉ漢0-1-]{0,24}",
+    ) {
+        let pattern = [
+            r"\b\w{1,2}|\w+|[^\w\s]{1,3}\s?|\s",
+            r"(?<=[a-c])\p{Lu}+|\p{L}{1,2}\b|.",
+            r"(?<!\s)\s|\s+\b|\w+|[^\s\w]+\B|.",
+            r"\w(?:\B\w)*(?:-\b\w+)?|.",
+            r"(?:a\b|[a-c]{1,2}(?<=b)|\B\w)+?.|.",
+            r"\A\w+|(?:(?<=0)1|0)+|.",
+        ][which];
+        let automaton = automaton(pattern);
+        prop_assert!(automaton.looks_behind());
+        let found: Vec<_> = automaton.matches(text.as_bytes()).collect();
+        prop_assert_eq!(found, naive(pattern, &text), "{} on {:?}", pattern, text);
+    }
+}
+
+#[test]
+fn what_is_kept_is_not_looked_at() {
+    let ast = parse(r"\w++(?<=a)|.", Dialect::FancyRegex, UnicodeVersion(99, 0)).unwrap();
+    assert_eq!(
+        Automaton::new(&ast, false).unwrap_err(),
+        BuildError::Possessive
+    );
 }
 
 #[test]

@@ -140,13 +140,30 @@ impl Node {
                     true => Ast::NextIsNot(class),
                 }
             }
-            Self::Look { ahead: false, .. } => return Err(ParseError::Beyond("a look-behind")),
+            Self::Look {
+                ahead: false,
+                negative,
+                node,
+            } => match *node {
+                Self::Class(class) if negative => Ast::LastIsNot(class),
+                Self::Class(class) => Ast::LastIs(class),
+                _ => {
+                    return Err(ParseError::Beyond(
+                        "a look-behind of more than one character",
+                    ));
+                }
+            },
             Self::Reference(_) => return Err(ParseError::Beyond("a back-reference")),
             Self::Assert(Assertion::TextEnd) => Ast::End,
             Self::Assert(Assertion::LineEnd) => {
                 Ast::NextIsNot(negated(super::oniguruma::single('\n'), true))
             }
-            Self::Assert(_) => return Err(ParseError::Beyond("an anchor or word boundary")),
+            Self::Assert(Assertion::TextStart) => Ast::start(),
+            Self::Assert(Assertion::WordBoundary(word)) => Ast::boundary(*word, true),
+            Self::Assert(Assertion::NotWordBoundary(word)) => Ast::boundary(*word, false),
+            Self::Assert(Assertion::TextEndOrLastNewline | Assertion::LineStart) => {
+                return Err(ParseError::Beyond("an anchor of another kind"));
+            }
         })
     }
 
