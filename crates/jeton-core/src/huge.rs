@@ -21,6 +21,8 @@ pub(crate) unsafe trait Zeroed: Copy {}
 // SAFETY: any bytes are a number.
 unsafe impl Zeroed for u64 {}
 // SAFETY: as above.
+unsafe impl Zeroed for u8 {}
+// SAFETY: as above.
 unsafe impl Zeroed for u32 {}
 
 /// A slice of fixed length that begins as zeros.
@@ -115,15 +117,14 @@ fn map(_: usize) -> Option<NonNull<u8>> {
 unsafe fn unmap(_: *mut u8, _: usize) {}
 
 /// Asks for huge pages for what a vector has room for and was not written to. A hint.
-pub(crate) fn prefer_huge_pages(room: &mut Vec<u8>) {
+pub(crate) fn prefer_huge_pages<T: Zeroed>(room: &mut Vec<T>) {
     let spare = room.spare_capacity_mut();
     // What shares a page with others of the allocator is left alone.
-    let before = spare.as_ptr().cast::<u8>().align_offset(HUGE_PAGE);
-    if let Some(spare) = spare.get_mut(before..) {
-        let whole = spare.len() / HUGE_PAGE * HUGE_PAGE;
-        if whole > 0 {
-            ask_for_huge_pages(spare.as_mut_ptr().cast(), whole);
-        }
+    let start = spare.as_mut_ptr().cast::<u8>();
+    let before = start.align_offset(HUGE_PAGE);
+    let whole = size_of_val(spare).saturating_sub(before) / HUGE_PAGE * HUGE_PAGE;
+    if whole > 0 {
+        ask_for_huge_pages(start.wrapping_add(before), whole);
     }
 }
 

@@ -66,10 +66,10 @@ fn names_what_is_beyond_it() {
         r"(?<=ab)c",
         r"(?>a)",
         r"(a)\1",
-        r"\bword",
+        r"\b+word",
         r"\<word",
         r"(?!ab)c",
-        r"^a",
+        r"^*a",
     ] {
         assert!(
             matches!(parsed(pattern), Err(ParseError::Beyond(_))),

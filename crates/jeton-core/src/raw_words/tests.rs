@@ -36,8 +36,8 @@ impl Pair {
 
     fn check(&self, text: &str) {
         let expected = ids(&self.whole, text);
-        // The second time words are known.
-        for _ in 0..2 {
+        // The second time words are known, the third time paragraphs.
+        for _ in 0..3 {
             assert_eq!(
                 ids(&self.cutting, text),
                 expected,
@@ -200,6 +200,46 @@ fn long_words_are_their_parts() {
                 "中é中".repeat(n),
                 "文".repeat(n)
             ));
+        }
+    }
+}
+
+/// What a text without spaces begins with is special, and all of the text is its first word.
+#[test]
+fn a_text_may_be_one_word() {
+    let beginnings = [
+        "中",
+        "，",
+        "\u{3000}",
+        "\u{3000}\u{3000}",
+        "\u{a0}",
+        "\u{200b}",
+        "\u{fe0f}",
+        "\u{301}",
+        "é",
+        "\u{fe70}",
+        "\u{37a}",
+        "▁",
+        "\u{600}",
+        "\0",
+        "слово",
+        "e\u{301}",
+        "<m>",
+        "\u{1f1e9}",
+        "\u{85}",
+        "\u{feff}",
+    ];
+    for pair in tokenizers() {
+        for beginning in beginnings {
+            for rest in [
+                "中文，中国人民。",
+                "\u{301}中文é中国人",
+                "\u{3000}文中，слово，中",
+            ] {
+                for n in [1, 4, 40] {
+                    pair.check(&format!("{beginning}{}", rest.repeat(n)));
+                }
+            }
         }
     }
 }

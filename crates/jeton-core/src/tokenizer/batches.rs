@@ -9,6 +9,7 @@ use super::shared_texts::{MAX_TASK_BYTES, MIN_LONG_BYTES, has_long};
 use super::{Scratch, TokenBatch, Tokenizer};
 use crate::documents::Documents;
 use crate::error::Result;
+use crate::huge::prefer_huge_pages;
 use crate::parallel::{Work, chunk_bytes, chunks, in_order, useful_threads};
 use crate::pipeline::Counter;
 use crate::scratch::Lease;
@@ -32,6 +33,7 @@ impl Tokenizer {
         let n_bytes = n_bytes(documents);
         // Four bytes a token is a usual ratio: one growth at most for most text.
         whole.ids.reserve(n_bytes / 4);
+        prefer_huge_pages(&mut whole.ids);
         let threads = useful_threads(n_bytes, threads);
         if threads > 1 && self.cuts_texts() {
             let mut take = |ids: &[u32], ends: &[i64]| whole.append(ids, ends);
@@ -131,6 +133,7 @@ impl Tokenizer {
             return Ok(batch?.ids);
         }
         let mut ids = Vec::with_capacity(text.len() / 4);
+        prefer_huge_pages(&mut ids);
         self.encode_into(text, allow, add_special_tokens, &mut ids)?;
         Ok(ids)
     }
