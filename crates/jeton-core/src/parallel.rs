@@ -323,7 +323,22 @@ mod tests {
             let error = in_order(100, threads, &mut || true, &work, &mut take).unwrap_err();
             assert_eq!(error.kind(), &ErrorKind::InvalidUtf8 { byte_offset: 5 });
             assert_eq!(taken, 5);
-            let interrupted = in_order(100, threads, &mut || false, &work, &mut |_, ()| {});
+            // The other threads wait until the caller's has been asked.
+            let (asked, caller) = (AtomicBool::new(false), std::thread::current().id());
+            let work = Work {
+                worker: &|| std::thread::current().id() != caller,
+                task: &|&mut waits, _, (): &mut ()| {
+                    while waits && !asked.load(Ordering::Relaxed) {
+                        std::thread::yield_now();
+                    }
+                    Ok(())
+                },
+            };
+            let mut ask = || {
+                asked.store(true, Ordering::Relaxed);
+                false
+            };
+            let interrupted = in_order(100, threads, &mut ask, &work, &mut |_, ()| {});
             assert_eq!(interrupted.unwrap_err().kind(), &ErrorKind::Interrupted);
         }
     }
