@@ -39,7 +39,7 @@ REMARKS: dict[str, str] = {
     "wordpiece-first": _RAW,
     "unigram-warm": _UNIGRAM,
     "unigram-first": _UNIGRAM,
-    "spbpe-warm": _RAW,
+    "spbpe-warm": f"{_RAW}; a text without spaces is one word: cut inside of it, 69 MB/s for 120",
     "spbpe-first": _RAW,
     "pattern": _SCANNING,
     "hostile": _LINEAR,

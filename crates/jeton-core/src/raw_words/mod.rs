@@ -90,19 +90,6 @@ impl Inside {
         n
     }
 
-    /// A word up to its first cut.
-    fn first_part<'w>(&self, word: &'w str) -> &'w str {
-        let mut before = None;
-        for (at, c) in word.char_indices() {
-            if let Some(before) = before.replace(c)
-                && self.cuts(before, c)
-            {
-                return &word[..at];
-            }
-        }
-        word
-    }
-
     /// Where the first phrase of a word ends: what is worth to be kept, since texts repeat it.
     fn phrase(&self, word: &str) -> usize {
         let mut before = None;
@@ -266,16 +253,6 @@ impl RawWords {
         let mut room = [0; MAX_QUICK];
         if let Some(spaced) = self.with_space(word, slow.begins, &mut room) {
             return self.word(spaced, slow, words, scratch, sink);
-        }
-        // In a script without spaces it may be the whole text: only its first part is special.
-        let first = if self.has_parts(word) {
-            self.inside.first_part(word)
-        } else {
-            word
-        };
-        if first.len() < word.len() && slow.leaves_something(first)? {
-            slow.give(first, true, scratch, sink)?;
-            return self.word(&word[first.len()..], slow, words, scratch, sink);
         }
         slow.give(word, true, scratch, sink)
     }
@@ -480,14 +457,6 @@ impl Slow<'_> {
             Engine::SentencePiece(engine) => Ok(engine.processor.normalizer().go_on(part)),
             _ => Ok(self.normalizer.go_on(part, !anew)?.into_owned()),
         }
-    }
-
-    /// Whether normalization leaves something other than spaces of the beginning of a text: then what comes after it goes on
-    /// with that, as it does in the middle of a text.
-    fn leaves_something(&self, beginning: &str) -> Result<bool> {
-        let normalized = self.normalize_sentence(beginning, true)?;
-        let is_space = |c: char| c == SPACE_CHAR || c.is_whitespace();
-        Ok(!normalized.chars().all(is_space))
     }
 
     /// Appends the ids of a part of the text by all the steps. `anew`: it does not go on with what was before it.
