@@ -2,8 +2,7 @@
 //!
 //! In scripts without spaces a pretoken is what stands between two commas, and texts repeat those. A record is as long as its
 //! bytes and ids need; records lie one behind the other, and a table of slots tells where. When there is no more room, all is
-//! forgotten at once. Whole paragraphs hardly ever come twice: only that one was seen is noted at first, and it is kept when it
-//! comes again. A search looks at a few slots only, so that bytes which somebody has chosen for their hash do no harm.
+//! forgotten at once. A search looks at a few slots only, so that bytes which somebody has chosen for their hash do no harm.
 
 use std::sync::Arc;
 
@@ -12,10 +11,8 @@ use crate::huge::Huge;
 use crate::prefetch::prefetch;
 use crate::word_cache::{Role, mix};
 
-/// Longest pretoken that is kept, in bytes: a paragraph.
-pub(crate) const MAX_PHRASE: usize = 4095;
-/// Longest that is kept the first time: twenty words of a script without spaces.
-pub(crate) const MAX_AT_FIRST: usize = 255;
+/// Longest pretoken that is kept, in bytes: twenty words of a script without spaces.
+pub(crate) const MAX_PHRASE: usize = 255;
 
 /// Most ids that are kept: one for each byte.
 const MAX_IDS: usize = MAX_PHRASE;
@@ -26,14 +23,11 @@ const PROBES: usize = 16;
 /// As many times a cache that may not begin is asked to keep something before it asks again whether it may.
 const PATIENCE: usize = 512;
 
-/// In a slot in place of a place, where no record can begin: a pretoken with this hash was seen.
-const SEEN: u64 = u32::MAX as u64;
-
 /// Pretokens and their ids.
 #[derive(Debug, Default)]
 pub(crate) struct Phrases {
     /// A power of two of them; none until the first pretoken is kept. The hash above the place where the record begins,
-    /// counted from 1; 0 where there is none, [`SEEN`] where there is no record yet.
+    /// counted from 1; 0 where there is none.
     slots: Huge<u64>,
     /// A record: its head (see [`head`]), the bytes by four, zeros behind the last, and the ids.
     records: Huge<u32>,
@@ -175,10 +169,6 @@ impl Phrases {
         if word.is_empty() || word.len() > MAX_PHRASE || ids.len() > MAX_IDS {
             return;
         }
-        let hash = hash(word);
-        if word.len() > MAX_AT_FIRST && !self.was_seen(hash) {
-            return;
-        }
         let (fours, last) = by_four(word);
         let n_words = word.len().div_ceil(4);
         let len = 1 + n_words + ids.len();
@@ -198,23 +188,9 @@ impl Phrases {
             *there = last;
         }
         of_ids.copy_from_slice(ids);
-        let slot = u64::from(hash) << 32 | (self.used + 1) as u64;
+        let slot = u64::from(hash(word)) << 32 | (self.used + 1) as u64;
         self.used += len;
         insert(&mut self.slots, slot);
-    }
-
-    /// Whether a pretoken with this hash was seen, which from now on it was.
-    fn was_seen(&mut self, hash: u32) -> bool {
-        if self.slots.is_empty() && !self.make_room() {
-            return false;
-        }
-        let seen = u64::from(hash) << 32 | SEEN;
-        let mut places = places(&self.slots, hash as usize);
-        let was_seen = places.any(|place| self.slots.get(place) == Some(&seen));
-        if !was_seen {
-            insert(&mut self.slots, seen);
-        }
-        was_seen
     }
 
     /// Makes room for a record: by more memory if the budget allows it, or else by forgetting. Says whether there is any.
@@ -254,21 +230,14 @@ fn begin(slot: u64) -> usize {
     (slot as u32 as usize).wrapping_sub(1)
 }
 
-/// The places of slots that a search looks at.
-fn places(slots: &[u64], hash: usize) -> impl Iterator<Item = usize> + use<> {
-    let mask = slots.len().wrapping_sub(1);
-    (0..PROBES).map(move |step| (hash + step) & mask)
-}
-
 /// Puts a slot where a search finds it.
 fn insert(slots: &mut [u64], slot: u64) {
     let hash = (slot >> 32) as usize;
-    let seen = slot | SEEN;
-    let is_free =
-        |&place: &usize| matches!(slots.get(place), Some(&there) if there == 0 || there == seen);
+    let mask = slots.len().wrapping_sub(1);
+    let places = (0..PROBES).map(|step| (hash + step) & mask);
     // Where all are taken, somebody else's record is not found any more.
-    let free = places(slots, hash).find(is_free);
-    let place = free.unwrap_or(hash & slots.len().wrapping_sub(1));
+    let mut free = places.filter(|&place| slots.get(place) == Some(&0));
+    let place = free.next().unwrap_or(hash & mask);
     if let Some(there) = slots.get_mut(place) {
         *there = slot;
     }
@@ -287,7 +256,7 @@ mod tests {
 
     /// A word for each number, of any length, and ids that tell which word they are of.
     fn word(number: u32) -> (Vec<u8>, Vec<u32>) {
-        let len = 1 + number as usize * 7 % (MAX_AT_FIRST + 20);
+        let len = 1 + number as usize * 7 % (MAX_PHRASE + 20);
         let word: Vec<u8> = number
             .to_le_bytes()
             .into_iter()
@@ -324,7 +293,7 @@ mod tests {
                     prop_assert_eq!(&known, &ids);
                     prop_assert!(word.len() <= MAX_PHRASE);
                 } else {
-                    prop_assert!(word.len() > MAX_AT_FIRST || phrases.records.is_empty());
+                    prop_assert!(word.len() > MAX_PHRASE || phrases.records.is_empty());
                 }
                 prop_assert_eq!(budget.used(), phrases.n_bytes());
                 prop_assert!(budget.used() <= budget.limit());
@@ -360,46 +329,10 @@ mod tests {
             kept += usize::from(found(&phrases, &word) == Some(ids));
             assert!(phrases.n_bytes() <= MAX_BYTES);
         }
-        // All but those that are too long for the first time.
+        // All but those that are too long.
         assert!(kept > 36_000, "{kept}");
         phrases.clear();
         assert_eq!((phrases.n_bytes(), found(&phrases, &word(7).0)), (0, None));
-    }
-
-    #[test]
-    fn long_ones_are_kept_the_second_time() {
-        let mut phrases = Phrases::default();
-        let long = |len: usize, first: u8| -> Vec<u8> {
-            (0..len)
-                .map(|n| first.wrapping_add((n % 251) as u8))
-                .collect()
-        };
-        for len in [
-            MAX_AT_FIRST,
-            MAX_AT_FIRST + 1,
-            1000,
-            MAX_PHRASE,
-            MAX_PHRASE + 1,
-        ] {
-            for first in 0..40 {
-                let word = long(len, first);
-                let ids: Vec<u32> = (0..len as u32).map(|n| n << 8 | u32::from(first)).collect();
-                phrases.put(&word, &ids, Role::Unit);
-                assert_eq!(found(&phrases, &word), None);
-                let of_unit = |phrases: &Phrases| {
-                    phrases
-                        .find(&word, hash(&word), Role::Unit)
-                        .map(<[u32]>::to_vec)
-                };
-                assert_eq!(of_unit(&phrases).is_some(), len <= MAX_AT_FIRST);
-                phrases.put(&word, &ids, Role::Unit);
-                assert_eq!(
-                    of_unit(&phrases),
-                    (len <= MAX_PHRASE).then_some(ids),
-                    "{len}"
-                );
-            }
-        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Splitting ignores empty matches, so automata do not report them; replacing does not ignore them.
 
 use super::Dialect;
-use super::pattern::{Ast, ParseError, parse};
+use super::pattern::{ParseError, parse};
 use crate::error::{Error, Result};
 use crate::unicode::UnicodeVersion;
 
@@ -22,29 +22,13 @@ impl ParsedPattern {
     /// Parses a pattern; an error if it is not one.
     pub(crate) fn of(pattern: &str, dialect: Dialect, unicode: UnicodeVersion) -> Result<Self> {
         match parse(pattern, dialect, unicode) {
-            Ok(ast) if may_be_empty(&ast) => Ok(Self::MayBeEmpty),
+            Ok(ast) if ast.may_be_empty() => Ok(Self::MayBeEmpty),
             Ok(_) => Ok(Self::NeverEmpty),
             Err(ParseError::Beyond(_)) => Ok(Self::Beyond),
             Err(ParseError::Bad { offset, reason }) => {
                 Err(Error::pattern(pattern, Some(offset), reason))
             }
         }
-    }
-}
-
-/// Whether some match may have no character.
-pub(super) fn may_be_empty(ast: &Ast) -> bool {
-    match ast {
-        Ast::Empty
-        | Ast::End
-        | Ast::NextIs(_)
-        | Ast::NextIsNot(_)
-        | Ast::LastIs(_)
-        | Ast::LastIsNot(_) => true,
-        Ast::Class(_) => false,
-        Ast::Concat(nodes) => nodes.iter().all(may_be_empty),
-        Ast::Alternate(nodes) => nodes.iter().any(may_be_empty),
-        Ast::Repeat { node, min, .. } => *min == 0 || may_be_empty(node),
     }
 }
 

@@ -21,7 +21,6 @@ mod repeat;
 use regex_syntax::hir::ClassUnicode;
 use serde::{Deserialize, Serialize};
 
-use super::emptiness::may_be_empty;
 use crate::unicode::{UnicodeVersion, parse_class};
 
 /// Whose reading of a pattern counts, where they differ.
@@ -86,6 +85,22 @@ impl Ast {
             [[last, next], [no_last, no_next]]
         };
         Self::Alternate(vec![Self::Concat(one.into()), Self::Concat(other.into())])
+    }
+
+    /// Whether some match may have no character.
+    pub(super) fn may_be_empty(&self) -> bool {
+        match self {
+            Self::Empty
+            | Self::End
+            | Self::NextIs(_)
+            | Self::NextIsNot(_)
+            | Self::LastIs(_)
+            | Self::LastIsNot(_) => true,
+            Self::Class(_) => false,
+            Self::Concat(nodes) => nodes.iter().all(Self::may_be_empty),
+            Self::Alternate(nodes) => nodes.iter().any(Self::may_be_empty),
+            Self::Repeat { node, min, .. } => *min == 0 || node.may_be_empty(),
+        }
     }
 
     /// Whether what a match is depends on what is before it.
@@ -259,7 +274,7 @@ impl Parser<'_> {
             let Some(atom) = self.atom(flags)? else {
                 continue;
             };
-            let looks_only = atom.looks_behind() && may_be_empty(&atom);
+            let looks_only = atom.looks_behind() && atom.may_be_empty();
             if looks_only && self.rest().starts_with(['*', '+', '?', '{']) {
                 return Err(ParseError::Beyond("a repeated look-behind"));
             }

@@ -7,7 +7,6 @@ use crate::error::{Error, ErrorKind, Result};
 use super::SplitConfig;
 use super::automaton::{Automaton, BuildError, Pieces};
 use super::backtracking::Backtracking;
-use super::emptiness::may_be_empty;
 use super::pattern::{Dialect, ParseError, parse};
 
 /// What becomes of the matches of a pattern (the names are those of `tokenizer.json`).
@@ -65,7 +64,7 @@ impl Splitter {
             Ok(ast)
                 if config.dialect == Dialect::Oniguruma
                     && !config.in_byte_alphabet
-                    && may_be_empty(&ast) =>
+                    && ast.may_be_empty() =>
             {
                 Self::backtracking(config)?
             }

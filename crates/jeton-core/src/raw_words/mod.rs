@@ -20,7 +20,7 @@ use crate::cache_budget::CacheBudget;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
 use crate::normalize::{Normalizer, bert::is_ideograph};
-use crate::phrases::{MAX_AT_FIRST, MAX_PHRASE};
+use crate::phrases::MAX_PHRASE;
 use crate::pipeline::{Sink, WordScratch};
 use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
@@ -257,14 +257,6 @@ impl RawWords {
         slow.give(word, true, scratch, sink)
     }
 
-    /// Whether it is worth while to look for cuts inside of a word: few of those that the cache of short words could have had
-    /// are.
-    fn has_parts(&self, word: &str) -> bool {
-        word.len() > Key::<1>::MAX_WORD_BYTES
-            && !word.is_ascii()
-            && !matches!(self.inside, Inside::Nowhere)
-    }
-
     /// A word at the beginning with a space in front, if that is what it is treated like.
     fn with_space<'r>(
         &self,
@@ -301,17 +293,12 @@ impl RawWords {
             sink.take(known);
             return Ok(());
         }
-        let has_parts = self.has_parts(word);
+        // Few of those that the cache of short words could have had are worth looking into.
+        let has_parts = word.len() > Key::<1>::MAX_WORD_BYTES
+            && !word.is_ascii()
+            && !matches!(self.inside, Inside::Nowhere);
         if has_parts && word.len() > MAX_PHRASE {
             return self.phrases(word, slow, words, scratch, sink);
-        }
-        if has_parts && word.len() > MAX_AT_FIRST {
-            // Room of its own: its phrases need what words have.
-            let mut ids = Vec::new();
-            self.phrases(word, slow, words, scratch, &mut ids)?;
-            words.keep(word.as_bytes(), &ids);
-            sink.take(&ids);
-            return Ok(());
         }
         let mut ids = words.take_ids();
         if has_parts {
@@ -325,7 +312,7 @@ impl RawWords {
         Ok(())
     }
 
-    /// A word that is too long to be kept the first time, phrase by phrase.
+    /// A word that is too long to be kept, phrase by phrase.
     fn phrases<K: Sink>(
         &self,
         word: &str,
@@ -338,7 +325,7 @@ impl RawWords {
         while !rest.is_empty() {
             let (phrase, after) = rest.split_at(self.inside.phrase(rest));
             rest = after;
-            if phrase.len() > MAX_AT_FIRST {
+            if phrase.len() > MAX_PHRASE {
                 self.parts(phrase, slow, words, scratch, sink)?;
             } else {
                 self.word(phrase, slow, words, scratch, sink)?;

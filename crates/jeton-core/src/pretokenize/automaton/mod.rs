@@ -121,19 +121,14 @@ impl Automaton {
             return Err(BuildError::TooLarge);
         }
         // What is kept could be given back for a look-behind's sake.
-        let may_look_at_kept = n_possessive > 0 && ast.looks_behind();
-        if may_look_at_kept {
-            return Err(BuildError::Possessive);
-        }
-        if n_possessive > 0
-            && !possessive_is_greedy(
-                ast,
-                &Follow {
-                    first: ClassUnicode::empty(),
-                    may_end: true,
-                },
-            )
-        {
+        let is_greedy = |ast: &Ast| {
+            let nothing = Follow {
+                first: ClassUnicode::empty(),
+                may_end: true,
+            };
+            !ast.looks_behind() && possessive_is_greedy(ast, &nothing)
+        };
+        if n_possessive > 0 && !is_greedy(ast) {
             return Err(BuildError::Possessive);
         }
         let mut classes = ClassMap::new(ast)?;

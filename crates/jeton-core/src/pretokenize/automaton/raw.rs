@@ -1,5 +1,4 @@
-//! An automaton as a compiled file keeps it, so that a second process neither parses the pattern nor works out again
-//! what follows from it.
+//! An automaton as a compiled file keeps it: a second process neither parses the pattern nor works it out again.
 //!
 //! Nothing that comes back is trusted: a file made on purpose can be another pattern, but every class, state and place
 //! is looked at, so that it can be no more than that.
