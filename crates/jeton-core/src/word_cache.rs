@@ -141,6 +141,11 @@ impl<const P: usize> Entry<P> {
 }
 
 impl<const P: usize> Set<P> {
+    /// Where an entry may be put.
+    fn free(&mut self) -> Option<&mut Entry<P>> {
+        self.0.iter_mut().find(|entry| entry.is_empty())
+    }
+
     /// Without a branch: which of the two it is cannot be predicted.
     #[inline(always)]
     fn find(&self, key: Key<1>) -> Option<&Payload<P>> {
@@ -239,10 +244,9 @@ impl<const P: usize> WordCache<P> {
             return;
         }
         let known = std::mem::replace(&mut self.sets, Huge::zeroed(n_sets));
-        // The older entry first, so that the younger one ends up in front again.
         for &entry in known
             .iter()
-            .flat_map(|Set([first, second])| [second, first])
+            .flat_map(|Set(entries)| entries)
             .filter(|entry| !entry.is_empty())
         {
             insert(&mut self.sets, entry);
@@ -289,26 +293,19 @@ impl<const P: usize> Drop for WordCache<P> {
     }
 }
 
-/// Puts an entry in front of its set, of a power of two of them. What falls out at the end of the set goes to the set
-/// beside it, if that has room, and is lost otherwise; says how many (0 or 1) fell out.
+/// Puts an entry into its set, of a power of two of them, or as a guest into the set beside it. Where both are full, it takes the
+/// place of the one in its set that came first. Says how many (0 or 1) are not where they belong or are lost.
 fn insert<const P: usize>(sets: &mut [Set<P>], entry: Entry<P>) -> usize {
-    let mask = sets.len().wrapping_sub(1);
-    let home = entry.key.hash() & mask;
-    let Some(Set(set)) = sets.get_mut(home) else {
-        return 1;
-    };
-    let older = std::mem::replace(&mut set[0], entry);
-    // A set may have but a guest.
-    if older.is_empty() {
-        return 0;
+    let home = entry.key.hash() & sets.len().wrapping_sub(1);
+    for (guest, at) in [(0, home), (1, home ^ 1)] {
+        let free = sets.get_mut(at).and_then(Set::free);
+        if let Some(free) = free {
+            *free = entry;
+            return guest;
+        }
     }
-    let last = std::mem::replace(&mut set[1], older);
-    if last.is_empty() {
-        return 0;
-    }
-    match sets.get_mut(home ^ 1) {
-        Some(Set([_, free])) if free.is_empty() => *free = last,
-        _ => {}
+    if let Some(Set([first, second])) = sets.get_mut(home) {
+        *first = std::mem::replace(second, entry);
     }
     1
 }

@@ -11,6 +11,7 @@ use arrow_array::ArrayRef;
 use jeton_core::documents::{Documents, as_text};
 use jeton_core::error::{ErrorKind, Result};
 use jeton_core::transcode::to_utf8;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::string::PyStringData;
 use pyo3::types::{PyBytes, PyList, PyString, PyStringMethods};
@@ -24,6 +25,8 @@ use crate::text::type_error;
 enum Raw<'a> {
     /// Something that should be UTF-8.
     Bytes(&'a [u8]),
+    /// Characters below U+0080, a byte each.
+    Ascii(&'a [u8]),
     /// Characters below U+0100, a byte each.
     Ucs1(&'a [u8]),
     /// Characters below U+10000.
@@ -38,6 +41,7 @@ impl<'a> Raw<'a> {
             // SAFETY: what `data` gives are the characters of the `str` in the form that its kind tells. A `str` never
             // changes, and `text` keeps it alive for as long as the slice lives.
             return Ok(match unsafe { string.data() }? {
+                PyStringData::Ucs1(characters) if is_ascii(string) => Self::Ascii(characters),
                 PyStringData::Ucs1(characters) => Self::Ucs1(characters),
                 PyStringData::Ucs2(characters) => Self::Ucs2(characters),
                 PyStringData::Ucs4(characters) => Self::Ucs4(characters),
@@ -52,7 +56,7 @@ impl<'a> Raw<'a> {
     /// About how many bytes of UTF-8 it has.
     fn size(self) -> usize {
         match self {
-            Self::Bytes(bytes) | Self::Ucs1(bytes) => bytes.len(),
+            Self::Bytes(bytes) | Self::Ascii(bytes) | Self::Ucs1(bytes) => bytes.len(),
             // Letters of two bytes with spaces between them, or of three.
             Self::Ucs2(characters) => characters.len().saturating_mul(2),
             Self::Ucs4(characters) => characters.len().saturating_mul(2),
@@ -64,7 +68,7 @@ impl<'a> Raw<'a> {
     fn as_it_is(self) -> Result<Option<&'a str>> {
         match self {
             Self::Bytes(bytes) => as_text(bytes).map(Some),
-            Self::Ucs1(characters) if characters.is_ascii() => {
+            Self::Ascii(characters) => {
                 // SAFETY: ASCII is UTF-8.
                 Ok(Some(unsafe { std::str::from_utf8_unchecked(characters) }))
             }
@@ -81,13 +85,20 @@ impl<'a> Raw<'a> {
             return Ok(text);
         }
         let n = match self {
-            Self::Bytes(_) => 0,
+            Self::Bytes(_) | Self::Ascii(_) => 0,
             Self::Ucs1(characters) => to_utf8(characters, room),
             Self::Ucs2(characters) => to_utf8(characters, room),
             Self::Ucs4(characters) => to_utf8(characters, room),
         };
         as_text(room.get(..n).unwrap_or_default())
     }
+}
+
+/// Whether all characters are below U+0080, which a `str` knows of itself.
+#[inline]
+fn is_ascii(string: &Bound<'_, PyString>) -> bool {
+    // SAFETY: a `str` that is alive; what is read was written when it was made.
+    unsafe { ffi::PyUnicode_IS_ASCII(string.as_ptr()) != 0 }
 }
 
 /// Room for texts that is kept from call to call, in each thread: 256 KB.

@@ -23,13 +23,20 @@ mod tables;
 mod wide;
 
 use self::counted::Counted;
-use self::tables::{BLOCK, BOUNDARY, SPOILED_BOUNDARY, SPOILED_UNSURE, Tables, UNSURE, WINDOW};
+use self::tables::{
+    BLOCK, BOUNDARY, Found, SPOILED_BOUNDARY, SPOILED_UNSURE, Tables, UNSURE, WINDOW,
+};
 use super::Automaton;
 use super::classes::Characters;
+use crate::prefetch::prefetch;
 use crate::simd::Kernel;
 
 /// How far behind a block the end of a run is looked for.
 const FAR: usize = 64;
+
+/// How far behind a block text is asked for: text is read in bursts of some blocks, between which all is done for their
+/// pretokens, and hardware that sees but a few reads in a row does not ask for enough.
+const AHEAD: usize = 16 * BLOCK;
 
 /// Which places are boundaries, as characters tell it.
 #[derive(Clone, Debug)]
@@ -181,6 +188,9 @@ impl Boundaries {
     fn advance(&self, progress: &mut Progress, text: &[u8]) {
         let (tables, kernel) = (&self.tables, self.kernel);
         let start = progress.next_block;
+        if let Some(later) = text.get(start + AHEAD) {
+            prefetch(later);
+        }
         let mut padded = [0; WINDOW];
         let inside = start.checked_sub(2).and_then(|from| text.get(from..));
         let window = inside.and_then(<[u8]>::first_chunk).unwrap_or_else(|| {
@@ -189,10 +199,26 @@ impl Boundaries {
             padded[from + 2 - start..][..there.len()].copy_from_slice(there);
             &padded
         });
-        let ascii = kernel.find_ascii(tables, window, start == 0);
-        let is_wide = ascii.is_none();
-        let (found, begins) =
-            ascii.map_or_else(|| self.find_wide(text, start), |found| (found, u64::MAX));
+        // Two calls, so that what is found stays in registers.
+        match kernel.find_ascii(tables, window, start == 0) {
+            Some(found) => self.note::<false>(progress, text, &found, u64::MAX),
+            None => {
+                let (found, begins) = self.find_wide(text, start);
+                self.note::<true>(progress, text, &found, begins);
+            }
+        }
+    }
+
+    /// Notes what is known of a block. `WIDE`: it has longer characters, which begin where `begins` has bits.
+    #[inline(always)]
+    fn note<const WIDE: bool>(
+        &self,
+        progress: &mut Progress,
+        text: &[u8],
+        found: &Found,
+        begins: u64,
+    ) {
+        let start = progress.next_block;
         let rest = text.len() - start;
         let mut there = begins;
         let (mut boundaries, mut unsure) = (found.boundaries, found.unsure);
@@ -205,7 +231,7 @@ impl Boundaries {
             let both = u128::from(spoils) << 64 | u128::from(progress.spoils);
             // Three characters; where some are longer, as many bytes as they may have.
             let mut after = both << 1 | both << 2 | both << 3;
-            if is_wide | progress.is_wide {
+            if WIDE | progress.is_wide {
                 after |= after << 3 | after << 6 | after << 9;
             }
             spoiled = (after >> 64) as u64;
@@ -221,7 +247,7 @@ impl Boundaries {
         }
         let runs = found.runs & there;
         if runs != 0 {
-            if is_wide {
+            if WIDE {
                 unsure |= runs;
             } else {
                 let (ends, not_sure) = self.before_runs(text, start, runs, spoiled);
@@ -232,7 +258,7 @@ impl Boundaries {
         progress.unsure = unsure & there;
         progress.boundaries = boundaries & there & !progress.unsure;
         progress.spoils = spoils;
-        progress.is_wide = is_wide;
+        progress.is_wide = WIDE;
         progress.next_block = start + BLOCK;
     }
 

@@ -163,6 +163,7 @@ fn vectors(tables: &Tables, window: &[u8; WINDOW], at_start: bool) -> [__m512i; 
     ]
 }
 
+#[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi")]
 fn find_ascii(tables: &Tables, window: &[u8; WINDOW], at_start: bool) -> Option<Found> {
     let all = _mm512_or_si512(load::<0>(window), load::<3>(window));
@@ -172,6 +173,7 @@ fn find_ascii(tables: &Tables, window: &[u8; WINDOW], at_start: bool) -> Option<
     Some(find_vectors(tables, vectors(tables, window, at_start)))
 }
 
+#[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi")]
 fn single_kinds(tables: &Tables, around: &[u8; AROUND]) -> ([u8; AROUND], u128) {
     let mut kinds = [0; AROUND];
@@ -184,6 +186,7 @@ fn single_kinds(tables: &Tables, around: &[u8; AROUND]) -> ([u8; AROUND], u128) 
     (kinds, leads)
 }
 
+#[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi")]
 fn find_wide(
     tables: &Tables,
