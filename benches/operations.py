@@ -73,13 +73,26 @@ def _same_texts(documents: Sequence[str]) -> Check:
     return check
 
 
-def _each(call: Callable[[str], Any], documents: Sequence[str], check: Check) -> Prepared:
+def _each(
+    call: Callable[[str], Any], documents: Sequence[str], check: Check, repeats: int = 1
+) -> Prepared:
+    """Results of a turn are kept until the next one's are there; the last one's are checked."""
     texts = list(documents)
-    return Prepared(lambda: [call(text) for text in texts], check)
+
+    def run() -> list[Any]:
+        results: list[Any] = []
+        for _ in range(repeats):
+            results = [call(text) for text in texts]
+        return results
+
+    return Prepared(run, check)
 
 
-def _arrays(adapter: Adapter, documents: Sequence[str], reference: Flat, _: Any) -> Prepared:
-    return _each(adapter.array_call(), documents, _same_ids(reference, Flat.from_rows))
+def _arrays(
+    adapter: Adapter, documents: Sequence[str], reference: Flat, options: Mapping[str, Any]
+) -> Prepared:
+    check = _same_ids(reference, Flat.from_rows)
+    return _each(adapter.array_call(), documents, check, options.get("repeats", 1))
 
 
 def _lists(adapter: Adapter, documents: Sequence[str], reference: Flat, _: Any) -> Prepared:
