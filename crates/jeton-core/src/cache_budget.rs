@@ -48,6 +48,12 @@ impl CacheBudget {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// Whether it has been made less than what is used.
+    #[inline]
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.used() > self.limit()
+    }
+
     /// Takes bytes from the budget, if it has them. `process`: the one that asks.
     fn reserve(&self, bytes: usize, process: u32) -> bool {
         let counted = self.process.load(Ordering::Relaxed);
@@ -97,8 +103,7 @@ impl Share {
 
     /// Whether the budget has been made less than what is used.
     pub(crate) fn is_exceeded(&self) -> bool {
-        let too_much = |budget: &Arc<CacheBudget>| budget.used() > budget.limit();
-        self.budget.as_ref().is_some_and(too_much)
+        self.budget.as_deref().is_some_and(CacheBudget::is_exceeded)
     }
 
     /// Takes `new` bytes in place of `old` ones, which are there until their contents have moved: both must fit at once. Says

@@ -289,7 +289,7 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        while batch.fill(bytes, pieces, &words.caches) {
+        while !batch.is_at_end(bytes) && batch.fill(bytes, pieces, &words.caches) {
             while let Some((start, end)) = batch.next_unknown(bytes, &words.caches) {
                 sink.take(batch.known());
                 if end - start <= Key::<1>::MAX_WORD_BYTES {

@@ -17,8 +17,8 @@ pub(crate) trait Lent: Default {
     /// Said to a new item: what it may take for its cache of words.
     fn set_budget(&mut self, budget: &Arc<CacheBudget>);
 
-    /// Said to an item that comes back: the budget may be less by now.
-    fn laid_aside(&mut self);
+    /// Said to an item that comes back when the budget has been made less than what is used.
+    fn fit(&mut self);
 
     /// Gives back all that it keeps for later.
     fn clear(&mut self);
@@ -119,7 +119,9 @@ impl<T: Lent> Drop for Lease<'_, T> {
         if let Some(mut item) = self.item.take()
             && !std::thread::panicking()
         {
-            item.laid_aside();
+            if self.pool.budget.is_exceeded() {
+                item.fit();
+            }
             self.pool.lay_aside(item);
         }
     }
@@ -132,7 +134,7 @@ mod tests {
     impl Lent for Vec<u8> {
         fn set_budget(&mut self, _budget: &Arc<CacheBudget>) {}
 
-        fn laid_aside(&mut self) {}
+        fn fit(&mut self) {}
 
         fn clear(&mut self) {
             *self = Self::new();

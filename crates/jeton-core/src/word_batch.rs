@@ -83,6 +83,12 @@ impl WordBatch {
         (self.n, self.at, self.start, self.n_known) = (0, 0, 0, 0);
     }
 
+    /// Whether all pretokens of a text have been looked up.
+    #[inline]
+    pub(crate) fn is_at_end(&self, text: &[u8]) -> bool {
+        self.start == text.len()
+    }
+
     /// Takes the next pretokens of a text; says whether there are any.
     pub(crate) fn fill(&mut self, text: &[u8], pieces: &mut impl Ends, caches: &Caches) -> bool {
         let batch = self;

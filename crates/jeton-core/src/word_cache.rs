@@ -56,7 +56,8 @@ impl<const W: usize> Key<W> {
             return None;
         }
         let mut key = [0; W];
-        // Loads of 16 bytes and a mask where the text goes on for so long; a copy at its end.
+        // Loads of 16 bytes and a mask where the text goes on for so long. At its end, its last 16 bytes; in one that has not so
+        // many, a copy.
         if let Some((_, rest)) = text.split_at_checked(start)
             && let Some(bytes) = rest.get(..W * 16)
         {
@@ -67,6 +68,13 @@ impl<const W: usize> Key<W> {
                 *word =
                     u128::from((both >> 64) as u64 & high) << 64 | u128::from(both as u64 & low);
             }
+        } else if W == 1
+            && let Some(last) = text.last_chunk()
+        {
+            let before = start + last.len() - text.len();
+            let rest = u128::from_le_bytes(*last).checked_shr(before as u32 * 8);
+            let [low, high] = FIRST_BYTES[length];
+            key[0] = rest.unwrap_or(0) & (u128::from(high) << 64 | u128::from(low));
         } else {
             let word = &text[start..end];
             for (key, bytes) in key.iter_mut().zip(word.chunks(16)) {
@@ -322,6 +330,9 @@ mod tests {
             // The same word inside a longer text has the same key.
             let inside = format!("{text}{other}");
             prop_assert_eq!(key(&text), Key::<1>::new(inside.as_bytes(), 0, text.len()));
+            // And at the end of one.
+            let behind = format!("{other}{text}");
+            prop_assert_eq!(key(&text), Key::<1>::new(behind.as_bytes(), other.len(), behind.len()));
             prop_assert_eq!(key(&text) == key(&other) && key(&text).is_some(), text == other && text.len() <= 15);
         }
 

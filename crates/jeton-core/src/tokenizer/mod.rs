@@ -124,7 +124,7 @@ impl Lent for Scratch {
         self.words.set_budget(budget);
     }
 
-    fn laid_aside(&mut self) {
+    fn fit(&mut self) {
         self.engine.words.fit();
         self.words.fit();
     }
