@@ -171,7 +171,7 @@ pub(crate) struct WordCache<const P: usize> {
     /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
     /// loaded costs nothing.
     sets: Huge<Set<P>>,
-    /// Entries that fell out of their sets, or words not kept, since the cache last grew or was not allowed to.
+    /// Words that are guests, were lost or were not kept, since the cache last grew or was not allowed to.
     displaced: usize,
     share: Share,
 }
