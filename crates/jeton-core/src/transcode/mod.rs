@@ -103,12 +103,13 @@ impl<U: Unit> Work for Write<'_, U> {
                 at += kernel.write(&block.map(U::number), place);
             }
         }
-        for unit in rest {
-            let (bytes, width) = encoded(unit.number());
-            if let Some(place) = room.get_mut(at..at + 4) {
-                place.copy_from_slice(&bytes.to_le_bytes());
+        if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+            // What the rest lacks of a block are zeros, a byte each.
+            let mut block = [0; AT_ONCE];
+            for (number, unit) in block.iter_mut().zip(rest) {
+                *number = unit.number();
             }
-            at += width as usize;
+            at += kernel.write(&block, place) - (AT_ONCE - rest.len());
         }
         at
     }
