@@ -222,6 +222,23 @@ def test_search_finds_text_ids_and_bytes(open_tool: Any) -> None:
     assert page.locator(".viewer").text_content() == ""
 
 
+def test_enter_does_not_wait_for_a_pause_in_typing(open_tool: Any) -> None:
+    """The place stays marked: the search that waited for a pause does not draw over it."""
+    page = open_tool("inspector").page
+    page.evaluate(
+        """() => {
+            const find = document.getElementById("find");
+            find.value = "committee";
+            find.dispatchEvent(new Event("input"));
+            find.form.requestSubmit();
+        }"""
+    )
+    assert page.locator(".viewer .here").count() == 1
+    page.wait_for_timeout(300)  # longer than the pause that a search waits for
+    assert page.locator(".viewer .here").count() == 1
+    assert "place 1 of" in page.locator(".inspect .status").text_content()
+
+
 def test_scripts_and_orders_choose_documents(open_tool: Any) -> None:
     page = open_tool("inspector").page
     page.locator("#script").select_option("Cyrillic")

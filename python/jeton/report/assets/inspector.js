@@ -284,8 +284,12 @@
     if (!indices.includes(current)) { current = indices[0] ?? -1; here = -1; listDocuments(); }
     draw();
   };
+  /* What was typed is looked for when typing pauses, or at once when somebody asks for the next place. */
+  let waiting = 0;
+  const searchNow = () => { clearTimeout(waiting); waiting = 0; here = -1; update(); };
   /* The next place; after the last of a document comes the next document. */
   const step = (by) => {
+    if (waiting) searchNow();
     const hits = () => all(".hit", viewer);
     const places = hits();
     all(".here", viewer).forEach((element) => element.classList.remove("here"));
@@ -308,8 +312,7 @@
     status.textContent = `place ${here + 1} of ${hits().length} in this document, ${shown().length} documents`;
   };
 
-  let waiting = 0;
-  find.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => { here = -1; update(); }, 120); });
+  find.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(searchNow, 120); });
   root.querySelector("form").addEventListener("submit", (event) => { event.preventDefault(); step(1); });
   all("[data-step]", root).forEach((button) => button.addEventListener("click", () => step(Number(button.dataset.step))));
   [order, script, language].forEach((select) => select.addEventListener("change", () => {
