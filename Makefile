@@ -32,11 +32,18 @@ setup: toolchain $(VENV)/.built  ## make .venv, install the locked dependencies,
 toolchain:
 	@sh scripts/check_toolchain.sh
 
-$(VENV)/.installed: requirements/dev.lock scripts/make_venv.sh
+$(VENV)/.maturin: requirements/dev.lock scripts/make_venv.sh
+	@PYTHON="$(PYTHON)" sh scripts/make_venv.sh $(VENV) requirements/dev.lock maturin
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.maturin
 	@PYTHON="$(PYTHON)" sh scripts/make_venv.sh $(VENV) requirements/dev.lock
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.installed Cargo.toml Cargo.lock pyproject.toml $(RUST_SOURCES)
+# pip keeps one core busy for over a minute, and needs nothing of what the compiler makes.
+$(VENV)/.built: $(VENV)/.maturin Cargo.toml Cargo.lock pyproject.toml $(RUST_SOURCES)
+	@VIRTUAL_ENV="$(CURDIR)/$(VENV)" sh scripts/beside.sh "$(MAKE) --no-print-directory $(VENV)/.installed" \
+	    $(BIN)/maturin develop --release --locked --skip-install
 	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked
 	@touch $@
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# make_venv.sh FOLDER LOCK: a virtual environment with exactly what LOCK lists, hashes checked.
+# make_venv.sh FOLDER LOCK [PACKAGE]: a virtual environment with exactly what LOCK lists, hashes checked; or with PACKAGE of
+# it alone, which must need no other.
 #
 # Python is $PYTHON, or the first of python3, python3.11 ... python3.14 that is >= 3.11 and can make
 # virtual environments. Nothing is installed outside FOLDER.
@@ -7,6 +8,7 @@ set -eu
 
 folder=$1
 lock=$2
+package=${3:-}
 
 usable() {
     "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
@@ -42,6 +44,11 @@ else
     "$python" -m venv --clear "$folder"
 fi
 
+if [ -n "$package" ]; then
+    # A requirement goes on as long as its lines end with a backslash.
+    awk -v start="$package==" 'index($0, start) == 1 { inside = 1 } inside { print } !/\\$/ { inside = 0 }' "$lock" >"$folder/$package.lock"
+    lock=$folder/$package.lock
+fi
 echo "installing $lock into $folder"
 "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
     --require-hashes -r "$lock"
