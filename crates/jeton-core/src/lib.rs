@@ -45,6 +45,7 @@ pub mod transcode;
 pub mod unicode;
 pub mod uniform;
 pub mod unigram;
+pub mod varint;
 pub mod vocab;
 pub mod word;
 mod word_batch;

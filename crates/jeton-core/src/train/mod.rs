@@ -73,7 +73,7 @@ mod tests;
 mod trimmed_tests;
 
 pub use alphabet::AlphabetOptions;
-pub use bounded::{CountSource, train_bpe_bounded};
+pub use bounded::{CountSource, Scratch, train_bpe_bounded};
 pub use bpe::{BpeTrainOptions, TrainedBpe, train_bpe, train_bpe_until};
 pub use char_bpe::{CharBpeTrainOptions, CharTieRule, TrainedChars, train_char_bpe};
 pub use characters::{

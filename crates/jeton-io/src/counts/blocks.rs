@@ -12,6 +12,7 @@
 
 use std::io::{self, Read, Write};
 
+use jeton_core::varint::{put_varint, take_varint};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes from which on a block is complete.
@@ -103,10 +104,10 @@ impl<W: Write> BlockWriter<W> {
             let same = self.last.iter().zip(pretoken).take_while(|(a, b)| a == b);
             same.count()
         };
-        push_varint(&mut self.payload, shared as u64);
-        push_varint(&mut self.payload, (pretoken.len() - shared) as u64);
+        put_varint(&mut self.payload, shared as u64);
+        put_varint(&mut self.payload, (pretoken.len() - shared) as u64);
         self.payload.extend_from_slice(&pretoken[shared..]);
-        push_varint(&mut self.payload, count);
+        put_varint(&mut self.payload, count);
         self.last.truncate(shared);
         self.last.extend_from_slice(&pretoken[shared..]);
         self.n_entries += 1;
@@ -288,8 +289,8 @@ impl<R: Read> BlockReader<R> {
         let block = self.n_blocks - 1;
         let broken = || bad(format!("block {block} does not hold entries"));
         let (Some(shared), Some(added)) = (
-            varint(&self.payload, &mut self.at),
-            varint(&self.payload, &mut self.at),
+            take_varint(&self.payload, &mut self.at),
+            take_varint(&self.payload, &mut self.at),
         ) else {
             return Err(broken());
         };
@@ -310,7 +311,7 @@ impl<R: Read> BlockReader<R> {
         self.key.truncate(shared);
         self.key.extend_from_slice(suffix);
         self.at = end;
-        let count = varint(&self.payload, &mut self.at).ok_or_else(broken)?;
+        let count = take_varint(&self.payload, &mut self.at).ok_or_else(broken)?;
         self.n_left -= 1;
         let len = self.key.len() as u64;
         let sums = &mut self.sums;
@@ -343,29 +344,4 @@ impl<R: Read> BlockReader<R> {
         }
         Ok((shared, count))
     }
-}
-
-fn push_varint(output: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        output.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    output.push(number as u8);
-}
-
-/// The number that begins at a place, which moves behind it; none where there is none, or one of more than 64 bits.
-fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut number = 0_u64;
-    for shift in (0..64).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
-        if shift == 63 && byte > 1 {
-            return None;
-        }
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
 }

@@ -2,7 +2,7 @@
 //!
 //! - [`TextCounts`]: counts texts; spills, saves, loads, merges.
 //! - [`CountsReader`], [`CountsWriter`]: files of counts, versioned, with checksums; nothing in them is believed.
-//! - `blocks`: how entries are written. `runs`: what was spilled. `merge`: many sorted sequences as one.
+//! - `blocks`: how entries are written. `runs`: what was spilled. `scratch`: what trainers write. `merge`: many sorted sequences as one.
 //!
 //! Everything is exact: the counts are the same in any memory. Disk: about 6 bytes for each distinct pretoken of
 //! English in a run, and what is spilled is written again once for every 64 runs.
@@ -11,6 +11,7 @@ mod blocks;
 mod files;
 mod merge;
 mod runs;
+mod scratch;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ use jeton_core::train::{Drain, PretokenCounter, PretokenCounts, Splitting, Total
 pub use self::blocks::Sums;
 pub use self::files::{CountsHeader, CountsReader, CountsWriter, encoded, sealed};
 use self::runs::{Run, RunWriter, add_run, each_of, interrupted, merge_runs};
+pub use self::scratch::ScratchFile;
 use crate::error::IoError;
 
 /// What can go wrong with counts: with texts and totals, or with files.
@@ -317,6 +319,11 @@ impl TextCounts {
             }
         }
         Ok(())
+    }
+
+    /// A temporary file where those of the counts are.
+    pub fn scratch(&self) -> std::result::Result<ScratchFile, IoError> {
+        ScratchFile::create(&self.folder)
     }
 
     /// The counts in memory, wherever they are: of those on disk only what occurs at least `min_count` times. Returns

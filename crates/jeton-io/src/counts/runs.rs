@@ -35,10 +35,7 @@ pub(super) struct RunWriter<'f> {
 
 impl<'f> RunWriter<'f> {
     pub(super) fn create(folder: &'f Path) -> Result<Self> {
-        // Looked at first, because then the system's own error says what is wrong with it.
-        let file = std::fs::metadata(folder)
-            .and_then(|_| tempfile::tempfile_in(folder))
-            .map_err(|source| write_error(folder, source))?;
+        let file = temporary_file(folder)?;
         let blocks = BlockWriter::new(BufWriter::with_capacity(BUFFER_BYTES, file));
         Ok(Self { folder, blocks })
     }
@@ -64,7 +61,15 @@ impl<'f> RunWriter<'f> {
     }
 }
 
-fn write_error(folder: &Path, source: io::Error) -> IoError {
+/// A file without a name, which goes with the process however it ends.
+pub(super) fn temporary_file(folder: &Path) -> Result<File> {
+    // Looked at first, because then the system's own error says what is wrong with it.
+    std::fs::metadata(folder)
+        .and_then(|_| tempfile::tempfile_in(folder))
+        .map_err(|source| write_error(folder, source))
+}
+
+pub(super) fn write_error(folder: &Path, source: io::Error) -> IoError {
     IoError::Write {
         path: format!("{} (temporary files)", folder.display()),
         source,

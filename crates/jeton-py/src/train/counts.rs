@@ -6,7 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jeton_core::error::{Error, ErrorKind};
 use jeton_core::measure::{CharacterCounts, script_names};
 use jeton_core::pretokenize::StepConfig;
-use jeton_core::train::{self as core, CountSource, CutConfig, Cutter, Splitting, Weights};
+use jeton_core::train::{
+    self as core, CountSource, CutConfig, Cutter, Scratch, Splitting, Weights,
+};
 use jeton_io::counts::{CountsError, CountsHeader, CountsReader, LeftOut, Result, TextCounts};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -75,6 +77,14 @@ impl CountSource for Stream<'_> {
             .0
             .each::<CountsError>(&mut |word, count| Ok(visit(word, count)?));
         visited.map_err(of_training)
+    }
+
+    fn scratch(&mut self) -> jeton_core::error::Result<Box<dyn Scratch>> {
+        let file = self
+            .0
+            .scratch()
+            .map_err(|error| of_training(error.into()))?;
+        Ok(Box::new(file))
     }
 }
 

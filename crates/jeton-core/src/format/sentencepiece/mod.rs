@@ -13,8 +13,9 @@ use crate::error::{ErrorKind, Result};
 use crate::spm::piece::{Piece, PieceKind};
 use crate::spm::spec::{ModelType, NormalizerSpec, SpmModel, TrainerSpec};
 use crate::tokenizer::Tokenizer;
+use crate::varint::put_varint;
 use crate::vocab::MAX_IDS;
-use wire::{Field, Reader, Value, fail, put_bytes, put_varint};
+use wire::{Field, Reader, Value, fail, put_bytes};
 
 /// Largest file read, in bytes: a hundred times the largest published one.
 const MAX_FILE_BYTES: usize = 1 << 29;

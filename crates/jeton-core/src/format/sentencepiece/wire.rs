@@ -5,6 +5,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::spm::piece::FORMAT;
+use crate::varint::put_varint;
 
 /// Deepest nesting of groups that is skipped; the limit of Google's own parsers.
 const MAX_DEPTH: u32 = 100;
@@ -166,15 +167,6 @@ pub(super) fn fail<T>(offset: usize, reason: &str) -> Result<T> {
         offset: Some(offset as u64),
         reason: reason.to_owned(),
     }))
-}
-
-/// Appends a number.
-pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 /// Appends a field that holds bytes.

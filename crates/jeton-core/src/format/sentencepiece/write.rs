@@ -1,6 +1,6 @@
 //! Writing `.model` files: as they were read, or anew from what the canonical form has.
 
-use super::wire::{put_bytes, put_varint};
+use super::wire::put_bytes;
 use super::{Rest, SpmFile};
 use crate::config::{Config, ModelConfig};
 use crate::engine::Engine;
@@ -9,6 +9,7 @@ use crate::format::writing::ledger::Ledger;
 use crate::format::writing::translate::to_sentencepiece;
 use crate::spm::{ModelType, NormalizerSpec, PieceKind, SpmModel};
 use crate::tokenizer::Tokenizer;
+use crate::varint::put_varint;
 
 /// Writes the file, and what stands in its way.
 pub(in crate::format) fn write(

@@ -32,6 +32,13 @@ impl Lengths {
     pub(super) fn fit(&self, left: u32, right: u32) -> bool {
         self.of[left as usize].saturating_add(self.of[right as usize]) <= self.most
     }
+
+    /// Neighbours in a word that may be joined.
+    #[inline]
+    pub(super) fn pairs_of(&self, tokens: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+        let adjacent = tokens.windows(2).map(|pair| (pair[0], pair[1]));
+        adjacent.filter(|&(left, right)| self.fit(left, right))
+    }
 }
 
 /// Distinct fragments and their counts.
@@ -43,13 +50,16 @@ pub(super) struct Fragments<'l> {
     counter: PretokenCounter,
     max_bytes: usize,
     n_tokens: usize,
+    n_words: u64,
+    n_since_raised: u64,
 }
 
 impl<'l> Fragments<'l> {
-    /// None yet; the floor is the first of `floors` for which there is room.
+    /// None yet of so many words; the floor is the first of `floors` for which there is room.
     pub(super) fn new(
         pairs: PairCounts,
         lengths: &'l Lengths,
+        n_words: u64,
         floors: RangeInclusive<u64>,
         max_bytes: usize,
     ) -> Self {
@@ -63,6 +73,8 @@ impl<'l> Fragments<'l> {
             counter: PretokenCounter::new(max_bytes / 2),
             max_bytes,
             n_tokens: 0,
+            n_words,
+            n_since_raised: 0,
         }
     }
 
@@ -74,6 +86,7 @@ impl<'l> Fragments<'l> {
     /// Cuts a word and counts its fragments; cuts all again, at more places, if there is no room.
     pub(super) fn add(&mut self, tokens: &[u32], count: u64) -> Result<()> {
         let mut rest = tokens;
+        self.n_since_raised += 1;
         loop {
             let done = self.cut(rest, count)?;
             if done == rest.len() {
@@ -128,15 +141,19 @@ impl<'l> Fragments<'l> {
                      hint: allow more memory",
                 ));
             }
-            let doubled = self.floor.saturating_mul(2);
-            self.floor = if doubled > self.most {
+            // The nearer the end, the smaller the steps: a floor that is too high takes more rounds.
+            let is_near = self.n_since_raised >= self.n_words / 64;
+            let step = if is_near { self.floor / 4 } else { self.floor };
+            let higher = self.floor.saturating_add(step.max(1));
+            self.floor = if higher > self.most {
                 self.floor + (self.most - self.floor).div_ceil(2)
             } else {
-                doubled
+                higher
             };
             self.counter = PretokenCounter::new(self.max_bytes / 2);
             self.n_tokens = 0;
             if self.cut_all(&old)? {
+                self.n_since_raised = 0;
                 return Ok(());
             }
         }

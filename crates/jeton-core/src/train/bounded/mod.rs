@@ -9,7 +9,7 @@
 //! `floor` and more are looked for: cutting all words there loses none of those merges and changes none of their counts. A run of
 //! equal tokens is cut everywhere or nowhere, so that joining it from the left stays the same.
 //!
-//! A round therefore streams all words, encodes them with the merges so far, cuts them where pairs are rarer than the
+//! A round therefore streams all words, applies the merges of the last round, cuts them where pairs are rarer than the
 //! floor, and counts the fragments, of which there are far fewer than words: junk, which makes corpora have many
 //! distinct words, is made of rare pairs. On the fragments all merges of a count of `floor` and more are made. Then comes
 //! a round with a lower floor.
@@ -20,7 +20,9 @@
 //! raised and they are cut again, up to the places of the most frequent pair alone. Each round has a lower floor than the one
 //! before.
 //!
-//! Cost: two or three passes over the counts for each round, about as many rounds as the counts of merges halve
+//! Words lie beside memory as tokens, in two copies while one becomes the next (`words`).
+//!
+//! Cost: two or three passes over them for each round, about as many rounds as the counts of merges halve
 //! a few times; see `benches`.
 
 mod fragments;
@@ -28,25 +30,27 @@ mod merging;
 mod pairs;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::ops::ControlFlow;
 
-use crate::bpe::BpeScratch;
-use crate::bpe::merge::merge;
-use crate::bpe::pairs::PairTable;
 use crate::error::{Error, ErrorKind, Result};
 
 use self::fragments::{Fragments, Lengths};
 use self::merging::Merging;
 use self::pairs::{PairBuckets, PairCounts};
+pub use self::words::Scratch;
+use self::words::{Joiner, Words};
 use super::bpe::{BpeTrainOptions, TrainedBpe, first_vocab};
 use super::learner::{Progress, forbidden_tokens};
 use super::rules::{StopReason, no_text};
 
-/// Where words and their counts come from, again and again.
+/// Where words and their counts come from, and what is made of them is kept.
 pub trait CountSource {
-    /// Calls `visit` with every word and its count, each time in the same order, by rising bytes.
+    /// Calls `visit` with every word and its count, by rising bytes.
     fn each(&mut self, visit: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()>;
+    /// Room beside memory, for words as tokens.
+    fn scratch(&mut self) -> Result<Box<dyn Scratch>>;
 }
 
 /// The first floor of a round is so much below the last one; where there is no room, it is raised.
@@ -88,50 +92,65 @@ pub fn train_bpe_bounded(
     };
     let lowest = options.min_frequency.max(1);
     let (mut last_floor, mut n_rounds) = (None, 0);
+    let mut words: Option<Words> = None;
+    let mut n_applied = 0;
     let stop = loop {
         let n_tokens = vocab.size() as usize;
         if n_tokens >= options.vocab_size {
             break StopReason::VocabFull;
         }
         report(n_tokens)?;
-        let mut encoder = Encoder::new(&merges, &id_of_byte);
-        let lengths = Lengths::new(&vocab, options.max_token_bytes);
-        let mut n = 0_u64;
-        let mut look = |source: &mut dyn CountSource,
-                        visit: &mut dyn FnMut(&[u32], u64) -> Result<()>| {
-            source.each(&mut |word, count| {
-                n += 1;
-                if n.is_multiple_of(WORDS_PER_LOOK) {
-                    report(n_tokens)?;
-                }
-                visit(encoder.encode(word), count)
-            })
+        let mut n_looks = 0_u64;
+        let mut look = || -> Result<()> {
+            n_looks += 1;
+            if n_looks.is_multiple_of(WORDS_PER_LOOK) {
+                report(n_tokens)?;
+            }
+            Ok(())
         };
+        let lengths = Lengths::new(&vocab, options.max_token_bytes);
         let mut pairs = PairCounts::new(max_memory / 8, 1);
         let mut buckets = PairBuckets::new(max_memory / 4);
-        let (mut has_words, mut has_all) = (false, true);
-        look(source, &mut |tokens, count| {
-            has_words = true;
-            let adjacent = tokens.windows(2).map(|pair| (pair[0], pair[1]));
-            for (left, right) in adjacent.filter(|&(left, right)| lengths.fit(left, right)) {
+        let mut has_all = true;
+        let mut next = Words::new(source.scratch()?);
+        let mut add = |tokens: &[u32], count| {
+            look()?;
+            for (left, right) in lengths.pairs_of(tokens) {
                 has_all = has_all && pairs.add(left, right, count)?;
                 buckets.add(left, right, count)?;
             }
-            Ok(())
-        })?;
+            next.push(tokens, count)
+        };
+        if let Some(words) = &mut words {
+            let mut joiner = Joiner::new(&merges[n_applied..]);
+            words.each(&mut |tokens, count| {
+                joiner.join(tokens);
+                add(tokens, count)
+            })?;
+        } else {
+            let (mut tokens, mut has_words) = (Vec::new(), false);
+            source.each(&mut |word, count| {
+                has_words = true;
+                tokens.clear();
+                tokens.extend(word.iter().map(|&byte| id_of_byte[usize::from(byte)]));
+                add(&tokens, count)
+            })?;
+            if !has_words {
+                return Err(no_text());
+            }
+        }
+        next.finish()?;
+        let words = words.insert(next);
+        n_applied = merges.len();
         if !has_all {
             pairs = PairCounts::new(max_memory / 8, lowest);
-            look(source, &mut |tokens, count| {
-                let adjacent = tokens.windows(2).map(|pair| (pair[0], pair[1]));
-                adjacent
-                    .filter(|&(left, right)| lengths.fit(left, right))
-                    .try_for_each(|(left, right)| pairs.add_if(left, right, count, &buckets))
+            words.each(&mut |tokens, count| {
+                look()?;
+                let mut adjacent = lengths.pairs_of(tokens);
+                adjacent.try_for_each(|(left, right)| pairs.add_if(left, right, count, &buckets))
             })?;
         }
         drop(buckets);
-        if !has_words {
-            return Err(no_text());
-        }
         // All pairs of the last floor and more are merged, or never will be.
         let below = last_floor.map_or(u64::MAX, |last: u64| last - 1);
         let top = pairs.most().min(below);
@@ -146,8 +165,12 @@ pub fn train_bpe_bounded(
             )));
         }
         let wanted = (last_floor.unwrap_or(top) / FLOOR_STEP).max(least);
-        let mut fragments = Fragments::new(pairs, &lengths, wanted..=top, max_memory / 2);
-        look(source, &mut |tokens, count| fragments.add(tokens, count))?;
+        let mut fragments =
+            Fragments::new(pairs, &lengths, words.len(), wanted..=top, max_memory / 2);
+        words.each(&mut |tokens, count| {
+            look()?;
+            fragments.add(tokens, count)
+        })?;
         let floor = fragments.floor();
         n_rounds += 1;
         let merging = Merging::new(fragments, floor, options)?;
@@ -186,35 +209,4 @@ fn check(options: &BpeTrainOptions) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Words to the tokens that the merges so far make of them.
-struct Encoder<'a> {
-    pairs: PairTable,
-    id_of_byte: &'a [u32; 256],
-    ids: Vec<u32>,
-    scratch: BpeScratch,
-}
-
-impl<'a> Encoder<'a> {
-    fn new(merges: &[(u32, u32, u32)], id_of_byte: &'a [u32; 256]) -> Self {
-        let mut pairs = PairTable::with_capacity(merges.len());
-        for (rank, &(left, right, new)) in (0_u64..).zip(merges) {
-            pairs.insert(left, right, rank << 32 | u64::from(new));
-        }
-        Self {
-            pairs,
-            id_of_byte,
-            ids: Vec::new(),
-            scratch: BpeScratch::default(),
-        }
-    }
-
-    fn encode(&mut self, word: &[u8]) -> &[u32] {
-        self.ids.clear();
-        let ids = word.iter().map(|&byte| self.id_of_byte[usize::from(byte)]);
-        self.ids.extend(ids);
-        let n = merge(&self.pairs, &mut self.ids, &mut self.scratch);
-        &self.ids[..n]
-    }
 }

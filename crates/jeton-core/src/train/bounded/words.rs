@@ -1,0 +1,148 @@
+//! All words as the tokens that the merges so far make of them, beside memory.
+//!
+//! Each round reads them, applies the merges of the round before and writes them again. To encode all words anew with all
+//! merges took two thirds of a round's time: most words no longer change.
+
+use crate::bpe::BpeScratch;
+use crate::bpe::merge::merge;
+use crate::bpe::pairs::PairTable;
+use crate::error::{Error, Result};
+use crate::varint::{put_varint, take_varint};
+
+/// Bytes beside memory: written once from the beginning to the end, then read so as often as wanted.
+pub trait Scratch {
+    /// Writes bytes behind those that are there.
+    fn write(&mut self, bytes: &[u8]) -> Result<()>;
+    /// Reads from the beginning from now on.
+    fn rewind(&mut self) -> Result<()>;
+    /// Reads as many of the next bytes as there is room for.
+    fn read(&mut self, bytes: &mut [u8]) -> Result<()>;
+}
+
+/// Bytes that are written or read at a time, about.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Words that hold two tokens or more, and how often each occurs; of one token nothing more is made.
+///
+/// A block is its length (u32) and its words, a word is varints: count, number of tokens, tokens.
+pub(super) struct Words {
+    scratch: Box<dyn Scratch>,
+    block: Vec<u8>,
+    n_blocks: u64,
+    n_words: u64,
+}
+
+impl Words {
+    pub(super) fn new(scratch: Box<dyn Scratch>) -> Self {
+        Self {
+            scratch,
+            block: Vec::new(),
+            n_blocks: 0,
+            n_words: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.n_words
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, tokens: &[u32], count: u64) -> Result<()> {
+        if tokens.len() < 2 {
+            return Ok(());
+        }
+        self.n_words += 1;
+        put_varint(&mut self.block, count);
+        put_varint(&mut self.block, tokens.len() as u64);
+        for &token in tokens {
+            put_varint(&mut self.block, u64::from(token));
+        }
+        if self.block.len() >= BLOCK_BYTES {
+            self.write_block()?;
+        }
+        Ok(())
+    }
+
+    fn write_block(&mut self) -> Result<()> {
+        let len = u32::try_from(self.block.len())
+            .map_err(|_| Error::training("a pretoken has more than 4 GB\nhint: split the text"))?;
+        self.scratch.write(&len.to_le_bytes())?;
+        self.scratch.write(&self.block)?;
+        self.block.clear();
+        self.n_blocks += 1;
+        Ok(())
+    }
+
+    /// Writes what is not written yet. Then they can be read.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        if !self.block.is_empty() {
+            self.write_block()?;
+        }
+        self.block = Vec::new();
+        Ok(())
+    }
+
+    /// Calls `each` with the tokens of every word, which may be changed, and its count.
+    pub(super) fn each(
+        &mut self,
+        each: &mut dyn FnMut(&mut Vec<u32>, u64) -> Result<()>,
+    ) -> Result<()> {
+        self.scratch.rewind()?;
+        let (mut block, mut tokens) = (Vec::new(), Vec::new());
+        for _ in 0..self.n_blocks {
+            let mut len = [0; 4];
+            self.scratch.read(&mut len)?;
+            block.resize(u32::from_le_bytes(len) as usize, 0);
+            self.scratch.read(&mut block)?;
+            let mut at = 0;
+            while at < block.len() {
+                let count = word(&block, &mut at, &mut tokens).ok_or_else(|| {
+                    Error::training(
+                        "a temporary file changed while it was read\n\
+                         hint: does something else write to the folder of temporary files, or is its disk broken?",
+                    )
+                })?;
+                each(&mut tokens, count)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a word's tokens; returns its count.
+#[inline]
+fn word(block: &[u8], at: &mut usize, tokens: &mut Vec<u32>) -> Option<u64> {
+    let count = take_varint(block, at)?;
+    let n_tokens = take_varint(block, at)?;
+    tokens.clear();
+    for _ in 0..n_tokens {
+        tokens.push(u32::try_from(take_varint(block, at)?).ok()?);
+    }
+    Some(count)
+}
+
+/// Applies merges to words that those before them have been applied to.
+pub(super) struct Joiner {
+    pairs: PairTable,
+    scratch: BpeScratch,
+}
+
+impl Joiner {
+    /// A merge's tokens are those of merges before it: no pair comes to be when a later one is joined.
+    pub(super) fn new(merges: &[(u32, u32, u32)]) -> Self {
+        let mut pairs = PairTable::with_capacity(merges.len());
+        for (rank, &(left, right, new)) in (0_u64..).zip(merges) {
+            pairs.insert(left, right, rank << 32 | u64::from(new));
+        }
+        Self {
+            pairs,
+            scratch: BpeScratch::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn join(&mut self, tokens: &mut Vec<u32>) {
+        let n = merge(&self.pairs, tokens, &mut self.scratch);
+        tokens.truncate(n);
+    }
+}
