@@ -29,7 +29,7 @@ pub(super) struct Words {
     scratch: Box<dyn Scratch>,
     block: Vec<u8>,
     n_blocks: u64,
-    n_words: u64,
+    len: u64,
 }
 
 impl Words {
@@ -38,12 +38,12 @@ impl Words {
             scratch,
             block: Vec::new(),
             n_blocks: 0,
-            n_words: 0,
+            len: 0,
         }
     }
 
     pub(super) fn len(&self) -> u64 {
-        self.n_words
+        self.len
     }
 
     #[inline]
@@ -51,7 +51,7 @@ impl Words {
         if tokens.len() < 2 {
             return Ok(());
         }
-        self.n_words += 1;
+        self.len += 1;
         put_varint(&mut self.block, count);
         put_varint(&mut self.block, tokens.len() as u64);
         for &token in tokens {
