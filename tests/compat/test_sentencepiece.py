@@ -411,8 +411,17 @@ def test_normalizers(tmp_path: Path) -> None:
     assert theirs.normalize("abc") == "\u2581x"
     with pytest.raises(ValueError, match="not UTF-8"):
         ours.SentencePieceNormalizer(norm_map=[(b"\xff", b"a")])
-    with pytest.raises(NotImplementedError, match="not part of jeton"):
-        ours.SentencePieceNormalizer(rule_name="nfkc_cf")
+
+
+@pytest.mark.parametrize("name", ["nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"])
+def test_rules_by_name(name: str) -> None:
+    texts = ["ＡBC İ ß ẞ Straße ΑΣ Ǆ ﬃ Å A\u030a \u16ea0 Ꭰ", "\u200bx\u2028y\t～"]
+
+    def run(library: Any) -> Any:
+        normalizer = library.SentencePieceNormalizer(rule_name=name)
+        return normalizer.normalize(texts, with_offsets=True)
+
+    alike(partial(run, ours), partial(run, peers))
 
 
 def test_messages_are_those_of_protobuf() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import jeton.compat.sentencepiece as ours
+from jeton.compat.sentencepiece import sentencepiece_model_pb2
 from jeton.errors import UsageError
 from jeton.training.normalization_rules import named_rules
 
@@ -127,7 +128,7 @@ def test_rules_of_normalization_given() -> None:
     assert loaded.normalize("lowest") == "\u2581highest"
 
 
-@pytest.mark.parametrize("name", ["nfkc", "nmt_nfkc"])
+@pytest.mark.parametrize("name", ["nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"])
 def test_rules_by_name_are_those_of_sentencepiece(name: str) -> None:
     theirs = dict(peers.SentencePieceNormalizer(rule_name=name).Decompile())
     mine = dict(named_rules(name))
@@ -167,3 +168,56 @@ def test_a_soft_limit_and_no_text() -> None:
         ours.SentencePieceTrainer.train(sentence_iterator=iter([]), model_writer=io.BytesIO())
     with pytest.raises(UsageError, match="where the model is to go"):
         ours.SentencePieceTrainer.train(sentence_iterator=iter(LINES))
+
+
+@pytest.mark.parametrize("symbol", ["\t", " ", "<x y>", "<x\u2581y>", "\uff21\uff22", "\u2460"])
+def test_symbols_are_looked_for_in_normalized_text(symbol: str) -> None:
+    lines = ["xa\tbc \uff21\uff22q <x y> zz<x y>kk", "xa\tbc hello \uff21\uff22q \u2460 test"] * 4
+
+    def pieces(library: Any) -> list[str]:
+        writer = io.BytesIO()
+        library.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=writer,
+            vocab_size=40,
+            model_type="bpe",
+            user_defined_symbols=[symbol],
+            minloglevel=2,
+        )
+        loaded = peers.SentencePieceProcessor(model_proto=writer.getvalue())
+        return [loaded.id_to_piece(id_) for id_ in range(loaded.get_piece_size())]
+
+    assert pieces(ours) == pieces(peers)
+
+
+@pytest.mark.parametrize("name", ["add_dummy_prefix", "remove_extra_whitespaces"])
+def test_a_normalizer_brings_its_flags(name: str) -> None:
+    flag: dict[str, Any] = {name: False}
+
+    def spec(library: Any) -> Any:
+        normalizer = library.SentencePieceNormalizer(norm_map=[("low", "high")], **flag)
+        writer = io.BytesIO()
+        library.SentencePieceTrainer.train(
+            sentence_iterator=iter(LINES),
+            model_writer=writer,
+            vocab_size=80,
+            normalizer=normalizer,
+            minloglevel=2,
+        )
+        kept = sentencepiece_model_pb2.ModelProto.FromString(writer.getvalue()).normalizer_spec
+        return [getattr(kept, each) for each in ("add_dummy_prefix", "remove_extra_whitespaces")]
+
+    assert spec(ours) == spec(peers)
+    normalizer = ours.SentencePieceNormalizer(norm_map=[("low", "high")])
+    with pytest.raises(UsageError, match=name):
+        ours.SentencePieceTrainer.train(
+            sentence_iterator=iter(LINES),
+            model_writer=io.BytesIO(),
+            normalizer=normalizer,
+            **flag,
+        )
+    plain = ours.SentencePieceNormalizer(norm_map=[("low", "high")], escape_whitespaces=False)
+    with pytest.raises(RuntimeError, match="escape_whitespaces"):
+        ours.SentencePieceTrainer.train(
+            sentence_iterator=iter(LINES), model_writer=io.BytesIO(), normalizer=plain
+        )

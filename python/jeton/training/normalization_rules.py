@@ -1,12 +1,13 @@
-"""The normalization rules that SentencePiece knows by name: ``nfkc`` and ``nmt_nfkc``.
+"""The normalization rules that SentencePiece knows by name.
 
-Made from Unicode's data instead of copied: NFKC of every character, and the sequences of a base and
-marks that compose. ``nmt_nfkc``, the default of sentencepiece, drops control characters besides and
-makes other white space a space. For single characters the rules are those of sentencepiece 0.2.3
-(a test compares all of them), and so are sequences, with two exceptions: it also composes Korean
-syllables of compatibility and half-width jamo, which would make the rules ten times as large, and
-twenty signs of scripts that Unicode 16 added. A model carries its rules, so whoever loads it
-normalizes as it was trained.
+``nfkc``, ``nmt_nfkc`` and, with case folded, ``nfkc_cf``, ``nmt_nfkc_cf``: made from Unicode's data
+instead of copied. NFKC of every character, and the sequences of a base and marks that compose.
+``nmt_nfkc``, the default of sentencepiece, drops control characters besides and makes other white
+space a space. Case is folded one character to one (Unicode's *simple* case folding): the sharp s
+stays. For single characters the rules are those of sentencepiece 0.2.3 (a test compares all of
+them), and so are sequences, with two exceptions: it also composes Korean syllables of compatibility
+and half-width jamo, which would make the rules ten times as large, and twenty signs of scripts that
+Unicode 16 added. A model carries its rules, so whoever loads it normalizes as it was trained.
 
 The rules do not depend on the version of Python: what Unicode 15 to 17 added is listed here, and
 what later versions add is not taken.
@@ -25,7 +26,7 @@ from jeton import _core
 
 __all__ = ["RULE_NAMES", "named_charsmap", "named_rules"]
 
-RULE_NAMES: Final = ("identity", "nfkc", "nmt_nfkc")
+RULE_NAMES: Final = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
 """Names whose rules are made here; ``identity`` has none."""
 
 _LAST_WITH_NFKC: Final = 0x2FA1D
@@ -64,6 +65,18 @@ _LATER: Final = (
 )
 """Code points that no version before Unicode 15 has and some later one decomposes or composes."""
 
+_LAST_WITH_CASE: Final = 0x1E921
+"""Beyond the Adlam capitals no character of Unicode 17 has a small form."""
+
+_NEW_CASE: Final = {
+    **dict(zip((0x1C89, 0xA7CB, 0xA7CC), "\u1c8a\u0264\ua7cd", strict=True)),
+    **{capital: chr(capital + 1) for capital in (0xA7CE, 0xA7D2, 0xA7D4, 0xA7DA)},
+    0xA7DC: "\u019b",
+    **{capital: chr(capital + 0x20) for capital in range(0x10D50, 0x10D66)},
+    **{capital: chr(capital + 0x1B) for capital in range(0x16EA0, 0x16EB9)},
+}
+"""Capitals of Unicode 16 and 17 (Garay, Beria Erfe, Latin), and their small forms."""
+
 _DROPPED: Final = (*range(0x1, 0x9), 0xB, *range(0xE, 0x20), 0x7F, 0x8F, 0x9F)
 _SPACES: Final = (
     *(0x9, 0xA, 0xC, 0xD, 0x61C, 0x1680, 0x200B, 0x200C, 0x200E, 0x200F, 0x2028, 0x2029),
@@ -86,10 +99,15 @@ def _compiled(name: str) -> str:
 def named_rules(name: str) -> list[tuple[str, str]]:
     """What becomes what, sorted."""
     rules = dict(_nfkc_rules())
-    if name == "nmt_nfkc":
+    if name.startswith("nmt_"):
         del rules[_FULLWIDTH_TILDE]
         rules.update((chr(point), "") for point in _DROPPED)
         rules.update((chr(point), " ") for point in _SPACES)
+    if name.endswith("_cf"):
+        folds = _folds()
+        rules = {key: text.translate(folds) for key, text in rules.items()}
+        for point, small in folds.items():
+            rules.setdefault(chr(point), small)
     return sorted(rules.items())
 
 
@@ -126,3 +144,16 @@ def _nfkc_rules() -> dict[str, str]:
             if text != normal:
                 rules.setdefault(text, normal)
     return rules
+
+
+@cache
+def _folds() -> dict[int, str]:
+    """Characters that simple case folding changes, and what they become."""
+    folds = dict(_NEW_CASE)
+    for point in range(1, _LAST_WITH_CASE + 1):
+        char = chr(point)
+        # Where full folding gives several characters, the simple one is the small form (if one).
+        folded = next((text for text in (char.casefold(), char.lower()) if len(text) == 1), char)
+        if folded != char:
+            folds.setdefault(point, folded)
+    return folds

@@ -246,19 +246,15 @@ pub struct SentenceCutter {
 impl SentenceCutter {
     /// Compiles.
     pub fn new(config: &SentenceConfig) -> Result<Self> {
-        let matcher = |symbols: &mut dyn Iterator<Item = &String>| {
-            let pieces = symbols.filter(|symbol| !symbol.is_empty());
-            Matcher::new(pieces.map(|symbol| (symbol.as_bytes(), 0)).collect())
-        };
-        let defined = &config.user_defined_symbols;
-        let kept = matcher(&mut defined.iter())?;
-        // As the pieces are written: with U+2581 for spaces.
-        let escaped: Vec<String> = defined
+        // `sentencepiece` 0.2.3 normalizes the text it trains on without regard to symbols, and then looks for them as they were
+        // given: one that its rules or U+2581 change is found nowhere, and what it consists of is learned like other text.
+        let symbols = config
+            .user_defined_symbols
             .iter()
             .chain(&config.control_symbols)
             .chain(&config.own_pieces)
-            .map(|symbol| symbol.replace(' ', "\u{2581}"))
-            .collect();
+            .filter(|symbol| !symbol.is_empty());
+        let symbols = Matcher::new(symbols.map(|symbol| (symbol.as_bytes(), 0)).collect())?;
         let rules = PieceRules::new(config, usize::MAX)?;
         let mut parts = Box::new([[false; 128]; 128]);
         for left in 0..128u8 {
@@ -271,9 +267,9 @@ impl SentenceCutter {
             normalizer: SpmNormalizer::new(
                 &config.normalizer_spec(),
                 config.treat_whitespace_as_suffix,
-                kept,
+                None,
             )?,
-            symbols: matcher(&mut escaped.iter())?,
+            symbols,
             rules,
             parts,
         })
@@ -409,12 +405,13 @@ mod tests {
         };
         assert_eq!(cut(&across, "ab cd, e"), ["▁ab▁cd", ",▁e"]);
         let symbols = SentenceConfig {
-            user_defined_symbols: vec!["<x y>".into()],
+            user_defined_symbols: vec!["<x\u{2581}y>".into(), "<z z>".into()],
             control_symbols: vec!["<s>".into()],
             own_pieces: vec!["<unk>".into()],
             ..base
         };
         assert_eq!(cut(&symbols, "a<x y>b<s>c<unk>d"), ["▁a", "b", "c", "d"]);
+        assert_eq!(cut(&symbols, "<z z>"), ["▁<", "z", "▁z", ">"]);
     }
 
     #[test]

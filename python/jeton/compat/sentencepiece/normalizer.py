@@ -16,7 +16,6 @@ from jeton.compat.sentencepiece.errors import (
     ModelFormatError,
     ModelNotFoundError,
     NotLoadedError,
-    UnsupportedError,
 )
 from jeton.compat.sentencepiece.sentencepiece_model_pb2 import ModelProto, NormalizerSpec
 from jeton.errors import FormatError, UsageError
@@ -24,8 +23,6 @@ from jeton.training.normalization_rules import RULE_NAMES, named_charsmap
 
 __all__ = ["SentencePieceNormalizer"]
 
-# Rules that sentencepiece has compiled into it, and Jeton does not make.
-_BUILT_IN = ("nmt_nfkc_cf", "nfkc_cf")
 _MAX_FILE_BYTES = 1 << 29
 
 
@@ -51,8 +48,8 @@ class SentencePieceNormalizer:
             model_proto: A model as bytes or message.
             normalizer_spec: A specification as bytes or message.
             rule_tsv: A file of rules, one a line: code points in hexadecimal, a tab, theirs.
-            rule_name: ``"identity"``, ``"nfkc"``, ``"nmt_nfkc"``. Those that fold case are in the
-                models that were trained with them.
+            rule_name: ``"identity"``, ``"nfkc"``, ``"nmt_nfkc"``; with case folded ``"nfkc_cf"``,
+                ``"nmt_nfkc_cf"``.
             norm_map: Pairs of texts: what becomes what.
             add_dummy_prefix: Put a space in front.
             escape_whitespaces: Write U+2581 for a space.
@@ -167,11 +164,6 @@ def _spec_of_name(name: str) -> NormalizerSpec:
         if charsmap := base64.b64decode(named_charsmap(name)):
             spec.precompiled_charsmap = charsmap
         return spec
-    if name in _BUILT_IN:
-        raise UnsupportedError(
-            f"the rules {name!r} are compiled into sentencepiece and not part of jeton\n"
-            "hint: model_file= takes them from a model that was trained with them"
-        )
     raise NotLoadedError(f"no rules are called {name!r}; expected {', '.join(RULE_NAMES)}")
 
 

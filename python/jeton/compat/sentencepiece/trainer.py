@@ -59,6 +59,12 @@ _REFUSED: Final = {
 }
 """Name: the only value that is there, and what to do instead."""
 
+_OF_NORMALIZER: Final = (
+    *("normalization_rule_name", "normalization_rule_tsv"),
+    *("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"),
+)
+"""Options that a normalizer has itself."""
+
 _OWN_DEFAULTS: Final[dict[str, Any]] = {
     "input": (),
     "model_prefix": "",
@@ -103,12 +109,12 @@ class SentencePieceTrainer:
         normalizer = given.pop("normalizer", None)
         own, options = _parted(given)
         if normalizer is not None:
-            options["charsmap"] = _charsmap(normalizer)
-            options["normalization_rule_name"] = "given"
+            if both := [name for name in _OF_NORMALIZER if name in given]:
+                raise UsageError(f"give {', '.join(both)} or a normalizer, which has them itself")
+            options |= _normalization(normalizer)
         elif own["normalization_rule_tsv"]:
-            rules = SentencePieceNormalizer(rule_tsv=own["normalization_rule_tsv"])
-            options["charsmap"] = _charsmap(rules)
-            options["normalization_rule_name"] = "given"
+            rules = _normalization(SentencePieceNormalizer(rule_tsv=own["normalization_rule_tsv"]))
+            options |= {name: rules[name] for name in ("charsmap", "normalization_rule_name")}
         if bool(own["input"]) == (lines is not None):
             raise UsageError("give input or sentence_iterator, one of the two")
         if not own["model_prefix"] and writer is None:
@@ -198,12 +204,23 @@ def _typed(name: str, value: Any, like: Any) -> Any:
         raise UsageError(f"{name} is {value!r}; expected {kind.__name__}") from error
 
 
-def _charsmap(normalizer: Any) -> str:
+def _normalization(normalizer: Any) -> dict[str, Any]:
+    """A normalizer's rules and flags as options of training."""
     from jeton.compat.sentencepiece.sentencepiece_model_pb2 import NormalizerSpec
 
     spec = NormalizerSpec()
     spec.ParseFromString(normalizer.serialized_normalizer_spec())
-    return base64.b64encode(bytes(spec.precompiled_charsmap)).decode()
+    if not spec.escape_whitespaces:
+        raise ModelTrainingError(
+            "the normalizer leaves spaces as they are, and models have U+2581 for them\n"
+            "hint: leave escape_whitespaces=False out"
+        )
+    return {
+        "charsmap": base64.b64encode(bytes(spec.precompiled_charsmap)).decode(),
+        "normalization_rule_name": "given",
+        "add_dummy_prefix": spec.add_dummy_prefix,
+        "remove_extra_whitespaces": spec.remove_extra_whitespaces,
+    }
 
 
 def _lines_of(paths: Iterable[str]) -> Iterator[str]:

@@ -36,8 +36,8 @@ class SentencePieceOptions:
     """What all SentencePiece models have.
 
     Attributes:
-        normalization_rule_name: ``"identity"``, ``"nfkc"``, ``"nmt_nfkc"``, or a name whose rules
-            ``charsmap`` holds.
+        normalization_rule_name: ``"identity"``, ``"nfkc"``, ``"nmt_nfkc"``, with case folded
+            ``"nfkc_cf"``, ``"nmt_nfkc_cf"``, or a name whose rules ``charsmap`` holds.
         charsmap: Compiled rules of normalization, base64; empty: those of the name.
         character_coverage: Share of the text that the alphabet covers; the other characters become
             bytes or the unknown piece.
