@@ -9,7 +9,7 @@ use crate::alignment::Alignment;
 use crate::cache_budget::CacheBudget;
 use crate::error::Result;
 use crate::phrases;
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_beginning;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::vocab::Vocab;
@@ -270,10 +270,7 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         let mut batch = words.batch.take().unwrap_or_default();
         batch.begin();
-        // What a text begins with has not been asked for by reading what comes before it.
-        for line in bytes.chunks(64).take(16) {
-            line.first().into_iter().for_each(prefetch);
-        }
+        prefetch_beginning(bytes);
         let result = self.encode_batches(bytes, pieces, &mut batch, words, scratch, sink);
         words.batch = Some(batch);
         result

@@ -27,7 +27,7 @@ __all__ = [
 Place: TypeAlias = Literal["bundled", "vocab-dir", "cache", "published"]
 
 _BUNDLED_SUFFIX = ".jeton.json.zst"
-_VERSIONED = re.compile(r"(?P<base>.+)-v(?P<version>[0-9]+)$")
+_VERSIONED = r"(?P<base>.+)-v(?P<version>[0-9]+)$"
 
 _SUPERWORD_VERSIONS = frozenset({2})
 """Bundled versions with tokens of several words, which are had by their whole name only: they need
@@ -123,7 +123,7 @@ def bundled() -> dict[str, Path]:
             continue
         name = path.name.removesuffix(_BUNDLED_SUFFIX)
         names[name] = path
-        match = _VERSIONED.match(name)
+        match = re.match(_VERSIONED, name)
         # Versions are numbers: v10 is newer than v9.
         if match is None or int(match["version"]) in _SUPERWORD_VERSIONS:
             continue

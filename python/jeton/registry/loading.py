@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from jeton._core import Tokenizer
 from jeton.errors import UnknownTokenizerError, UsageError
@@ -17,25 +17,28 @@ from jeton.registry.compiled import CacheChoice, compiled_dir, load_through
 from jeton.registry.finding import cache_dir, find
 
 # What follows is imported where it is needed: who loads a compiled tokenizer, which takes a
-# millisecond or two, should not wait ten times as long for the readers of files.
+# millisecond or two, should not wait ten times as long for the readers of files. For the same
+# reason no pattern is compiled before it is needed, and no class made that only type checkers see.
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from jeton.formats import Reference
     from jeton.registry.places import VocabularyEntry
+
+    class _Options(TypedDict):
+        """Keywords of ``load_file`` that go through unchanged."""
+
+        pattern: str | None
+        special_tokens: Mapping[str, int] | None
+        lowercase: bool | None
+        add_prefix_space: bool | None
+        reference: Reference | None
+
 
 __all__ = ["add", "load"]
 
 _FILE_SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".gguf", ".jetonc")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-
-
-class _Options(TypedDict):
-    """Keywords of ``load_file`` that go through unchanged."""
-
-    pattern: str | None
-    special_tokens: Mapping[str, int] | None
-    lowercase: bool | None
-    add_prefix_space: bool | None
-    reference: Reference | None
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
 
 
 # Files that are loaded twice share one tokenizer, as long as somebody holds it: a vocabulary of
@@ -143,7 +146,7 @@ def add(
 
     source = Path(path)
     label = name or name_of_file(source.resolve())
-    if not _NAME.fullmatch(label) or label.lower().endswith(_FILE_SUFFIXES):
+    if not re.fullmatch(_NAME, label) or label.lower().endswith(_FILE_SUFFIXES):
         raise UsageError(
             f"{label!r} cannot be the name of a vocabulary\n"
             "hint: letters, digits and . _ + - without a file suffix; pass name="

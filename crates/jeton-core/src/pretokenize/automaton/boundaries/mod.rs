@@ -28,15 +28,11 @@ use self::tables::{
 };
 use super::Automaton;
 use super::classes::Characters;
-use crate::prefetch::prefetch;
+use crate::prefetch::{TEXT_AHEAD, prefetch};
 use crate::simd::Kernel;
 
 /// How far behind a block the end of a run is looked for.
 const FAR: usize = 64;
-
-/// How far behind a block text is asked for: text is read in bursts of some blocks, between which all is done for their
-/// pretokens, and hardware that sees but a few reads in a row does not ask for enough.
-const AHEAD: usize = 16 * BLOCK;
 
 /// Which places are boundaries, as characters tell it.
 #[derive(Clone, Debug)]
@@ -188,7 +184,7 @@ impl Boundaries {
     fn advance(&self, progress: &mut Progress, text: &[u8]) {
         let (tables, kernel) = (&self.tables, self.kernel);
         let start = progress.next_block;
-        if let Some(later) = text.get(start + AHEAD) {
+        if let Some(later) = text.get(start + TEXT_AHEAD) {
             prefetch(later);
         }
         let mut padded = [0; WINDOW];
