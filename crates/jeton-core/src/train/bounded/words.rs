@@ -1,7 +1,8 @@
 //! All words as the tokens that the merges so far make of them, beside memory.
 //!
-//! Each round reads them, applies the merges of the round before and writes them again. To encode all words anew with all
-//! merges took two thirds of a round's time: most words no longer change.
+//! Each round reads them, applies the merges of the round before and writes them again. Most words no longer change, so that this
+//! costs less than to encode all of them anew with all merges: with smaller steps of the floor 141 s became 43
+//! (`python -m benches.many_words --distinct 2000000 --max-memory 64000000`).
 
 use crate::bpe::BpeScratch;
 use crate::bpe::merge::merge;
