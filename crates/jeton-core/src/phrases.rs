@@ -3,6 +3,9 @@
 //! In scripts without spaces a pretoken is what stands between two commas, and texts repeat those. A record is as long as its
 //! bytes and ids need; records lie one behind the other, and a table of slots tells where. When there is no more room, all is
 //! forgotten at once. A search looks at a few slots only, so that bytes which somebody has chosen for their hash do no harm.
+//!
+//! A pretoken may be a whole text where a model has no pre-tokenization, and most texts come once: those longer than a phrase
+//! are kept when they come again, so that they do not push out what is worth more.
 
 use std::sync::Arc;
 
@@ -11,11 +14,17 @@ use crate::huge::Huge;
 use crate::prefetch::prefetch;
 use crate::word_cache::{Role, mix};
 
-/// Longest pretoken that is kept, in bytes: twenty words of a script without spaces.
+/// Longest pretoken that is kept the first time, in bytes: twenty words of a script without spaces.
 pub(crate) const MAX_PHRASE: usize = 255;
+/// Longest one that is kept at all: what a record's head has room for, some pages of text.
+pub(crate) const MAX_KEPT: usize = 0x3FFF;
 
 /// Most ids that are kept: one for each byte.
-const MAX_IDS: usize = MAX_PHRASE;
+const MAX_IDS: usize = MAX_KEPT;
+/// How many of the longer pretokens that came once are recognized, at most: about as many as there is room for. They share
+/// lines of so many, in which the last one that came is the first.
+const N_SEEN: usize = 1 << 13;
+const SEEN_TOGETHER: usize = 8;
 /// Bytes of a cache for one slot: few records have less than 64.
 const BYTES_PER_SLOT: usize = 32;
 /// Slots that are looked at for a pretoken, from the one that its hash chooses.
@@ -35,6 +44,8 @@ pub(crate) struct Phrases {
     used: usize,
     /// How often nothing could be kept since it was last asked whether there may be a cache.
     refused: usize,
+    /// Hashes of pretokens longer than a phrase that were not kept; none until the first of them comes.
+    seen: Vec<u32>,
     share: Share,
 }
 
@@ -89,11 +100,16 @@ impl Phrases {
     pub(crate) fn clear(&mut self) {
         let bytes = self.n_bytes();
         (self.slots, self.records) = (Huge::default(), Huge::default());
+        self.seen = Vec::new();
         (self.used, self.refused) = (0, 0);
         self.share.give_back(bytes);
     }
 
     fn n_bytes(&self) -> usize {
+        self.n_bytes_of_records() + self.seen.len() * size_of::<u32>()
+    }
+
+    fn n_bytes_of_records(&self) -> usize {
         self.slots.len() * size_of::<u64>() + self.records.len() * size_of::<u32>()
     }
 
@@ -124,7 +140,7 @@ impl Phrases {
     /// The ids of a pretoken; `hash`: its hash, if it is not too long to be kept.
     #[inline(always)]
     pub(crate) fn find(&self, word: &[u8], hash: u32, role: Role) -> Option<&[u32]> {
-        if word.len() > MAX_PHRASE {
+        if word.len() > MAX_KEPT {
             return None;
         }
         let mask = self.slots.len().wrapping_sub(1);
@@ -164,15 +180,19 @@ impl Phrases {
         rest.get(n_words..n_words + n_ids)
     }
 
-    /// Remembers a pretoken that is not there yet, and its ids.
+    /// Remembers a pretoken that is not there yet, and its ids: one longer than a phrase when it comes again.
     pub(crate) fn put(&mut self, word: &[u8], ids: &[u32], role: Role) {
-        if word.is_empty() || word.len() > MAX_PHRASE || ids.len() > MAX_IDS {
+        if word.is_empty() || word.len() > MAX_KEPT || ids.len() > MAX_IDS {
+            return;
+        }
+        let hash = hash(word);
+        if word.len() > MAX_PHRASE && !self.comes_again(hash) {
             return;
         }
         let (fours, last) = by_four(word);
         let n_words = word.len().div_ceil(4);
         let len = 1 + n_words + ids.len();
-        if self.used + len > self.records.len() && !self.make_room() {
+        if self.used + len > self.records.len() && !self.make_room(len) {
             return;
         }
         let Some(record) = self.records.get_mut(self.used..self.used + len) else {
@@ -188,25 +208,48 @@ impl Phrases {
             *there = last;
         }
         of_ids.copy_from_slice(ids);
-        let slot = u64::from(hash(word)) << 32 | (self.used + 1) as u64;
+        let slot = u64::from(hash) << 32 | (self.used + 1) as u64;
         self.used += len;
         insert(&mut self.slots, slot);
     }
 
-    /// Makes room for a record: by more memory if the budget allows it, or else by forgetting. Says whether there is any.
+    /// Whether one of the longer pretokens has been here not long ago; it has from now on.
+    fn comes_again(&mut self, hash: u32) -> bool {
+        if self.seen.is_empty() {
+            let bytes = self.n_bytes();
+            if !self
+                .share
+                .exchange(bytes, bytes + N_SEEN * size_of::<u32>())
+            {
+                return false;
+            }
+            self.seen = vec![0; N_SEEN];
+        }
+        let (lines, _) = self.seen.as_chunks_mut::<SEEN_TOGETHER>();
+        let Some(line) = lines.get_mut(hash as usize % (N_SEEN / SEEN_TOGETHER)) else {
+            return false;
+        };
+        let at = line.iter().position(|&seen| seen == hash);
+        line[..=at.unwrap_or(SEEN_TOGETHER - 1)].rotate_right(1);
+        line[0] = hash;
+        at.is_some()
+    }
+
+    /// Makes room for a record of so many numbers: by more memory if the budget allows it, or else by forgetting. Says whether there is any.
     #[cold]
-    fn make_room(&mut self) -> bool {
+    fn make_room(&mut self, len: usize) -> bool {
         if self.refused > 0 {
             self.refused = (self.refused + 1) % PATIENCE;
             return false;
         }
-        let old_bytes = self.n_bytes();
-        let n_bytes = (old_bytes * 4).clamp(MIN_BYTES, MAX_BYTES);
+        let old_bytes = self.n_bytes_of_records();
+        let mut n_bytes = (old_bytes * 4).clamp(MIN_BYTES, MAX_BYTES);
+        while n_bytes < MAX_BYTES && n_records(n_bytes) < self.used + len {
+            n_bytes *= 2;
+        }
         if n_bytes > old_bytes && self.share.exchange(old_bytes, n_bytes) {
-            let n_slots = n_bytes / BYTES_PER_SLOT;
-            let slots = std::mem::replace(&mut self.slots, Huge::zeroed(n_slots));
-            let n_records = n_bytes / size_of::<u32>() - n_slots * 2;
-            let records = std::mem::replace(&mut self.records, Huge::zeroed(n_records));
+            let slots = std::mem::replace(&mut self.slots, Huge::zeroed(n_slots(n_bytes)));
+            let records = std::mem::replace(&mut self.records, Huge::zeroed(n_records(n_bytes)));
             if let Some(begin) = self.records.get_mut(..self.used) {
                 begin.copy_from_slice(&records[..self.used]);
             }
@@ -216,12 +259,23 @@ impl Phrases {
         } else if self.records.is_empty() {
             self.refused = 1;
             return false;
+        } else if len > self.records.len() {
+            return false;
         } else {
             self.slots.fill(0);
             self.used = 0;
         }
         true
     }
+}
+
+/// How many slots and how many numbers of records a cache of so many bytes has.
+fn n_slots(n_bytes: usize) -> usize {
+    n_bytes / BYTES_PER_SLOT
+}
+
+fn n_records(n_bytes: usize) -> usize {
+    (n_bytes - n_slots(n_bytes) * size_of::<u64>()) / size_of::<u32>()
 }
 
 /// Where the record of a slot begins; no place that there is, for an empty one.
@@ -256,7 +310,11 @@ mod tests {
 
     /// A word for each number, of any length, and ids that tell which word they are of.
     fn word(number: u32) -> (Vec<u8>, Vec<u32>) {
-        let len = 1 + number as usize * 7 % (MAX_PHRASE + 20);
+        let len = match number % 50 {
+            // Every fiftieth is much longer.
+            0 => MAX_KEPT - 40 + number as usize / 50,
+            _ => 1 + number as usize * 7 % (MAX_PHRASE + 20),
+        };
         let word: Vec<u8> = number
             .to_le_bytes()
             .into_iter()
@@ -291,9 +349,10 @@ mod tests {
                 phrases.put(&word, &ids, Role::Pretoken);
                 if let Some(known) = found(&phrases, &word) {
                     prop_assert_eq!(&known, &ids);
-                    prop_assert!(word.len() <= MAX_PHRASE);
+                    prop_assert!(word.len() <= MAX_KEPT);
                 } else {
-                    prop_assert!(word.len() > MAX_PHRASE || phrases.records.is_empty());
+                    let kept = word.len() <= MAX_PHRASE;
+                    prop_assert!(!kept || phrases.records.is_empty());
                 }
                 prop_assert_eq!(budget.used(), phrases.n_bytes());
                 prop_assert!(budget.used() <= budget.limit());
@@ -327,12 +386,48 @@ mod tests {
             let (word, ids) = word(number);
             phrases.put(&word, &ids, Role::Pretoken);
             kept += usize::from(found(&phrases, &word) == Some(ids));
-            assert!(phrases.n_bytes() <= MAX_BYTES);
+            assert!(phrases.n_bytes_of_records() <= MAX_BYTES);
         }
         // All but those that are too long.
         assert!(kept > 36_000, "{kept}");
         phrases.clear();
         assert_eq!((phrases.n_bytes(), found(&phrases, &word(7).0)), (0, None));
+    }
+
+    #[test]
+    fn what_is_longer_than_a_phrase_is_kept_when_it_comes_again() {
+        let budget = Arc::new(CacheBudget::default());
+        let mut phrases = Phrases::default();
+        phrases.set_budget(&budget);
+        let text = |len: usize, with: u8| vec![with; len];
+        let ids = |len: usize| (0..len as u32).collect::<Vec<_>>();
+        for len in [MAX_PHRASE + 1, 2_500, MAX_KEPT] {
+            for with in [b'a', b'b'] {
+                phrases.put(&text(len, with), &ids(len), Role::First);
+                assert!(
+                    phrases
+                        .find(&text(len, with), hash(&text(len, with)), Role::First)
+                        .is_none()
+                );
+                phrases.put(&text(len, with), &ids(len), Role::First);
+            }
+            for with in [b'a', b'b'] {
+                let (text, ids) = (text(len, with), ids(len));
+                assert_eq!(
+                    phrases.find(&text, hash(&text), Role::First),
+                    Some(&ids[..])
+                );
+                assert_eq!(found(&phrases, &text), None);
+            }
+        }
+        let longer = text(MAX_KEPT + 1, b'a');
+        for _ in 0..3 {
+            phrases.put(&longer, &ids(7), Role::Pretoken);
+            assert_eq!(found(&phrases, &longer), None);
+        }
+        assert_eq!(budget.used(), phrases.n_bytes());
+        phrases.clear();
+        assert_eq!(budget.used(), 0);
     }
 
     #[test]

@@ -182,15 +182,21 @@ impl WordScratch {
         self.get_as(Role::Pretoken, text, start, end)
     }
 
-    /// The ids of what may be a word or a unit.
+    /// The ids of what may be a word or something else.
     #[inline]
-    fn get_as(&self, role: Role, text: &[u8], start: usize, end: usize) -> Option<&[u32]> {
+    pub(crate) fn get_as(
+        &self,
+        role: Role,
+        text: &[u8],
+        start: usize,
+        end: usize,
+    ) -> Option<&[u32]> {
         let caches = &self.caches;
         let key = Key::new(text, start, end).map(|key| key.of(role));
         let short = key.and_then(|key| caches.short.get(key).or_else(|| caches.rich.get(key)));
         short.or_else(|| {
             let word = &text[start..end];
-            let is_kept = word.len() <= phrases::MAX_PHRASE;
+            let is_kept = word.len() <= phrases::MAX_KEPT;
             is_kept.then(|| caches.phrases.find(word, phrases::hash(word), role))?
         })
     }
@@ -200,7 +206,8 @@ impl WordScratch {
         self.keep_as(Role::Pretoken, word, ids);
     }
 
-    fn keep_as(&mut self, role: Role, word: &[u8], ids: &[u32]) {
+    /// Remembers the ids of what may be a word or something else.
+    pub(crate) fn keep_as(&mut self, role: Role, word: &[u8], ids: &[u32]) {
         let caches = &mut self.caches;
         match Key::new(word, 0, word.len()).map(|key| key.of(role)) {
             Some(key) if ids.len() <= SHORT_IDS => caches.short.put(key, ids),

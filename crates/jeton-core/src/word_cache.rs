@@ -32,8 +32,10 @@ const FIRST_BYTES: [[u64; 2]; 17] = {
 #[repr(u8)]
 pub(crate) enum Role {
     Pretoken = 0,
-    /// A bit that no length of a short word has.
+    /// A bit that no length of a short word has, as the next.
     Unit = 0x80,
+    /// The first word of a text, which stands for itself where a model puts something in front of it or takes something off.
+    First = 0x40,
 }
 
 /// A short pretoken as a number of `W` times 16 bytes: its bytes, zeros, in the last byte its length.

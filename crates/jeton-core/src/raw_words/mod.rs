@@ -20,12 +20,12 @@ use crate::cache_budget::CacheBudget;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
 use crate::normalize::{Normalizer, bert::is_ideograph};
-use crate::phrases::MAX_PHRASE;
+use crate::phrases::{MAX_KEPT, MAX_PHRASE};
 use crate::pipeline::{Sink, WordScratch};
 use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
 use crate::word_batch::SHORT_IDS;
-use crate::word_cache::Key;
+use crate::word_cache::{Key, Role};
 pub(crate) use counted::RawCuts;
 use joined::Joined;
 use scan::{Found, Lie, PLAIN, Scan, Scanner};
@@ -254,7 +254,20 @@ impl RawWords {
         if let Some(spaced) = self.with_space(word, slow.begins, &mut room) {
             return self.word(spaced, slow, words, scratch, sink);
         }
-        slow.give(word, true, scratch, sink)
+        if !slow.begins {
+            return slow.give(word, scratch, sink);
+        }
+        // In a script without spaces this is the whole text, and somebody's standing instructions come again and again.
+        if let Some(known) = words.get_as(Role::First, word.as_bytes(), 0, word.len()) {
+            sink.take(known);
+            return Ok(());
+        }
+        let mut ids = words.take_ids();
+        slow.encode(word, true, scratch, &mut ids)?;
+        words.keep_as(Role::First, word.as_bytes(), &ids);
+        sink.take(&ids);
+        words.give_ids(ids);
+        Ok(())
     }
 
     /// A word at the beginning with a space in front, if that is what it is treated like.
@@ -297,11 +310,13 @@ impl RawWords {
         let has_parts = word.len() > Key::<1>::MAX_WORD_BYTES
             && !word.is_ascii()
             && !matches!(self.inside, Inside::Nowhere);
-        if has_parts && word.len() > MAX_PHRASE {
+        if has_parts && word.len() > MAX_KEPT {
             return self.phrases(word, slow, words, scratch, sink);
         }
         let mut ids = words.take_ids();
-        if has_parts {
+        if has_parts && word.len() > MAX_PHRASE {
+            self.phrases(word, slow, words, scratch, &mut ids)?;
+        } else if has_parts {
             self.parts(word, slow, words, scratch, &mut ids)?;
         } else {
             self.whole(word, slow, scratch, &mut ids)?;
@@ -312,7 +327,7 @@ impl RawWords {
         Ok(())
     }
 
-    /// A word that is too long to be kept, phrase by phrase.
+    /// A word that is too long to be kept the first time, phrase by phrase.
     fn phrases<K: Sink>(
         &self,
         word: &str,
@@ -463,16 +478,10 @@ impl Slow<'_> {
         self.engine.encode_part(&normalized, origin, scratch, ids)
     }
 
-    /// The same into a sink.
-    fn give<K: Sink>(
-        &self,
-        part: &str,
-        anew: bool,
-        scratch: &mut EngineScratch,
-        sink: &mut K,
-    ) -> Result<()> {
+    /// The same into a sink, for a part that does not go on with what was before it.
+    fn give<K: Sink>(&self, part: &str, scratch: &mut EngineScratch, sink: &mut K) -> Result<()> {
         let mut ids = Vec::new();
-        self.encode(part, anew, scratch, &mut ids)?;
+        self.encode(part, true, scratch, &mut ids)?;
         sink.take(&ids);
         Ok(())
     }
