@@ -11,6 +11,10 @@ use std::ptr::NonNull;
 
 /// Bytes of a huge page, and from how many bytes on it is asked for.
 const HUGE_PAGE: usize = 2 << 20;
+/// Bytes of an ordinary page (where they are larger, the system refuses what is asked for), and from how many bytes on pages are
+/// asked for: what is smaller was written to before, most probably.
+const PAGE: usize = 4 << 10;
+const MANY_PAGES: usize = 64 << 10;
 
 /// What may be all zeros.
 ///
@@ -127,6 +131,28 @@ pub(crate) fn prefer_huge_pages<T: Zeroed>(room: &mut Vec<T>) {
         ask_for_huge_pages(start.wrapping_add(before), whole);
     }
 }
+
+/// Asks for all pages at once of what a vector has room for and was not written to, which will be written to now. Each page
+/// that the system finds missing by itself interrupts whoever writes to it. A hint.
+pub(crate) fn prepare_pages<T>(room: &mut Vec<T>) {
+    let spare = room.spare_capacity_mut();
+    let start = spare.as_mut_ptr().cast::<u8>();
+    let before = start.align_offset(PAGE);
+    let whole = size_of_val(spare).saturating_sub(before) / PAGE * PAGE;
+    if whole >= MANY_PAGES {
+        ask_for_pages(start.wrapping_add(before), whole);
+    }
+}
+
+/// Since Linux 5.14; older ones refuse.
+#[cfg(target_os = "linux")]
+fn ask_for_pages(start: *mut u8, bytes: usize) {
+    // SAFETY: the range is allocated, ours alone, and begins at a page; no contents change by it.
+    let _ = unsafe { libc::madvise(start.cast(), bytes, libc::MADV_POPULATE_WRITE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_for_pages(_: *mut u8, _: usize) {}
 
 /// A hint: whether it is followed does not matter.
 #[cfg(target_os = "linux")]

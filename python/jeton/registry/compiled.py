@@ -25,10 +25,21 @@ from jeton.errors import JetonError
 from jeton.formats.names import companions
 from jeton.registry.finding import cache_dir
 
-__all__ = ["CacheChoice", "clear", "compiled_dir", "contents", "load_through"]
+__all__ = [
+    "CacheChoice",
+    "Sources",
+    "clear",
+    "compiled_dir",
+    "contents",
+    "load_through",
+    "sources_of",
+]
 
 CacheChoice: TypeAlias = bool | str | os.PathLike[str]
 """``True``: the user's cache; ``False``: none; else a folder."""
+
+Sources: TypeAlias = list[tuple[str, os.stat_result | None]]
+"""Files that decide what a path loads as, with their states; None: it is not there."""
 
 _LAYOUT = "1"
 """Version of the names of entries and of the index."""
@@ -80,21 +91,23 @@ def compiled_dir(choice: CacheChoice) -> Path | None:
 
 
 def load_through(
-    path: Path, *, key: Iterable[object], folder: Path, load: Callable[[], Tokenizer]
+    path: Path,
+    *,
+    sources: Sources,
+    key: Iterable[object],
+    folder: Path,
+    load: Callable[[], Tokenizer],
 ) -> Tokenizer:
     """The tokenizer of a file or folder: from the cache, else loaded and put there.
 
     Args:
         path: The file or the folder.
+        sources: What ``sources_of`` says of it.
         key: What else decides what it loads as: name and options.
         folder: The folder of the cache.
         load: Loads it without the cache.
     """
-    try:
-        sources = _sources(path)
-        state = _state(sources)
-    except OSError:
-        return load()
+    state = _state(sources)
     if state is None:
         return load()
     said = "\0".join([_LAYOUT, __version__, path.name, *(repr(part) for part in key)])
@@ -118,7 +131,7 @@ def load_through(
     if entry_name is None or tokenizer is None:
         tokenizer = load()
         with suppress(OSError):
-            if _state(_sources(path)) != state:
+            if _state(sources_of(path)) != state:
                 return tokenizer
             if entry_name is None:
                 return tokenizer
@@ -135,6 +148,24 @@ def load_through(
         _write(pointer, entry_name.encode("ascii"))
         _prune(pointer.parent, "", max_bytes=_MAX_CACHE_BYTES, max_files=_MAX_INDEX_ENTRIES)
     return tokenizer
+
+
+def sources_of(path: Path) -> Sources:
+    """The files that decide what a path loads as.
+
+    Raises:
+        OSError: The folder cannot be read.
+    """
+    if not path.is_dir():
+        return [(str(file), _stat(file)) for file in (path, *companions(path))]
+    sources: Sources = []
+    with os.scandir(path) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if not entry.name.lower().endswith(_WEIGHTS) and entry.is_file():
+                sources.append((entry.path, entry.stat()))
+            if len(sources) > _MAX_FOLDER_FILES:
+                return []
+    return sources
 
 
 def contents(folder: Path) -> tuple[int, int]:
@@ -160,21 +191,7 @@ def clear(folder: Path) -> tuple[int, int]:
     return n_entries, n_bytes
 
 
-def _sources(path: Path) -> list[tuple[str, os.stat_result | None]]:
-    """The files that decide what a path loads as, with their states; None: it is not there."""
-    if not path.is_dir():
-        return [(str(file), _stat(file)) for file in (path, *companions(path))]
-    sources: list[tuple[str, os.stat_result | None]] = []
-    with os.scandir(path) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if not entry.name.lower().endswith(_WEIGHTS) and entry.is_file():
-                sources.append((entry.path, entry.stat()))
-            if len(sources) > _MAX_FOLDER_FILES:
-                return []
-    return sources
-
-
-def _state(sources: list[tuple[str, os.stat_result | None]]) -> list[str] | None:
+def _state(sources: Sources) -> list[str] | None:
     """Names and states as text; None where there is nothing to gain."""
     present = [(name, state) for name, state in sources if state is not None]
     size = sum(state.st_size for _, state in present)
@@ -189,12 +206,12 @@ def _state(sources: list[tuple[str, os.stat_result | None]]) -> list[str] | None
     ]
 
 
-def _is_settled(sources: list[tuple[str, os.stat_result | None]]) -> bool:
+def _is_settled(sources: Sources) -> bool:
     latest = max(max(s.st_mtime_ns, s.st_ctime_ns) for _, s in sources if s is not None)
     return latest < time.time_ns() - _SETTLED_NS
 
 
-def _content_key(said: str, sources: list[tuple[str, os.stat_result | None]]) -> str | None:
+def _content_key(said: str, sources: Sources) -> str | None:
     """The name of the entry; None where a file cannot be read."""
     parts = [said]
     for name, state in sources:

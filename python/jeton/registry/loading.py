@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import re
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from jeton._core import Tokenizer
 from jeton.errors import UnknownTokenizerError, UsageError
-from jeton.formats.names import companions, name_of_file
-from jeton.registry.compiled import CacheChoice, compiled_dir, load_through
+from jeton.formats.names import name_of_file
+from jeton.registry.compiled import (
+    CacheChoice,
+    Sources,
+    compiled_dir,
+    load_through,
+    sources_of,
+)
 from jeton.registry.finding import cache_dir, find
 
 # What follows is imported where it is needed: who loads a compiled tokenizer, which takes a
@@ -202,32 +208,33 @@ def _load(path: Path, *, options: _Options, name: str | None, cache: CacheChoice
         name,
     )
 
-    def load() -> Tokenizer:
+    def load(sources: Sources) -> Tokenizer:
         folder = compiled_dir(cache)
         if folder is None:
             return _load_file(path, options=options, name=name)
         return load_through(
             path,
+            sources=sources,
             key=said,
             folder=folder,
             load=lambda: _load_file(path, options=options, name=name),
         )
 
     if path.is_dir():
-        return load()
-    state = path.stat()
-    key = (
-        str(path.resolve()),
-        state.st_mtime_ns,
-        state.st_size,
-        state.st_ino,
-        *_states(companions(path)),
-        *said,
-    )
+        try:
+            return load(sources_of(path))
+        except OSError:
+            # Whatever it is, who reads the folder says it best.
+            return _load_file(path, options=options, name=name)
+    sources = sources_of(path)
+    if sources[0][1] is None:
+        path.stat()  # says why
+    states = [(place, s.st_mtime_ns, s.st_size, s.st_ino) for place, s in sources if s is not None]
+    key = (os.path.realpath(path), *states, *said)
     with _loaded_lock:
         tokenizer = _loaded.get(key)
     if tokenizer is None:
-        tokenizer = load()
+        tokenizer = load(sources)
         with _loaded_lock:
             tokenizer = _loaded.setdefault(key, tokenizer)
     return tokenizer
@@ -237,15 +244,6 @@ def _load_file(path: Path, *, options: _Options, name: str | None) -> Tokenizer:
     from jeton.formats import load_file
 
     return load_file(path, name=name, **options)
-
-
-def _states(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
-    for path in paths:
-        try:
-            state = path.stat()
-        except OSError:
-            continue
-        yield path.name, state.st_mtime_ns, state.st_size
 
 
 def _stored_suffix(source: Path) -> str | None:

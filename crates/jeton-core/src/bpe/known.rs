@@ -9,22 +9,25 @@ pub(crate) struct Known {
     pub(super) entries: Vec<u64>,
     /// Its filter.
     pub(super) filter: Vec<u64>,
+    /// Pairs of bytes that merge.
+    pub(super) grid: Vec<u64>,
     /// Sets of boundaries that tokens straddle.
     pub(super) cuts: Vec<u64>,
 }
 
 impl Known {
     /// What [`Self::columns`] gave.
-    pub(crate) fn new([entries, filter, cuts]: [Vec<u64>; 3]) -> Self {
+    pub(crate) fn new([entries, filter, grid, cuts]: [Vec<u64>; 4]) -> Self {
         Self {
             entries,
             filter,
+            grid,
             cuts,
         }
     }
 
     /// To be written.
-    pub(crate) fn columns(&self) -> [&[u64]; 3] {
-        [&self.entries, &self.filter, &self.cuts]
+    pub(crate) fn columns(&self) -> [&[u64]; 4] {
+        [&self.entries, &self.filter, &self.grid, &self.cuts]
     }
 }

@@ -306,26 +306,33 @@ mod tests {
     fn tables_of_no_such_model_are_refused() {
         let vocab = vocab(&[vec![0, 1]]);
         let model = BpeModel::new(vocab.clone(), &Merges::ByRank, true, Missing::Fail).unwrap();
-        let [entries, filter, cuts] = model.known().unwrap().columns().map(<[u64]>::to_vec);
-        let read = |columns: [&[u64]; 3]| {
+        let [entries, filter, grid, cuts] = model.known().unwrap().columns().map(<[u64]>::to_vec);
+        let read = |[entries, filter, cuts]: [&[u64]; 3], grid: &[u64]| {
+            let columns = [entries, filter, grid, cuts];
             let known = Known::new(columns.map(<[u64]>::to_vec));
             let vocab = vocab.clone();
             BpeModel::with_list(vocab, None, Some(known), true, Missing::Fail).is_ok()
         };
-        assert!(read([&entries, &filter, &cuts]));
-        assert!(!read([&entries, &filter, &cuts[1..]]));
-        assert!(!read([&entries, &filter, &[]]));
-        assert!(!read([&entries, &[], &cuts]));
-        assert!(!read([&[], &filter, &cuts]));
+        assert!(read([&entries, &filter, &cuts], &grid));
+        assert!(!read([&entries, &filter, &cuts[1..]], &grid));
+        assert!(!read([&entries, &filter, &[]], &grid));
+        assert!(!read([&entries, &[], &cuts], &grid));
+        assert!(!read([&[], &filter, &cuts], &grid));
         // No empty entry; a token that is not there on the left, on the right, and of a merge.
         let full: Vec<u64> = entries
             .iter()
             .copied()
             .filter(|&entry| entry != u64::MAX)
             .collect();
-        assert!(!read([&full, &filter, &cuts]));
+        assert!(read([&entries, &filter, &cuts], &[]));
+        assert!(!read([&full, &filter, &cuts], &[]));
         for entry in [257 << 44, 257 << 24, 257] {
-            assert!(!read([&[entry, u64::MAX], &filter, &cuts]));
+            assert!(!read([&[entry, u64::MAX], &filter, &cuts], &[]));
+        }
+        // A merge that there is not, and no two bytes.
+        assert_eq!(grid, [1 << 24 | 256]);
+        for pair in [1 << 24 | 257, 1 << 40 | 256] {
+            assert!(!read([&entries, &filter, &cuts], &[pair]));
         }
     }
 

@@ -163,11 +163,12 @@ impl BpeModel {
 
     /// What it takes time to find out; None of a vocabulary that is too large for tables.
     pub(crate) fn known(&self) -> Option<Known> {
-        let (entries, filter) = self.tables.get(&self.vocab).table()?.raw();
+        let [entries, filter, grid] = self.tables.get(&self.vocab).table()?.raw();
         let cuts = self.cuts().raw();
         Some(Known {
             entries,
             filter,
+            grid,
             cuts,
         })
     }

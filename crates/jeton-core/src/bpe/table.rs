@@ -19,6 +19,7 @@ use super::known::Known;
 use super::listed::Listed;
 use super::pairs::{Merge, NO_MERGE, Pairs};
 use super::{NONE, small};
+use crate::simd::{Kernel, Work, run_wide};
 use crate::vocab::Vocab;
 
 /// Ids must be below this for an entry to fit a word: five times those of the largest published vocabulary.
@@ -116,8 +117,9 @@ impl MergeTable {
         table
     }
 
-    /// The entries and the filter, as small as they can be.
-    pub(super) fn raw(&self) -> (Vec<u64>, Vec<u64>) {
+    /// The entries and the filter, as small as they can be, and what the grid has of pairs that merge: the place of each and
+    /// its index.
+    pub(super) fn raw(&self) -> [Vec<u64>; 3] {
         let there = self.entries.iter().filter(|&&entry| entry != EMPTY);
         let mut pairs: Vec<_> = there.map(|&entry| unpack(entry)).collect();
         pairs.sort_unstable_by_key(|&(left, right, index)| (index, left, right));
@@ -125,7 +127,11 @@ impl MergeTable {
         for (left, right, index) in pairs {
             table.insert(left, right, index);
         }
-        (table.entries, table.filter)
+        let pairs = (0u64..)
+            .zip(&self.grid)
+            .filter(|&(_, &pair)| pair != NO_PAIR);
+        let grid = pairs.map(|(place, &pair)| place << 24 | u64::from(pair >> PLACE_BITS));
+        [table.entries, table.filter, grid.collect()]
     }
 
     /// What [`Self::raw`] gave of a table of merges by rank, or of a list; None if it can be of none.
@@ -136,18 +142,17 @@ impl MergeTable {
         list: Option<&Listed>,
     ) -> Option<Self> {
         let Known {
-            entries, filter, ..
+            entries,
+            filter,
+            grid,
+            ..
         } = known;
         let most_ranks = list.map_or(n_ids as usize, Listed::len);
-        let (mut n_pairs, mut n_ranks, mut n_there) = (0, 0, 0);
-        for &entry in &entries {
-            // Without branches: a third of the entries is empty, here and there.
-            let (left, right, index) = unpack(entry);
-            let is_pair = usize::from(entry != EMPTY);
-            n_pairs += is_pair;
-            n_ranks = n_ranks.max((index as usize + 1) * is_pair);
-            n_there += is_pair * usize::from(left.max(right) < n_ids);
-        }
+        let survey = Survey {
+            entries: &entries,
+            n_ids,
+        };
+        let [n_pairs, n_ranks, n_there] = run_wide(Kernel::fastest(), survey).map(|n| n as usize);
         // Who looks for a pair that is not there comes to an empty entry.
         let ends = n_pairs < entries.len() && !filter.is_empty();
         let counts = u32::try_from(entries.len().max(filter.len())).is_ok();
@@ -169,7 +174,13 @@ impl MergeTable {
         if let Some(list) = list {
             table.set_merged(&list.merges());
         }
-        table.fill_grid();
+        for pair in grid {
+            let index = pair & (MAX_INDEX as u64 - 1);
+            if index as usize >= n_ranks {
+                return None;
+            }
+            *table.grid.get_mut((pair >> 24) as usize)? = (index as u32) << PLACE_BITS;
+        }
         Some(table)
     }
 
@@ -309,6 +320,32 @@ impl MergeTable {
             return self.offset + index;
         }
         self.merged[index as usize]
+    }
+}
+
+/// How many pairs entries have, how many ranks these may have, and how many of them are pairs of ids that there are.
+struct Survey<'e> {
+    entries: &'e [u64],
+    n_ids: u32,
+}
+
+impl Work for Survey<'_> {
+    type Output = [u64; 3];
+
+    #[inline(always)]
+    fn run(self) -> [u64; 3] {
+        let n_ids = u64::from(self.n_ids);
+        let low = |bits: u64| bits & u64::from(MAX_ID - 1);
+        let [mut n_pairs, mut n_ranks, mut n_there] = [0, 0, 0];
+        for &entry in self.entries {
+            // Without branches: a third of the entries is empty, here and there.
+            let is_pair = u64::from(entry != EMPTY);
+            let rank = (entry & (MAX_INDEX as u64 - 1)) + 1;
+            n_pairs += is_pair;
+            n_ranks = n_ranks.max(if entry == EMPTY { 0 } else { rank });
+            n_there += is_pair & u64::from(low(entry >> 44).max(low(entry >> 24)) < n_ids);
+        }
+        [n_pairs, n_ranks, n_there]
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::table::Table;
 use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, OPAQUE, Span, Tokens, Vocab};
+use crate::huge::prepare_pages;
 
 /// As a length: the id has no token.
 const NONE: u8 = 0xFF;
@@ -71,23 +72,43 @@ impl Vocab {
         let mut long = long.iter();
         let (mut start, mut n_tokens, mut longest) = (0_usize, 0, 0);
         let mut spans = Vec::with_capacity(lengths.len());
-        for &length in lengths {
-            let length = match length {
-                NONE => {
-                    spans.push(Span::HOLE);
-                    continue;
-                }
-                LONG => *long.next()?,
-                length => u32::from(length),
-            };
-            spans.push(Span {
-                start: start as u32,
-                len: length,
-            });
-            let end = start.checked_add(length as usize);
-            start = end.filter(|&end| end <= arena.len())?;
-            n_tokens += 1;
-            longest = longest.max(length);
+        prepare_pages(&mut spans);
+        // Nearly all eights of tokens have lengths of a byte: those need no branch. Where a token ends behind the arena, the last
+        // one does.
+        for some in lengths.chunks(8) {
+            if let Ok(eight) = <&[u8; 8]>::try_from(some)
+                && eight.iter().all(|&length| length < LONG)
+            {
+                spans.extend(eight.map(|length| {
+                    let span = Span {
+                        start: start as u32,
+                        len: u32::from(length),
+                    };
+                    start += usize::from(length);
+                    longest = longest.max(u32::from(length));
+                    span
+                }));
+                n_tokens += 8;
+                continue;
+            }
+            for &length in some {
+                let length = match length {
+                    NONE => {
+                        spans.push(Span::HOLE);
+                        continue;
+                    }
+                    LONG => *long.next()?,
+                    length => u32::from(length),
+                };
+                spans.push(Span {
+                    start: start as u32,
+                    len: length,
+                });
+                let end = start.checked_add(length as usize);
+                start = end.filter(|&end| end <= arena.len())?;
+                n_tokens += 1;
+                longest = longest.max(length);
+            }
         }
         if start != arena.len() || long.next().is_some() {
             return None;

@@ -10,6 +10,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::prefetch::prefetch;
+use crate::simd::{Kernel, Work, run_wide};
 
 /// A slot without a token. No token has it: tags stay below 0xFF.
 pub(super) const EMPTY: u32 = u32::MAX;
@@ -23,6 +24,9 @@ const MAX_SEEDS: u32 = 8;
 
 /// Bits of an id in a slot.
 const ID_BITS: u32 = 24;
+
+/// Slots that the widest vectors hold.
+const SLOTS_OF_A_VECTOR: usize = 16;
 
 /// Fewest slots.
 const MIN_SLOTS: usize = 16;
@@ -105,6 +109,32 @@ impl Default for Table {
     }
 }
 
+/// How many slots are used, and the largest id in one.
+struct Survey<'s>(&'s [u32]);
+
+impl Work for Survey<'_> {
+    type Output = (u32, u32);
+
+    #[inline(always)]
+    fn run(self) -> (u32, u32) {
+        // Without branches, since which slots are used nobody can predict, and for each place of a vector by itself.
+        let (blocks, rest) = self.0.as_chunks::<SLOTS_OF_A_VECTOR>();
+        let mut n_used = [0; SLOTS_OF_A_VECTOR];
+        let mut largest = [0; SLOTS_OF_A_VECTOR];
+        let mut see = |slots: &[u32]| {
+            for ((n, largest), &slot) in n_used.iter_mut().zip(&mut largest).zip(slots) {
+                let is_used = slot != EMPTY;
+                *n += u32::from(is_used);
+                *largest = (*largest).max(if is_used { id_of(slot) } else { 0 });
+            }
+        };
+        blocks.iter().for_each(|block| see(block));
+        see(rest);
+        let largest = largest.iter().copied().max();
+        (n_used.iter().sum(), largest.unwrap_or(0))
+    }
+}
+
 fn slot_word(hash: u64, id: u32) -> u32 {
     tag(hash) | id
 }
@@ -115,6 +145,7 @@ fn tag(hash: u64) -> u32 {
     tag.min(0xFE) << ID_BITS
 }
 
+#[inline(always)]
 fn id_of(slot: u32) -> u32 {
     slot & ((1 << ID_BITS) - 1)
 }
@@ -130,11 +161,7 @@ impl Table {
 
     /// A table as it was written, with ids below `n_ids`, unless it can be none.
     pub(super) fn from_slots(slots: Vec<u32>, seed: u32, n_ids: usize) -> Option<Self> {
-        // Without branches: which slots are used nobody can predict.
-        let (n_used, largest) = slots.iter().fold((0, 0), |(n, largest), &slot| {
-            let used = u32::from(slot != EMPTY);
-            (n + used, largest.max(id_of(slot) * used))
-        });
+        let (n_used, largest) = run_wide(Kernel::fastest(), Survey(&slots));
         let n_used = n_used as usize;
         let fits = slots.len().is_power_of_two()
             && slots.len() >= slots_for(n_used)

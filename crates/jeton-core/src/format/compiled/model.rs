@@ -174,6 +174,7 @@ fn read_known(reader: &mut Reader<'_>) -> Result<Option<Known>> {
         reader.u64s()?,
         reader.u64s()?,
         reader.u64s()?,
+        reader.u64s()?,
     ])))
 }
 

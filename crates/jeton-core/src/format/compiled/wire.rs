@@ -5,6 +5,7 @@ use std::io::Read;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{Error, Result};
+use crate::huge::prepare_pages;
 
 pub(super) const FORMAT: &str = "compiled tokenizer";
 
@@ -64,6 +65,7 @@ impl<'r> Reader<'r> {
     /// Reads bytes to the end of a list.
     fn read(source: &mut dyn Read, n: usize, out: &mut Vec<u8>) -> Result<()> {
         out.reserve_exact(n);
+        prepare_pages(out);
         let wanted = out.len() + n;
         // What `read_to_end` reads beyond the capacity to find the end is one small try.
         let read = source.take(n as u64).read_to_end(out);
@@ -105,6 +107,7 @@ impl<'r> Reader<'r> {
         let n = self.number()?;
         let mut n_bytes = self.claim(n, N as u64)?;
         let mut values = Vec::with_capacity(n_bytes / N);
+        prepare_pages(&mut values);
         while n_bytes > 0 {
             let now = n_bytes.min(BUFFER_BYTES);
             self.buffer.clear();
