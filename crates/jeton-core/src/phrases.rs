@@ -180,13 +180,9 @@ impl Phrases {
         rest.get(n_words..n_words + n_ids)
     }
 
-    /// Remembers a pretoken that is not there yet, and its ids: one longer than a phrase when it comes again.
+    /// Remembers a pretoken that is not there yet, and its ids.
     pub(crate) fn put(&mut self, word: &[u8], ids: &[u32], role: Role) {
         if word.is_empty() || word.len() > MAX_KEPT || ids.len() > MAX_IDS {
-            return;
-        }
-        let hash = hash(word);
-        if word.len() > MAX_PHRASE && !self.comes_again(hash) {
             return;
         }
         let (fours, last) = by_four(word);
@@ -208,13 +204,17 @@ impl Phrases {
             *there = last;
         }
         of_ids.copy_from_slice(ids);
-        let slot = u64::from(hash) << 32 | (self.used + 1) as u64;
+        let slot = u64::from(hash(word)) << 32 | (self.used + 1) as u64;
         self.used += len;
         insert(&mut self.slots, slot);
     }
 
-    /// Whether one of the longer pretokens has been here not long ago; it has from now on.
-    fn comes_again(&mut self, hash: u32) -> bool {
+    /// Whether it is worth to remember a pretoken: one longer than a phrase only if this was asked before, not long ago.
+    pub(crate) fn is_worth(&mut self, word: &[u8]) -> bool {
+        if !(MAX_PHRASE + 1..=MAX_KEPT).contains(&word.len()) {
+            return word.len() <= MAX_PHRASE;
+        }
+        let hash = hash(word);
         if self.seen.is_empty() {
             let bytes = self.n_bytes();
             if !self
@@ -346,7 +346,9 @@ mod tests {
                     prop_assert_eq!(known, ids);
                     continue;
                 }
-                phrases.put(&word, &ids, Role::Pretoken);
+                if phrases.is_worth(&word) {
+                    phrases.put(&word, &ids, Role::Pretoken);
+                }
                 if let Some(known) = found(&phrases, &word) {
                     prop_assert_eq!(&known, &ids);
                     prop_assert!(word.len() <= MAX_KEPT);
@@ -384,7 +386,9 @@ mod tests {
         let mut kept = 0;
         for number in 0..40_000 {
             let (word, ids) = word(number);
-            phrases.put(&word, &ids, Role::Pretoken);
+            if phrases.is_worth(&word) {
+                phrases.put(&word, &ids, Role::Pretoken);
+            }
             kept += usize::from(found(&phrases, &word) == Some(ids));
             assert!(phrases.n_bytes_of_records() <= MAX_BYTES);
         }
@@ -395,33 +399,30 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_a_phrase_is_kept_when_it_comes_again() {
+    fn what_is_longer_than_a_phrase_is_worth_it_when_it_comes_again() {
         let budget = Arc::new(CacheBudget::default());
         let mut phrases = Phrases::default();
         phrases.set_budget(&budget);
         let text = |len: usize, with: u8| vec![with; len];
         let ids = |len: usize| (0..len as u32).collect::<Vec<_>>();
+        assert!(phrases.is_worth(&text(MAX_PHRASE, b'a')));
         for len in [MAX_PHRASE + 1, 2_500, MAX_KEPT] {
-            for with in [b'a', b'b'] {
-                phrases.put(&text(len, with), &ids(len), Role::First);
-                assert!(
-                    phrases
-                        .find(&text(len, with), hash(&text(len, with)), Role::First)
-                        .is_none()
-                );
-                phrases.put(&text(len, with), &ids(len), Role::First);
+            let texts = [text(len, b'a'), text(len, b'b')];
+            for expected in [false, true, true] {
+                for text in &texts {
+                    assert_eq!(phrases.is_worth(text), expected);
+                }
             }
-            for with in [b'a', b'b'] {
-                let (text, ids) = (text(len, with), ids(len));
-                assert_eq!(
-                    phrases.find(&text, hash(&text), Role::First),
-                    Some(&ids[..])
-                );
-                assert_eq!(found(&phrases, &text), None);
+            for text in &texts {
+                phrases.put(text, &ids(len), Role::First);
+                let known = phrases.find(text, hash(text), Role::First);
+                assert_eq!(known, Some(&ids(len)[..]));
+                assert_eq!(found(&phrases, text), None);
             }
         }
         let longer = text(MAX_KEPT + 1, b'a');
         for _ in 0..3 {
+            assert!(!phrases.is_worth(&longer));
             phrases.put(&longer, &ids(7), Role::Pretoken);
             assert_eq!(found(&phrases, &longer), None);
         }

@@ -206,8 +206,20 @@ impl WordScratch {
         self.keep_as(Role::Pretoken, word, ids);
     }
 
-    /// Remembers the ids of what may be a word or something else.
+    /// Whether it is worth to remember a word that is not known.
+    pub(crate) fn is_worth(&mut self, word: &[u8]) -> bool {
+        self.caches.phrases.is_worth(word)
+    }
+
+    /// Remembers the ids of what may be a word or something else, if it is worth it.
     pub(crate) fn keep_as(&mut self, role: Role, word: &[u8], ids: &[u32]) {
+        if self.is_worth(word) {
+            self.keep_surely(role, word, ids);
+        }
+    }
+
+    /// Remembers them in any case.
+    pub(crate) fn keep_surely(&mut self, role: Role, word: &[u8], ids: &[u32]) {
         let caches = &mut self.caches;
         match Key::new(word, 0, word.len()).map(|key| key.of(role)) {
             Some(key) if ids.len() <= SHORT_IDS => caches.short.put(key, ids),

@@ -330,8 +330,8 @@ mod tests {
             assert!(!read([&[entry, u64::MAX], &filter, &cuts], &[]));
         }
         // A merge that there is not, and no two bytes.
-        assert_eq!(grid, [1 << 24 | 256]);
-        for pair in [1 << 24 | 257, 1 << 40 | 256] {
+        assert_eq!(grid, [1 << 24 | 0x100]);
+        for pair in [1 << 24 | 0x101, 1 << 40 | 0x100] {
             assert!(!read([&entries, &filter, &cuts], &[pair]));
         }
     }

@@ -20,7 +20,7 @@ use crate::cache_budget::CacheBudget;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
 use crate::normalize::{Normalizer, bert::is_ideograph};
-use crate::phrases::{MAX_KEPT, MAX_PHRASE};
+use crate::phrases::MAX_PHRASE;
 use crate::pipeline::{Sink, WordScratch};
 use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
@@ -310,18 +310,19 @@ impl RawWords {
         let has_parts = word.len() > Key::<1>::MAX_WORD_BYTES
             && !word.is_ascii()
             && !matches!(self.inside, Inside::Nowhere);
-        if has_parts && word.len() > MAX_KEPT {
+        // What is kept whole need not be kept by phrases, too.
+        if has_parts && word.len() > MAX_PHRASE && !words.is_worth(word.as_bytes()) {
             return self.phrases(word, slow, words, scratch, sink);
         }
         let mut ids = words.take_ids();
-        if has_parts && word.len() > MAX_PHRASE {
-            self.phrases(word, slow, words, scratch, &mut ids)?;
-        } else if has_parts {
+        if has_parts && word.len() <= MAX_PHRASE {
             self.parts(word, slow, words, scratch, &mut ids)?;
         } else {
             self.whole(word, slow, scratch, &mut ids)?;
         }
-        words.keep(word.as_bytes(), &ids);
+        if has_parts || words.is_worth(word.as_bytes()) {
+            words.keep_surely(Role::Pretoken, word.as_bytes(), &ids);
+        }
         sink.take(&ids);
         words.give_ids(ids);
         Ok(())
