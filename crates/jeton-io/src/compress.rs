@@ -25,6 +25,9 @@ pub const RATIO_FREE_BYTES: u64 = 64 << 20;
 /// (`ZSTD_WINDOWLOG_LIMIT_DEFAULT`, zstd 1.5, zstd.h).
 pub const WINDOW_LOG_MAX: u32 = 27;
 
+/// What is said of a compressed file that is too large: a small one can hold any number of zeros.
+const TRUST: &str = "raise the limit only for a file whose origin you trust";
+
 /// Bytes of compressed data read at a time (128 KiB: one zstd block).
 const STORED_BUFFER_BYTES: usize = 128 << 10;
 
@@ -232,6 +235,7 @@ impl Source {
                 path: self.path.clone(),
                 what: what.to_owned(),
                 limit,
+                hint: TRUST,
             })
         };
         if let Some(limit) = self.max_bytes.filter(|&limit| self.n_bytes > limit) {
@@ -273,6 +277,7 @@ impl Source {
                 path,
                 what,
                 limit: 1 << WINDOW_LOG_MAX,
+                hint: TRUST,
             };
         }
         IoError::BadCompression { path, reason }

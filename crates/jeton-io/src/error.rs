@@ -43,6 +43,8 @@ pub enum IoError {
         what: String,
         /// The limit, in bytes.
         limit: u64,
+        /// What to do.
+        hint: &'static str,
     },
     /// Bytes that are not UTF-8, or a lone surrogate, where only valid text is allowed.
     InvalidText {
@@ -100,10 +102,11 @@ impl fmt::Display for IoError {
                 write!(f, "{path}: not a valid file of counts: {reason}")
             }
             Self::Record { line, reason, .. } => write!(f, "{path}, line {line}: {reason}"),
-            Self::Limit { what, limit, .. } => write!(
+            Self::Limit {
+                what, limit, hint, ..
+            } => write!(
                 f,
-                "{path}: {what} exceeds the limit of {limit} bytes\n\
-                 hint: raise the limit only for a file whose origin you trust"
+                "{path}: {what} exceeds the limit of {limit} bytes\nhint: {hint}"
             ),
             Self::InvalidText {
                 line: Some(line),

@@ -106,6 +106,8 @@ impl Lines {
                 path: self.window.source().path().to_owned(),
                 what: format!("line {}", self.number),
                 limit: self.max_line_bytes as u64,
+                hint: "a record is kept in memory as a whole: split it, or write its text to a plain text file, whose \
+                       lines may be of any length",
             });
         }
         let cut = character_cut(self.window.unread(), self.max_line_bytes);

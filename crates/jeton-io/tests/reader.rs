@@ -156,6 +156,10 @@ fn long_records_are_refused_and_short_ones_beside_them_are_not() {
             matches!(&error, IoError::Limit { what, limit: 13, .. } if what == "line 2"),
             "{error:?}"
         );
+        assert!(
+            error.to_string().contains("plain text file"),
+            "it says what to do: {error}"
+        );
     }
 }
 
