@@ -235,6 +235,22 @@ mod tests {
         }
     }
 
+    /// Whatever pages are asked for, what a vector has stays as it is.
+    #[test]
+    fn prepared_pages_change_nothing() {
+        for room in [0, 1, MANY_PAGES - 1, MANY_PAGES, 5 * MANY_PAGES + 3] {
+            let mut bytes: Vec<u8> = Vec::with_capacity(room + 100);
+            bytes.extend(0..100);
+            prepare_pages(&mut bytes);
+            assert!(bytes.iter().copied().eq(0..100) && bytes.capacity() >= room + 100);
+            let whole = bytes.len() + room;
+            bytes.resize(whole, 7);
+            prepare_pages(&mut bytes);
+            assert!(bytes[..100].iter().copied().eq(0..100));
+            assert!(bytes[100..].iter().all(|&byte| byte == 7));
+        }
+    }
+
     #[test]
     #[cfg(target_os = "linux")]
     fn large_ones_begin_at_a_huge_page() {
