@@ -54,6 +54,20 @@ impl Scratch for ScratchFile {
 mod tests {
     use super::*;
 
+    /// A device that is always full stands in for the disk.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_an_error_that_says_where() {
+        let file = File::options().read(true).write(true).open("/dev/full");
+        let mut scratch = ScratchFile {
+            file: file.unwrap(),
+            folder: "some/folder".into(),
+        };
+        let error = scratch.write(b"words").unwrap_err().to_string();
+        assert!(error.contains("some/folder"), "{error}");
+        assert!(error.contains("No space left"), "{error}");
+    }
+
     #[test]
     fn what_was_written_is_read_again_and_again() {
         let folder = tempfile::tempdir().unwrap();
