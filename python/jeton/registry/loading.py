@@ -22,8 +22,8 @@ from jeton.registry.compiled import (
 )
 from jeton.registry.finding import cache_dir, find
 
-# What follows is imported where it is needed: who loads a compiled tokenizer, which takes a
-# millisecond or two, should not wait ten times as long for the readers of files. For the same
+# What follows is imported where it is needed: who loads a compiled tokenizer, which takes some
+# milliseconds, should not wait ten times as long for the readers of files. For the same
 # reason no pattern is compiled before it is needed, and no class made that only type checkers see.
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -81,7 +81,7 @@ def load(
         reference: Whose ids to give, where another library than the file's own may run it
             (``"hf"`` for rank files).
         cache: Whether compiled tokenizers are kept in the user's cache, so that the next load
-            takes a millisecond or two (docs/loading.md); a path: in this folder. The environment
+            takes some milliseconds (docs/loading.md); a path: in this folder. The environment
             variable ``JETON_COMPILED_CACHE=0`` switches the user's cache off.
 
     Raises:
@@ -222,10 +222,11 @@ def _load(path: Path, *, options: _Options, name: str | None, cache: CacheChoice
 
     if path.is_dir():
         try:
-            return load(sources_of(path))
+            sources = sources_of(path)
         except OSError:
             # Whatever it is, who reads the folder says it best.
             return _load_file(path, options=options, name=name)
+        return load(sources)
     sources = sources_of(path)
     if sources[0][1] is None:
         path.stat()  # says why
