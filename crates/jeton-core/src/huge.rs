@@ -122,25 +122,28 @@ unsafe fn unmap(_: *mut u8, _: usize) {}
 
 /// Asks for huge pages for what a vector has room for and was not written to. A hint.
 pub(crate) fn prefer_huge_pages<T: Zeroed>(room: &mut Vec<T>) {
-    let spare = room.spare_capacity_mut();
-    // What shares a page with others of the allocator is left alone.
-    let start = spare.as_mut_ptr().cast::<u8>();
-    let before = start.align_offset(HUGE_PAGE);
-    let whole = size_of_val(spare).saturating_sub(before) / HUGE_PAGE * HUGE_PAGE;
-    if whole > 0 {
-        ask_for_huge_pages(start.wrapping_add(before), whole);
+    if let Some((start, bytes)) = spare_pages(room, HUGE_PAGE) {
+        ask_for_huge_pages(start, bytes);
     }
+}
+
+/// The whole pages of what a vector has room for and was not written to, if there are any: where they begin, and their
+/// bytes. What shares a page with others of the allocator is left alone.
+fn spare_pages<T>(room: &mut Vec<T>, page: usize) -> Option<(*mut u8, usize)> {
+    let spare = room.spare_capacity_mut();
+    let start = spare.as_mut_ptr().cast::<u8>();
+    let before = start.align_offset(page);
+    let whole = size_of_val(spare).saturating_sub(before) / page * page;
+    (whole > 0).then(|| (start.wrapping_add(before), whole))
 }
 
 /// Asks for all pages at once of what a vector has room for and was not written to, which will be written to now. Each page
 /// that the system finds missing by itself interrupts whoever writes to it. A hint.
 pub(crate) fn prepare_pages<T>(room: &mut Vec<T>) {
-    let spare = room.spare_capacity_mut();
-    let start = spare.as_mut_ptr().cast::<u8>();
-    let before = start.align_offset(PAGE);
-    let whole = size_of_val(spare).saturating_sub(before) / PAGE * PAGE;
-    if whole >= MANY_PAGES {
-        ask_for_pages(start.wrapping_add(before), whole);
+    if let Some((start, bytes)) = spare_pages(room, PAGE)
+        && bytes >= MANY_PAGES
+    {
+        ask_for_pages(start, bytes);
     }
 }
 
