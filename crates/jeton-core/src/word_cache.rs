@@ -15,7 +15,7 @@ pub(crate) type ShortWords = WordCache<4>;
 pub(crate) type RichWords = WordCache<12>;
 
 /// Masks of the first so many bytes, for eight bytes and the eight behind them.
-const FIRST_BYTES: [[u64; 2]; 17] = {
+static FIRST_BYTES: [[u64; 2]; 17] = {
     let mut masks = [[u64::MAX; 2]; 17];
     let mut n = 0;
     while n < 16 {

@@ -10,7 +10,7 @@ use std::cell::Cell;
 use arrow_array::ArrayRef;
 use jeton_core::documents::{Documents, as_text};
 use jeton_core::error::{ErrorKind, Result};
-use jeton_core::transcode::to_utf8;
+use jeton_core::transcode::to_text;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::string::PyStringData;
@@ -81,16 +81,13 @@ impl<'a> Raw<'a> {
     where
         'a: 't,
     {
-        if let Some(text) = self.as_it_is()? {
-            return Ok(text);
+        match self {
+            Self::Bytes(bytes) => as_text(bytes),
+            Self::Ascii(_) => Ok(self.as_it_is()?.unwrap_or_default()),
+            Self::Ucs1(characters) => to_text(characters, room),
+            Self::Ucs2(characters) => to_text(characters, room),
+            Self::Ucs4(characters) => to_text(characters, room),
         }
-        let n = match self {
-            Self::Bytes(_) | Self::Ascii(_) => 0,
-            Self::Ucs1(characters) => to_utf8(characters, room),
-            Self::Ucs2(characters) => to_utf8(characters, room),
-            Self::Ucs4(characters) => to_utf8(characters, room),
-        };
-        as_text(room.get(..n).unwrap_or_default())
     }
 }
 

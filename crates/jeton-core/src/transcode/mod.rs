@@ -1,11 +1,15 @@
 //! Characters of one, two or four bytes each to UTF-8.
 //!
-//! So Python keeps its strings. A surrogate becomes the three bytes that its number would have, which are not UTF-8:
-//! whoever checks what was written finds it, at the place at which the text stops being one.
+//! So Python keeps its strings. Half a surrogate pair, which a `str` may hold, becomes the three bytes that its number would have: these are
+//! not UTF-8, and the place at which the text stops being one is found by looking at what was written. That is looked at only where a number
+//! was no character's: what is made of characters needs no check.
+#![allow(unsafe_code)] // says that what was made of characters is UTF-8
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+use crate::documents::as_text;
+use crate::error::Result;
 use crate::huge::prefer_huge_pages;
 use crate::simd::{Kernel, Work, run_wide};
 
@@ -55,22 +59,45 @@ impl Unit for u32 {
     }
 }
 
-/// Writes characters as UTF-8 to the beginning of `room` and returns how many bytes they are. `room` grows and is not
-/// emptied, so that one which is used again need not be filled with zeros again.
-pub fn to_utf8<U: Unit>(characters: &[U], room: &mut Vec<u8>) -> usize {
+/// The text that characters are, written into `room`, which grows and is not emptied, so that one which is used again need not
+/// be filled with zeros again. Half a surrogate pair, or a number that is no character's, is `InvalidUtf8` at the byte where it would be.
+pub fn to_text<'r, U: Unit>(characters: &[U], room: &'r mut Vec<u8>) -> Result<&'r str> {
+    let Written { n_bytes, is_text } = to_utf8(characters, room);
+    let written = room.get(..n_bytes).unwrap_or_default();
+    if is_text {
+        // SAFETY: every number is that of a character, and what is written of each is its UTF-8. There is nothing else in these bytes.
+        return Ok(unsafe { std::str::from_utf8_unchecked(written) });
+    }
+    as_text(written)
+}
+
+/// What was written at the beginning of room.
+struct Written {
+    n_bytes: usize,
+    /// Whether all numbers are those of characters.
+    is_text: bool,
+}
+
+/// Whether a number is no character's.
+#[inline(always)]
+fn is_odd(number: u32) -> bool {
+    number & 0xFFFF_F800 == 0xD800 || number > 0x10_FFFF
+}
+
+fn to_utf8<U: Unit>(characters: &[U], room: &mut Vec<u8>) -> Written {
     if characters.len() > LONG_TEXT && room.is_empty() {
         // Only what is written to is taken from the system.
         room.reserve(characters.len().saturating_mul(U::MAX_BYTES));
         prefer_huge_pages(room);
     }
     let kernel = Kernel::fastest();
-    let mut at = 0;
+    let (mut at, mut is_text) = (0, true);
     for some in characters.chunks(ROOM_AT_ONCE) {
         let needed = at + some.len() * U::MAX_BYTES + MOST_BYTES;
         if room.len() < needed {
             room.resize(needed, 0);
         }
-        at += run_wide(
+        let written = run_wide(
             kernel,
             Write {
                 kernel,
@@ -78,8 +105,13 @@ pub fn to_utf8<U: Unit>(characters: &[U], room: &mut Vec<u8>) -> usize {
                 room: &mut room[at..],
             },
         );
+        at += written.n_bytes;
+        is_text &= written.is_text;
     }
-    at
+    Written {
+        n_bytes: at,
+        is_text,
+    }
 }
 
 /// Writes characters to the beginning of room that suffices.
@@ -90,17 +122,21 @@ struct Write<'a, U> {
 }
 
 impl<U: Unit> Work for Write<'_, U> {
-    /// How many bytes they are.
-    type Output = usize;
+    type Output = Written;
 
     #[inline(always)]
-    fn run(self) -> usize {
+    fn run(self) -> Written {
         let Self { kernel, some, room } = self;
-        let mut at = 0;
+        let (mut at, mut is_text) = (0, true);
         let (blocks, rest) = some.as_chunks();
         for block in blocks {
             if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-                at += kernel.write(&block.map(U::number), place);
+                let block = block.map(U::number);
+                // All of them without a branch, so that vectors do it; of single bytes the compiler knows that none is.
+                is_text &= !block
+                    .iter()
+                    .fold(false, |any, &number| any | is_odd(number));
+                at += kernel.write(&block, place);
             }
         }
         if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
@@ -109,9 +145,13 @@ impl<U: Unit> Work for Write<'_, U> {
             for (number, unit) in block.iter_mut().zip(rest) {
                 *number = unit.number();
             }
+            is_text &= !block.into_iter().any(is_odd);
             at += kernel.write(&block, place) - (AT_ONCE - rest.len());
         }
-        at
+        Written {
+            n_bytes: at,
+            is_text,
+        }
     }
 }
 
@@ -170,14 +210,16 @@ fn encoded(number: u32) -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::simd::Level;
     use proptest::prelude::*;
 
     fn written<U: Unit>(characters: &[U]) -> Vec<u8> {
         // What was written before must not show.
         let mut room = vec![0xFF; 40];
-        let n = to_utf8(characters, &mut room);
-        room.truncate(n);
+        let Written { n_bytes, is_text } = to_utf8(characters, &mut room);
+        room.truncate(n_bytes);
+        assert_eq!(is_text, std::str::from_utf8(&room).is_ok());
         room
     }
 
@@ -191,6 +233,26 @@ mod tests {
         assert_eq!(std::str::from_utf8(&bytes).unwrap_err().valid_up_to(), 6);
         let wide: Vec<u32> = characters.iter().map(|&unit| u32::from(unit)).collect();
         assert_eq!(written(&wide), bytes);
+        let error = to_text(&wide, &mut Vec::new()).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::InvalidUtf8 { byte_offset: 6 }),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_is_no_characters_number_is_an_error_wherever_it_is() {
+        for odd in [0xD800_u32, 0xDFFF, 0x11_0000, u32::MAX] {
+            for at in 0..40 {
+                let mut numbers = vec![0x4E2D; 40];
+                assert!(to_text(&numbers, &mut Vec::new()).is_ok());
+                numbers[at] = odd;
+                assert!(to_text(&numbers, &mut Vec::new()).is_err(), "{odd} {at}");
+            }
+        }
+        for even in [0xD7FF_u32, 0xE000, 0x10_FFFF] {
+            assert!(to_text(&[even; 40], &mut Vec::new()).is_ok(), "{even}");
+        }
     }
 
     #[test]
@@ -200,8 +262,7 @@ mod tests {
         assert!(units.len() > LONG_TEXT);
         assert!(written(&units) == text.as_bytes());
         let mut room = Vec::new();
-        assert!(to_utf8(&units, &mut room) == text.len());
-        assert!(&room[..text.len()] == text.as_bytes());
+        assert!(to_text(&units, &mut room).unwrap() == text);
         assert!(room.len() < text.len() + 3 * ROOM_AT_ONCE + 2 * MOST_BYTES);
     }
 
