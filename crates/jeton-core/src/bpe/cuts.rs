@@ -98,7 +98,7 @@ fn continues(byte: u8) -> bool {
 }
 
 /// The character that begins at `from`, as a number, and where it ends; none if there is none.
-fn character(bytes: &[u8], from: usize) -> Option<(u32, usize)> {
+pub(super) fn character(bytes: &[u8], from: usize) -> Option<(u32, usize)> {
     let rest = bytes.get(from..)?;
     let n = length(*rest.first()?);
     let character = rest.get(..n).filter(|character| !character.is_empty())?;
@@ -229,12 +229,20 @@ impl Cuts {
         if left < 0x80 && right < 0x80 {
             return self.ascii[left as usize] >> right & 1 != 0;
         }
-        self.whole.has(left, right)
-            || self.begins.has(left, u32::from(first))
-            || self.ends.has(u32::from(last), right)
-            || (last >= 0x80
-                && first >= 0x80
-                && self.both[usize::from(last & 63)] >> (first & 63) & 1 != 0)
+        self.whole.has(left, right) || self.parts(left, right, last, first) != [false; 2]
+    }
+
+    /// Whether some token may have a part of one character and something of the other: a part of the left one, a part
+    /// of the right one.
+    #[inline]
+    pub(super) fn parts(&self, left: u32, right: u32, last: u8, first: u8) -> [bool; 2] {
+        let both = last >= 0x80
+            && first >= 0x80
+            && self.both[usize::from(last & 63)] >> (first & 63) & 1 != 0;
+        [
+            both | self.ends.has(u32::from(last), right),
+            both | self.begins.has(left, u32::from(first)),
+        ]
     }
 
     /// Fills `ends` with the next cuts after `from`, which is the beginning of a character, and with the end of the
@@ -265,7 +273,7 @@ impl Cuts {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::{BpeModel, BpeScratch, Merges, Missing, naive};
     use super::*;
     use crate::pipeline::{Model, Pipeline, WordScratch};
@@ -273,7 +281,8 @@ mod tests {
     use proptest::prelude::*;
 
     /// Letters whose bytes coincide in part: the same first bytes, the same last ones, one and four bytes.
-    const LETTERS: [&str; 9] = ["a", "b", "é", "è", "你", "佀", "侠", "😀", "😁"];
+    pub(in crate::bpe) const LETTERS: [&str; 9] =
+        ["a", "b", "é", "è", "你", "佀", "侠", "😀", "😁"];
 
     /// All bytes, and tokens made of others as merges make them: of any bytes, also of halves of characters.
     fn model(choices: &[(usize, usize)], by_rank: bool, whole: bool) -> BpeModel {

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::pairs::{NO_MERGE, Pairs};
 use super::queue::{Buckets, Candidate, Queue};
+use super::starts::Starts;
 use super::windows::Windows;
 
 /// Longest pretoken, in symbols, merged on the stack; a longer one gets the heap, whose cost does not
@@ -25,6 +26,7 @@ pub struct BpeScratch {
     heap: BinaryHeap<Reverse<Candidate>>,
     links: Vec<Link>,
     pub(super) windows: Windows,
+    pub(super) starts: Starts,
 }
 
 #[derive(Clone, Copy, Debug)]

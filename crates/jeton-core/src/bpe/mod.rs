@@ -24,6 +24,7 @@ mod naive;
 pub(crate) mod pairs;
 mod queue;
 mod small;
+mod starts;
 mod table;
 mod windows;
 
@@ -271,7 +272,9 @@ impl BpeModel {
         if let Some(table) = tables.table()
             && table.complete()
         {
-            if !small::merge(table, pretoken, out) {
+            if !self.merge_characters(table, pretoken, scratch, out)
+                && !small::merge(table, pretoken, out)
+            {
                 Windows::merge(table, pretoken, scratch, out);
             }
             return Ok(());
@@ -285,6 +288,24 @@ impl BpeModel {
         };
         out.truncate(start + merged);
         Ok(())
+    }
+
+    /// Appends the ids of a unit with longer characters, beginning with these; false if that cannot be done.
+    #[inline]
+    fn merge_characters(
+        &self,
+        table: &MergeTable,
+        unit: &[u8],
+        scratch: &mut BpeScratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        // What stands for an unknown byte may merge with anything.
+        if !table.is_in_order() || self.missing.id().is_some() || unit.is_ascii() {
+            return false;
+        }
+        // They are made for the first word with such characters, unless that is merged by itself.
+        let cuts = self.cuts.get();
+        cuts.is_some_and(|cuts| scratch.starts.merge(table, cuts, unit, out))
     }
 
     /// The same as long as there are no tables.

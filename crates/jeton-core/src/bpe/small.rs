@@ -24,14 +24,45 @@ pub(super) fn merge(table: &MergeTable, pretoken: &[u8], out: &mut Vec<u32>) -> 
     true
 }
 
+/// Appends what merging symbols ends with, at most [`MOST`] of them.
+#[inline]
+pub(super) fn merge_symbols(table: &MergeTable, symbols: &[u32], out: &mut Vec<u32>) {
+    match symbols.len() {
+        0 | 1 => out.extend_from_slice(symbols),
+        2..=16 => push_symbols::<16>(table, symbols, out),
+        17..=32 => push_symbols::<32>(table, symbols, out),
+        _ => push_symbols::<MOST>(table, symbols, out),
+    }
+}
+
 fn push<const N: usize>(table: &MergeTable, pretoken: &[u8], out: &mut Vec<u32>) {
     let mut ids = [0; N];
-    let mut left = merge_in_place(table, pretoken, &mut ids);
+    let left = merge_in_place(table, pretoken, &mut ids);
+    push_left(left, &ids, out);
+}
+
+fn push_symbols<const N: usize>(table: &MergeTable, symbols: &[u32], out: &mut Vec<u32>) {
+    let (mut ids, mut candidates) = ([0; N], [NOTHING; N]);
+    for (place, (pair, candidate)) in symbols.windows(2).zip(&mut candidates).enumerate() {
+        *candidate = (table.find(pair[0], pair[1]) | place as u32) as i32;
+    }
+    for (id, &symbol) in ids.iter_mut().zip(symbols) {
+        *id = symbol;
+    }
+    let left = merge_candidates(table, symbols.len(), &mut candidates, &mut ids);
+    push_left(left, &ids, out);
+}
+
+#[inline]
+fn push_left<const N: usize>(mut left: u64, ids: &[u32; N], out: &mut Vec<u32>) {
     while left != 0 {
         out.push(ids[left.trailing_zeros() as usize % N]);
         left &= left - 1;
     }
 }
+
+/// No candidate: all bits of a place are set in what stands for no pair.
+const NOTHING: i32 = NO_PAIR as i32;
 
 /// Merges `pretoken`, at least one and at most `N` bytes. Says at which places of `ids` a symbol is left.
 #[inline]
@@ -40,17 +71,25 @@ pub(super) fn merge_in_place<const N: usize>(
     pretoken: &[u8],
     ids: &mut [u32; N],
 ) -> u64 {
-    const NOTHING: i32 = NO_PAIR as i32;
-    let last = pretoken.len() - 1;
     let mut candidates = [NOTHING; N];
     for (place, (pair, candidate)) in pretoken.windows(2).zip(&mut candidates).enumerate() {
-        // All bits of a place are set in what stands for no pair.
         *candidate = (table.find_bytes(pair[0], pair[1]) | place as u32) as i32;
     }
     for (id, &byte) in ids.iter_mut().zip(pretoken) {
         *id = table.symbol(byte);
     }
-    let mut there = u64::MAX >> (MOST - 1 - last);
+    merge_candidates(table, pretoken.len(), &mut candidates, ids)
+}
+
+/// Merges the first `n` of `ids`, at least one and at most `N`; `candidates`: how each merges with the next.
+#[inline]
+fn merge_candidates<const N: usize>(
+    table: &MergeTable,
+    n: usize,
+    candidates: &mut [i32; N],
+    ids: &mut [u32; N],
+) -> u64 {
+    let mut there = u64::MAX >> (MOST - n);
     loop {
         let best = candidates.iter().copied().fold(NOTHING, i32::min);
         if best == NOTHING {

@@ -52,6 +52,8 @@ pub(super) struct MergeTable {
     merged: Vec<u32>,
     /// Whether every byte has a symbol.
     complete: bool,
+    /// Whether every pair comes after those that make its sides.
+    is_in_order: bool,
     symbols: [u32; 256],
 }
 
@@ -75,6 +77,7 @@ impl MergeTable {
             offset: 0,
             merged: Vec::new(),
             complete: symbols.iter().all(|&symbol| symbol != NONE),
+            is_in_order: false,
             symbols: *symbols,
         }
     }
@@ -114,6 +117,7 @@ impl MergeTable {
             }
         }
         table.fill_grid();
+        table.note_order(table.survey(vocab.size()).excess);
         table
     }
 
@@ -148,11 +152,17 @@ impl MergeTable {
             ..
         } = known;
         let most_ranks = list.map_or(n_ids as usize, Listed::len);
-        let survey = Survey {
+        let entries_and_ids = Survey {
             entries: &entries,
             n_ids,
         };
-        let [n_pairs, n_ranks, n_there] = run_wide(Kernel::fastest(), survey).map(|n| n as usize);
+        let Surveyed {
+            n_pairs,
+            n_ranks,
+            n_there,
+            excess,
+        } = run_wide(Kernel::fastest(), entries_and_ids);
+        let [n_pairs, n_ranks, n_there] = [n_pairs, n_ranks, n_there].map(|n| n as usize);
         // Who looks for a pair that is not there comes to an empty entry.
         let ends = n_pairs < entries.len() && !filter.is_empty();
         let counts = u32::try_from(entries.len().max(filter.len())).is_ok();
@@ -169,11 +179,13 @@ impl MergeTable {
             offset: 0,
             merged: Vec::new(),
             complete: symbols.iter().all(|&symbol| symbol != NONE),
+            is_in_order: false,
             symbols: *symbols,
         };
         if let Some(list) = list {
             table.set_merged(&list.merges());
         }
+        table.note_order(excess);
         for pair in grid {
             let index = pair & (MAX_INDEX as u64 - 1);
             if index as usize >= n_ranks {
@@ -192,7 +204,19 @@ impl MergeTable {
         }
         table.fill_grid();
         table.set_merged(list);
+        table.note_order(table.survey(MAX_ID).excess);
         table
+    }
+
+    fn survey(&self, n_ids: u32) -> Surveyed {
+        let entries = &self.entries;
+        run_wide(Kernel::fastest(), Survey { entries, n_ids })
+    }
+
+    /// Where merges make ids in their order a side of a pair that has a lower id than what the pair makes is made before it, if it
+    /// is made at all. Of other lists this is not found out.
+    fn note_order(&mut self, excess: u64) {
+        self.is_in_order = self.merged.is_empty() && excess <= u64::from(self.offset);
     }
 
     /// The tokens that a list makes.
@@ -276,6 +300,11 @@ impl MergeTable {
         self.complete
     }
 
+    /// Whether every pair comes after those that make its two sides.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.is_in_order
+    }
+
     /// The symbol of a byte, if it has one.
     #[inline]
     pub(super) fn symbol(&self, byte: u8) -> u32 {
@@ -323,29 +352,50 @@ impl MergeTable {
     }
 }
 
-/// How many pairs entries have, how many ranks these may have, and how many of them are pairs of ids that there are.
+/// What can be said of entries by looking at each of them by itself.
 struct Survey<'e> {
     entries: &'e [u64],
     n_ids: u32,
 }
 
+struct Surveyed {
+    n_pairs: u64,
+    /// How many ranks there must be.
+    n_ranks: u64,
+    /// How many pairs are of ids that there are.
+    n_there: u64,
+    /// By how much an id of a pair reaches its index, at most; one more for being equal.
+    excess: u64,
+}
+
 impl Work for Survey<'_> {
-    type Output = [u64; 3];
+    type Output = Surveyed;
 
     #[inline(always)]
-    fn run(self) -> [u64; 3] {
+    fn run(self) -> Surveyed {
         let n_ids = u64::from(self.n_ids);
         let low = |bits: u64| bits & u64::from(MAX_ID - 1);
-        let [mut n_pairs, mut n_ranks, mut n_there] = [0, 0, 0];
+        let [mut n_pairs, mut n_ranks, mut n_there, mut excess] = [0, 0, 0, 0];
         for &entry in self.entries {
             // Without branches: a third of the entries is empty, here and there.
             let is_pair = u64::from(entry != EMPTY);
             let rank = (entry & (MAX_INDEX as u64 - 1)) + 1;
+            let id = low(entry >> 44).max(low(entry >> 24));
             n_pairs += is_pair;
             n_ranks = n_ranks.max(if entry == EMPTY { 0 } else { rank });
-            n_there += is_pair & u64::from(low(entry >> 44).max(low(entry >> 24)) < n_ids);
+            n_there += is_pair & u64::from(id < n_ids);
+            excess = excess.max(if entry == EMPTY {
+                0
+            } else {
+                (id + 2).saturating_sub(rank)
+            });
         }
-        [n_pairs, n_ranks, n_there]
+        Surveyed {
+            n_pairs,
+            n_ranks,
+            n_there,
+            excess,
+        }
     }
 }
 
