@@ -122,25 +122,25 @@ unsafe fn unmap(_: *mut u8, _: usize) {}
 
 /// Asks for huge pages for what a vector has room for and was not written to. A hint.
 pub(crate) fn prefer_huge_pages<T: Zeroed>(room: &mut Vec<T>) {
-    if let Some((start, bytes)) = spare_pages(room, HUGE_PAGE) {
+    // What was written to has its pages already.
+    if let Some((start, bytes)) = whole_pages(room.spare_capacity_mut(), HUGE_PAGE) {
         ask_for_huge_pages(start, bytes);
     }
 }
 
-/// The whole pages of what a vector has room for and was not written to, if there are any: where they begin, and their
-/// bytes. What shares a page with others of the allocator is left alone.
-fn spare_pages<T>(room: &mut Vec<T>, page: usize) -> Option<(*mut u8, usize)> {
-    let spare = room.spare_capacity_mut();
-    let start = spare.as_mut_ptr().cast::<u8>();
+/// The whole pages in which values lie, if there are any: where they begin, and their bytes. What shares a page with others of the
+/// allocator is left alone.
+fn whole_pages<T>(values: &mut [T], page: usize) -> Option<(*mut u8, usize)> {
+    let start = values.as_mut_ptr().cast::<u8>();
     let before = start.align_offset(page);
-    let whole = size_of_val(spare).saturating_sub(before) / page * page;
+    let whole = size_of_val(values).saturating_sub(before) / page * page;
     (whole > 0).then(|| (start.wrapping_add(before), whole))
 }
 
-/// Asks for all pages at once of what a vector has room for and was not written to, which will be written to now. Each page
-/// that the system finds missing by itself interrupts whoever writes to it. A hint.
-pub(crate) fn prepare_pages<T>(room: &mut Vec<T>) {
-    if let Some((start, bytes)) = spare_pages(room, PAGE)
+/// Asks for all pages at once of room, such as a vector has to spare, that was not written to and will be now. Each page that the
+/// system finds missing by itself interrupts whoever writes to it. A hint.
+pub(crate) fn prepare_pages<T>(room: &mut [T]) {
+    if let Some((start, bytes)) = whole_pages(room, PAGE)
         && bytes >= MANY_PAGES
     {
         ask_for_pages(start, bytes);
@@ -244,7 +244,7 @@ mod tests {
         for room in [0, 1, MANY_PAGES - 1, MANY_PAGES, 5 * MANY_PAGES + 3] {
             let mut bytes: Vec<u8> = Vec::with_capacity(room + 100);
             bytes.extend(0..100);
-            prepare_pages(&mut bytes);
+            prepare_pages(bytes.spare_capacity_mut());
             assert!(bytes.iter().copied().eq(0..100) && bytes.capacity() >= room + 100);
             let whole = bytes.len() + room;
             bytes.resize(whole, 7);

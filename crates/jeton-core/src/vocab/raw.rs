@@ -72,7 +72,7 @@ impl Vocab {
         let mut long = long.iter();
         let (mut start, mut n_tokens, mut longest) = (0_usize, 0, 0);
         let mut spans = Vec::with_capacity(lengths.len());
-        prepare_pages(&mut spans);
+        prepare_pages(spans.spare_capacity_mut());
         // Nearly all eights of tokens have lengths of a byte: those need no branch. Where a token ends behind the arena, the last
         // one does.
         for some in lengths.chunks(8) {

@@ -10,6 +10,7 @@
 //! length and id is checked, so that a hostile file is an error or a tokenizer, and never more.
 
 mod model;
+mod numbers;
 mod patterns;
 mod wire;
 

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::numbers::{Number, bytes_of};
 use crate::error::{Error, Result};
 use crate::huge::prepare_pages;
 
@@ -46,11 +47,10 @@ pub(super) struct Reader<'r> {
     /// Bytes that are still to come.
     left: u64,
     checksum: Box<Xxh3>,
-    buffer: Vec<u8>,
 }
 
-/// Bytes that are read at once where they are not kept as they are.
-const BUFFER_BYTES: usize = 1 << 15;
+/// Bytes of a list that are read at once.
+const PART_BYTES: usize = 1 << 15;
 
 impl<'r> Reader<'r> {
     pub(super) fn new(source: &'r mut dyn Read, left: u64, seed: u64) -> Self {
@@ -58,14 +58,13 @@ impl<'r> Reader<'r> {
             source,
             left,
             checksum: Box::new(Xxh3::with_seed(seed)),
-            buffer: Vec::with_capacity(BUFFER_BYTES),
         }
     }
 
     /// Reads bytes to the end of a list.
     fn read(source: &mut dyn Read, n: usize, out: &mut Vec<u8>) -> Result<()> {
         out.reserve_exact(n);
-        prepare_pages(out);
+        prepare_pages(out.spare_capacity_mut());
         let wanted = out.len() + n;
         // What `read_to_end` reads beyond the capacity to find the end is one small try.
         let read = source.take(n as u64).read_to_end(out);
@@ -102,30 +101,29 @@ impl<'r> Reader<'r> {
         Ok(bytes)
     }
 
-    /// A list of numbers of `N` bytes, each as `each` makes it.
-    fn list<const N: usize, T>(&mut self, each: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
+    /// A list of numbers: read to where they stay, a part at a time, so that its checksum is taken while it is near.
+    fn list<T: Number>(&mut self) -> Result<Vec<T>> {
         let n = self.number()?;
-        let mut n_bytes = self.claim(n, N as u64)?;
-        let mut values = Vec::with_capacity(n_bytes / N);
+        let n_bytes = self.claim(n, size_of::<T>() as u64)?;
+        // Zeros that the system gives are not written again.
+        let mut values = vec![T::default(); n_bytes / size_of::<T>()];
         prepare_pages(&mut values);
-        while n_bytes > 0 {
-            let now = n_bytes.min(BUFFER_BYTES);
-            self.buffer.clear();
-            Self::read(self.source, now, &mut self.buffer)?;
-            self.checksum.update(&self.buffer);
-            let (items, _) = self.buffer.as_chunks();
-            values.extend(items.iter().copied().map(&each));
-            n_bytes -= now;
+        for part in bytes_of(&mut values).chunks_mut(PART_BYTES) {
+            self.source
+                .read_exact(part)
+                .map_err(|_| bad("it breaks off"))?;
+            self.checksum.update(part);
         }
+        values.iter_mut().for_each(Number::from_little_endian);
         Ok(values)
     }
 
     pub(super) fn u32s(&mut self) -> Result<Vec<u32>> {
-        self.list(u32::from_le_bytes)
+        self.list()
     }
 
     pub(super) fn u64s(&mut self) -> Result<Vec<u64>> {
-        self.list(u64::from_le_bytes)
+        self.list()
     }
 
     /// Whether all was read, and is what was written.
