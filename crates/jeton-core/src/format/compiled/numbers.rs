@@ -7,13 +7,13 @@
 /// Whatever its bytes are, they must be a value of the type, and none of them may be padding.
 pub(super) unsafe trait Number: Copy + Default {
     /// Makes it what its bytes say in little-endian order, which on most machines it is.
-    fn from_little_endian(&mut self);
+    fn take_as_little_endian(&mut self);
 }
 
 // SAFETY: any four bytes are one.
 unsafe impl Number for u32 {
     #[inline]
-    fn from_little_endian(&mut self) {
+    fn take_as_little_endian(&mut self) {
         *self = Self::from_le(*self);
     }
 }
@@ -21,7 +21,7 @@ unsafe impl Number for u32 {
 // SAFETY: any eight bytes are one.
 unsafe impl Number for u64 {
     #[inline]
-    fn from_little_endian(&mut self) {
+    fn take_as_little_endian(&mut self) {
         *self = Self::from_le(*self);
     }
 }
@@ -44,7 +44,7 @@ mod tests {
         let expected: Vec<u8> = numbers.iter().flat_map(|n| n.to_ne_bytes()).collect();
         assert_eq!(bytes_of(&mut numbers), expected);
         bytes_of(&mut numbers)[..8].copy_from_slice(&7u64.to_le_bytes());
-        numbers[0].from_little_endian();
+        numbers[0].take_as_little_endian();
         assert_eq!(numbers[0], 7);
         assert!(bytes_of::<u32>(&mut []).is_empty());
     }

@@ -114,7 +114,7 @@ impl<'r> Reader<'r> {
                 .map_err(|_| bad("it breaks off"))?;
             self.checksum.update(part);
         }
-        values.iter_mut().for_each(Number::from_little_endian);
+        values.iter_mut().for_each(Number::take_as_little_endian);
         Ok(values)
     }
 
