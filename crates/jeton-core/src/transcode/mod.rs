@@ -78,10 +78,34 @@ struct Written {
     is_text: bool,
 }
 
-/// Whether a number is no character's.
-#[inline(always)]
-fn is_odd(number: u32) -> bool {
-    number & 0xFFFF_F800 == 0xD800 || number > 0x10_FFFF
+/// What tells whether all numbers are those of characters. Kept for each place of a block: vectors do it, as they would not for
+/// yes or no, and only at the end what the places have is put together.
+struct Extremes {
+    /// Zero if half a surrogate pair was there.
+    least: [u32; AT_ONCE],
+    most: [u32; AT_ONCE],
+}
+
+impl Extremes {
+    fn none() -> Self {
+        Self {
+            least: [u32::MAX; AT_ONCE],
+            most: [0; AT_ONCE],
+        }
+    }
+
+    #[inline(always)]
+    fn note(&mut self, block: &[u32; AT_ONCE]) {
+        let places = self.least.iter_mut().zip(&mut self.most);
+        for ((least, most), &number) in places.zip(block) {
+            *least = (*least).min((number ^ 0xD800) & 0xFFFF_F800);
+            *most = (*most).max(number);
+        }
+    }
+
+    fn are_those_of_text(&self) -> bool {
+        !self.least.contains(&0) && self.most.iter().all(|&most| most <= 0x10_FFFF)
+    }
 }
 
 fn to_utf8<U: Unit>(characters: &[U], room: &mut Vec<u8>) -> Written {
@@ -127,15 +151,17 @@ impl<U: Unit> Work for Write<'_, U> {
     #[inline(always)]
     fn run(self) -> Written {
         let Self { kernel, some, room } = self;
-        let (mut at, mut is_text) = (0, true);
+        let mut at = 0;
+        let mut extremes = Extremes::none();
+        // What is a byte each is always a character.
+        let may_be_none = U::MAX_BYTES > 2;
         let (blocks, rest) = some.as_chunks();
         for block in blocks {
             if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
                 let block = block.map(U::number);
-                // All of them without a branch, so that vectors do it; of single bytes the compiler knows that none is.
-                is_text &= !block
-                    .iter()
-                    .fold(false, |any, &number| any | is_odd(number));
+                if may_be_none {
+                    extremes.note(&block);
+                }
                 at += kernel.write(&block, place);
             }
         }
@@ -145,12 +171,12 @@ impl<U: Unit> Work for Write<'_, U> {
             for (number, unit) in block.iter_mut().zip(rest) {
                 *number = unit.number();
             }
-            is_text &= !block.into_iter().any(is_odd);
+            extremes.note(&block);
             at += kernel.write(&block, place) - (AT_ONCE - rest.len());
         }
         Written {
             n_bytes: at,
-            is_text,
+            is_text: extremes.are_those_of_text(),
         }
     }
 }
