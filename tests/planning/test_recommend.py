@@ -148,12 +148,17 @@ def test_what_is_nearly_alike_is_on_one_side_whatever_the_order(tmp_path: Path) 
         assert not (text in trained and text + " the end" in held)
 
 
-def test_whole_sources_are_kept_apart(tmp_path: Path) -> None:
+def test_whole_sources_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Which sources are kept apart is drawn from their names: under a folder whose name is another
+    # each time it would be none of them now and then.
+    monkeypatch.chdir(tmp_path)
+    folder = Path("sources")
+    folder.mkdir()
     for i in range(30):
         part = documents(ENGLISH, n=20, seed=i)
-        (tmp_path / f"{i}.txt").write_text("\n".join(part), encoding="utf-8")
+        (folder / f"{i}.txt").write_text("\n".join(part), encoding="utf-8")
     sample = read_sample(
-        [tmp_path],
+        [folder],
         {"documents": "line"},
         domains_by="file",
         domain_field="",
