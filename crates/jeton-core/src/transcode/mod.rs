@@ -3,13 +3,13 @@
 //! So Python keeps its strings. Half a surrogate pair, which a `str` may hold, becomes the three bytes that its number would have: these are
 //! not UTF-8, and the place at which the text stops being one is found by looking at what was written. That is looked at only where a number
 //! was no character's: what is made of characters needs no check.
-#![allow(unsafe_code)] // says that what was made of characters is UTF-8
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod text;
 
-use crate::documents::as_text;
-use crate::error::Result;
+pub use text::to_text;
+
 use crate::huge::prefer_huge_pages;
 use crate::simd::{Kernel, Work, run_wide};
 
@@ -57,18 +57,6 @@ impl Unit for u32 {
     fn number(self) -> u32 {
         self
     }
-}
-
-/// The text that characters are, written into `room`, which grows and is not emptied, so that one which is used again need not
-/// be filled with zeros again. Half a surrogate pair, or a number that is no character's, is `InvalidUtf8` at the byte where it would be.
-pub fn to_text<'r, U: Unit>(characters: &[U], room: &'r mut Vec<u8>) -> Result<&'r str> {
-    let Written { n_bytes, is_text } = to_utf8(characters, room);
-    let written = room.get(..n_bytes).unwrap_or_default();
-    if is_text {
-        // SAFETY: every number is that of a character, and what is written of each is its UTF-8. There is nothing else in these bytes.
-        return Ok(unsafe { std::str::from_utf8_unchecked(written) });
-    }
-    as_text(written)
 }
 
 /// What was written at the beginning of room.
