@@ -141,15 +141,12 @@ impl<U: Unit> Work for Write<'_, U> {
         let Self { kernel, some, room } = self;
         let mut at = 0;
         let mut extremes = Extremes::none();
-        // What is a byte each is always a character.
-        let may_be_none = U::MAX_BYTES > 2;
         let (blocks, rest) = some.as_chunks();
         for block in blocks {
             if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
                 let block = block.map(U::number);
-                if may_be_none {
-                    extremes.note(&block);
-                }
+                // Of these very numbers, whatever the type: that what is written is UTF-8 rests on it.
+                extremes.note(&block);
                 at += kernel.write(&block, place);
             }
         }
