@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 /// Bytes of a huge page, and from how many bytes on it is asked for.
-const HUGE_PAGE: usize = 2 << 20;
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
 /// Bytes of an ordinary page (where they are larger, the system refuses what is asked for), and from how many bytes on pages are
 /// asked for: what is smaller was written to before, most probably.
 const PAGE: usize = 4 << 10;
@@ -61,6 +61,11 @@ impl<T: Zeroed> Huge<T> {
         }
     }
 
+    /// Where the elements begin, for somebody who lends parts of them.
+    pub(crate) fn start(&self) -> NonNull<T> {
+        self.start
+    }
+
     /// None for no bytes at all.
     fn layout(len: usize) -> Option<Layout> {
         let layout = Layout::array::<T>(len).ok()?;
@@ -69,7 +74,7 @@ impl<T: Zeroed> Huge<T> {
 }
 
 /// Whether so many bytes have pages of their own: these are zeros when they come, and need not be written by us once more.
-fn is_mapped(bytes: usize) -> bool {
+pub(crate) fn is_mapped(bytes: usize) -> bool {
     cfg!(target_os = "linux") && bytes >= HUGE_PAGE
 }
 

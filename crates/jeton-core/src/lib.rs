@@ -34,6 +34,7 @@ mod raw_words;
 pub mod rewrite;
 pub mod rwkv;
 mod scratch;
+mod shelf;
 pub mod simd;
 pub mod special;
 pub mod spm;

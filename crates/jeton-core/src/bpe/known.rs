@@ -1,27 +1,37 @@
 //! What was found out once about a model: a compiled file keeps it, so that neither the tables of merges nor the cuts are
 //! made again from each token's bytes.
 
+use super::table::GRID;
+use crate::shelf::{Shelf, Shelved};
+
 /// The tables as they lie in memory. That they are those of a vocabulary is not looked at; what could lead outside of its ids
 /// is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Known {
     /// Entries of the table of merges.
-    pub(super) entries: Vec<u64>,
+    pub(super) entries: Shelved<u64>,
     /// Its filter.
-    pub(super) filter: Vec<u64>,
+    pub(super) filter: Shelved<u64>,
     /// Pairs of bytes that merge.
     pub(super) grid: Vec<u64>,
+    /// Where they will lie by their bytes.
+    pub(super) grid_room: Shelved<u32>,
     /// Sets of boundaries that tokens straddle.
     pub(super) cuts: Vec<u64>,
 }
 
 impl Known {
-    /// What [`Self::columns`] gave.
-    pub(crate) fn new([entries, filter, grid, cuts]: [Vec<u64>; 4]) -> Self {
+    /// What [`Self::columns`] gave. What is made of the grid goes on the shelf.
+    pub(crate) fn new(
+        [entries, filter]: [Shelved<u64>; 2],
+        [grid, cuts]: [Vec<u64>; 2],
+        shelf: &mut Shelf,
+    ) -> Self {
         Self {
             entries,
             filter,
             grid,
+            grid_room: shelf.zeroed(GRID),
             cuts,
         }
     }

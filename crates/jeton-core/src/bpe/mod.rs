@@ -46,6 +46,7 @@ use std::sync::OnceLock;
 use crate::byte_alphabet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Model;
+use crate::shelf::Shelf;
 use crate::vocab::Vocab;
 
 /// What stands for "no token" in tables of ids.
@@ -166,12 +167,12 @@ impl BpeModel {
     pub(crate) fn known(&self) -> Option<Known> {
         let [entries, filter, grid] = self.tables.get(&self.vocab).table()?.raw();
         let cuts = self.cuts().raw();
-        Some(Known {
-            entries,
-            filter,
-            grid,
-            cuts,
-        })
+        let mut shelf = Shelf::with_room(0);
+        Some(Known::new(
+            [entries.into(), filter.into()],
+            [grid, cuts],
+            &mut shelf,
+        ))
     }
 
     fn cuts(&self) -> &Cuts {

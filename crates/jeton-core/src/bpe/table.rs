@@ -19,6 +19,7 @@ use super::known::Known;
 use super::listed::Listed;
 use super::pairs::{Merge, NO_MERGE, Pairs};
 use super::{NONE, small};
+use crate::shelf::Shelved;
 use crate::simd::{Kernel, Work, run_wide};
 use crate::vocab::Vocab;
 
@@ -34,6 +35,8 @@ pub(super) const NO_PAIR: u32 = i32::MAX as u32;
 pub(super) const PLACE_BITS: u32 = 6;
 /// Slots for two pairs: a third of the table is empty.
 const SLOTS_FOR_TWO: usize = 3;
+/// Pairs of bytes.
+pub(super) const GRID: usize = 1 << 16;
 /// Bits of the filter for each pair. With three bits set for each, 3% of the pairs that are not there pass.
 const FILTER_BITS: usize = 10;
 
@@ -41,10 +44,10 @@ const FILTER_BITS: usize = 10;
 #[derive(Debug)]
 pub(super) struct MergeTable {
     /// `left << 44 | right << 24 | index`, open addressing.
-    entries: Vec<u64>,
-    filter: Vec<u64>,
+    entries: Shelved<u64>,
+    filter: Shelved<u64>,
     /// For two bytes what [`Self::find`] says of their symbols.
-    grid: Vec<u32>,
+    grid: Shelved<u32>,
     n_pairs: usize,
     n_ranks: usize,
     /// The id that a merge makes is its index and this, unless there is a list of them.
@@ -69,9 +72,9 @@ fn fits_sizes(n_ids: u32, n_ranks: usize) -> bool {
 impl MergeTable {
     fn with_capacity(pairs: usize, symbols: &[u32; 256]) -> Self {
         Self {
-            entries: vec![EMPTY; (pairs * SLOTS_FOR_TWO / 2).max(16)],
-            filter: vec![0; (pairs * FILTER_BITS / 64).max(16)],
-            grid: vec![NO_PAIR; 1 << 16],
+            entries: vec![EMPTY; (pairs * SLOTS_FOR_TWO / 2).max(16)].into(),
+            filter: vec![0; (pairs * FILTER_BITS / 64).max(16)].into(),
+            grid: vec![NO_PAIR; GRID].into(),
             n_pairs: 0,
             n_ranks: 0,
             offset: 0,
@@ -132,10 +135,14 @@ impl MergeTable {
             table.insert(left, right, index);
         }
         let pairs = (0u64..)
-            .zip(&self.grid)
+            .zip(self.grid.iter())
             .filter(|&(_, &pair)| pair != NO_PAIR);
         let grid = pairs.map(|(place, &pair)| place << 24 | u64::from(pair >> PLACE_BITS));
-        [table.entries, table.filter, grid.collect()]
+        [
+            table.entries.to_vec(),
+            table.filter.to_vec(),
+            grid.collect(),
+        ]
     }
 
     /// What [`Self::raw`] gave of a table of merges by rank, or of a list; None if it can be of none.
@@ -149,6 +156,7 @@ impl MergeTable {
             entries,
             filter,
             grid,
+            grid_room,
             ..
         } = known;
         let most_ranks = list.map_or(n_ids as usize, Listed::len);
@@ -167,13 +175,13 @@ impl MergeTable {
         let ends = n_pairs < entries.len() && !filter.is_empty();
         let counts = u32::try_from(entries.len().max(filter.len())).is_ok();
         let fits = fits_sizes(n_ids, most_ranks) && n_ranks <= most_ranks;
-        if !ends || !counts || n_there < n_pairs || !fits {
+        if !ends || !counts || n_there < n_pairs || !fits || grid_room.len() != GRID {
             return None;
         }
         let mut table = Self {
             entries,
             filter,
-            grid: vec![NO_PAIR; 1 << 16],
+            grid: grid_room,
             n_pairs,
             n_ranks,
             offset: 0,
@@ -186,6 +194,7 @@ impl MergeTable {
             table.set_merged(&list.merges());
         }
         table.note_order(excess);
+        table.grid.fill(NO_PAIR);
         for pair in grid {
             let index = pair & (MAX_INDEX as u64 - 1);
             if index as usize >= n_ranks {
@@ -276,9 +285,9 @@ impl MergeTable {
     /// Twice the slots. The filter stays: it lets more pass, none that it should not.
     fn grow(&mut self) {
         let slots = self.entries.len() * 2;
-        let old = std::mem::replace(&mut self.entries, vec![EMPTY; slots]);
+        let old = std::mem::replace(&mut self.entries, vec![EMPTY; slots].into());
         self.n_pairs = 0;
-        for entry in old.into_iter().filter(|&entry| entry != EMPTY) {
+        for &entry in old.iter().filter(|&&entry| entry != EMPTY) {
             let (left, right, index) = unpack(entry);
             self.insert(left, right, index);
         }

@@ -15,6 +15,8 @@ pub(crate) use self::staged::Staged;
 pub(crate) use self::strings::StringTable;
 use self::table::{Bytes, Table};
 use crate::error::{Error, ErrorKind, Result};
+use crate::huge::Zeroed;
+use crate::shelf::Shelved;
 
 /// The fixed seed of every hash in the core: results and iteration never depend on a random state.
 const HASH_SEED: u64 = 0x6a65_746f_6e31;
@@ -33,12 +35,16 @@ pub const MAX_IDS: u32 = 1 << 24;
 const MAX_ARENA_BYTES: usize = (OPAQUE - 2) as usize;
 
 /// Where a token lies in the arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Span {
     start: u32,
     /// The token's bytes, with [`OPAQUE`] where `bytes_to_id` may not answer with the id; [`HOLE`].
     len: u32,
 }
+
+#[allow(unsafe_code)] // says what zeros are
+// SAFETY: numbers only, and all zeros is a token without bytes.
+unsafe impl Zeroed for Span {}
 
 impl Span {
     const HOLE: Self = Self {
@@ -74,8 +80,8 @@ pub struct Vocab {
 
 #[derive(Clone, Debug, Default)]
 struct Tokens {
-    arena: Vec<u8>,
-    spans: Vec<Span>,
+    arena: Shelved<u8>,
+    spans: Shelved<Span>,
 }
 
 impl Tokens {
@@ -102,8 +108,8 @@ impl Vocab {
     pub fn with_capacity(n_tokens: usize) -> Self {
         Self {
             tokens: Tokens {
-                arena: Vec::with_capacity(n_tokens * 8),
-                spans: Vec::with_capacity(n_tokens),
+                arena: Vec::with_capacity(n_tokens * 8).into(),
+                spans: Vec::with_capacity(n_tokens).into(),
             },
             table: Table::with_capacity(n_tokens),
             ..Self::default()
@@ -147,7 +153,7 @@ impl Vocab {
             }
             .into());
         }
-        let Tokens { arena, spans } = &mut self.tokens;
+        let (arena, spans) = (self.tokens.arena.to_mut(), self.tokens.spans.to_mut());
         if bytes.len() > MAX_ARENA_BYTES - arena.len() {
             return Err(ErrorKind::TooLarge {
                 what: "vocabulary",

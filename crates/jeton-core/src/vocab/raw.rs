@@ -4,7 +4,7 @@
 
 use super::table::Table;
 use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, OPAQUE, Span, Tokens, Vocab};
-use crate::huge::prepare_pages;
+use crate::shelf::{Shelf, Shelved};
 
 /// As a length: the id has no token.
 const NONE: u8 = 0xFF;
@@ -59,27 +59,28 @@ impl Vocab {
     ///
     /// Whether the table finds every token is not looked at: what it finds has the right bytes.
     pub(crate) fn from_raw(
-        arena: Vec<u8>,
+        arena: Shelved<u8>,
         lengths: &[u8],
         long: &[u32],
         opaque: &[u32],
-        slots: Vec<u32>,
+        slots: Shelved<u32>,
         seed: u32,
+        shelf: &mut Shelf,
     ) -> Option<Self> {
         if lengths.len() > MAX_IDS as usize || arena.len() > MAX_ARENA_BYTES {
             return None;
         }
         let mut long = long.iter();
         let (mut start, mut n_tokens, mut longest) = (0_usize, 0, 0);
-        let mut spans = Vec::with_capacity(lengths.len());
-        prepare_pages(spans.spare_capacity_mut());
+        let mut spans = shelf.zeroed(lengths.len());
         // Nearly all eights of tokens have lengths of a byte: those need no branch. Where a token ends behind the arena, the last
         // one does.
-        for some in lengths.chunks(8) {
+        for (some, places) in lengths.chunks(8).zip(spans.chunks_mut(8)) {
             if let Ok(eight) = <&[u8; 8]>::try_from(some)
                 && eight.iter().all(|&length| length < LONG)
+                && let Some(places) = places.first_chunk_mut()
             {
-                spans.extend(eight.map(|length| {
+                *places = eight.map(|length| {
                     let span = Span {
                         start: start as u32,
                         len: u32::from(length),
@@ -87,23 +88,23 @@ impl Vocab {
                     start += usize::from(length);
                     longest = longest.max(u32::from(length));
                     span
-                }));
+                });
                 n_tokens += 8;
                 continue;
             }
-            for &length in some {
+            for (&length, place) in some.iter().zip(places) {
                 let length = match length {
                     NONE => {
-                        spans.push(Span::HOLE);
+                        *place = Span::HOLE;
                         continue;
                     }
                     LONG => *long.next()?,
                     length => u32::from(length),
                 };
-                spans.push(Span {
+                *place = Span {
                     start: start as u32,
                     len: length,
-                });
+                };
                 let end = start.checked_add(length as usize);
                 start = end.filter(|&end| end <= arena.len())?;
                 n_tokens += 1;

@@ -10,6 +10,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::prefetch::prefetch;
+use crate::shelf::Shelved;
 use crate::simd::{Kernel, Work, run_wide};
 
 /// A slot without a token. No token has it: tags stay below 0xFF.
@@ -98,7 +99,7 @@ pub(super) trait Bytes {
 /// The table. Its slots are a power of two, at least twice as many as tokens.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    slots: Vec<u32>,
+    slots: Shelved<u32>,
     seed: u32,
     n_used: usize,
 }
@@ -153,14 +154,14 @@ fn id_of(slot: u32) -> u32 {
 impl Table {
     pub(super) fn with_capacity(n_tokens: usize) -> Self {
         Self {
-            slots: vec![EMPTY; slots_for(n_tokens)],
+            slots: vec![EMPTY; slots_for(n_tokens)].into(),
             seed: 0,
             n_used: 0,
         }
     }
 
     /// A table as it was written, with ids below `n_ids`, unless it can be none.
-    pub(super) fn from_slots(slots: Vec<u32>, seed: u32, n_ids: usize) -> Option<Self> {
+    pub(super) fn from_slots(slots: Shelved<u32>, seed: u32, n_ids: usize) -> Option<Self> {
         let (n_used, largest) = run_wide(Kernel::fastest(), Survey(&slots));
         let n_used = n_used as usize;
         let fits = slots.len().is_power_of_two()
@@ -288,8 +289,9 @@ impl Table {
     fn rebuild(&mut self, n_slots: usize, tokens: &impl Bytes) -> Result<()> {
         let ids: Vec<u32> = self.ids().collect();
         while self.seed < MAX_SEEDS {
-            self.slots.clear();
-            self.slots.resize(n_slots, EMPTY);
+            let slots = self.slots.to_mut();
+            slots.clear();
+            slots.resize(n_slots, EMPTY);
             if ids.iter().all(|&id| self.place(id, tokens)) {
                 return Ok(());
             }

@@ -127,10 +127,11 @@ fn write_vocab(vocab: &Vocab, out: &mut Writer) {
 }
 
 fn read_vocab(reader: &mut Reader<'_>) -> Result<Vocab> {
-    let (arena, lengths) = (reader.bytes()?, reader.bytes()?);
-    let (long, opaque, slots) = (reader.u32s()?, reader.u32s()?, reader.u32s()?);
+    let (arena, lengths) = (reader.lasting()?, reader.bytes()?);
+    let (long, opaque, slots) = (reader.u32s()?, reader.u32s()?, reader.lasting()?);
     let seed = u32::try_from(reader.number()?).map_err(|_| bad("a seed that no table has"))?;
-    Vocab::from_raw(arena, &lengths, &long, &opaque, slots, seed)
+    let shelf = reader.shelf();
+    Vocab::from_raw(arena, &lengths, &long, &opaque, slots, seed, shelf)
         .ok_or_else(|| bad("its vocabulary is none"))
 }
 
@@ -170,12 +171,9 @@ fn read_known(reader: &mut Reader<'_>) -> Result<Option<Known>> {
     if reader.number()? == 0 {
         return Ok(None);
     }
-    Ok(Some(Known::new([
-        reader.u64s()?,
-        reader.u64s()?,
-        reader.u64s()?,
-        reader.u64s()?,
-    ])))
+    let lasting = [reader.lasting()?, reader.lasting()?];
+    let others = [reader.u64s()?, reader.u64s()?];
+    Ok(Some(Known::new(lasting, others, reader.shelf())))
 }
 
 fn read_pieces(reader: &mut Reader<'_>) -> Result<Vec<(String, f64)>> {

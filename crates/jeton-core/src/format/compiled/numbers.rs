@@ -10,6 +10,12 @@ pub(super) unsafe trait Number: Copy + Default {
     fn take_as_little_endian(&mut self);
 }
 
+// SAFETY: any byte is one.
+unsafe impl Number for u8 {
+    #[inline]
+    fn take_as_little_endian(&mut self) {}
+}
+
 // SAFETY: any four bytes are one.
 unsafe impl Number for u32 {
     #[inline]

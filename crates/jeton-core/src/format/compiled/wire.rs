@@ -6,7 +6,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::numbers::{Number, bytes_of};
 use crate::error::{Error, Result};
-use crate::huge::prepare_pages;
+use crate::huge::{Zeroed, prepare_pages};
+use crate::shelf::{Shelf, Shelved};
 
 pub(super) const FORMAT: &str = "compiled tokenizer";
 
@@ -47,6 +48,8 @@ pub(super) struct Reader<'r> {
     /// Bytes that are still to come.
     left: u64,
     checksum: Box<Xxh3>,
+    /// Where lists lie that stay.
+    shelf: Shelf,
 }
 
 /// Bytes of a list that are read at once.
@@ -58,7 +61,14 @@ impl<'r> Reader<'r> {
             source,
             left,
             checksum: Box::new(Xxh3::with_seed(seed)),
+            // Some of it is read and not kept, what is made of some takes more.
+            shelf: Shelf::with_room(usize::try_from(left).unwrap_or(0).saturating_mul(2)),
         }
+    }
+
+    /// Where lists lie that stay, for what is made of them.
+    pub(super) fn shelf(&mut self) -> &mut Shelf {
+        &mut self.shelf
     }
 
     /// Reads bytes to the end of a list.
@@ -101,20 +111,36 @@ impl<'r> Reader<'r> {
         Ok(bytes)
     }
 
-    /// A list of numbers: read to where they stay, a part at a time, so that its checksum is taken while it is near.
-    fn list<T: Number>(&mut self) -> Result<Vec<T>> {
+    /// How many numbers a list has.
+    fn length<T>(&mut self) -> Result<usize> {
         let n = self.number()?;
-        let n_bytes = self.claim(n, size_of::<T>() as u64)?;
-        // Zeros that the system gives are not written again.
-        let mut values = vec![T::default(); n_bytes / size_of::<T>()];
-        prepare_pages(&mut values);
-        for part in bytes_of(&mut values).chunks_mut(PART_BYTES) {
+        Ok(self.claim(n, size_of::<T>() as u64)? / size_of::<T>())
+    }
+
+    /// Numbers to where they stay, a part at a time, so that their checksum is taken while they are near.
+    fn fill<T: Number>(&mut self, values: &mut [T]) -> Result<()> {
+        for part in bytes_of(values).chunks_mut(PART_BYTES) {
             self.source
                 .read_exact(part)
                 .map_err(|_| bad("it breaks off"))?;
             self.checksum.update(part);
         }
         values.iter_mut().for_each(Number::take_as_little_endian);
+        Ok(())
+    }
+
+    fn list<T: Number>(&mut self) -> Result<Vec<T>> {
+        let mut values = vec![T::default(); self.length::<T>()?];
+        prepare_pages(&mut values);
+        self.fill(&mut values)?;
+        Ok(values)
+    }
+
+    /// A list that the tokenizer keeps.
+    pub(super) fn lasting<T: Number + Zeroed>(&mut self) -> Result<Shelved<T>> {
+        let len = self.length::<T>()?;
+        let mut values = self.shelf.zeroed(len);
+        self.fill(&mut values)?;
         Ok(values)
     }
 
