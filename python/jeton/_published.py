@@ -54,7 +54,7 @@ class PublishedVocabulary(NamedTuple):
         rank_file: The file that it is made from.
         pattern: Name of its split pattern, as in ``_core.published_patterns()``.
         normalizer: ``"nfc"`` or None.
-        special_tokens: Texts and ids of the special tokens, in id order.
+        runs: The special tokens as the table has them.
         source: Where pattern and special tokens were published.
         comment: What a reader should know, such as tokens that are left out.
     """
@@ -63,9 +63,18 @@ class PublishedVocabulary(NamedTuple):
     rank_file: RankFile
     pattern: str
     normalizer: Literal["nfc"] | None
-    special_tokens: dict[str, int]
+    runs: list[dict[str, Any]]
     source: str
     comment: str
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """Texts and ids of the special tokens, in id order.
+
+        Written out when they are asked for: all vocabularies together have thousands, and who
+        loads one of them would wait for the others, too.
+        """
+        return _special_tokens(self.runs)
 
 
 @cache
@@ -87,14 +96,13 @@ def rank_files() -> dict[str, RankFile]:
 @cache
 def published_vocabularies() -> dict[str, PublishedVocabulary]:
     """Every published vocabulary by name, in the table's order."""
-    languages: list[str] = _table()["whisper_languages"]["codes"]
     return {
         name: PublishedVocabulary(
             name=name,
             rank_file=rank_files()[facts["rank_file"]],
             pattern=facts["pattern"],
             normalizer=facts["normalizer"],
-            special_tokens=_special_tokens(facts["special_tokens"], languages=languages),
+            runs=facts["special_tokens"],
             source=facts["source"],
             comment=facts.get("comment", ""),
         )
@@ -113,7 +121,7 @@ def _table() -> dict[str, Any]:
     return table
 
 
-def _special_tokens(runs: list[dict[str, Any]], *, languages: list[str]) -> dict[str, int]:
+def _special_tokens(runs: list[dict[str, Any]]) -> dict[str, int]:
     """Write out runs of consecutive ids.
 
     ``{"first_id": 5, "names": ["<a>", {"each": "<x{x}>", "first": 0, "count": 2}]}`` becomes
@@ -123,19 +131,19 @@ def _special_tokens(runs: list[dict[str, Any]], *, languages: list[str]) -> dict
     for run in runs:
         names: list[str] = []
         for part in run["names"]:
-            names.extend(_names(part, languages=languages))
+            names.extend(_names(part))
         tokens.update({name: run["first_id"] + i for i, name in enumerate(names)})
     return tokens
 
 
-def _names(part: str | dict[str, Any], *, languages: list[str]) -> list[str]:
+def _names(part: str | dict[str, Any]) -> list[str]:
     if isinstance(part, str):
         return [part]
     if "languages" in part:
-        return [f"<|{code}|>" for code in languages[: part["languages"]]]
+        languages: list[str] = _table()["whisper_languages"]["codes"][: part["languages"]]
+        return [f"<|{code}|>" for code in languages]
     numbers = range(part["first"], part["first"] + part["count"])
     if "step" in part:
         return [part["each"].format(x=number * part["step"]) for number in numbers]
-    # There are thousands, and the first load of a rank file waits for them.
     before, after = part["each"].split("{x}")
     return [f"{before}{number}{after}" for number in numbers]

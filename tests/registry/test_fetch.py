@@ -67,7 +67,7 @@ def published(monkeypatch: pytest.MonkeyPatch) -> RankFile:
             rank_file=file,
             pattern="gpt2",
             normalizer=None,
-            special_tokens=small.SPECIAL,
+            runs=[{"first_id": i, "names": [text]} for text, i in small.SPECIAL.items()],
             source="made here",
             comment="",
         )

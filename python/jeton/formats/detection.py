@@ -18,14 +18,15 @@ _WORD_LIST_BYTES = 4 << 20
 """Where the special tokens of a WordPiece vocabulary are looked for: the largest published one
 that we know, that of multilingual BERT, has 1 MB."""
 
-_RANK_LINE = re.compile(rb"\s*[A-Za-z0-9+/]*={0,2} [0-9]+\s*(?:\n|\r|$)")
-_CANONICAL_START = re.compile(rb'\s*\{\s*"jeton"\s*:')
-_HF_MODEL = re.compile(rb'"model"\s*:\s*\{')
-_TEKKEN_CONFIG = re.compile(rb'\s*\{\s*"config"\s*:\s*\{[^{}]*"default_vocab_size"')
+# Not compiled here: a file needs one or two of them, and who loads it would wait for all.
+_RANK_LINE = rb"\s*[A-Za-z0-9+/]*={0,2} [0-9]+\s*(?:\n|\r|$)"
+_CANONICAL_START = rb'\{\s*"jeton"\s*:'
+_HF_MODEL = rb'"model"\s*:\s*\{'
+_TEKKEN_CONFIG = rb'\s*\{\s*"config"\s*:\s*\{[^{}]*"default_vocab_size"'
 _CLIP_START = b'"bpe_simple_vocab_16e6.txt#version'
-_RWKV_LINE = re.compile(rb"[0-9]+ b?(?:'.*'|\".*\") [0-9]+\s*$")
-_BERT_TOKEN = re.compile(rb"^\[(?:UNK|PAD|CLS|SEP|MASK)\]\s*$", re.MULTILINE)
-_TWO_COLUMNS = re.compile(rb"[^\s]+ [^\s]+\s*$")
+_RWKV_LINE = rb"[0-9]+ b?(?:'.*'|\".*\") [0-9]+\s*$"
+_BERT_TOKEN = rb"(?m)^\[(?:UNK|PAD|CLS|SEP|MASK)\]\s*$"
+_TWO_COLUMNS = rb"[^\s]+ [^\s]+\s*$"
 
 
 class FileFormat(Enum):
@@ -64,13 +65,14 @@ def detect(data: bytes, *, path: str | None = None) -> FileFormat:
         return FileFormat.GGUF
     if is_compiled(start):
         return FileFormat.COMPILED
-    if _CANONICAL_START.match(start):
+    unspaced = start.lstrip()
+    if unspaced.startswith(b"{") and re.match(_CANONICAL_START, unspaced):
         return FileFormat.CANONICAL
     stripped = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     # A word list may start with "[PAD]", which is no JSON.
-    if stripped.startswith(b"{") or re.match(rb"\[(?![A-Za-z])", stripped):
+    if stripped.startswith(b"{") or (stripped.startswith(b"[") and not stripped[1:2].isalpha()):
         return _detect_json(data)
-    if _RANK_LINE.match(start):
+    if re.match(_RANK_LINE, start):
         return FileFormat.TIKTOKEN
     if _is_sentencepiece(start):
         return FileFormat.SENTENCEPIECE
@@ -102,9 +104,9 @@ def json_seen(data: bytes) -> str:
 
 
 def _detect_json(data: bytes) -> FileFormat:
-    if _TEKKEN_CONFIG.match(data[:_HEAD_BYTES]):
+    if re.match(_TEKKEN_CONFIG, data[:_HEAD_BYTES]):
         return FileFormat.TEKKEN
-    if _HF_MODEL.search(data):
+    if re.search(_HF_MODEL, data):
         return FileFormat.HF_JSON
     # What is left is small, or will be refused.
     import json
@@ -129,12 +131,12 @@ def _detect_lines(data: bytes, stripped: bytes, name: str) -> FileFormat:
         return FileFormat.CLIP
     if b"#version" in first_line:
         return FileFormat.GPT2_MERGES
-    if _RWKV_LINE.match(first_line):
+    if re.match(_RWKV_LINE, first_line):
         return FileFormat.RWKV
-    if _BERT_TOKEN.search(data[:_WORD_LIST_BYTES]):
+    if re.search(_BERT_TOKEN, data[:_WORD_LIST_BYTES]):
         return FileFormat.WORDPIECE_TXT
     # Only a name tells a list of words from a list of anything else.
-    if name.endswith("merges.txt") and _TWO_COLUMNS.match(first_line):
+    if name.endswith("merges.txt") and re.match(_TWO_COLUMNS, first_line):
         return FileFormat.GPT2_MERGES
     lines = [line.rstrip() for line in stripped.split(b"\n")[:-1]]
     if name.endswith("vocab.txt") and lines and not any(b" " in line for line in lines):

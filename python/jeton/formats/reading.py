@@ -52,7 +52,7 @@ def read(file: Path) -> bytes:
     except RecordError as error:
         # For the core damaged compression is a fault of a corpus; here it is one of a vocabulary.
         raise FormatError(str(error), path=str(file)) from None
-    if not data.strip():
+    if not data or data.isspace():
         raise FormatError(
             f"{file} is empty\nhint: fetch or copy it again; supported are {SUPPORTED}",
             path=str(file),
