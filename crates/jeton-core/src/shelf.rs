@@ -13,8 +13,6 @@ use crate::huge::{HUGE_PAGE, Huge, Zeroed, is_mapped, prepare_pages};
 
 /// Lists begin where a vector of the widest registers does.
 const ALIGNMENT: usize = 64;
-/// Lists of fewer bytes together would leave most of a huge page empty.
-const FEWEST_BYTES: usize = HUGE_PAGE / 2;
 /// Far above the lists of any published vocabulary, and so little that it may be asked for whatever a file claims.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -27,12 +25,12 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    /// Room for lists of about so many bytes. What stays empty costs nothing but the rest of a page.
+    /// Room for lists of so many bytes at most; none for what does not fill a huge page. What stays empty costs nothing but
+    /// the rest of a page.
     pub(crate) fn with_room(bytes: usize) -> Self {
         let whole = bytes.min(MOST_BYTES).next_multiple_of(HUGE_PAGE);
-        let is_worth = bytes >= FEWEST_BYTES && is_mapped(whole);
         Self {
-            room: is_worth.then(|| Arc::new(Huge::zeroed(whole / size_of::<u64>()))),
+            room: is_mapped(bytes).then(|| Arc::new(Huge::zeroed(whole / size_of::<u64>()))),
             used: 0,
         }
     }
@@ -194,7 +192,7 @@ mod tests {
 
     #[test]
     fn lists_lie_one_behind_the_other_while_there_is_room() {
-        let mut shelf = Shelf::with_room(FEWEST_BYTES);
+        let mut shelf = Shelf::with_room(HUGE_PAGE);
         let lists = fill(&mut shelf, &[1000, 0, 3, HUGE_PAGE / 8, HUGE_PAGE]);
         let on_shelf: Vec<bool> = lists.iter().map(|list| list.part.is_some()).collect();
         let expected = is_mapped(HUGE_PAGE);
@@ -208,7 +206,7 @@ mod tests {
 
     #[test]
     fn little_has_no_shelf_and_absurd_sizes_are_no_reason_to_ask_for_memory() {
-        assert!(Shelf::with_room(FEWEST_BYTES - 1).room.is_none());
+        assert!(Shelf::with_room(HUGE_PAGE - 1).room.is_none());
         let mut shelf = Shelf::with_room(usize::MAX);
         let room = shelf.room.as_ref().map_or(0, |room| room.len() * 8);
         assert!(room <= MOST_BYTES);

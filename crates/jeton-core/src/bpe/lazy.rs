@@ -279,6 +279,7 @@ mod tests {
                 let _ = then.tables.get(&then.vocab);
                 let known = then.known().unwrap();
                 let read = known_of(known.columns());
+                prop_assert_eq!(read.columns(), known.columns());
                 let third = BpeModel::with_list(
                     vocab.clone(),
                     then.list().cloned(),
