@@ -58,12 +58,27 @@ pub(super) struct Characters {
 }
 
 impl Characters {
+    /// What `blocks` say of blocks of 128 characters: which part of the table is theirs.
+    #[cfg(test)]
+    pub(super) fn from_parts(blocks: Vec<u16>, table: Vec<u8>) -> Self {
+        Self { blocks, table }
+    }
+
     /// What is known of a code point.
     #[inline(always)]
     pub(super) fn get(&self, code: u32) -> u8 {
         let block = self.blocks.get(code as usize >> 7).copied().unwrap_or(0);
         let place = usize::from(block) << 7 | (code as usize & 127);
         self.table.get(place).copied().unwrap_or(0)
+    }
+
+    /// What is known of the 64 characters whose code points are 64 times this number and more.
+    #[inline(always)]
+    pub(super) fn row(&self, number: u32) -> &[u8; 64] {
+        let block = self.blocks.get(number as usize >> 1).copied().unwrap_or(0);
+        let place = usize::from(block) << 7 | (number as usize & 1) << 6;
+        let row = self.table.get(place..).and_then(<[u8]>::first_chunk);
+        row.unwrap_or(&[0; 64])
     }
 }
 

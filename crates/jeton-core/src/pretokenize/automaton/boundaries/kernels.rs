@@ -4,6 +4,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512_wide;
 #[cfg(test)]
 mod tests;
 
@@ -49,13 +51,12 @@ impl Kernel {
         tables: &Tables,
         around: &[u8; AROUND],
     ) -> ([u8; AROUND], u128) {
-        match self {
-            Self::Portable => (tables.single_kinds(around), leads(around)),
+        let kinds = match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => (avx2::call_single_kinds(tables, around), leads(around)),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => avx512::call_single_kinds(tables, around),
-        }
+            Self::Avx2(_) => avx2::call_single_kinds(tables, around),
+            _ => tables.single_kinds(around),
+        };
+        (kinds, leads(around))
     }
 
     /// What is known of the places of a block where characters begin, and a bit for each of them. `kinds`: of the characters
@@ -69,14 +70,12 @@ impl Kernel {
         second: u64,
     ) -> (Found, u64) {
         match self {
-            Self::Portable => {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => avx2::call_find_wide(tables, around, kinds, second),
+            _ => {
                 let (codes, begins) = tables.wide_codes(around, kinds, second);
                 (tables.find(&codes), begins)
             }
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => avx2::call_find_wide(tables, around, kinds, second),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => avx512::call_find_wide(tables, around, kinds, second),
         }
     }
 }

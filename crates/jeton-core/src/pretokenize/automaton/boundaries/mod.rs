@@ -18,11 +18,13 @@ mod fewer;
 mod kernels;
 mod possible;
 mod raw;
+mod rows;
 mod rules;
 mod tables;
 mod wide;
 
 use self::counted::Counted;
+use self::rows::Rows;
 use self::tables::{
     BLOCK, BOUNDARY, Found, SPOILED_BOUNDARY, SPOILED_UNSURE, Tables, UNSURE, WINDOW,
 };
@@ -39,8 +41,9 @@ const FAR: usize = 64;
 pub(super) struct Boundaries {
     tables: Tables,
     counted: Counted,
-    /// The kind of each character.
+    /// The kind of each character, and what is known of many together.
     kinds: Characters,
+    rows: Rows,
     kernel: Kernel,
 }
 
@@ -55,6 +58,8 @@ pub(super) struct Progress {
     /// Characters of that block that spoil what comes next, and whether it has longer ones.
     spoils: u64,
     is_wide: bool,
+    /// The kinds of its last two characters, if it has longer ones and the kernel goes by characters.
+    last: [u8; 2],
 }
 
 impl Automaton {
@@ -179,6 +184,16 @@ fn last_begin(text: &[u8]) -> usize {
 }
 
 impl Boundaries {
+    fn of(tables: Tables, counted: Counted, kinds: Characters) -> Self {
+        Self {
+            tables,
+            counted,
+            rows: Rows::new(&kinds),
+            kinds,
+            kernel: Kernel::fastest(),
+        }
+    }
+
     /// Looks at the next block.
     #[inline(always)]
     fn advance(&self, progress: &mut Progress, text: &[u8]) {
@@ -199,7 +214,7 @@ impl Boundaries {
         match kernel.find_ascii(tables, window, start == 0) {
             Some(found) => self.note::<false>(progress, text, &found, u64::MAX),
             None => {
-                let (found, begins) = self.find_wide(text, start);
+                let (found, begins) = self.find_wide(progress, text, start);
                 self.note::<true>(progress, text, &found, begins);
             }
         }

@@ -4,7 +4,6 @@ use super::super::classes::ClassMap;
 use super::Boundaries;
 use super::counted::Counted;
 use super::tables::{MAX_KINDS, MAX_RULES, MAX_SLICES, SPOILS, Tables};
-use crate::simd::Kernel;
 
 impl Boundaries {
     /// As bytes. `classes`: those that they were made for.
@@ -52,12 +51,8 @@ impl Boundaries {
         let counted = Counted::from_bytes(&take(&mut rest)?)?;
         let is_kind = |&kind: &u8| usize::from(kind) < MAX_KINDS;
         let has_all = rest.len() == usize::from(classes.end_class());
-        (has_all && rest.iter().all(is_kind) && tables.stay_inside()).then(|| Self {
-            tables,
-            counted,
-            kinds: classes.characters(rest),
-            kernel: Kernel::fastest(),
-        })
+        (has_all && rest.iter().all(is_kind) && tables.stay_inside())
+            .then(|| Self::of(tables, counted, classes.characters(rest)))
     }
 }
 

@@ -6,7 +6,6 @@ use super::build::build;
 use super::counted::Counted;
 use super::possible::{Outcome, Possible, Set, Table};
 use super::tables::MAX_KINDS;
-use crate::simd::Kernel;
 
 /// Most classes, the end of the text among them: the bits of a set of classes.
 const MAX_CLASSES: usize = 64;
@@ -116,12 +115,8 @@ impl Boundaries {
                             .iter()
                             .for_each(|&class| class_kinds[class] = kind as u8);
                     }
-                    return Some(Self {
-                        tables,
-                        counted: Counted::new(classes, &possible, &weights),
-                        kinds: classes.characters(&class_kinds),
-                        kernel: Kernel::fastest(),
-                    });
+                    let counted = Counted::new(classes, &possible, &weights);
+                    return Some(Self::of(tables, counted, classes.characters(&class_kinds)));
                 }
             }
             // One more kind spoils: that which leaves few enough kinds at the least cost, or else the fewest.

@@ -1,18 +1,33 @@
-//! Characters of more than one byte: their kinds, byte by byte.
+//! Characters of more than one byte.
 //!
-//! Each byte of a character gets the kind of the character. So what comes before a place is the kind of the byte before it,
-//! and further characters are as many bytes away as the bytes in between say: that is the same for all places, and vectors
-//! can do it ([`super::kernels`]). Only the kinds themselves are looked up one by one.
+//! With AVX-512 a block is looked at character by character ([`super::kernels`]). Elsewhere each byte of a character gets the kind
+//! of the character: what comes before a place is the kind of the byte before it, and further characters are as many bytes away as
+//! the bytes in between say, which is the same for all places, so that vectors can do it. Only the kinds themselves are looked up
+//! one by one.
 
-use super::Boundaries;
+#[cfg(target_arch = "x86_64")]
+use super::kernels::avx512_wide;
 use super::tables::{BLOCK, Found};
+use super::{Boundaries, Progress};
 use crate::pretokenize::automaton::classes::Characters;
-use crate::simd::gather_bits;
+use crate::simd::{Kernel, gather_bits};
 
 /// Bytes before a block that are looked at: those of two characters.
 pub(super) const BEFORE: usize = 8;
 /// Bytes of a block and around it: behind the last character that begins in it comes one more.
 pub(in super::super) const AROUND: usize = BEFORE + BLOCK + 8;
+
+/// Bytes of a block and behind it: those of a character that begins in it, and of the one behind that.
+pub(super) const AHEAD: usize = BLOCK + 8;
+
+/// What comes before a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Near {
+    /// The kinds of the last two characters that begin before it.
+    pub(super) kinds: [u8; 2],
+    /// Whether there are none.
+    pub(super) is_start: bool,
+}
 
 /// A bit for each byte around a block that begins a longer character.
 pub(super) fn leads(around: &[u8; AROUND]) -> u128 {
@@ -38,17 +53,11 @@ impl Characters {
                 let Some(bytes) = around.get(at..).and_then(<[u8]>::first_chunk::<4>) else {
                     return;
                 };
-                let [first, second, third, fourth] = bytes.map(u32::from);
-                let low = |byte: u32| byte & 0x3F;
-                if first < 0xE0 {
-                    let kind = self.get((first & 0x1F) << 6 | low(second));
-                    kinds[at..at + 2].fill(kind);
-                } else if first < 0xF0 {
-                    let code = (first & 0x0F) << 12 | low(second) << 6 | low(third);
-                    kinds[at..at + 3].fill(self.get(code));
-                } else {
-                    let code = (first & 0x07) << 18 | low(second) << 12 | low(third) << 6;
-                    kinds[at..at + 4].fill(self.get(code | low(fourth)));
+                let kind = self.get(code_of(*bytes));
+                match width(bytes[0]) {
+                    ..=2 => kinds[at..at + 2].fill(kind),
+                    3 => kinds[at..at + 3].fill(kind),
+                    _ => kinds[at..at + 4].fill(kind),
                 }
             }
         }
@@ -56,9 +65,59 @@ impl Characters {
 }
 
 impl Boundaries {
-    /// What is known of the places of a block that has longer characters, and where characters begin.
+    /// What is known of the places of a block that has longer characters, and where characters begin. Blocks are looked at one
+    /// after the other.
     #[inline(always)]
-    pub(super) fn find_wide(&self, text: &[u8], start: usize) -> (Found, u64) {
+    pub(super) fn find_wide(
+        &self,
+        progress: &mut Progress,
+        text: &[u8],
+        start: usize,
+    ) -> (Found, u64) {
+        match self.kernel {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512(_) => {
+                let mut padded = [0; AHEAD];
+                let there = text.get(start..).unwrap_or_default();
+                let ahead = there.first_chunk().unwrap_or_else(|| {
+                    padded[..there.len()].copy_from_slice(there);
+                    &padded
+                });
+                let before = self.near(progress, text, start);
+                let (found, begins, last) = avx512_wide::call_find_wide(
+                    &self.tables,
+                    &self.kinds,
+                    &self.rows,
+                    ahead,
+                    before,
+                );
+                progress.last = last;
+                (found, begins)
+            }
+            _ => self.find_around(text, start),
+        }
+    }
+
+    /// What comes before a block: a wide one has said it, and others have bytes that are characters.
+    #[inline(always)]
+    fn near(&self, progress: &Progress, text: &[u8], start: usize) -> Near {
+        let kind = |back: usize| {
+            let byte = start.checked_sub(back).and_then(|at| text.get(at));
+            self.tables.kind[usize::from(byte.map_or(0, |byte| byte & 0x7F))]
+        };
+        Near {
+            kinds: if progress.is_wide {
+                progress.last
+            } else {
+                [kind(2), kind(1)]
+            },
+            is_start: start == 0,
+        }
+    }
+
+    /// The same, byte by byte.
+    #[inline(always)]
+    pub(super) fn find_around(&self, text: &[u8], start: usize) -> (Found, u64) {
         let mut padded = [0; AROUND];
         let inside = start.checked_sub(BEFORE).and_then(|from| text.get(from..));
         let around = inside.and_then(<[u8]>::first_chunk).unwrap_or_else(|| {
@@ -76,6 +135,33 @@ impl Boundaries {
         };
         self.kernel.find_wide(&self.tables, around, &kinds, second)
     }
+}
+
+/// The code point of the character that begins with the first of these bytes. Without branches: how long the next one is cannot be
+/// predicted.
+#[inline(always)]
+pub(super) fn code_of(bytes: [u8; 4]) -> u32 {
+    let [first, second, third, fourth] = bytes.map(u32::from);
+    let low = |byte: u32| byte & 0x3F;
+    let two = (first & 0x1F) << 6 | low(second);
+    let three = (first & 0x0F) << 12 | low(second) << 6 | low(third);
+    let four = (first & 0x07) << 18 | low(second) << 12 | low(third) << 6 | low(fourth);
+    let code = if first < 0x80 { first } else { two };
+    let code = if first < 0xE0 { code } else { three };
+    if first < 0xF0 { code } else { four }
+}
+
+/// The code point of the first character that begins behind a block.
+#[inline(always)]
+pub(super) fn next_character(ahead: &[u8; AHEAD]) -> u32 {
+    let behind = ahead
+        .last_chunk()
+        .map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    // The lowest bit of each of the first three bytes that is inside of a character: the highest bit is set, the next is not.
+    let inside = behind >> 7 & !(behind >> 6) & 0x01_0101;
+    let n_inside = (!inside & 0x0101_0101).trailing_zeros() / 8;
+    let [first, second, third, fourth, ..] = (behind >> (n_inside * 8)).to_le_bytes();
+    code_of([first, second, third, fourth])
 }
 
 /// Bytes of the character that begins with this one.

@@ -5,18 +5,16 @@
 
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_loadu_si128, _mm_unpackhi_epi64, _mm512_add_epi64, _mm512_and_si512,
-    _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask,
-    _mm512_cvtepu8_epi64, _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_mask_blend_epi8,
+    _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_cvtepu8_epi64,
+    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_mask_blend_epi8,
     _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi8,
-    _mm512_set1_epi8, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_storeu_si512,
-    _mm512_test_epi8_mask,
+    _mm512_set1_epi8, _mm512_set1_epi64, _mm512_storeu_si512, _mm512_test_epi8_mask,
 };
 
 use super::super::tables::{
     BLOCK, BOUNDARY, DEPENDS, Found, MAX_KINDS, SPOILED_BOUNDARY, SPOILED_UNSURE, Table, Tables,
     UNSURE, WINDOW,
 };
-use super::super::wide::{AROUND, BEFORE};
 
 #[inline]
 pub(super) fn call_find_ascii(
@@ -26,23 +24,6 @@ pub(super) fn call_find_ascii(
 ) -> Option<Found> {
     // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW and VBMI.
     unsafe { find_ascii(tables, window, at_start) }
-}
-
-#[inline]
-pub(super) fn call_single_kinds(tables: &Tables, around: &[u8; AROUND]) -> ([u8; AROUND], u128) {
-    // SAFETY: as above.
-    unsafe { single_kinds(tables, around) }
-}
-
-#[inline]
-pub(super) fn call_find_wide(
-    tables: &Tables,
-    around: &[u8; AROUND],
-    kinds: &[u8; AROUND],
-    second: u64,
-) -> (Found, u64) {
-    // SAFETY: as above.
-    unsafe { find_wide(tables, around, kinds, second) }
 }
 
 #[inline]
@@ -105,35 +86,15 @@ fn load<const AT: usize>(window: &[u8; WINDOW]) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi")]
-fn load_block(block: &[u8; BLOCK]) -> __m512i {
+pub(super) fn load_block(block: &[u8; BLOCK]) -> __m512i {
     // SAFETY: 64 bytes that are there.
     unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
-}
-
-/// The 64 bytes around a block that lie `OFF` bytes from it.
-#[inline]
-#[target_feature(enable = "avx512bw,avx512vbmi")]
-fn load_around<const OFF: isize>(around: &[u8; AROUND]) -> __m512i {
-    const AT: usize = BEFORE;
-    const { assert!(OFF >= -(AT as isize) && OFF + (AT + BLOCK) as isize <= AROUND as isize) };
-    // SAFETY: 64 bytes from there on are within the array, as was just said.
-    unsafe { _mm512_loadu_si512(around.as_ptr().add(AT).offset(OFF).cast()) }
-}
-
-/// Writes the 64 bytes that lie `OFF` bytes from the block.
-#[inline]
-#[target_feature(enable = "avx512bw,avx512vbmi")]
-fn store_around<const OFF: isize>(around: &mut [u8; AROUND], bytes: __m512i) {
-    const AT: usize = BEFORE;
-    const { assert!(OFF >= -(AT as isize) && OFF + (AT + BLOCK) as isize <= AROUND as isize) };
-    // SAFETY: there is room for 64 bytes from there on, as was just said.
-    unsafe { _mm512_storeu_si512(around.as_mut_ptr().add(AT).offset(OFF).cast(), bytes) }
 }
 
 /// Sixteen bytes, four times.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi")]
-fn slice(bytes: &[u8; MAX_KINDS]) -> __m512i {
+pub(super) fn slice(bytes: &[u8; MAX_KINDS]) -> __m512i {
     // SAFETY: an unaligned load of 16 bytes that are there.
     let bytes: __m128i = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
     _mm512_broadcast_i32x4(bytes)
@@ -142,7 +103,7 @@ fn slice(bytes: &[u8; MAX_KINDS]) -> __m512i {
 /// The top bit of an index is not looked at.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi")]
-fn look_up(table: &Table, index: __m512i) -> __m512i {
+pub(super) fn look_up(table: &Table, index: __m512i) -> __m512i {
     let (halves, _) = table.as_chunks::<BLOCK>();
     _mm512_permutex2var_epi8(load_block(&halves[0]), index, load_block(&halves[1]))
 }
@@ -175,55 +136,7 @@ fn find_ascii(tables: &Tables, window: &[u8; WINDOW], at_start: bool) -> Option<
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi")]
-fn single_kinds(tables: &Tables, around: &[u8; AROUND]) -> ([u8; AROUND], u128) {
-    let mut kinds = [0; AROUND];
-    let lead = _mm512_set1_epi8(0xC0u8.cast_signed());
-    let (first, last) = (load_around::<-8>(around), load_around::<8>(around));
-    store_around::<-8>(&mut kinds, look_up(&tables.kind, first));
-    store_around::<8>(&mut kinds, look_up(&tables.kind, last));
-    let leads = u128::from(_mm512_cmpge_epu8_mask(first, lead))
-        | u128::from(_mm512_cmpge_epu8_mask(last, lead)) << (2 * BEFORE);
-    (kinds, leads)
-}
-
-#[inline]
-#[target_feature(enable = "avx512bw,avx512vbmi")]
-fn find_wide(
-    tables: &Tables,
-    around: &[u8; AROUND],
-    kinds: &[u8; AROUND],
-    second: u64,
-) -> (Found, u64) {
-    let all = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-    // Bytes inside characters are the least as signed numbers.
-    let inside = |bytes: __m512i| _mm512_cmplt_epi8_mask(bytes, all(0xC0));
-    // The last character begins as many bytes before its own last byte as there are inside it.
-    let one = inside(load_around::<-1>(around));
-    let two = one & inside(load_around::<-2>(around));
-    let three = two & inside(load_around::<-3>(around));
-    let mut before = load_around::<-2>(kinds);
-    before = _mm512_mask_blend_epi8(one, before, load_around::<-3>(kinds));
-    before = _mm512_mask_blend_epi8(two, before, load_around::<-4>(kinds));
-    before = _mm512_mask_blend_epi8(three, before, load_around::<-5>(kinds));
-    let column = _mm512_shuffle_epi8(slice(&tables.kind_column), before);
-    let column = _mm512_mask_blend_epi8(second, column, all(tables.start_column));
-    let here = load_around::<0>(around);
-    let is_at_least = |least: u8| _mm512_cmpge_epu8_mask(here, all(least));
-    let mut after = load_around::<1>(kinds);
-    after = _mm512_mask_blend_epi8(is_at_least(0xC0), after, load_around::<2>(kinds));
-    after = _mm512_mask_blend_epi8(is_at_least(0xE0), after, load_around::<3>(kinds));
-    after = _mm512_mask_blend_epi8(is_at_least(0xF0), after, load_around::<4>(kinds));
-    let vectors = [
-        _mm512_or_si512(column, load_around::<-1>(kinds)),
-        _mm512_shuffle_epi8(slice(&tables.kind_next), load_around::<0>(kinds)),
-        after,
-    ];
-    (find_vectors(tables, vectors), !inside(here))
-}
-
-#[inline]
-#[target_feature(enable = "avx512bw,avx512vbmi")]
-fn find_vectors(tables: &Tables, [pair, next, after]: [__m512i; 3]) -> Found {
+pub(super) fn find_vectors(tables: &Tables, [pair, next, after]: [__m512i; 3]) -> Found {
     let all = |flag: u8| _mm512_set1_epi8(flag.cast_signed());
     let rule = look_up(&tables.pairs, pair);
     let outcome = look_up(&tables.outcomes, _mm512_or_si512(next, rule));

@@ -1,8 +1,11 @@
 //! All kernels against a loop over bytes, and against the characters themselves.
 
+use super::super::counted::Counted;
 use super::super::tables::{BLOCK, Codes, Table};
-use super::super::wide::BEFORE;
+use super::super::wide::{AHEAD, BEFORE, code_of, next_character};
+use super::super::{Boundaries, Progress};
 use super::*;
+use crate::pretokenize::automaton::classes::Characters;
 use crate::simd::Level;
 use proptest::prelude::*;
 
@@ -121,6 +124,69 @@ proptest! {
             let inside = u64::MAX >> (BLOCK - rest) & !u64::from(start == 0);
             prop_assert_eq!(there & inside, begins, "{:?}", kernel);
         }
+    }
+}
+
+/// Boundaries of any tables, where blocks of 128 characters are of one kind or of many.
+fn boundaries() -> impl Strategy<Value = Boundaries> {
+    let blocks = prop::collection::vec(prop::collection::vec(0u8..16, 128), 1..4);
+    (tables(), blocks, any::<u64>()).prop_map(|(tables, some, seed)| {
+        let mut table: Vec<u8> = (0..3u8).flat_map(|kind| [kind; 128]).collect();
+        table.extend(some.concat());
+        let n_blocks = table.len() as u64 / 128;
+        // Long stretches of blocks that are alike, as in Unicode.
+        let block = |n: u64| {
+            ((seed ^ n >> (n / 0x20 % 8)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) % n_blocks
+        };
+        let blocks = (0..0x11_0000 / 128).map(|n| block(n) as u16).collect();
+        Boundaries::of(
+            tables,
+            Counted::from_bytes(&[0; 257]).unwrap(),
+            Characters::from_parts(blocks, table),
+        )
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_text_is_told_block_by_block_as_byte_by_byte(
+        mut boundaries in boundaries(),
+        text in prop::collection::vec(prop_oneof![
+            prop::sample::select(&LETTERS[..]),
+            any::<char>(),
+            prop::char::range('\u{430}', '\u{450}'),
+            prop::char::range('\u{4E00}', '\u{9FFF}'),
+            prop::char::range('\u{AC00}', '\u{D7A3}'),
+        ], 1..200),
+    ) {
+        let text: String = text.into_iter().collect();
+        for level in Level::ALL {
+            boundaries.use_level(level);
+            let mut progress = Progress::default();
+            for start in (0..text.len()).step_by(BLOCK) {
+                let (found, begins) = boundaries.find_wide(&mut progress, text.as_bytes(), start);
+                progress.is_wide = true;
+                let kernel = std::mem::replace(&mut boundaries.kernel, Kernel::Portable);
+                let (expected, expected_begins) = boundaries.find_around(text.as_bytes(), start);
+                boundaries.kernel = kernel;
+                prop_assert_eq!(begins, expected_begins, "{:?}", level);
+                let rest = (text.len() - start).min(BLOCK);
+                let there = begins & u64::MAX >> (BLOCK - rest) & !u64::from(start == 0);
+                let masked = |found: Found| found.map(|bits| bits & there);
+                prop_assert_eq!(masked(found), masked(expected), "{:?} {}", level, start);
+            }
+        }
+    }
+
+    #[test]
+    fn a_code_point_is_that_of_its_bytes(letter in any::<char>(), behind in any::<[char; 3]>(), inside in 0usize..4) {
+        let mut bytes = letter.to_string().into_bytes();
+        bytes.extend(String::from_iter(behind).bytes());
+        bytes.resize(8, 0);
+        prop_assert_eq!(code_of(*bytes.first_chunk().unwrap()), u32::from(letter));
+        let mut ahead = [0x80; AHEAD];
+        ahead[BLOCK + inside..].copy_from_slice(&bytes[..AHEAD - BLOCK - inside]);
+        prop_assert_eq!(next_character(&ahead), u32::from(letter));
     }
 }
 

@@ -1,0 +1,45 @@
+//! Rows of 64 characters, whose encodings differ in the last byte only: what is known of all of a row, or of all rows that begin
+//! with the same byte.
+//!
+//! Most rows of most scripts are letters of one kind, so that vectors tell the kinds of a whole block by the bytes that its
+//! characters begin with: most Chinese and Korean ones by the first, others by the second, and the few rows that are left in a block
+//! are looked up one by one, each for all of its characters.
+
+use crate::pretokenize::automaton::classes::Characters;
+
+/// In place of a kind: there is more than one. The highest bit, which no kind has.
+pub(super) const MIXED: u8 = 0x80;
+/// Bytes that begin a character of three, and bytes that may come second.
+const N_LEADS: usize = 16;
+const N_SECOND: usize = 64;
+
+/// What is known of characters of three bytes by their first bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Rows {
+    /// The kind of all characters that begin with a byte, by its lower half; or [`MIXED`].
+    pub(super) leads: [u8; N_LEADS],
+    /// The kind of all characters of a row, by the lower half of the first byte and the lower bits of the second; or [`MIXED`].
+    pub(super) seconds: [[u8; N_SECOND]; N_LEADS],
+}
+
+impl Rows {
+    /// Those of characters whose kinds are known.
+    pub(super) fn new(kinds: &Characters) -> Self {
+        let mut seconds = [[MIXED; N_SECOND]; N_LEADS];
+        for (row, number) in seconds.as_flattened_mut().iter_mut().zip(0..) {
+            *row = one_of(kinds.row(number));
+        }
+        Self {
+            leads: seconds.each_ref().map(one_of),
+            seconds,
+        }
+    }
+}
+
+/// What all are, or [`MIXED`].
+fn one_of(kinds: &[u8; N_SECOND]) -> u8 {
+    let [first, ..] = *kinds;
+    // All of them without a branch: vectors do it.
+    let differs = kinds.iter().fold(0, |differs, kind| differs | kind ^ first);
+    if differs == 0 { first } else { MIXED }
+}
