@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::cache_budget::{CacheBudget, MAX_BYTES, MIN_BYTES, Share};
 use crate::huge::Huge;
 use crate::prefetch::prefetch;
-use crate::word_cache::{Role, mix};
+use crate::word_cache::{Hashed, Key, Role, mix};
 
 /// Longest pretoken that is kept the first time, in bytes: twenty words of a script without spaces.
 pub(crate) const MAX_PHRASE: usize = 255;
@@ -49,9 +49,14 @@ pub(crate) struct Phrases {
     share: Share,
 }
 
-/// The hash of a pretoken.
+/// The hash of a pretoken: for one of 16 to 31 bytes that of its key, by which it may be kept elsewhere.
 #[inline(always)]
 pub(crate) fn hash(word: &[u8]) -> u32 {
+    if word.len() > Key::<1>::MAX_WORD_BYTES
+        && let Some(key) = Key::<2>::new(word, 0, word.len())
+    {
+        return key.hash() as u32;
+    }
     let (sixteens, rest) = word.as_chunks::<16>();
     let mut hash = word.len() as u64;
     for bytes in sixteens {

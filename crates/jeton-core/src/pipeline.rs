@@ -8,12 +8,11 @@ use std::sync::Arc;
 use crate::alignment::Alignment;
 use crate::cache_budget::CacheBudget;
 use crate::error::Result;
-use crate::phrases;
 use crate::prefetch::prefetch_beginning;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::vocab::Vocab;
-use crate::word_batch::{Caches, Ends, RICH_IDS, SHORT_IDS, WordBatch};
+use crate::word_batch::{Caches, Ends, SHORT_IDS, WordBatch};
 use crate::word_cache::{Key, Role};
 
 /// Room for ids of one word that is kept from text to text.
@@ -135,6 +134,7 @@ impl WordScratch {
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.caches.short.set_budget(budget);
         self.caches.rich.set_budget(budget);
+        self.caches.long.set_budget(budget);
         self.caches.phrases.set_budget(budget);
     }
 
@@ -153,6 +153,7 @@ impl WordScratch {
     pub(crate) fn fit(&mut self) {
         self.caches.short.fit();
         self.caches.rich.fit();
+        self.caches.long.fit();
         self.caches.phrases.fit();
     }
 
@@ -160,6 +161,7 @@ impl WordScratch {
     pub(crate) fn clear(&mut self) {
         self.caches.short.clear();
         self.caches.rich.clear();
+        self.caches.long.clear();
         self.caches.phrases.clear();
     }
 
@@ -191,14 +193,7 @@ impl WordScratch {
         start: usize,
         end: usize,
     ) -> Option<&[u32]> {
-        let caches = &self.caches;
-        let key = Key::new(text, start, end).map(|key| key.of(role));
-        let short = key.and_then(|key| caches.short.get(key).or_else(|| caches.rich.get(key)));
-        short.or_else(|| {
-            let word = &text[start..end];
-            let is_kept = word.len() <= phrases::MAX_KEPT;
-            is_kept.then(|| caches.phrases.find(word, phrases::hash(word), role))?
-        })
+        self.caches.get(role, text, start, end)
     }
 
     /// Remembers the ids of a word.
@@ -220,12 +215,7 @@ impl WordScratch {
 
     /// Remembers them in any case.
     pub(crate) fn keep_surely(&mut self, role: Role, word: &[u8], ids: &[u32]) {
-        let caches = &mut self.caches;
-        match Key::new(word, 0, word.len()).map(|key| key.of(role)) {
-            Some(key) if ids.len() <= SHORT_IDS => caches.short.put(key, ids),
-            Some(key) if ids.len() <= RICH_IDS => caches.rich.put(key, ids),
-            _ => caches.phrases.put(word, ids, role),
-        }
+        self.caches.keep(role, word, ids);
     }
 
     /// Room for ids, empty.

@@ -4,27 +4,89 @@
 //! up before the next one is cut waits for memory each time: while keys are made, the sets of the cache where the words
 //! would be are on their way already.
 
-use crate::phrases::{MAX_PHRASE, Phrases, hash};
+use crate::phrases::{MAX_KEPT, MAX_PHRASE, Phrases, hash};
 use crate::pretokenize::TextPieces;
 use crate::simd::{Kernel, Work, run_at, run_wide};
-use crate::word_cache::{Key, RichWords, Role, ShortWords};
+use crate::word_cache::{Hashed, Key, LongWords, RichWords, Role, ShortWords};
 
 /// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block of 64 bytes, so that
 /// the ends of a block are always taken together.
 pub(crate) const AT_ONCE: usize = 192;
 
-/// Ids of an entry for a short word, and for one that has more.
+/// Ids of an entry for a short word, and for a short one that has more.
 pub(crate) const SHORT_IDS: usize = ShortWords::MAX_IDS;
 pub(crate) const RICH_IDS: usize = RichWords::MAX_IDS;
+/// The same for a longer word.
+const LONG_IDS: usize = LongWords::MAX_IDS;
 /// Room for the ids of a batch: those of a hundred phrases or so, or of rich words only.
 const ROOM: usize = AT_ONCE * RICH_IDS + RICH_IDS + 1;
+
+/// One in so many words of a batch must be rich, so that those of the next one are asked for ahead.
+const OFTEN: usize = 8;
+
+/// Of about so many long words that were kept last so many may have had too many ids, in units of which one word is [`OF_LAST`].
+const OF_LAST: u32 = 64;
+const MANY: u32 = OF_LAST * OF_LAST / 4;
 
 /// What knows words.
 #[derive(Debug, Default)]
 pub(crate) struct Caches {
     pub(crate) short: ShortWords,
     pub(crate) rich: RichWords,
+    pub(crate) long: LongWords,
     pub(crate) phrases: Phrases,
+    /// How many of the long words that were kept last had too many ids for `long`: see [`Self::are_phrases`].
+    many_ids: u32,
+}
+
+impl Caches {
+    /// Whether words of 16 to 31 bytes are kept as phrases, all of them, since too many of the last ones had many ids: to look for each
+    /// in both places costs more than records do. What was kept before stays where it is.
+    #[inline(always)]
+    fn are_phrases(&self) -> bool {
+        self.many_ids > MANY
+    }
+
+    /// The ids of what may be a word or something else.
+    #[inline]
+    pub(crate) fn get(&self, role: Role, text: &[u8], start: usize, end: usize) -> Option<&[u32]> {
+        if let Some(key) = Key::<1>::new(text, start, end).map(|key| key.of(role)) {
+            if let Some(payload) = self.short.get(key) {
+                return payload.get(..payload[SHORT_IDS] as usize);
+            }
+            if let Some(payload) = self.rich.get(key) {
+                return payload.get(..payload[RICH_IDS] as usize);
+            }
+        } else if let Some(key) = Key::<2>::new(text, start, end).map(|key| key.of(role))
+            && let Some(payload) = self.long.get(key)
+        {
+            return payload.get(..payload[LONG_IDS] as usize);
+        }
+        let word = &text[start..end];
+        let is_kept = word.len() <= MAX_KEPT;
+        is_kept.then(|| self.phrases.find(word, hash(word), role))?
+    }
+
+    /// Remembers the ids of what may be a word or something else.
+    pub(crate) fn keep(&mut self, role: Role, word: &[u8], ids: &[u32]) {
+        let n = ids.len();
+        if let Some(key) = Key::<1>::new(word, 0, word.len()).map(|key| key.of(role)) {
+            if n <= SHORT_IDS {
+                return self.short.put(key, ids);
+            }
+            if n <= RICH_IDS {
+                return self.rich.put(key, ids);
+            }
+        } else if let Some(key) = Key::<2>::new(word, 0, word.len()).map(|key| key.of(role)) {
+            self.many_ids -= self.many_ids / OF_LAST;
+            if n > LONG_IDS {
+                self.many_ids += OF_LAST;
+            } else if !self.are_phrases() {
+                return self.long.put(key, ids);
+            }
+        }
+        self.phrases.put(word, ids, role);
+    }
 }
 
 /// Pieces that follow one another, by where they end.
@@ -58,6 +120,9 @@ pub(crate) struct WordBatch {
     start: usize,
     known: [u32; ROOM],
     n_known: usize,
+    /// Short words that were not among those with few ids, in this batch so far; whether there were many in the last one.
+    n_rich: usize,
+    is_rich: bool,
 }
 
 impl Default for WordBatch {
@@ -73,6 +138,8 @@ impl Default for WordBatch {
             start: 0,
             known: [0; ROOM],
             n_known: 0,
+            n_rich: 0,
+            is_rich: false,
         }
     }
 }
@@ -80,7 +147,7 @@ impl Default for WordBatch {
 impl WordBatch {
     /// Begins with a text.
     pub(crate) fn begin(&mut self) {
-        (self.n, self.at, self.start, self.n_known) = (0, 0, 0, 0);
+        (self.at, self.start, self.n_known) = (0, 0, 0);
     }
 
     /// Whether all pretokens of a text have been looked up.
@@ -99,33 +166,40 @@ impl WordBatch {
                 pieces,
             },
         );
-        (batch.n, batch.at) = (n.min(AT_ONCE), 0);
-        let n_long = run_at(
-            batch.kernel,
-            Keys {
-                batch,
-                text,
-                caches,
-            },
-        );
+        // There may be as many of them now. Where a text begins, the last batch is that of another one.
+        if batch.n > 0 {
+            batch.is_rich = batch.n_rich * OFTEN > batch.n;
+        }
+        (batch.n, batch.at, batch.n_rich) = (n.min(AT_ONCE), 0, 0);
+        let n_long = if batch.is_rich {
+            run_at(batch.kernel, Keys::<true>(batch, text, caches))
+        } else {
+            run_at(batch.kernel, Keys::<false>(batch, text, caches))
+        };
         if n_long > 0 {
-            batch.fill_long(text, n_long, &caches.phrases);
+            batch.fill_long(text, n_long, caches);
         }
         batch.n > 0
     }
 
+    // `RICH`: words with more ids are asked for, too, before it is known which these are.
+    //
     // Loops over indices of arrays, not over zipped iterators: all arrays are in one place of memory, and what a turn needs
     // fits the registers, as it would not beside the loop that cuts.
     #[inline(always)]
-    fn make_keys(&mut self, text: &[u8], caches: &Caches) -> usize {
-        let places = caches.short.places();
+    fn make_keys<const RICH: bool>(&mut self, text: &[u8], caches: &Caches) -> usize {
+        let (places, rich) = (caches.short.places(), caches.rich.places());
         let mut from = self.start;
         let mut n_long = 0;
         for index in 0..self.n.min(AT_ONCE) {
             let end = self.ends[index];
             if let Some(short) = Key::new(text, from, end) {
+                let place = places.fetch(short);
+                if RICH {
+                    rich.fetch_at(place);
+                }
                 self.keys[index] = short;
-                self.places[index] = places.fetch(short);
+                self.places[index] = place;
             } else {
                 self.keys[index] = Key::NONE;
                 self.long[n_long % AT_ONCE] = index;
@@ -136,20 +210,31 @@ impl WordBatch {
         n_long
     }
 
-    /// Hashes of longer pretokens, and their records on their way.
+    /// Where longer pretokens would be, and what is there on its way.
     #[inline(never)]
-    fn fill_long(&mut self, text: &[u8], n_long: usize, phrases: &Phrases) {
+    fn fill_long(&mut self, text: &[u8], n_long: usize, caches: &Caches) {
+        let (words, phrases) = (caches.long.places(), &caches.phrases);
+        let mut n_phrases = 0;
         for long in 0..n_long {
             let index = self.long[long];
-            let pretoken = &text[self.begin_of(index)..self.ends[index]];
-            if pretoken.len() <= MAX_PHRASE {
-                let hash = hash(pretoken);
-                phrases.fetch(hash);
-                self.places[index] = hash as usize;
+            let (begin, end) = (self.begin_of(index), self.ends[index]);
+            if let Some(key) = Key::<2>::new(text, begin, end) {
+                self.places[index] = key.hash();
+                if !caches.are_phrases() {
+                    words.fetch_at(self.places[index]);
+                    continue;
+                }
+            } else if end - begin <= MAX_PHRASE {
+                self.places[index] = hash(&text[begin..end]) as usize;
+            } else {
+                continue;
             }
+            phrases.fetch(self.places[index] as u32);
+            self.long[n_phrases] = index;
+            n_phrases += 1;
         }
         // By now the slots have arrived that say where the records are.
-        for &index in &self.long[..n_long] {
+        for &index in &self.long[..n_phrases] {
             phrases.fetch_record(self.places[index] as u32);
         }
     }
@@ -215,28 +300,46 @@ impl WordBatch {
         caches: &Caches,
     ) -> Option<usize> {
         let (key, place) = (self.keys[index], self.places[index]);
-        let room = self.known.get_mut(n_known..)?;
-        if key == Key::NONE {
-            let pretoken = &text[self.begin_of(index)..self.ends[index]];
-            let ids = caches
-                .phrases
-                .find(pretoken, place as u32, Role::Pretoken)?;
-            self.known
-                .get_mut(n_known..)?
-                .get_mut(..ids.len())?
-                .copy_from_slice(ids);
-            return Some(ids.len());
+        let (begin, end) = (self.begin_of(index), self.ends[index]);
+        if key != Key::NONE {
+            if let Some(payload) = caches.short.places().find_beside(key, place) {
+                *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
+                return Some(payload[SHORT_IDS] as usize);
+            }
+            self.n_rich += 1;
+            let rich = caches.rich.places();
+            let payload = rich
+                .find(key, place)
+                .or_else(|| rich.find_beside(key, place))?;
+            *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
+            return Some(payload[RICH_IDS] as usize);
         }
-        if let Some(payload) = caches.short.places().find_beside(key, place) {
-            *room.first_chunk_mut()? = *payload;
-            return Some(payload[SHORT_IDS] as usize);
-        }
-        let rich = caches.rich.places();
-        let payload = rich
-            .find(key, place)
-            .or_else(|| rich.find_beside(key, place))?;
-        *room.first_chunk_mut()? = *payload;
-        Some(payload[RICH_IDS] as usize)
+        let word = &text[begin..end];
+        let phrase = || caches.phrases.find(word, place as u32, Role::Pretoken);
+        let ids = match Key::<2>::new(text, begin, end) {
+            None => phrase()?,
+            Some(key) => {
+                let words = caches.long.places();
+                let long = || {
+                    let found = words.find(key, place);
+                    found.or_else(|| words.find_beside(key, place))
+                };
+                let are_phrases = caches.are_phrases();
+                if are_phrases && let Some(ids) = phrase() {
+                    ids
+                } else if let Some(payload) = long() {
+                    *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
+                    return Some(payload[LONG_IDS] as usize);
+                } else if are_phrases {
+                    return None;
+                } else {
+                    phrase()?
+                }
+            }
+        };
+        let room = self.known.get_mut(n_known..)?.get_mut(..ids.len())?;
+        room.copy_from_slice(ids);
+        Some(ids.len())
     }
 
     /// The ids of the pretokens that were known before the one that was not.
@@ -260,18 +363,15 @@ impl<E: Ends> Work for Cut<'_, E> {
     }
 }
 
-struct Keys<'b> {
-    batch: &'b mut WordBatch,
-    text: &'b [u8],
-    caches: &'b Caches,
-}
+struct Keys<'b, const RICH: bool>(&'b mut WordBatch, &'b [u8], &'b Caches);
 
-impl Work for Keys<'_> {
+impl<const RICH: bool> Work for Keys<'_, RICH> {
     type Output = usize;
 
     #[inline(always)]
     fn run(self) -> usize {
-        self.batch.make_keys(self.text, self.caches)
+        let Self(batch, text, caches) = self;
+        batch.make_keys::<RICH>(text, caches)
     }
 }
 
@@ -287,5 +387,96 @@ impl Work for NextUnknown<'_> {
     #[inline(always)]
     fn run(self) -> Option<(usize, usize)> {
         self.batch.next_unknown_here(self.text, self.caches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phrases::MAX_PHRASE;
+    use proptest::prelude::*;
+
+    /// Ends that are given, some at a time.
+    struct Given<'a>(&'a [usize]);
+
+    impl Ends for Given<'_> {
+        fn ends(&mut self, ends: &mut [usize]) -> usize {
+            let n = self.0.len().min(ends.len()).min(150);
+            let (now, later) = self.0.split_at(n);
+            ends[..n].copy_from_slice(now);
+            self.0 = later;
+            n
+        }
+    }
+
+    /// A word for each number, of 1 to 40 bytes or a phrase, and ids that tell which word they are of. `many`: one for each byte.
+    fn word(number: u32, many: bool) -> (Vec<u8>, Vec<u32>) {
+        let len = match number % 20 {
+            0 => 40 + number as usize * 3 % (MAX_PHRASE - 40),
+            _ => 4 + number as usize * 7 % 36,
+        };
+        let bytes = number.to_le_bytes().into_iter().cycle().take(len);
+        let n_ids = if many { len } else { 1 + len / 6 };
+        let ids = (0..n_ids as u32)
+            .map(|n| number.wrapping_mul(31) ^ n)
+            .collect();
+        (bytes.collect(), ids)
+    }
+
+    proptest! {
+        /// Whatever was kept before, and whether many words have many ids.
+        #[test]
+        fn what_is_known_is_what_was_kept(
+            numbers in prop::collection::vec((0u32..300, prop::bool::weighted(0.9)), 1..800),
+            changes in 1usize..500,
+            rounds in 1usize..4,
+        ) {
+            let mut caches = Caches::default();
+            let mut batch = Box::<WordBatch>::default();
+            let words: Vec<_> = numbers
+                .iter()
+                .enumerate()
+                .map(|(at, &(number, kept))| {
+                    // What has many ids is another word.
+                    let many = at / changes % 2 == 1;
+                    (word(number + u32::from(many) * 1000, many), kept)
+                })
+                .collect();
+            let text: Vec<u8> = words.iter().flat_map(|((bytes, _), _)| bytes).copied().collect();
+            let expected: Vec<u32> = words.iter().flat_map(|((_, ids), _)| ids).copied().collect();
+            let mut end = 0;
+            let ends: Vec<usize> = words
+                .iter()
+                .map(|((bytes, _), _)| {
+                    end += bytes.len();
+                    end
+                })
+                .collect();
+            for _ in 0..rounds {
+                let (mut pieces, mut ids, mut n_unknown) = (Given(&ends), Vec::new(), 0);
+                batch.begin();
+                while !batch.is_at_end(&text) && batch.fill(&text, &mut pieces, &caches) {
+                    while let Some((start, end)) = batch.next_unknown(&text, &caches) {
+                        ids.extend_from_slice(batch.known());
+                        let at = ends.binary_search(&end).unwrap();
+                        let ((bytes, of_word), kept) = &words[at];
+                        prop_assert_eq!(&text[start..end], &bytes[..]);
+                        n_unknown += 1;
+                        if let Some(known) = caches.get(Role::Pretoken, &text, start, end) {
+                            prop_assert_eq!(known, &of_word[..]);
+                        } else if *kept {
+                            caches.keep(Role::Pretoken, bytes, of_word);
+                            let known = caches.get(Role::Pretoken, &text, start, end);
+                            prop_assert_eq!(known, Some(&of_word[..]));
+                        }
+                        prop_assert_eq!(caches.get(Role::Unit, &text, start, end), None);
+                        ids.extend_from_slice(of_word);
+                    }
+                    ids.extend_from_slice(batch.known());
+                }
+                prop_assert_eq!(&ids, &expected);
+                prop_assert!(n_unknown <= words.len());
+            }
+        }
     }
 }

@@ -10,9 +10,11 @@ use crate::huge::{Huge, Zeroed};
 use crate::prefetch::prefetch;
 
 /// Words up to 15 bytes with up to three ids, nearly all of most texts: two of them to a cache line.
-pub(crate) type ShortWords = WordCache<4>;
+pub(crate) type ShortWords = WordCache<1, 4>;
 /// Words up to 15 bytes with up to eleven ids, in a cache line each: scripts that the vocabulary knows little of.
-pub(crate) type RichWords = WordCache<12>;
+pub(crate) type RichWords = WordCache<1, 12>;
+/// Words of 16 to 31 bytes with up to seven ids, in a cache line each: scripts of longer characters that have spaces.
+pub(crate) type LongWords = WordCache<2, 8>;
 
 /// Masks of the first so many bytes, for eight bytes and the eight behind them.
 static FIRST_BYTES: [[u64; 2]; 17] = {
@@ -103,9 +105,15 @@ impl<const W: usize> Key<W> {
     }
 }
 
-impl Key<1> {
-    /// What tells the set of a word, however many sets there are: both halves of a product, so that the lowest bits depend on
-    /// all of the key. Keys can be made that share a set; they push each other out, no more.
+/// Keys that tell where a word is kept.
+pub(crate) trait Hashed {
+    /// What tells the set of a word, however many sets there are. Keys can be made that share a set; they push each other out, no
+    /// more.
+    fn hash(self) -> usize;
+}
+
+impl Hashed for Key<1> {
+    /// Both halves of a product, so that the lowest bits depend on all of the key.
     #[inline(always)]
     fn hash(self) -> usize {
         let [both] = self.0;
@@ -113,6 +121,14 @@ impl Key<1> {
         let product =
             u128::from(low ^ high.rotate_left(32)) * u128::from(0x9E37_79B9_7F4A_7C15_u64);
         ((product >> 64) as u64 ^ product as u64) as usize
+    }
+}
+
+impl Hashed for Key<2> {
+    #[inline(always)]
+    fn hash(self) -> usize {
+        let [first, second] = self.0;
+        mix(mix(0, first), second) as usize
     }
 }
 
@@ -127,8 +143,8 @@ pub(crate) fn mix(hash: u64, bytes: u128) -> u64 {
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Entry<const P: usize> {
-    key: Key<1>,
+struct Entry<const W: usize, const P: usize> {
+    key: Key<W>,
     payload: Payload<P>,
 }
 
@@ -137,28 +153,28 @@ pub(crate) type Payload<const P: usize> = [u32; P];
 
 #[allow(unsafe_code)] // says what zeros are
 // SAFETY: numbers only, and all zeros is the empty entry.
-unsafe impl<const P: usize> Zeroed for Set<P> {}
+unsafe impl<const W: usize, const P: usize> Zeroed for Set<W, P> {}
 
 /// Two entries, and a cache line for those of short words.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Set<const P: usize>([Entry<P>; 2]);
+struct Set<const W: usize, const P: usize>([Entry<W, P>; 2]);
 
-impl<const P: usize> Entry<P> {
+impl<const W: usize, const P: usize> Entry<W, P> {
     fn is_empty(&self) -> bool {
         self.key == Key::EMPTY
     }
 }
 
-impl<const P: usize> Set<P> {
+impl<const W: usize, const P: usize> Set<W, P> {
     /// Where an entry may be put.
-    fn free(&mut self) -> Option<&mut Entry<P>> {
+    fn free(&mut self) -> Option<&mut Entry<W, P>> {
         self.0.iter_mut().find(|entry| entry.is_empty())
     }
 
     /// Without a branch: which of the two it is cannot be predicted.
     #[inline(always)]
-    fn find(&self, key: Key<1>) -> Option<&Payload<P>> {
+    fn find(&self, key: Key<W>) -> Option<&Payload<P>> {
         let [first, second] = &self.0;
         let (is_first, is_second) = (first.key == key, second.key == key);
         let entry = &self.0[usize::from(is_second)];
@@ -169,20 +185,20 @@ impl<const P: usize> Set<P> {
 /// A cache of words: each has a set of two entries, and the set beside it in the same pair of cache lines for what does
 /// not find room in its own. An entry with key 0 is empty: no word has that key, since the length of a word is at least 1.
 #[derive(Debug, Default)]
-pub(crate) struct WordCache<const P: usize> {
+pub(crate) struct WordCache<const W: usize, const P: usize> {
     /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
     /// loaded costs nothing.
-    sets: Huge<Set<P>>,
+    sets: Huge<Set<W, P>>,
     /// Words that are guests, were lost or were not kept, since the cache last grew or was not allowed to.
     displaced: usize,
     share: Share,
 }
 
-impl<const P: usize> WordCache<P> {
+impl<const W: usize, const P: usize> WordCache<W, P> {
     /// Most ids of a word.
     pub(crate) const MAX_IDS: usize = P - 1;
 
-    const SET_BYTES: usize = size_of::<Set<P>>();
+    const SET_BYTES: usize = size_of::<Set<W, P>>();
     const MIN_SETS: usize = MIN_BYTES / Self::SET_BYTES;
     const MAX_SETS: usize = MAX_BYTES / Self::SET_BYTES;
 
@@ -205,24 +221,35 @@ impl<const P: usize> WordCache<P> {
         self.displaced = 0;
         self.share.give_back(bytes);
     }
+}
 
+impl<const W: usize, const P: usize> Drop for WordCache<W, P> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl<const W: usize, const P: usize> WordCache<W, P>
+where
+    Key<W>: Hashed,
+{
     /// Where words would be.
     #[inline(always)]
-    pub(crate) fn places(&self) -> Places<'_, P> {
+    pub(crate) fn places(&self) -> Places<'_, W, P> {
         Places { sets: &self.sets }
     }
 
-    /// The ids of a word, wherever it is.
+    /// What is kept of a word, wherever it is.
     #[inline]
-    pub(crate) fn get(&self, key: Key<1>) -> Option<&[u32]> {
+    pub(crate) fn get(&self, key: Key<W>) -> Option<&Payload<P>> {
         let (places, place) = (self.places(), key.hash());
-        let payload = places
+        places
             .find(key, place)
-            .or_else(|| places.find_beside(key, place))?;
-        payload.get(..payload[P - 1] as usize)
+            .or_else(|| places.find_beside(key, place))
     }
 
-    pub(crate) fn put(&mut self, key: Key<1>, ids: &[u32]) {
+    /// Keeps the ids of a word, if they are not too many.
+    pub(crate) fn put(&mut self, key: Key<W>, ids: &[u32]) {
         if ids.len() > Self::MAX_IDS {
             return;
         }
@@ -265,26 +292,38 @@ impl<const P: usize> WordCache<P> {
 }
 
 /// The sets of a cache, to find the places of many words in.
-pub(crate) struct Places<'a, const P: usize> {
-    sets: &'a [Set<P>],
+pub(crate) struct Places<'a, const W: usize, const P: usize> {
+    sets: &'a [Set<W, P>],
 }
 
-impl<'a, const P: usize> Places<'a, P> {
+impl<'a, const W: usize, const P: usize> Places<'a, W, P>
+where
+    Key<W>: Hashed,
+{
     /// What tells the set that a word would be in, however many there are; it is on its way from memory when this
     /// returns.
     #[inline(always)]
-    pub(crate) fn fetch(&self, key: Key<1>) -> usize {
+    pub(crate) fn fetch(&self, key: Key<W>) -> usize {
         let place = key.hash();
-        if let Some(set) = self.sets.get(place & self.sets.len().wrapping_sub(1)) {
-            prefetch(set);
-        }
+        self.fetch_at(place);
         place
+    }
+
+    /// Asks for the set of such a place.
+    #[inline(always)]
+    pub(crate) fn fetch_at(&self, place: usize) {
+        if let Some(Set([first, second])) = self.sets.get(place & self.sets.len().wrapping_sub(1)) {
+            prefetch(first);
+            if size_of::<Set<W, P>>() > 64 {
+                prefetch(second);
+            }
+        }
     }
 
     /// What is kept of a word in its own set: nearly always it is there, if it is anywhere. `place`: what
     /// [`Self::fetch`] said.
     #[inline(always)]
-    pub(crate) fn find(&self, key: Key<1>, place: usize) -> Option<&'a Payload<P>> {
+    pub(crate) fn find(&self, key: Key<W>, place: usize) -> Option<&'a Payload<P>> {
         self.sets
             .get(place & self.sets.len().wrapping_sub(1))?
             .find(key)
@@ -292,20 +331,17 @@ impl<'a, const P: usize> Places<'a, P> {
 
     /// What is kept of a word in the set beside its own.
     #[inline]
-    pub(crate) fn find_beside(&self, key: Key<1>, place: usize) -> Option<&'a Payload<P>> {
+    pub(crate) fn find_beside(&self, key: Key<W>, place: usize) -> Option<&'a Payload<P>> {
         self.find(key, place ^ 1)
-    }
-}
-
-impl<const P: usize> Drop for WordCache<P> {
-    fn drop(&mut self) {
-        self.clear();
     }
 }
 
 /// Puts an entry into its set, of a power of two of them, or as a guest into the set beside it. Where both are full, it takes the
 /// place of the one in its set that came first. Says how many (0 or 1) are not where they belong or are lost.
-fn insert<const P: usize>(sets: &mut [Set<P>], entry: Entry<P>) -> usize {
+fn insert<const W: usize, const P: usize>(sets: &mut [Set<W, P>], entry: Entry<W, P>) -> usize
+where
+    Key<W>: Hashed,
+{
     let home = entry.key.hash() & sets.len().wrapping_sub(1);
     for (guest, at) in [(0, home), (1, home ^ 1)] {
         let free = sets.get_mut(at).and_then(Set::free);
@@ -352,11 +388,12 @@ mod tests {
             for word in words {
                 let bytes = word.to_le_bytes();
                 let key = Key::<1>::new(&bytes, 0, 2).unwrap();
-                if let Some(ids) = cache.get(key) {
-                    prop_assert_eq!(ids, &[u32::from(word)]);
+                let expected = [u32::from(word), 0, 0, 1];
+                if let Some(payload) = cache.get(key) {
+                    prop_assert_eq!(payload, &expected);
                 }
                 cache.put(key, &[u32::from(word)]);
-                prop_assert_eq!(cache.get(key), Some(&[u32::from(word)][..]));
+                prop_assert_eq!(cache.get(key), Some(&expected));
             }
         }
 
@@ -375,8 +412,8 @@ mod tests {
             for (index, word) in words {
                 let bytes = word.to_le_bytes();
                 let key = Key::<1>::new(&bytes, 0, 2).unwrap();
-                if let Some(ids) = caches[index].get(key) {
-                    prop_assert_eq!(ids, &[u32::from(word)]);
+                if let Some(payload) = caches[index].get(key) {
+                    prop_assert_eq!(payload, &[u32::from(word), 0, 0, 1]);
                 }
                 caches[index].put(key, &[u32::from(word)]);
                 let there: usize = caches.iter().map(|cache| cache.sets.len() * ShortWords::SET_BYTES).sum();
