@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use crate::alignment::Alignment;
 use crate::cache_budget::CacheBudget;
+use crate::caches::{Caches, SHORT_IDS};
 use crate::error::Result;
 use crate::prefetch::prefetch_beginning;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::vocab::Vocab;
-use crate::word_batch::{Caches, Ends, SHORT_IDS, WordBatch};
+use crate::word_batch::{Ends, WordBatch};
 use crate::word_cache::{Key, Role};
 
 /// Room for ids of one word that is kept from text to text.

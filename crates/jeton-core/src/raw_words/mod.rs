@@ -17,6 +17,7 @@ mod tests;
 use std::sync::Arc;
 
 use crate::cache_budget::CacheBudget;
+use crate::caches::SHORT_IDS;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
 use crate::normalize::{Normalizer, bert::is_ideograph};
@@ -24,7 +25,6 @@ use crate::phrases::MAX_PHRASE;
 use crate::pipeline::{Sink, WordScratch};
 use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
-use crate::word_batch::SHORT_IDS;
 use crate::word_cache::{Key, Role};
 pub(crate) use counted::RawCuts;
 use joined::Joined;
