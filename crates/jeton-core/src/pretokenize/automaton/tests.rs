@@ -226,6 +226,48 @@ fn ends_are_those_of_pieces_on_long_texts() {
 }
 
 #[test]
+fn marks_on_marks_are_told_by_what_is_before_them() {
+    // Two or three on letters, on signs, on digits, behind a space; far from the last end or not.
+    for (_, pattern, _) in PATTERNS {
+        let automaton = automaton(pattern);
+        for part in ["\u{e01}", "!", "1", " ", "'", "\n", "a", "\u{4e2d}"] {
+            for n_marks in 1..12 {
+                for n in [0, 1, 5, 40] {
+                    let marked = format!("{part}{}", "\u{e35}".repeat(n_marks));
+                    let text = format!(
+                        "{}{marked}\u{e01}{marked}!{marked} {marked}a",
+                        "\u{e01}\u{e35}".repeat(n)
+                    )
+                    .repeat(4);
+                    assert_eq!(
+                        ends(&automaton, &text, 64),
+                        piece_ends(&automaton, &text),
+                        "{pattern} {text:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn few_of_many_marks_are_walked() {
+    let automaton = automaton(crate::pretokenize::published::by_name("o200k_base").unwrap());
+    let boundaries = automaton.made_boundaries().unwrap();
+    let text = format!("{}.", "\u{e01}\u{e35}\u{e48}".repeat(40));
+    let place = text.len() - 10;
+    assert_eq!(
+        boundaries.behind_repeats(text.as_bytes(), place),
+        Some(false)
+    );
+    // As the full stop ends it, which the tables know without that.
+    assert_eq!(
+        boundaries.behind_repeats(text.as_bytes(), text.len() - 1),
+        None
+    );
+}
+
+#[test]
 fn the_last_character_may_reach_into_another_block() {
     // A wide space at the end, behind another: whether it is the last decides.
     for (_, pattern, _) in PATTERNS {

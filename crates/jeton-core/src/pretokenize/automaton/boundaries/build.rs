@@ -347,6 +347,18 @@ pub(super) fn build(
     });
     behind.push(first.collect());
 
+    // Behind a run of a kind the automaton is where it may be behind one of it, if that is so behind two.
+    let repeats = |last: usize| -> u16 {
+        let is_enough = |before: usize| {
+            let once = &behind[before][last].clean;
+            let twice = one(once, last);
+            twice.iter().all(|state| once.binary_search(state).is_ok())
+        };
+        let clean = (0..n).filter(|&kind| !spoils(kind) && !spoils(last) && kind != last);
+        let enough = clean.filter(|&before| is_enough(before));
+        enough.map(|before| 1 << before).sum()
+    };
+    let repeats: Vec<u16> = (0..n).map(repeats).collect();
     let run = builder.run_kinds(&behind[..n], weights, &spoils);
     let mut all = Vec::with_capacity(n + 1);
     for of_kind in &behind {
@@ -408,6 +420,7 @@ pub(super) fn build(
         start_column: (column_of[n] << 4) as u8,
         run_kinds: run.iter().map(|kind| 1 << kind).sum(),
         after_run: [UNSURE | SPOILED_UNSURE; 256],
+        repeats: std::array::from_fn(|kind| repeats.get(kind).copied().unwrap_or(0)),
         n_slices: [row_of.len() / n, nexts.len(), depending.len()],
     };
     for kind in 0..n {

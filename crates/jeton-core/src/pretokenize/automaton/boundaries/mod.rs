@@ -26,8 +26,10 @@ mod wide;
 use self::counted::Counted;
 use self::rows::Rows;
 use self::tables::{
-    BLOCK, BOUNDARY, Found, SPOILED_BOUNDARY, SPOILED_UNSURE, Tables, UNSURE, WINDOW,
+    BLOCK, BOUNDARY, DEPENDS, Found, RUN, SPOILED_BOUNDARY, SPOILED_UNSURE, SPOILS, Tables, UNSURE,
+    WINDOW,
 };
+use self::wide::{code_of, width};
 use super::Automaton;
 use super::classes::Characters;
 use crate::prefetch::{TEXT_AHEAD, prefetch};
@@ -35,6 +37,10 @@ use crate::simd::Kernel;
 
 /// How far behind a block the end of a run is looked for.
 const FAR: usize = 64;
+/// Bytes from the last end to an unsure place that are better not walked.
+const LONG_WALK: usize = 32;
+/// Most characters of a run that are looked at to find what is before it.
+const MAX_REPEATS: usize = 8;
 
 /// Which places are boundaries, as characters tell it.
 #[derive(Clone, Debug)]
@@ -122,12 +128,18 @@ impl Automaton {
                 progress.boundaries = boundaries & !first_unsure.wrapping_sub(1);
                 let last = if n > 0 { ends[n - 1] } else { position };
                 let place = block.wrapping_add(unsure.trailing_zeros() as usize);
-                let (decided, by_counting) = rules.counted.decide(text, block, last, place);
+                let (mut decided, mut ends_there) = rules.counted.decide(text, block, last, place);
+                if decided == 0 && place - last > LONG_WALK {
+                    (decided, ends_there) = match rules.behind_repeats(text, place) {
+                        Some(ends) => (first_unsure, if ends { first_unsure } else { 0 }),
+                        None => (0, 0),
+                    };
+                }
                 if decided == 0 {
                     return (n, true);
                 }
                 progress.unsure = unsure & !decided;
-                progress.boundaries = progress.boundaries & !decided | by_counting;
+                progress.boundaries = progress.boundaries & !decided | ends_there;
                 continue;
             }
             progress.boundaries = 0;
@@ -309,6 +321,50 @@ impl Boundaries {
             unsure |= u64::from(outcome & not_sure != 0) << place;
         }
         (boundaries, unsure)
+    }
+
+    /// Whether a match ends at a place, where a run of characters of one kind is before it that tells what one of them would, and
+    /// so the character before the run is the last but one: Thai has two marks on many letters. None where that is not so,
+    /// or does not tell.
+    #[inline(never)]
+    pub(super) fn behind_repeats(&self, text: &[u8], place: usize) -> Option<bool> {
+        let tables = &self.tables;
+        let (mut before, behind) = text.split_at(place);
+        let mut kind_before = || {
+            let character;
+            (before, character) = before.split_at(last_begin(before));
+            self.kind_of(character)
+        };
+        let last = kind_before()?;
+        if tables.repeats[last] == 0 || kind_before()? != last {
+            return None;
+        }
+        let mut others = (0..MAX_REPEATS).map_while(|_| kind_before());
+        let first = others.find(|&kind| kind != last)?;
+        // Nothing that spoils may be among the three that the rule is about.
+        let spoils = |kind: usize| tables.kind_next[kind] & SPOILS != 0;
+        if tables.repeats[last] >> first & 1 == 0 || spoils(kind_before()?) {
+            return None;
+        }
+        let next = self.kind_of(behind)?;
+        let after = self.kind_of(&behind[width(behind[0])..])?;
+        let rule = tables.pairs[usize::from(tables.kind_column[first]) | last];
+        let outcome = tables.outcomes[usize::from(tables.kind_next[next] & DEPENDS | rule)];
+        let flags = outcome | tables.depends[usize::from(outcome & DEPENDS) | after];
+        (flags & (UNSURE | RUN) == 0).then_some(flags & BOUNDARY != 0)
+    }
+
+    /// The kind of the character that a text begins with.
+    #[inline]
+    fn kind_of(&self, text: &[u8]) -> Option<usize> {
+        let first = *text.first()?;
+        if first < 0x80 {
+            return Some(usize::from(self.tables.kind[usize::from(first)]));
+        }
+        let mut bytes = [0; 4];
+        let n = text.len().min(4);
+        bytes[..n].copy_from_slice(&text[..n]);
+        Some(usize::from(self.kinds.get(code_of(bytes))))
     }
 
     /// Uses the instructions of a level from now on, if the machine has it.

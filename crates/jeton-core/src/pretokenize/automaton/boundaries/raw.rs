@@ -25,6 +25,7 @@ impl Boundaries {
         out.extend_from_slice(&tables.after_run);
         out.push(tables.start_column);
         out.extend_from_slice(&tables.run_kinds.to_le_bytes());
+        out.extend(tables.repeats.map(u16::to_le_bytes).as_flattened());
         out.extend(tables.n_slices.map(|n| n as u8));
         out.extend_from_slice(&self.counted.to_bytes());
         out.extend_from_slice(&classes.by_class(&self.kinds));
@@ -46,6 +47,12 @@ impl Boundaries {
             after_run: take(&mut rest)?,
             start_column: take::<1>(&mut rest)?[0],
             run_kinds: u16::from_le_bytes(take(&mut rest)?),
+            repeats: {
+                let bytes: [u8; 2 * MAX_KINDS] = take(&mut rest)?;
+                std::array::from_fn(|kind| {
+                    u16::from_le_bytes([bytes[2 * kind], bytes[2 * kind + 1]])
+                })
+            },
             n_slices: take(&mut rest)?.map(usize::from),
         };
         let counted = Counted::from_bytes(&take(&mut rest)?)?;

@@ -54,6 +54,8 @@ pub(in super::super) struct Tables {
     pub(super) run_kinds: u16,
     /// By rule and the kind of what ends the run: what comes of it.
     pub(super) after_run: [u8; 256],
+    /// For each kind, the kinds before a run of it behind which any number of them tells the same as one; a bit each.
+    pub(super) repeats: [u16; MAX_KINDS],
     /// Slices of `pairs`, `outcomes` and `depends` that are used.
     pub(super) n_slices: [usize; 3],
 }

@@ -37,6 +37,7 @@ fn tables() -> impl Strategy<Value = Tables> {
                 start_column: start_column & 0x70,
                 run_kinds: 0,
                 after_run: [0; 256],
+                repeats: [0; 16],
                 n_slices: [8; 3],
             },
         )
