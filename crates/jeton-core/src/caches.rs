@@ -1,5 +1,8 @@
 //! What a thread knows of words: four caches, by how long words are and how many ids they have.
 
+use std::sync::Arc;
+
+use crate::cache_budget::CacheBudget;
 use crate::phrases::{MAX_KEPT, Phrases, hash};
 use crate::word_cache::{Key, LongWords, RichWords, Role, ShortWords};
 
@@ -25,6 +28,30 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
+    /// The budget that they share. Must be said before the first word is kept.
+    pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
+        self.short.set_budget(budget);
+        self.rich.set_budget(budget);
+        self.long.set_budget(budget);
+        self.phrases.set_budget(budget);
+    }
+
+    /// Keep to a budget that was made less meanwhile.
+    pub(crate) fn fit(&mut self) {
+        self.short.fit();
+        self.rich.fit();
+        self.long.fit();
+        self.phrases.fit();
+    }
+
+    /// Forget all words.
+    pub(crate) fn clear(&mut self) {
+        self.short.clear();
+        self.rich.clear();
+        self.long.clear();
+        self.phrases.clear();
+    }
+
     /// Whether words of 16 to 31 bytes are kept as phrases, all of them, since too many of the last ones had many ids: to look for each
     /// in both places costs more than records do. What was kept before stays where it is.
     #[inline(always)]

@@ -133,10 +133,7 @@ pub struct WordScratch {
 impl WordScratch {
     /// The budget that the cache shares with those of other threads.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
-        self.caches.short.set_budget(budget);
-        self.caches.rich.set_budget(budget);
-        self.caches.long.set_budget(budget);
-        self.caches.phrases.set_budget(budget);
+        self.caches.set_budget(budget);
     }
 
     /// Gives back all but the caches, whose size does not depend on any text's.
@@ -152,18 +149,12 @@ impl WordScratch {
 
     /// Keeps to a budget that was made less meanwhile.
     pub(crate) fn fit(&mut self) {
-        self.caches.short.fit();
-        self.caches.rich.fit();
-        self.caches.long.fit();
-        self.caches.phrases.fit();
+        self.caches.fit();
     }
 
     /// Forgets all words.
     pub(crate) fn clear(&mut self) {
-        self.caches.short.clear();
-        self.caches.rich.clear();
-        self.caches.long.clear();
-        self.caches.phrases.clear();
+        self.caches.clear();
     }
 
     /// What tells where a short word would be, on its way from memory when this returns.

@@ -16,6 +16,17 @@ use super::super::tables::{
     UNSURE, WINDOW,
 };
 
+/// The number of each lane.
+pub(super) const LANES: [u8; BLOCK] = {
+    let mut lanes = [0; BLOCK];
+    let mut n = 0;
+    while n < BLOCK {
+        lanes[n] = n as u8;
+        n += 1;
+    }
+    lanes
+};
+
 #[inline]
 pub(super) fn call_find_ascii(
     tables: &Tables,
@@ -36,16 +47,7 @@ pub(super) fn call_places(bits: u64, base: usize, places: &mut [usize; 64]) {
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2")]
 fn find_places(bits: u64, base: usize, places: &mut [usize; 64]) {
-    const NUMBERS: [u8; BLOCK] = {
-        let mut numbers = [0; BLOCK];
-        let mut n = 0;
-        while n < BLOCK {
-            numbers[n] = n as u8;
-            n += 1;
-        }
-        numbers
-    };
-    let numbers = _mm512_maskz_compress_epi8(bits, load_block(&NUMBERS));
+    let numbers = _mm512_maskz_compress_epi8(bits, load_block(&LANES));
     let base = _mm512_set1_epi64(base as i64);
     let store = |to: &mut [usize; 8], numbers: __m128i| {
         let places = _mm512_add_epi64(base, _mm512_cvtepu8_epi64(numbers));

@@ -15,19 +15,8 @@ use std::arch::x86_64::{
 use super::super::rows::Rows;
 use super::super::tables::{BLOCK, Found, Tables};
 use super::super::wide::{AHEAD, Near, code_of, next_character};
-use super::avx512::{find_vectors, load_block, look_up, slice};
+use super::avx512::{LANES, find_vectors, load_block, look_up, slice};
 use crate::pretokenize::automaton::classes::Characters;
-
-/// The number of each lane.
-const LANES: [u8; BLOCK] = {
-    let mut lanes = [0; BLOCK];
-    let mut n = 0;
-    while n < BLOCK {
-        lanes[n] = n as u8;
-        n += 1;
-    }
-    lanes
-};
 
 #[inline(always)]
 pub(in super::super) fn call_find_wide(
