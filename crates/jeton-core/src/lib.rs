@@ -52,4 +52,5 @@ pub mod vocab;
 pub mod word;
 mod word_batch;
 mod word_cache;
+mod word_keys;
 pub mod wordpiece;

@@ -9,6 +9,7 @@ use crate::phrases::{MAX_PHRASE, hash};
 use crate::pretokenize::TextPieces;
 use crate::simd::{Kernel, Work, run_at, run_wide};
 use crate::word_cache::{Hashed, Key, Role};
+use crate::word_keys::{EIGHT, Made};
 
 /// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block of 64 bytes, so that
 /// the ends of a block are always taken together.
@@ -43,7 +44,7 @@ pub(crate) struct WordBatch {
     keys: [Key<1>; AT_ONCE],
     places: [usize; AT_ONCE],
     /// Which are long.
-    long: [usize; AT_ONCE],
+    long: [usize; AT_ONCE + EIGHT],
     n: usize,
     /// Pretokens that have been looked up.
     at: usize,
@@ -63,7 +64,7 @@ impl Default for WordBatch {
             ends: [0; AT_ONCE],
             keys: [Key::NONE; AT_ONCE],
             places: [0; AT_ONCE],
-            long: [0; AT_ONCE],
+            long: [0; AT_ONCE + EIGHT],
             n: 0,
             at: 0,
             start: 0,
@@ -103,9 +104,9 @@ impl WordBatch {
         }
         (batch.n, batch.at, batch.n_rich) = (n.min(AT_ONCE), 0, 0);
         let n_long = if batch.is_rich {
-            run_at(batch.kernel, Keys::<true>(batch, text, caches))
+            run_wide(batch.kernel, Keys::<true>(batch, text, caches))
         } else {
-            run_at(batch.kernel, Keys::<false>(batch, text, caches))
+            run_wide(batch.kernel, Keys::<false>(batch, text, caches))
         };
         if n_long > 0 {
             batch.fill_long(text, n_long, caches);
@@ -120,9 +121,9 @@ impl WordBatch {
     #[inline(always)]
     fn make_keys<const RICH: bool>(&mut self, text: &[u8], caches: &Caches) -> usize {
         let (places, rich) = (caches.short.places(), caches.rich.places());
-        let mut from = self.start;
-        let mut n_long = 0;
-        for index in 0..self.n.min(AT_ONCE) {
+        let (made, mut n_long) = self.make_eights::<RICH>(text, caches);
+        let mut from = self.end_before(made);
+        for index in made..self.n.min(AT_ONCE) {
             let end = self.ends[index];
             if let Some(short) = Key::new(text, from, end) {
                 let place = places.fetch(short);
@@ -141,6 +142,35 @@ impl WordBatch {
         n_long
     }
 
+    /// Makes the keys of as many as vectors can; how many these are, and how many of them are long.
+    #[inline(always)]
+    fn make_eights<const RICH: bool>(&mut self, text: &[u8], caches: &Caches) -> (usize, usize) {
+        let (mut made, mut n_long) = (0, 0);
+        let (short, rich) = (caches.short.places(), caches.rich.places());
+        let mut from = self.start;
+        let (ends, _) = self.ends[..self.n.min(AT_ONCE)].as_chunks();
+        let (keys, _) = self.keys.as_chunks_mut();
+        let (places, _) = self.places.as_chunks_mut();
+        for ((ends, keys), places) in ends.iter().zip(keys).zip(places) {
+            let Some(long) = self.long[n_long..].first_chunk_mut() else {
+                break;
+            };
+            let mut eight = Made { keys, places, long };
+            let Some(more_long) = self.kernel.make_eight(text, from, ends, made, &mut eight) else {
+                break;
+            };
+            for &mut place in places {
+                short.fetch_at(place);
+                if RICH {
+                    rich.fetch_at(place);
+                }
+            }
+            from = ends[EIGHT - 1];
+            (made, n_long) = (made + EIGHT, n_long + more_long);
+        }
+        (made, n_long)
+    }
+
     /// Where longer pretokens would be, and what is there on its way.
     #[inline(never)]
     fn fill_long(&mut self, text: &[u8], n_long: usize, caches: &Caches) {
@@ -148,7 +178,7 @@ impl WordBatch {
         let mut n_phrases = 0;
         for long in 0..n_long {
             let index = self.long[long];
-            let (begin, end) = (self.begin_of(index), self.ends[index]);
+            let (begin, end) = (self.end_before(index), self.ends[index]);
             if let Some(key) = Key::<2>::new(text, begin, end) {
                 self.places[index] = key.hash();
                 if !caches.are_phrases() {
@@ -172,7 +202,7 @@ impl WordBatch {
 
     /// Where a pretoken of the batch begins.
     #[inline]
-    fn begin_of(&self, index: usize) -> usize {
+    fn end_before(&self, index: usize) -> usize {
         let before = index.checked_sub(1).map(|before| self.ends[before]);
         before.unwrap_or(self.start)
     }
@@ -197,19 +227,19 @@ impl WordBatch {
         let mut n_known = 0;
         let mut index = self.at;
         while index < n {
-            if let Some(payload) = short.find(self.keys[index], self.places[index])
+            if let Some(payload) = short.find_fast(self.keys[index], self.places[index])
                 && let Some(room) = self.known.get_mut(n_known..)
-                && let Some(room) = room.first_chunk_mut()
+                && let Some(room) = room.first_chunk_mut::<{ SHORT_IDS + 1 }>()
             {
                 // As many numbers as there are: which of them count does not matter for the copy.
-                *room = *payload;
+                room.copy_from_slice(payload);
                 n_known += payload[SHORT_IDS] as usize;
                 index += 1;
                 continue;
             }
             let Some(more) = self.rare(index, n_known, text, caches) else {
                 (self.at, self.n_known) = (index + 1, n_known);
-                return Some((self.begin_of(index), self.ends[index]));
+                return Some((self.end_before(index), self.ends[index]));
             };
             n_known += more;
             index += 1;
@@ -231,9 +261,11 @@ impl WordBatch {
         caches: &Caches,
     ) -> Option<usize> {
         let (key, place) = (self.keys[index], self.places[index]);
-        let (begin, end) = (self.begin_of(index), self.ends[index]);
+        let (begin, end) = (self.end_before(index), self.ends[index]);
         if key != Key::NONE {
-            if let Some(payload) = caches.short.places().find_beside(key, place) {
+            let short = caches.short.places();
+            let found = short.find(key, place);
+            if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
                 *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
                 return Some(payload[SHORT_IDS] as usize);
             }

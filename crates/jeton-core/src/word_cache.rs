@@ -42,6 +42,7 @@ pub(crate) enum Role {
 
 /// A short pretoken as a number of `W` times 16 bytes: its bytes, zeros, in the last byte its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
 pub(crate) struct Key<const W: usize>([u128; W]);
 
 impl<const W: usize> Key<W> {
@@ -98,6 +99,12 @@ impl<const W: usize> Key<W> {
         self
     }
 
+    /// Its first eight bytes.
+    #[inline(always)]
+    fn beginning(self) -> u64 {
+        self.0[0] as u64
+    }
+
     /// Its numbers.
     #[inline(always)]
     pub(crate) fn numbers(self) -> [u128; W] {
@@ -112,15 +119,20 @@ pub(crate) trait Hashed {
     fn hash(self) -> usize;
 }
 
+/// What the halves of a short key's hash are multiplied with: odd numbers of 32 bits, their bits as good as drawn.
+pub(crate) const LOW_FACTOR: u32 = 0x9E37_79B1;
+pub(crate) const HIGH_FACTOR: u32 = 0x85EB_CA77;
+
 impl Hashed for Key<1> {
-    /// Both halves of a product, so that the lowest bits depend on all of the key.
+    /// Two products of 32 bits each, which vectors have too ([`crate::word_keys`]), and both halves of them, so that the lowest bits
+    /// depend on all of the key.
     #[inline(always)]
     fn hash(self) -> usize {
         let [both] = self.0;
-        let (low, high) = (both as u64, (both >> 64) as u64);
-        let product =
-            u128::from(low ^ high.rotate_left(32)) * u128::from(0x9E37_79B9_7F4A_7C15_u64);
-        ((product >> 64) as u64 ^ product as u64) as usize
+        let folded = both as u64 ^ ((both >> 64) as u64).rotate_left(32);
+        let low = (folded & u64::from(u32::MAX)) * u64::from(LOW_FACTOR);
+        let products = low ^ ((folded >> 32) * u64::from(HIGH_FACTOR));
+        (products ^ (products >> 32)) as usize
     }
 }
 
@@ -179,6 +191,16 @@ impl<const W: usize, const P: usize> Set<W, P> {
         let (is_first, is_second) = (first.key == key, second.key == key);
         let entry = &self.0[usize::from(is_second)];
         (is_first | is_second).then_some(&entry.payload)
+    }
+
+    /// The same in half the instructions, but for words in the first entry that begin like the one in the second: these are not
+    /// found.
+    #[inline(always)]
+    fn find_fast(&self, key: Key<W>) -> Option<&Payload<P>> {
+        let [_, second] = &self.0;
+        let is_second = second.key.beginning() == key.beginning();
+        let entry = &self.0[usize::from(is_second)];
+        (entry.key == key).then_some(&entry.payload)
     }
 }
 
@@ -327,6 +349,14 @@ where
         self.sets
             .get(place & self.sets.len().wrapping_sub(1))?
             .find(key)
+    }
+
+    /// The same, but for a few words that it does not find though they are there.
+    #[inline(always)]
+    pub(crate) fn find_fast(&self, key: Key<W>, place: usize) -> Option<&'a Payload<P>> {
+        self.sets
+            .get(place & self.sets.len().wrapping_sub(1))?
+            .find_fast(key)
     }
 
     /// What is kept of a word in the set beside its own.
