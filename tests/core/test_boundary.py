@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
@@ -98,6 +99,25 @@ def test_large_batches_on_several_threads(form: str, text: str) -> None:
     batch = tok.encode_batch(forms(texts)[form], num_threads=3)
     assert batch.to_lists() == expected
     assert tok.count_batch(forms(texts)[form], num_threads=3).tolist() == list(map(len, expected))
+
+
+@pytest.mark.parametrize("name", ["tiny-gpt2", "tiny-cl100k_base", "tiny-qwen-nfc"])
+@pytest.mark.parametrize("kind", [str, Text])
+def test_the_utf8_that_a_str_has_of_itself_is_its_text(name: str, kind: type[str]) -> None:
+    """As other extensions leave it there, which ask for it in this way."""
+    tok = makers.tiny(name)
+    make_copy = ctypes.pythonapi.PyUnicode_AsUTF8AndSize
+    make_copy.argtypes = [ctypes.py_object, ctypes.c_void_p]
+    make_copy.restype = ctypes.c_void_p
+    for word in KINDS:
+        text = kind("".join([word, " ", word]))
+        ids, size = tok.encode(text), sys.getsizeof(text)
+        assert ids == tok.encode(text.encode())
+        assert sys.getsizeof(text) == size, "no copy is left behind"
+        assert make_copy(text, None)
+        assert tok.encode(text) == ids
+        assert tok.count(text) == len(ids)
+        assert tok.encode_batch([text, text]).to_lists() == [ids, ids]
 
 
 @pytest.mark.parametrize("name", ["tiny-gpt2", "tiny-cl100k_base", "tiny-qwen-nfc"])

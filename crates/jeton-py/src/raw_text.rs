@@ -1,11 +1,13 @@
 //! Texts where Python, or an Arrow array, keeps them.
 //!
 //! A `str` is ASCII nearly always, and then its characters are its UTF-8: nothing is copied. Any other is written as UTF-8
-//! into memory of ours. Python's own way would leave a second copy inside the `str`, for as long as that lives.
+//! into memory of ours. Python's own way would leave a second copy inside the `str`, for as long as that lives; where somebody has
+//! left one, it is read.
 
 #![allow(unsafe_code)] // characters of a `str` without a copy; each use says why it is sound
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use arrow_array::ArrayRef;
 use jeton_core::documents::{Documents, as_text};
@@ -25,8 +27,8 @@ use crate::text::type_error;
 enum Raw<'a> {
     /// Something that should be UTF-8.
     Bytes(&'a [u8]),
-    /// Characters below U+0080, a byte each.
-    Ascii(&'a [u8]),
+    /// What Python has as UTF-8.
+    Text(&'a str),
     /// Characters below U+0100, a byte each.
     Ucs1(&'a [u8]),
     /// Characters below U+10000.
@@ -38,10 +40,16 @@ enum Raw<'a> {
 impl<'a> Raw<'a> {
     fn of(text: &'a Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(string) = text.cast::<PyString>() {
+            if let Some(text) = utf8_copy(string) {
+                return Ok(Self::Text(text));
+            }
             // SAFETY: what `data` gives are the characters of the `str` in the form that its kind tells. A `str` never
             // changes, and `text` keeps it alive for as long as the slice lives.
             return Ok(match unsafe { string.data() }? {
-                PyStringData::Ucs1(characters) if is_ascii(string) => Self::Ascii(characters),
+                PyStringData::Ucs1(characters) if is_ascii(string) => {
+                    // SAFETY: ASCII is UTF-8.
+                    Self::Text(unsafe { std::str::from_utf8_unchecked(characters) })
+                }
                 PyStringData::Ucs1(characters) => Self::Ucs1(characters),
                 PyStringData::Ucs2(characters) => Self::Ucs2(characters),
                 PyStringData::Ucs4(characters) => Self::Ucs4(characters),
@@ -56,7 +64,8 @@ impl<'a> Raw<'a> {
     /// About how many bytes of UTF-8 it has.
     fn size(self) -> usize {
         match self {
-            Self::Bytes(bytes) | Self::Ascii(bytes) | Self::Ucs1(bytes) => bytes.len(),
+            Self::Bytes(bytes) | Self::Ucs1(bytes) => bytes.len(),
+            Self::Text(text) => text.len(),
             // Letters of two bytes with spaces between them, or of three.
             Self::Ucs2(characters) => characters.len().saturating_mul(2),
             Self::Ucs4(characters) => characters.len().saturating_mul(2),
@@ -68,10 +77,7 @@ impl<'a> Raw<'a> {
     fn as_it_is(self) -> Result<Option<&'a str>> {
         match self {
             Self::Bytes(bytes) => as_text(bytes).map(Some),
-            Self::Ascii(characters) => {
-                // SAFETY: ASCII is UTF-8.
-                Ok(Some(unsafe { std::str::from_utf8_unchecked(characters) }))
-            }
+            Self::Text(text) => Ok(Some(text)),
             _ => Ok(None),
         }
     }
@@ -83,7 +89,7 @@ impl<'a> Raw<'a> {
     {
         match self {
             Self::Bytes(bytes) => as_text(bytes),
-            Self::Ascii(_) => Ok(self.as_it_is()?.unwrap_or_default()),
+            Self::Text(text) => Ok(text),
             Self::Ucs1(characters) => to_text(characters, room),
             Self::Ucs2(characters) => to_text(characters, room),
             Self::Ucs4(characters) => to_text(characters, room),
@@ -96,6 +102,28 @@ impl<'a> Raw<'a> {
 fn is_ascii(string: &Bound<'_, PyString>) -> bool {
     // SAFETY: a `str` that is alive; what is read was written when it was made.
     unsafe { ffi::PyUnicode_IS_ASCII(string.as_ptr()) != 0 }
+}
+
+/// The UTF-8 of a `str` that is not ASCII, if it has been asked for one before, by `PyUnicode_AsUTF8AndSize` say: most extensions that
+/// read a `str` do, once. Nothing is written here.
+#[inline]
+fn utf8_copy<'a>(string: &'a Bound<'_, PyString>) -> Option<&'a str> {
+    if is_ascii(string) {
+        return None;
+    }
+    let object = string.as_ptr().cast::<ffi::PyCompactUnicodeObject>();
+    // SAFETY: every `str` that is not compact ASCII begins with these fields, and this one is alive. Python writes the length before
+    // the pointer (which matters without the global lock, hence the order), and neither again while the `str` lives, which is for as
+    // long as the slice does. It makes the copy by encoding, so that it is UTF-8.
+    unsafe {
+        let utf8 = AtomicPtr::from_ptr(&raw mut (*object).utf8).load(Ordering::Acquire);
+        if utf8.is_null() {
+            return None;
+        }
+        let length = usize::try_from((*object).utf8_length).ok()?;
+        let bytes = std::slice::from_raw_parts(utf8.cast::<u8>(), length);
+        Some(std::str::from_utf8_unchecked(bytes))
+    }
 }
 
 /// Room for texts that is kept from call to call, in each thread: 256 KB.
