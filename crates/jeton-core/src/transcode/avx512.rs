@@ -1,25 +1,163 @@
-//! Sixteen characters to UTF-8 at a time with AVX-512 VBMI2, which presses bytes together that a mask chooses. Called only where
-//! `Kernel::of` found it, which is all that makes the call unsafe; memory is read and written through references to arrays.
+//! Characters to UTF-8 with AVX-512 VBMI2, which presses bytes together that a mask chooses: sixteen at a time, or 64 that are ASCII.
+//! Called only where `Kernel::of` found it, which is all that makes the call unsafe; memory is read and written through references to
+//! arrays.
+//!
+//! All of it stays in registers. What is written to the stack in halves and read as a whole waits for the cache, or not, as the stack
+//! happens to lie.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
-    __m512i, _mm_storeu_si128, _mm512_and_si512, _mm512_cmpge_epu32_mask, _mm512_cvtepi32_epi8,
-    _mm512_loadu_si512, _mm512_mask_blend_epi32, _mm512_maskz_compress_epi8, _mm512_or_si512,
-    _mm512_set1_epi32, _mm512_slli_epi32, _mm512_srli_epi32, _mm512_storeu_si512,
-    _mm512_test_epi8_mask,
+    __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm256_loadu_si256, _mm256_storeu_si256,
+    _mm512_and_si512, _mm512_cmpeq_epi32_mask, _mm512_cmpge_epu32_mask, _mm512_cvtepi16_epi8,
+    _mm512_cvtepi32_epi8, _mm512_cvtepu8_epi32, _mm512_cvtepu16_epi32, _mm512_loadu_si512,
+    _mm512_mask_blend_epi32, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512,
+    _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32, _mm512_srli_epi32,
+    _mm512_storeu_si512, _mm512_test_epi8_mask, _mm512_test_epi16_mask, _mm512_test_epi32_mask,
 };
 
-use super::{AT_ONCE, MOST_BYTES};
+use super::{AT_ONCE, Kept, MOST_BYTES, Written};
 
-#[inline(always)]
-pub(super) fn call_write(block: &[u32; AT_ONCE], place: &mut [u8; MOST_BYTES]) -> usize {
+/// Characters that are looked at together for whether all of them are ASCII.
+const MANY: usize = 64;
+
+pub(super) fn call_write(characters: Kept<'_>, room: &mut [u8]) -> Written {
     // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW, VBMI and VBMI2.
-    unsafe { write(block, place) }
+    unsafe { write(characters, room) }
+}
+
+/// Writes as many as there are whole blocks of.
+#[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+fn write(characters: Kept<'_>, room: &mut [u8]) -> Written {
+    match characters {
+        Kept::One(characters) => write_all(
+            characters,
+            room,
+            |block| {
+                // SAFETY: sixteen bytes are there.
+                _mm512_cvtepu8_epi32(unsafe { _mm_loadu_si128(block.as_ptr().cast()) })
+            },
+            |block, place| ascii_of_bytes(block, place),
+        ),
+        Kept::Two(characters) => write_all(
+            characters,
+            room,
+            |block| {
+                // SAFETY: sixteen numbers of two bytes are there.
+                _mm512_cvtepu16_epi32(unsafe { _mm256_loadu_si256(block.as_ptr().cast()) })
+            },
+            |block, place| ascii_of_pairs(block, place),
+        ),
+        Kept::Four(characters) => write_all(
+            characters,
+            room,
+            // SAFETY: sixteen numbers of four bytes are there.
+            |block| unsafe { _mm512_loadu_si512(block.as_ptr().cast()) },
+            |block, place| ascii_of_fours(block, place),
+        ),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+fn write_all<U>(
+    characters: &[U],
+    room: &mut [u8],
+    load: impl Fn(&[U; AT_ONCE]) -> __m512i,
+    write_ascii: impl Fn(&[U; MANY], &mut [u8; MANY]) -> bool,
+) -> Written {
+    let (mut at, mut odd) = (0, 0);
+    let (blocks, rest) = characters.as_chunks::<MANY>();
+    for block in blocks {
+        let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) else {
+            break;
+        };
+        if write_ascii(block, place) {
+            at += MANY;
+            continue;
+        }
+        let (sixteens, _) = block.as_chunks();
+        for block in sixteens {
+            if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+                at += write_sixteen(load(block), place, &mut odd);
+            }
+        }
+    }
+    let (sixteens, _) = rest.as_chunks();
+    for block in sixteens {
+        if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+            at += write_sixteen(load(block), place, &mut odd);
+        }
+    }
+    Written {
+        n_bytes: at,
+        is_text: odd == 0,
+    }
+}
+
+/// Writes characters if all of them are ASCII, and says whether they are.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+fn ascii_of_bytes(block: &[u8; MANY], place: &mut [u8; MANY]) -> bool {
+    // SAFETY: 64 bytes are there.
+    let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+    let is_ascii = _mm512_movepi8_mask(bytes) == 0;
+    if is_ascii {
+        *place = *block;
+    }
+    is_ascii
+}
+
+/// The same of numbers of two bytes.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+fn ascii_of_pairs(block: &[u16; MANY], place: &mut [u8; MANY]) -> bool {
+    let (halves, _) = block.as_chunks::<32>();
+    let (places, _) = place.as_chunks_mut::<32>();
+    let ([low, high], [low_place, high_place]) = (halves, places) else {
+        return false;
+    };
+    // SAFETY: 32 numbers of two bytes are there each time.
+    let [low, high] = [low, high].map(|half| unsafe { _mm512_loadu_si512(half.as_ptr().cast()) });
+    let others = _mm512_set1_epi16(!0x7F);
+    let is_ascii = _mm512_test_epi16_mask(_mm512_or_si512(low, high), others) == 0;
+    if is_ascii {
+        // SAFETY: there is room for 32 bytes each time.
+        unsafe {
+            _mm256_storeu_si256(low_place.as_mut_ptr().cast(), _mm512_cvtepi16_epi8(low));
+            _mm256_storeu_si256(high_place.as_mut_ptr().cast(), _mm512_cvtepi16_epi8(high));
+        }
+    }
+    is_ascii
+}
+
+/// The same of numbers of four bytes.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+fn ascii_of_fours(block: &[u32; MANY], place: &mut [u8; MANY]) -> bool {
+    let (quarters, _) = block.as_chunks::<AT_ONCE>();
+    let (places, _) = place.as_chunks_mut::<AT_ONCE>();
+    let mut all = _mm512_set1_epi32(0);
+    for quarter in quarters {
+        // SAFETY: sixteen numbers of four bytes are there.
+        all = _mm512_or_si512(all, unsafe { _mm512_loadu_si512(quarter.as_ptr().cast()) });
+    }
+    let is_ascii = _mm512_test_epi32_mask(all, _mm512_set1_epi32(!0x7F)) == 0;
+    if is_ascii {
+        for (quarter, place) in quarters.iter().zip(places) {
+            // SAFETY: as above, and there is room for sixteen bytes.
+            unsafe {
+                let characters = _mm512_loadu_si512(quarter.as_ptr().cast());
+                let bytes = _mm512_cvtepi32_epi8(characters);
+                _mm_storeu_si128(place.as_mut_ptr().cast(), bytes);
+            }
+        }
+    }
+    is_ascii
 }
 
 /// The bits that a byte inside a character has, moved to where that is.
 #[inline]
-#[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
 fn inside<const RIGHT: u32, const LEFT: u32>(characters: __m512i) -> __m512i {
     let bits = _mm512_and_si512(
         _mm512_srli_epi32::<RIGHT>(characters),
@@ -28,12 +166,11 @@ fn inside<const RIGHT: u32, const LEFT: u32>(characters: __m512i) -> __m512i {
     _mm512_slli_epi32::<LEFT>(_mm512_or_si512(bits, _mm512_set1_epi32(0x80)))
 }
 
+/// Writes sixteen numbers and returns how many bytes they are; notes in `odd` which places had numbers that are no character's.
 #[inline]
-#[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2")]
-fn write(block: &[u32; AT_ONCE], place: &mut [u8; MOST_BYTES]) -> usize {
+#[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+fn write_sixteen(characters: __m512i, place: &mut [u8; MOST_BYTES], odd: &mut u16) -> usize {
     let all = |number: u32| _mm512_set1_epi32(number.cast_signed());
-    // SAFETY: sixteen numbers of 32 bits are there.
-    let characters: __m512i = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
     let at_least = |least: u32| _mm512_cmpge_epu32_mask(characters, all(least));
     let is_two = at_least(0x80);
     if is_two == 0 {
@@ -54,6 +191,8 @@ fn write(block: &[u32; AT_ONCE], place: &mut [u8; MOST_BYTES]) -> usize {
     );
     let mut bytes = _mm512_mask_blend_epi32(is_two, characters, two);
     bytes = _mm512_mask_blend_epi32(at_least(0x800), bytes, three);
+    let surrogate = _mm512_and_si512(characters, all(0xFFFF_F800));
+    *odd |= _mm512_cmpeq_epi32_mask(surrogate, all(0xD800));
     let is_four = at_least(0x1_0000);
     if is_four != 0 {
         let first = _mm512_and_si512(_mm512_srli_epi32::<18>(characters), all(7));
@@ -62,6 +201,7 @@ fn write(block: &[u32; AT_ONCE], place: &mut [u8; MOST_BYTES]) -> usize {
             or(inside::<6, 16>(characters), inside::<0, 24>(characters)),
         );
         bytes = _mm512_mask_blend_epi32(is_four, bytes, four);
+        *odd |= at_least(0x11_0000);
     }
     // Bytes that do not count are zeros, and of those that count only U+0000 is one, a first byte.
     let counting = _mm512_test_epi8_mask(bytes, bytes) | 0x1111_1111_1111_1111;

@@ -11,7 +11,7 @@ mod text;
 pub use text::to_text;
 
 use crate::huge::prefer_huge_pages;
-use crate::simd::{Kernel, Work, run_wide};
+use crate::simd::{Kernel, Work, run_at};
 
 /// Characters that are written together.
 const AT_ONCE: usize = 16;
@@ -30,6 +30,20 @@ pub trait Unit: Copy {
 
     /// Its number.
     fn number(self) -> u32;
+
+    /// Such characters as what they are.
+    fn kept(characters: &[Self]) -> Kept<'_>;
+}
+
+/// Characters, by how many bytes each is kept in.
+#[derive(Clone, Copy)]
+pub enum Kept<'a> {
+    /// Numbers below 0x100.
+    One(&'a [u8]),
+    /// Numbers below 0x10000.
+    Two(&'a [u16]),
+    /// Any numbers.
+    Four(&'a [u32]),
 }
 
 impl Unit for u8 {
@@ -38,6 +52,11 @@ impl Unit for u8 {
     #[inline]
     fn number(self) -> u32 {
         u32::from(self)
+    }
+
+    #[inline]
+    fn kept(characters: &[Self]) -> Kept<'_> {
+        Kept::One(characters)
     }
 }
 
@@ -48,6 +67,11 @@ impl Unit for u16 {
     fn number(self) -> u32 {
         u32::from(self)
     }
+
+    #[inline]
+    fn kept(characters: &[Self]) -> Kept<'_> {
+        Kept::Two(characters)
+    }
 }
 
 impl Unit for u32 {
@@ -57,6 +81,11 @@ impl Unit for u32 {
     fn number(self) -> u32 {
         self
     }
+
+    #[inline]
+    fn kept(characters: &[Self]) -> Kept<'_> {
+        Kept::Four(characters)
+    }
 }
 
 /// What was written at the beginning of room.
@@ -64,36 +93,6 @@ struct Written {
     n_bytes: usize,
     /// Whether all numbers are those of characters.
     is_text: bool,
-}
-
-/// What tells whether all numbers are those of characters. Kept for each place of a block: vectors do it, as they would not for
-/// yes or no, and only at the end what the places have is put together.
-struct Extremes {
-    /// Zero if half a surrogate pair was there.
-    least: [u32; AT_ONCE],
-    most: [u32; AT_ONCE],
-}
-
-impl Extremes {
-    fn none() -> Self {
-        Self {
-            least: [u32::MAX; AT_ONCE],
-            most: [0; AT_ONCE],
-        }
-    }
-
-    #[inline(always)]
-    fn note(&mut self, block: &[u32; AT_ONCE]) {
-        let places = self.least.iter_mut().zip(&mut self.most);
-        for ((least, most), &number) in places.zip(block) {
-            *least = (*least).min((number ^ 0xD800) & 0xFFFF_F800);
-            *most = (*most).max(number);
-        }
-    }
-
-    fn are_those_of_text(&self) -> bool {
-        !self.least.contains(&0) && self.most.iter().all(|&most| most <= 0x10_FFFF)
-    }
 }
 
 fn to_utf8<U: Unit>(characters: &[U], room: &mut Vec<u8>) -> Written {
@@ -109,14 +108,7 @@ fn to_utf8<U: Unit>(characters: &[U], room: &mut Vec<u8>) -> Written {
         if room.len() < needed {
             room.resize(needed, 0);
         }
-        let written = run_wide(
-            kernel,
-            Write {
-                kernel,
-                some,
-                room: &mut room[at..],
-            },
-        );
+        let written = write_all(kernel, some, &mut room[at..]);
         at += written.n_bytes;
         is_text &= written.is_text;
     }
@@ -126,67 +118,86 @@ fn to_utf8<U: Unit>(characters: &[U], room: &mut Vec<u8>) -> Written {
     }
 }
 
-/// Writes characters to the beginning of room that suffices.
-struct Write<'a, U> {
-    kernel: Kernel,
-    some: &'a [U],
-    room: &'a mut [u8],
+/// Writes characters to the beginning of room that suffices; what is behind them there is overwritten.
+fn write_all<U: Unit>(kernel: Kernel, characters: &[U], room: &mut [u8]) -> Written {
+    let (blocks, rest) = characters.as_chunks();
+    let mut written = kernel.write(blocks, room);
+    if !rest.is_empty()
+        && let Some(room) = room.get_mut(written.n_bytes..)
+    {
+        // What the rest lacks of a block are zeros, a byte each.
+        let mut block = [0u32; AT_ONCE];
+        for (number, unit) in block.iter_mut().zip(rest) {
+            *number = unit.number();
+        }
+        let last = kernel.write(&[block], room);
+        written.n_bytes += last.n_bytes - (AT_ONCE - rest.len());
+        written.is_text &= last.is_text;
+    }
+    written
 }
+
+impl Kernel {
+    fn write<U: Unit>(self, blocks: &[[U; AT_ONCE]], room: &mut [u8]) -> Written {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => avx512::call_write(U::kept(blocks.as_flattened()), room),
+            _ => run_at(self, Write(blocks, room)),
+        }
+    }
+}
+
+/// Writes blocks of characters.
+struct Write<'a, U>(&'a [[U; AT_ONCE]], &'a mut [u8]);
 
 impl<U: Unit> Work for Write<'_, U> {
     type Output = Written;
 
     #[inline(always)]
     fn run(self) -> Written {
-        let Self { kernel, some, room } = self;
+        let Self(blocks, room) = self;
         let mut at = 0;
-        let mut extremes = Extremes::none();
-        let (blocks, rest) = some.as_chunks();
+        let mut is_text = true;
         for block in blocks {
-            if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-                let block = block.map(U::number);
-                // Of these very numbers, whatever the type: that what is written is UTF-8 rests on it.
-                extremes.note(&block);
-                at += kernel.write(&block, place);
+            let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) else {
+                break;
+            };
+            if block.iter().fold(0, |all, unit| all | unit.number()) < 0x80 {
+                at += write_ascii(block, place);
+                continue;
             }
-        }
-        if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-            // What the rest lacks of a block are zeros, a byte each.
-            let mut block = [0; AT_ONCE];
-            for (number, unit) in block.iter_mut().zip(rest) {
-                *number = unit.number();
-            }
-            extremes.note(&block);
-            at += kernel.write(&block, place) - (AT_ONCE - rest.len());
+            // Of these very numbers, whatever the type: that what is written is UTF-8 rests on it.
+            let numbers = block.map(U::number);
+            is_text &= are_those_of_text(&numbers);
+            at += write(&numbers, place);
         }
         Written {
             n_bytes: at,
-            is_text: extremes.are_those_of_text(),
+            is_text,
         }
     }
 }
 
-impl Kernel {
-    /// Writes characters as UTF-8 and returns how many bytes they are; what is behind them is overwritten.
-    #[inline(always)]
-    fn write(self, block: &[u32; AT_ONCE], place: &mut [u8; MOST_BYTES]) -> usize {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => avx512::call_write(block, place),
-            _ => write(block, place),
-        }
-    }
+/// Whether all numbers are those of characters: none is half a surrogate pair or too large. Without branches, for vectors.
+#[inline(always)]
+fn are_those_of_text(numbers: &[u32; AT_ONCE]) -> bool {
+    let odd = numbers.iter().fold(0, |odd, &number| {
+        odd | u32::from(number & 0xFFFF_F800 == 0xD800) | u32::from(number > 0x10_FFFF)
+    });
+    odd == 0
 }
 
-/// Without branches, except where all are ASCII, as in most texts: which widths follow one another cannot be predicted.
+#[inline(always)]
+fn write_ascii<U: Unit>(block: &[U; AT_ONCE], place: &mut [u8; MOST_BYTES]) -> usize {
+    for (place, unit) in place.iter_mut().zip(block) {
+        *place = unit.number() as u8;
+    }
+    AT_ONCE
+}
+
+/// Without branches: which widths follow one another cannot be predicted.
 #[inline(always)]
 fn write(block: &[u32; AT_ONCE], place: &mut [u8; MOST_BYTES]) -> usize {
-    if block.iter().fold(0, |all, number| all | number) < 0x80 {
-        for (place, &number) in place.iter_mut().zip(block) {
-            *place = number as u8;
-        }
-        return AT_ONCE;
-    }
     // First all of them, which vectors do; then only where they go has to wait for the one before.
     let all = block.map(encoded);
     let mut at = 0;
@@ -220,6 +231,8 @@ fn encoded(number: u32) -> (u32, u32) {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Debug;
+
     use super::*;
     use crate::error::ErrorKind;
     use crate::simd::Level;
@@ -232,6 +245,23 @@ mod tests {
         room.truncate(n_bytes);
         assert_eq!(is_text, std::str::from_utf8(&room).is_ok());
         room
+    }
+
+    fn as_each_alone<U: Unit + Debug>(characters: &[U]) -> Result<(), TestCaseError> {
+        let mut expected: Vec<u8> = Vec::new();
+        let mut is_text = true;
+        for unit in characters {
+            let (bytes, width) = encoded(unit.number());
+            expected.extend(&bytes.to_le_bytes()[..width as usize]);
+            is_text &= char::from_u32(unit.number()).is_some();
+        }
+        for kernel in Level::ALL.into_iter().filter_map(Kernel::of) {
+            let mut room = vec![0xFF; characters.len() * U::MAX_BYTES + MOST_BYTES];
+            let written = write_all(kernel, characters, &mut room);
+            prop_assert_eq!(&room[..written.n_bytes], &expected[..]);
+            prop_assert_eq!(written.is_text, is_text);
+        }
+        Ok(())
     }
 
     #[test]
@@ -278,26 +308,29 @@ mod tests {
     }
 
     proptest! {
-        /// Surrogates and all.
+        /// Surrogates and what is no character's number, and all.
         #[test]
         fn every_kernel_writes_the_same(
-            numbers in prop::array::uniform16(prop_oneof![0..0x80u32, 0x80..0x800u32, 0x800..0x1_0000u32, 0..0x11_0000u32]),
+            stretches in prop::collection::vec((any::<u32>(), any::<[u8; 2]>()), 0..9),
+            odd in prop::option::weighted(0.3, prop_oneof![0xD800..0xE000u32, 0x11_0000..=u32::MAX]),
         ) {
-            let of = |kernel: Kernel| {
-                let mut place = [0xFF; MOST_BYTES];
-                let n = kernel.write(&numbers, &mut place);
-                place[..n].to_vec()
-            };
-            let expected: Vec<u8> = numbers
-                .iter()
-                .flat_map(|&number| {
-                    let (bytes, width) = encoded(number);
-                    bytes.to_le_bytes().into_iter().take(width as usize)
-                })
-                .collect();
-            for kernel in Level::ALL.into_iter().filter_map(Kernel::of) {
-                prop_assert_eq!(of(kernel), &expected[..]);
+            // Stretches of one width that are long enough for every way that a kernel has, and characters between them.
+            let mut numbers = Vec::new();
+            for (seed, [kind, length]) in stretches {
+                let most = [0x80, 0x100, 0x800, 0xD000, 0x11_0000][usize::from(kind % 5)];
+                let n = if kind < 128 { u32::from(length) } else { 1 };
+                let next = |i: u32| seed.wrapping_add(i).wrapping_mul(0x9E37_79B1) >> 8;
+                numbers.extend((0..n).map(next).map(|number| number % most));
             }
+            if let Some(odd) = odd {
+                let at = odd as usize % (numbers.len() + 1);
+                numbers.insert(at, odd);
+            }
+            as_each_alone(&numbers)?;
+            let basic: Vec<u16> = numbers.iter().filter_map(|&n| u16::try_from(n).ok()).collect();
+            as_each_alone(&basic)?;
+            let latin: Vec<u8> = basic.iter().filter_map(|&n| u8::try_from(n).ok()).collect();
+            as_each_alone(&latin)?;
         }
 
         /// The standard library writes the same.
