@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use arrow_array::ArrayRef;
 use jeton_core::documents::{Documents, as_text};
 use jeton_core::error::{ErrorKind, Result};
-use jeton_core::transcode::to_text;
+use jeton_core::transcode::Kept;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::string::PyStringData;
@@ -29,12 +29,8 @@ enum Raw<'a> {
     Bytes(&'a [u8]),
     /// What Python has as UTF-8.
     Text(&'a str),
-    /// Characters below U+0100, a byte each.
-    Ucs1(&'a [u8]),
-    /// Characters below U+10000.
-    Ucs2(&'a [u16]),
-    /// Any characters.
-    Ucs4(&'a [u32]),
+    /// Characters.
+    Characters(Kept<'a>),
 }
 
 impl<'a> Raw<'a> {
@@ -50,9 +46,9 @@ impl<'a> Raw<'a> {
                     // SAFETY: ASCII is UTF-8.
                     Self::Text(unsafe { std::str::from_utf8_unchecked(characters) })
                 }
-                PyStringData::Ucs1(characters) => Self::Ucs1(characters),
-                PyStringData::Ucs2(characters) => Self::Ucs2(characters),
-                PyStringData::Ucs4(characters) => Self::Ucs4(characters),
+                PyStringData::Ucs1(characters) => Self::Characters(Kept::One(characters)),
+                PyStringData::Ucs2(characters) => Self::Characters(Kept::Two(characters)),
+                PyStringData::Ucs4(characters) => Self::Characters(Kept::Four(characters)),
             });
         }
         match text.cast::<PyBytes>() {
@@ -64,11 +60,11 @@ impl<'a> Raw<'a> {
     /// About how many bytes of UTF-8 it has.
     fn size(self) -> usize {
         match self {
-            Self::Bytes(bytes) | Self::Ucs1(bytes) => bytes.len(),
+            Self::Bytes(bytes) => bytes.len(),
             Self::Text(text) => text.len(),
+            Self::Characters(Kept::One(characters)) => characters.len(),
             // Letters of two bytes with spaces between them, or of three.
-            Self::Ucs2(characters) => characters.len().saturating_mul(2),
-            Self::Ucs4(characters) => characters.len().saturating_mul(2),
+            Self::Characters(characters) => characters.len().saturating_mul(2),
         }
     }
 
@@ -78,7 +74,7 @@ impl<'a> Raw<'a> {
         match self {
             Self::Bytes(bytes) => as_text(bytes).map(Some),
             Self::Text(text) => Ok(Some(text)),
-            _ => Ok(None),
+            Self::Characters(_) => Ok(None),
         }
     }
 
@@ -90,9 +86,7 @@ impl<'a> Raw<'a> {
         match self {
             Self::Bytes(bytes) => as_text(bytes),
             Self::Text(text) => Ok(text),
-            Self::Ucs1(characters) => to_text(characters, room),
-            Self::Ucs2(characters) => to_text(characters, room),
-            Self::Ucs4(characters) => to_text(characters, room),
+            Self::Characters(characters) => characters.text(room),
         }
     }
 }
@@ -129,6 +123,9 @@ fn utf8_copy<'a>(string: &'a Bound<'_, PyString>) -> Option<&'a str> {
 /// Room for texts that is kept from call to call, in each thread: 256 KB.
 const MAX_KEPT_ROOM: usize = 256 << 10;
 
+/// Characters of a text that is better not made UTF-8 as a whole.
+const MANY_CHARACTERS: usize = 256 << 10;
+
 thread_local! {
     static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
@@ -154,6 +151,14 @@ pub(crate) fn with_text<R>(
         ROOM.set(room);
     }
     result
+}
+
+/// A long text that is not UTF-8 where it lies: its characters. Anything else is for [`with_text`], which says what is wrong with it.
+pub(crate) fn long_characters<'a>(text: &'a Bound<'_, PyAny>) -> Option<Kept<'a>> {
+    match Raw::of(text) {
+        Ok(Raw::Characters(characters)) if characters.len() >= MANY_CHARACTERS => Some(characters),
+        _ => None,
+    }
 }
 
 /// Texts that stay where they are, held so that they do.

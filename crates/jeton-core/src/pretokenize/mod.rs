@@ -257,6 +257,15 @@ impl PreTokenizer {
         }
     }
 
+    /// A place of a part of a text where a pretoken ends, whatever is around that part, if its characters tell of one; only where
+    /// [`Self::pieces_of_text`] gives pretokens.
+    pub(crate) fn sure_end(&self, part: &str) -> Option<usize> {
+        match self.text.as_slice() {
+            [Cut::Pattern(only)] => only.sure_end(part),
+            _ => None,
+        }
+    }
+
     /// Calls `emit` with the byte range of each pretoken of `text`, left to right. For a pre-tokenizer
     /// that [rewrites](Self::rewrites), use [`Self::pieces`].
     pub fn split(

@@ -140,6 +140,14 @@ impl Splitter {
         }
     }
 
+    /// A place of a part of a text where a piece ends, whatever is around that part; only where [`Self::isolated_pieces`] gives some.
+    pub(crate) fn sure_end(&self, part: &str) -> Option<usize> {
+        match &self.engine {
+            Engine::Automaton(automaton) => automaton.sure_end(part),
+            Engine::Backtracking(_) => None,
+        }
+    }
+
     /// Calls `emit` with the byte range of each pretoken, left to right.
     pub(crate) fn split(
         &self,

@@ -19,6 +19,7 @@ mod shared_texts;
 mod stream;
 mod stretches;
 mod trim;
+mod written_texts;
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};

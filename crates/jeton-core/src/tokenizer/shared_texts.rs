@@ -146,24 +146,10 @@ impl Tokenizer {
                 first,
                 last,
             } => {
-                let around = |before: bool| {
-                    let template = if add_special_tokens {
-                        self.template.single.as_slice()
-                    } else {
-                        &[]
-                    };
-                    let at = template
-                        .iter()
-                        .position(|part| matches!(part, Part::Text { .. }));
-                    let (head, tail) = template.split_at(at.unwrap_or(template.len()));
-                    let parts = if before { head } else { tail };
-                    parts.iter().filter_map(|part| match part {
-                        Part::Token { id, .. } => Some(*id),
-                        Part::Text { .. } => None,
-                    })
-                };
                 if *first {
-                    tokens.ids.extend(around(true));
+                    tokens
+                        .ids
+                        .extend(self.tokens_around(true, add_special_tokens));
                 }
                 for piece in *pieces {
                     match piece {
@@ -177,7 +163,9 @@ impl Tokenizer {
                     }
                 }
                 if *last {
-                    tokens.ids.extend(around(false));
+                    tokens
+                        .ids
+                        .extend(self.tokens_around(false, add_special_tokens));
                     tokens.offsets.push(tokens.ids.len() as i64);
                 }
             }
@@ -185,8 +173,30 @@ impl Tokenizer {
         Ok(())
     }
 
+    /// What stands before a text, or behind it, if special tokens are added.
+    pub(super) fn tokens_around(
+        &self,
+        before: bool,
+        add_special_tokens: bool,
+    ) -> impl Iterator<Item = u32> {
+        let template = if add_special_tokens {
+            self.template.single.as_slice()
+        } else {
+            &[]
+        };
+        let at = template
+            .iter()
+            .position(|part| matches!(part, Part::Text { .. }));
+        let (head, tail) = template.split_at(at.unwrap_or(template.len()));
+        let parts = if before { head } else { tail };
+        parts.iter().filter_map(|part| match part {
+            Part::Token { id, .. } => Some(*id),
+            Part::Text { .. } => None,
+        })
+    }
+
     /// Encodes a stretch of a text.
-    fn stretch(
+    pub(super) fn stretch(
         &self,
         text: &str,
         stretch: &Stretch,

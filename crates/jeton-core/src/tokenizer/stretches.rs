@@ -129,4 +129,4 @@ impl Tokenizer {
 
 #[cfg(test)]
 #[path = "stretches_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -33,7 +33,7 @@ fn tokenizer(pattern: &str) -> Tokenizer {
 }
 
 /// Patterns in use, and some whose matches are long, have gaps between them, or depend on much that follows.
-static TOKENIZERS: LazyLock<Vec<Tokenizer>> = LazyLock::new(|| {
+pub(in crate::tokenizer) static TOKENIZERS: LazyLock<Vec<Tokenizer>> = LazyLock::new(|| {
     let mut patterns: Vec<String> = ["cl100k_base", "o200k_base", "gpt2"]
         .iter()
         .filter_map(|name| by_name(name).map(str::to_owned))
@@ -84,7 +84,7 @@ fn in_stretches(tokenizer: &Tokenizer, text: &str, cuts: &[usize]) -> Option<Vec
     Some(whole)
 }
 
-fn ids(tokenizer: &Tokenizer, text: &str) -> Vec<u32> {
+pub(in crate::tokenizer) fn ids(tokenizer: &Tokenizer, text: &str) -> Vec<u32> {
     let mut ids = Vec::new();
     tokenizer
         .encode_into(text, &Allow::None, false, &mut ids)

@@ -1,7 +1,9 @@
 //! Characters as text, not looked at again where all of them were some.
 #![allow(unsafe_code)] // the only reason for this module
 
-use super::{Unit, Written, to_utf8};
+use std::ops::Range;
+
+use super::{Kept, Unit, Written, to_utf8};
 use crate::documents::as_text;
 use crate::error::Result;
 
@@ -15,4 +17,41 @@ pub fn to_text<'r, U: Unit>(characters: &[U], room: &'r mut Vec<u8>) -> Result<&
         return Ok(unsafe { std::str::from_utf8_unchecked(written) });
     }
     as_text(written)
+}
+
+impl Kept<'_> {
+    /// How many characters there are.
+    #[must_use]
+    pub fn len(self) -> usize {
+        match self {
+            Self::One(characters) => characters.len(),
+            Self::Two(characters) => characters.len(),
+            Self::Four(characters) => characters.len(),
+        }
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Some of them; none where the range is not within them.
+    #[must_use]
+    pub fn part(self, range: Range<usize>) -> Self {
+        match self {
+            Self::One(characters) => Self::One(characters.get(range).unwrap_or_default()),
+            Self::Two(characters) => Self::Two(characters.get(range).unwrap_or_default()),
+            Self::Four(characters) => Self::Four(characters.get(range).unwrap_or_default()),
+        }
+    }
+
+    /// The text that they are; see [`to_text`].
+    pub fn text(self, room: &mut Vec<u8>) -> Result<&str> {
+        match self {
+            Self::One(characters) => to_text(characters, room),
+            Self::Two(characters) => to_text(characters, room),
+            Self::Four(characters) => to_text(characters, room),
+        }
+    }
 }

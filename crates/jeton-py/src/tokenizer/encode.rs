@@ -10,7 +10,7 @@ use super::Tokenizer;
 use crate::batch::{Texts, TokenBatch};
 use crate::door::{SHORT_BYTES, enter, enter_if_long, quick, threads_at_most};
 use crate::encoding::Encoding;
-use crate::raw_text::with_text;
+use crate::raw_text::{long_characters, with_text};
 
 impl Tokenizer {
     pub(super) fn allow(&self, allow_special: Option<&Bound<'_, PyAny>>) -> PyResult<Allow> {
@@ -48,6 +48,13 @@ impl Tokenizer {
         let py = text.py();
         let allow = self.allow(allow_special)?;
         let threads = threads_at_most(num_threads)?;
+        if let Some(characters) = long_characters(text) {
+            let ids = enter(py, |keep_going| {
+                let core = &self.core;
+                core.encode_characters(characters, &allow, add_special_tokens, threads, keep_going)
+            })?;
+            return (made.of_owned)(ids);
+        }
         with_text(text, |text| {
             if text.len() <= SHORT_BYTES {
                 let made = self
@@ -163,6 +170,12 @@ impl Tokenizer {
         let py = text.py();
         let allow = self.allow(allow_special)?;
         let threads = threads_at_most(num_threads)?;
+        if let Some(characters) = long_characters(text) {
+            return enter(py, |keep_going| {
+                self.core
+                    .count_characters(characters, &allow, threads, keep_going)
+            });
+        }
         with_text(text, |text| {
             if text.len() <= SHORT_BYTES {
                 quick(py, self.core.count(text, &allow))

@@ -183,6 +183,11 @@ impl Automaton {
         self.boundaries.made.get_or_init(made).as_ref()
     }
 
+    /// A place of a part of a text where a match ends, whatever is around that part; None if the characters there do not tell of any.
+    pub(crate) fn sure_end(&self, part: &str) -> Option<usize> {
+        self.made_boundaries()?.sure_end(part.as_bytes())
+    }
+
     /// The end of the match that starts exactly at `start`, if there is a non-empty one.
     #[inline]
     fn match_at(&self, text: &[u8], start: usize, hopeless: &mut Hopeless) -> Option<usize> {

@@ -206,6 +206,22 @@ impl Boundaries {
         }
     }
 
+    /// The first place of a part of a text, behind its first block, where a match ends whatever comes before the part or behind it.
+    /// No match that begins before that place looks further than this part: where it ends was decided by what is in it.
+    pub(super) fn sure_end(&self, part: &[u8]) -> Option<usize> {
+        let mut progress = Progress::default();
+        // What ends a run may be looked for behind a block.
+        while progress.next_block + 2 * BLOCK + FAR <= part.len() {
+            self.advance(&mut progress, part);
+            // In the first block, characters are missing that tell what comes after them.
+            let block = progress.next_block - BLOCK;
+            if block > 0 && progress.boundaries != 0 {
+                return Some(block + progress.boundaries.trailing_zeros() as usize);
+            }
+        }
+        None
+    }
+
     /// Looks at the next block.
     #[inline(always)]
     fn advance(&self, progress: &mut Progress, text: &[u8]) {
