@@ -2,11 +2,18 @@
 //!
 //! Open addressing with linear probing over 16-byte entries, at most half full: a lookup is one
 //! cache line in nearly all cases, and a pair that cannot merge is known after one probe.
+//!
+//! Most pairs that are asked for cannot merge, and that one cache line is not in a cache that is near: some megabytes are. So a byte
+//! for each id is looked at first, which tells whether it is ever the left one or the right one (bytes of characters without a token never
+//! are), and then a bit of a filter that is a sixteenth as large.
 
 use crate::error::{Error, Result};
 use crate::vocab::Vocab;
 
 const EMPTY: u64 = u64::MAX;
+
+const LEFT: u8 = 1;
+const RIGHT: u8 = 2;
 
 /// Rank and merged id in one word, rank high: the smaller word is the merge that comes first.
 pub(crate) type Merge = u64;
@@ -25,9 +32,16 @@ pub(crate) trait Pairs {
 #[derive(Debug)]
 pub(crate) struct PairTable {
     entries: Vec<(u64, Merge)>,
+    /// For each id up to the largest in a pair, in which places of a pair it is.
+    places: Vec<u8>,
+    /// Eight bits for each entry; those of pairs that merge are set.
+    filter: Vec<u64>,
     shift: u32,
     n_ranks: usize,
 }
+
+/// Bits of the filter for each entry of the table: a power of two.
+const FILTER_BITS: usize = 8;
 
 fn key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
@@ -38,6 +52,8 @@ impl PairTable {
         let size = (pairs * 2).next_power_of_two().max(16);
         Self {
             entries: vec![(EMPTY, NO_MERGE); size],
+            places: Vec::new(),
+            filter: vec![0; size * FILTER_BITS / 64],
             shift: 64 - size.trailing_zeros(),
             n_ranks: 0,
         }
@@ -84,16 +100,35 @@ impl PairTable {
         Ok(table)
     }
 
-    fn slot(&self, key: u64) -> usize {
+    /// Where a pair's bit of the filter is; the place of its entry is that divided by the bits for each.
+    #[inline]
+    fn bit(&self, key: u64) -> usize {
         // Fibonacci hashing: the high bits of the product depend on all bits of the key.
         let folded = (key ^ (key >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (folded >> self.shift) as usize
+        (folded >> (self.shift - FILTER_BITS.trailing_zeros())) as usize
+    }
+
+    /// Whether an id is in such a place of some pair.
+    #[inline]
+    fn is_in(&self, id: u32, place: u8) -> bool {
+        self.places
+            .get(id as usize)
+            .is_some_and(|places| places & place != 0)
     }
 
     pub(crate) fn insert(&mut self, left: u32, right: u32, merge: Merge) {
         let key = key(left, right);
         let mask = self.entries.len() - 1;
-        let mut slot = self.slot(key);
+        let bit = self.bit(key);
+        self.filter[bit / 64] |= 1 << (bit % 64);
+        for (id, place) in [(left, LEFT), (right, RIGHT)] {
+            let id = id as usize;
+            if self.places.len() <= id {
+                self.places.resize(id + 1, 0);
+            }
+            self.places[id] |= place;
+        }
+        let mut slot = bit / FILTER_BITS;
         while self.entries[slot].0 != EMPTY && self.entries[slot].0 != key {
             slot = (slot + 1) & mask;
         }
@@ -122,9 +157,16 @@ impl Pairs for PairTable {
 
     #[inline]
     fn get(&self, left: u32, right: u32) -> Merge {
+        if !self.is_in(left, LEFT) || !self.is_in(right, RIGHT) {
+            return NO_MERGE;
+        }
         let key = key(left, right);
+        let bit = self.bit(key);
+        if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
+            return NO_MERGE;
+        }
         let mask = self.entries.len() - 1;
-        let mut slot = self.slot(key);
+        let mut slot = bit / FILTER_BITS;
         loop {
             let (found, merge) = self.entries[slot & mask];
             if found == key {
