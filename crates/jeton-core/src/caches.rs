@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cache_budget::CacheBudget;
-use crate::phrases::{MAX_KEPT, Phrases, hash};
+use crate::phrases::Phrases;
 use crate::word_cache::{Key, LongWords, RichWords, Role, ShortWords};
 
 /// Ids of an entry for a short word, and for a short one that has more.
@@ -61,7 +61,13 @@ impl Caches {
 
     /// The ids of what may be a word or something else.
     #[inline]
-    pub(crate) fn get(&self, role: Role, text: &[u8], start: usize, end: usize) -> Option<&[u32]> {
+    pub(crate) fn get(
+        &mut self,
+        role: Role,
+        text: &[u8],
+        start: usize,
+        end: usize,
+    ) -> Option<&[u32]> {
         if let Some(key) = Key::<1>::new(text, start, end).map(|key| key.of(role)) {
             if let Some(payload) = self.short.get(key) {
                 return payload.get(..payload[SHORT_IDS] as usize);
@@ -74,9 +80,7 @@ impl Caches {
         {
             return payload.get(..payload[LONG_IDS] as usize);
         }
-        let word = &text[start..end];
-        let is_kept = word.len() <= MAX_KEPT;
-        is_kept.then(|| self.phrases.find(word, hash(word), role))?
+        self.phrases.get(&text[start..end], role)
     }
 
     /// Remembers the ids of what may be a word or something else.

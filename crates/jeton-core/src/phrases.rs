@@ -5,7 +5,8 @@
 //! forgotten at once. A search looks at a few slots only, so that bytes which somebody has chosen for their hash do no harm.
 //!
 //! A pretoken may be a whole text where a model has no pre-tokenization, and most texts come once: those longer than a phrase
-//! are kept when they come again, so that they do not push out what is worth more.
+//! are kept when they come again, so that they do not push out what is worth more. Their ids take two bytes each where that is
+//! enough: of a script without spaces they would take more room than the text.
 
 use std::sync::Arc;
 
@@ -21,12 +22,16 @@ pub(crate) const MAX_KEPT: usize = 0x3FFF;
 
 /// Most ids that are kept: one for each byte.
 const MAX_IDS: usize = MAX_KEPT;
+/// In a record's head, beside how many ids there are: that two of them share a number, the first in its lower half.
+const TWO_BYTES: u32 = 0x8000;
 /// How many of the longer pretokens that came once are recognized, at most: about as many as there is room for. They share
 /// lines of so many, in which the last one that came is the first.
 const N_SEEN: usize = 1 << 13;
 const SEEN_TOGETHER: usize = 8;
 /// Bytes of a cache for one slot: few records have less than 64.
 const BYTES_PER_SLOT: usize = 32;
+/// Slots in use at first.
+const FIRST_SLOTS: usize = 256;
 /// Slots that are looked at for a pretoken, from the one that its hash chooses.
 const PROBES: usize = 16;
 /// As many times a cache that may not begin is asked to keep something before it asks again whether it may.
@@ -38,10 +43,17 @@ pub(crate) struct Phrases {
     /// A power of two of them; none until the first pretoken is kept. The hash above the place where the record begins,
     /// counted from 1; 0 where there is none.
     slots: Huge<u64>,
+    /// How many of the slots are in use, less one: no more than it takes for few texts that are long, so that they stay in a
+    /// cache that is near.
+    mask: usize,
+    /// How many slots are taken.
+    n_kept: usize,
     /// A record: its head (see [`head`]), the bytes by four, zeros behind the last, and the ids.
     records: Huge<u32>,
     /// How much of it records take.
     used: usize,
+    /// The ids of a text whose record has them in two bytes each.
+    unpacked: Vec<u32>,
     /// How often nothing could be kept since it was last asked whether there may be a cache.
     refused: usize,
     /// Hashes of pretokens longer than a phrase that were not kept; none until the first of them comes.
@@ -57,8 +69,24 @@ pub(crate) fn hash(word: &[u8]) -> u32 {
     {
         return key.hash() as u32;
     }
-    let (sixteens, rest) = word.as_chunks::<16>();
     let mut hash = word.len() as u64;
+    let mut rest = word;
+    if word.len() > MAX_PHRASE {
+        // Four chains, none of which waits for another: one alone is most of what it takes to find a text of some KB.
+        let (lines, behind) = word.as_chunks::<64>();
+        let mut chains = [hash; 4];
+        for line in lines {
+            let (sixteens, _) = line.as_chunks::<16>();
+            for (chain, bytes) in chains.iter_mut().zip(sixteens) {
+                *chain = mix(*chain, u128::from_le_bytes(*bytes));
+            }
+        }
+        for both in chains.chunks(2) {
+            hash = mix(hash, u128::from(both[0]) << 64 | u128::from(both[1]));
+        }
+        rest = behind;
+    }
+    let (sixteens, rest) = rest.as_chunks::<16>();
     for bytes in sixteens {
         hash = mix(hash, u128::from_le_bytes(*bytes));
     }
@@ -75,8 +103,33 @@ pub(crate) fn hash(word: &[u8]) -> u32 {
 
 /// How many bytes and how many ids a record has, and the role of the bytes, as a number.
 #[inline(always)]
-fn head(word: &[u8], n_ids: usize, role: Role) -> u32 {
-    (role as u32) << 24 | (word.len() << 16 | n_ids) as u32
+fn head(word: &[u8], n_ids: u32, role: Role) -> u32 {
+    (role as u32) << 24 | (word.len() as u32) << 16 | n_ids
+}
+
+/// Whether ids are kept in two bytes each: what is no longer than a phrase is copied from its record as it lies there.
+fn take_two_bytes(word: &[u8], ids: &[u32]) -> bool {
+    word.len() > MAX_PHRASE && ids.iter().all(|&id| u16::try_from(id).is_ok())
+}
+
+/// As many numbers as the ids of a record take. `n_ids`: as its head says it.
+#[inline(always)]
+fn n_numbers(n_ids: u32) -> usize {
+    if n_ids & TWO_BYTES == 0 {
+        n_ids as usize
+    } else {
+        (n_ids & !TWO_BYTES).div_ceil(2) as usize
+    }
+}
+
+/// Puts ids of two bytes each there, in place of what is there.
+fn unpack(packed: &[u32], n_ids: usize, ids: &mut Vec<u32>) {
+    ids.resize(2 * packed.len(), 0);
+    let (pairs, _) = ids.as_chunks_mut();
+    for (pair, both) in pairs.iter_mut().zip(packed) {
+        *pair = [both & 0xFFFF, both >> 16];
+    }
+    ids.truncate(n_ids);
 }
 
 /// The bytes by four, and those that are left, with zeros behind them; 0 if none are.
@@ -106,7 +159,7 @@ impl Phrases {
         let bytes = self.n_bytes();
         (self.slots, self.records) = (Huge::default(), Huge::default());
         self.seen = Vec::new();
-        (self.used, self.refused) = (0, 0);
+        (self.mask, self.n_kept, self.used, self.refused) = (0, 0, 0, 0);
         self.share.give_back(bytes);
     }
 
@@ -139,50 +192,37 @@ impl Phrases {
 
     #[inline(always)]
     fn home(&self, hash: u32) -> usize {
-        hash as usize & self.slots.len().wrapping_sub(1)
+        hash as usize & self.mask
     }
 
-    /// The ids of a pretoken; `hash`: its hash, if it is not too long to be kept.
+    /// The ids of a pretoken that is no longer than a phrase; `hash`: its hash.
     #[inline(always)]
     pub(crate) fn find(&self, word: &[u8], hash: u32, role: Role) -> Option<&[u32]> {
+        if word.len() > MAX_PHRASE {
+            return None;
+        }
+        let (_, ids) = search(&self.slots, self.mask, &self.records, word, hash, role)?;
+        Some(ids)
+    }
+
+    /// The ids of a pretoken of any length.
+    pub(crate) fn get(&mut self, word: &[u8], role: Role) -> Option<&[u32]> {
         if word.len() > MAX_KEPT {
             return None;
         }
-        let mask = self.slots.len().wrapping_sub(1);
-        for step in 0..PROBES {
-            let slot = *self.slots.get((hash as usize + step) & mask)?;
-            if slot == 0 {
-                return None;
-            }
-            if (slot >> 32) as u32 == hash
-                && let Some(ids) = self.record(begin(slot), word, role)
-            {
-                return Some(ids);
-            }
+        let (n_ids, ids) = search(
+            &self.slots,
+            self.mask,
+            &self.records,
+            word,
+            hash(word),
+            role,
+        )?;
+        if n_ids & TWO_BYTES == 0 {
+            return Some(ids);
         }
-        None
-    }
-
-    /// The ids of the record at a place, if it is that of a pretoken.
-    #[inline(always)]
-    fn record(&self, at: usize, word: &[u8], role: Role) -> Option<&[u32]> {
-        let (&first, rest) = self.records.get(at..)?.split_first()?;
-        let n_ids = (first & 0xFFFF) as usize;
-        let n_words = word.len().div_ceil(4);
-        let text = rest.get(..n_words)?;
-        let (fours, last) = by_four(word);
-        // All of it without a branch: it is the same nearly always.
-        let mut differs = first ^ head(word, n_ids, role);
-        for (there, &here) in text.iter().zip(fours) {
-            differs |= there ^ u32::from_le_bytes(here);
-        }
-        if let Some(there) = text.get(fours.len()) {
-            differs |= there ^ last;
-        }
-        if differs != 0 {
-            return None;
-        }
-        rest.get(n_words..n_words + n_ids)
+        unpack(ids, (n_ids & !TWO_BYTES) as usize, &mut self.unpacked);
+        Some(&self.unpacked)
     }
 
     /// Remembers a pretoken that is not there yet, and its ids.
@@ -192,7 +232,11 @@ impl Phrases {
         }
         let (fours, last) = by_four(word);
         let n_words = word.len().div_ceil(4);
-        let len = 1 + n_words + ids.len();
+        let mut n_ids = ids.len() as u32;
+        if take_two_bytes(word, ids) {
+            n_ids |= TWO_BYTES;
+        }
+        let len = 1 + n_words + n_numbers(n_ids);
         if self.used + len > self.records.len() && !self.make_room(len) {
             return;
         }
@@ -200,7 +244,7 @@ impl Phrases {
             return;
         };
         let (first, rest) = record.split_at_mut(1);
-        first.fill(head(word, ids.len(), role));
+        first.fill(head(word, n_ids, role));
         let (text, of_ids) = rest.split_at_mut(n_words);
         for (there, &here) in text.iter_mut().zip(fours) {
             *there = u32::from_le_bytes(here);
@@ -208,10 +252,40 @@ impl Phrases {
         if let Some(there) = text.get_mut(fours.len()) {
             *there = last;
         }
-        of_ids.copy_from_slice(ids);
+        if n_ids & TWO_BYTES == 0 {
+            of_ids.copy_from_slice(ids);
+        } else {
+            for (there, both) in of_ids.iter_mut().zip(ids.chunks(2)) {
+                *there = both[0] | both.get(1).map_or(0, |second| second << 16);
+            }
+        }
         let slot = u64::from(hash(word)) << 32 | (self.used + 1) as u64;
         self.used += len;
-        insert(&mut self.slots, slot);
+        self.insert(slot);
+    }
+
+    /// Puts a slot where a search finds it, and uses more slots if half of them are taken.
+    fn insert(&mut self, slot: u64) {
+        self.n_kept += usize::from(insert(&mut self.slots, self.mask, slot));
+        let more = 2 * (self.mask + 1);
+        if more < 4 * self.n_kept && more <= self.slots.len() {
+            self.use_slots(more);
+        }
+    }
+
+    /// Uses as many slots from now on.
+    fn use_slots(&mut self, n: usize) {
+        let before: Vec<u64> = self
+            .slots
+            .iter()
+            .filter(|&&slot| slot != 0)
+            .copied()
+            .collect();
+        self.slots.fill(0);
+        (self.mask, self.n_kept) = (n - 1, 0);
+        for slot in before {
+            self.n_kept += usize::from(insert(&mut self.slots, self.mask, slot));
+        }
     }
 
     /// Whether it is worth to remember a pretoken: one longer than a phrase only if this was asked before, not long ago.
@@ -258,8 +332,10 @@ impl Phrases {
             if let Some(begin) = self.records.get_mut(..self.used) {
                 begin.copy_from_slice(&records[..self.used]);
             }
-            for &slot in slots.iter().filter(|&&slot| slot != 0) {
-                insert(&mut self.slots, slot);
+            let in_use = &slots[..slots.len().min(self.mask + 1)];
+            match self.slots.get_mut(..in_use.len()) {
+                Some(there) if !in_use.is_empty() => there.copy_from_slice(in_use),
+                _ => self.mask = FIRST_SLOTS.min(self.slots.len()) - 1,
             }
         } else if self.records.is_empty() {
             self.refused = 1;
@@ -267,11 +343,58 @@ impl Phrases {
         } else if len > self.records.len() {
             return false;
         } else {
-            self.slots.fill(0);
-            self.used = 0;
+            self.slots[..=self.mask].fill(0);
+            (self.n_kept, self.used) = (0, 0);
         }
         true
     }
+}
+
+/// How many ids a pretoken has, as its record's head says it, and what the record has of them.
+#[inline(always)]
+fn search<'r>(
+    slots: &[u64],
+    mask: usize,
+    records: &'r [u32],
+    word: &[u8],
+    hash: u32,
+    role: Role,
+) -> Option<(u32, &'r [u32])> {
+    for step in 0..PROBES {
+        let slot = *slots.get((hash as usize + step) & mask)?;
+        if slot == 0 {
+            return None;
+        }
+        if (slot >> 32) as u32 == hash
+            && let Some(found) = record(records, begin(slot), word, role)
+        {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// The same of the record at a place, if it is that of the pretoken.
+#[inline(always)]
+fn record<'r>(records: &'r [u32], at: usize, word: &[u8], role: Role) -> Option<(u32, &'r [u32])> {
+    let (&first, rest) = records.get(at..)?.split_first()?;
+    let n_ids = first & 0xFFFF;
+    let n_words = word.len().div_ceil(4);
+    let text = rest.get(..n_words)?;
+    let (fours, last) = by_four(word);
+    // All of it without a branch: it is the same nearly always.
+    let mut differs = first ^ head(word, n_ids, role);
+    for (there, &here) in text.iter().zip(fours) {
+        differs |= there ^ u32::from_le_bytes(here);
+    }
+    if let Some(there) = text.get(fours.len()) {
+        differs |= there ^ last;
+    }
+    if differs != 0 {
+        return None;
+    }
+    let len = n_numbers(n_ids);
+    Some((n_ids, rest.get(n_words..n_words + len)?))
 }
 
 /// How many slots and how many numbers of records a cache of so many bytes has.
@@ -289,17 +412,17 @@ fn begin(slot: u64) -> usize {
     (slot as u32 as usize).wrapping_sub(1)
 }
 
-/// Puts a slot where a search finds it.
-fn insert(slots: &mut [u64], slot: u64) {
+/// Puts a slot where a search finds it; says whether none was there before.
+fn insert(slots: &mut [u64], mask: usize, slot: u64) -> bool {
     let hash = (slot >> 32) as usize;
-    let mask = slots.len().wrapping_sub(1);
     let places = (0..PROBES).map(|step| (hash + step) & mask);
     // Where all are taken, somebody else's record is not found any more.
     let mut free = places.filter(|&place| slots.get(place) == Some(&0));
     let place = free.next().unwrap_or(hash & mask);
-    if let Some(there) = slots.get_mut(place) {
-        *there = slot;
-    }
+    let Some(there) = slots.get_mut(place) else {
+        return false;
+    };
+    std::mem::replace(there, slot) == 0
 }
 
 #[cfg(test)]
@@ -307,10 +430,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn found(phrases: &Phrases, word: &[u8]) -> Option<Vec<u32>> {
-        phrases
-            .find(word, hash(word), Role::Pretoken)
-            .map(<[u32]>::to_vec)
+    fn found(phrases: &mut Phrases, word: &[u8]) -> Option<Vec<u32>> {
+        let known = phrases.get(word, Role::Pretoken).map(<[u32]>::to_vec);
+        let as_phrase = phrases.find(word, hash(word), Role::Pretoken);
+        assert_eq!(
+            as_phrase,
+            known.as_deref().filter(|_| word.len() <= MAX_PHRASE)
+        );
+        known
     }
 
     /// A word for each number, of any length, and ids that tell which word they are of.
@@ -347,14 +474,14 @@ mod tests {
             phrases.set_budget(&budget);
             for number in numbers {
                 let (word, ids) = word(number);
-                if let Some(known) = found(&phrases, &word) {
+                if let Some(known) = found(&mut phrases, &word) {
                     prop_assert_eq!(known, ids);
                     continue;
                 }
                 if phrases.is_worth(&word) {
                     phrases.put(&word, &ids, Role::Pretoken);
                 }
-                if let Some(known) = found(&phrases, &word) {
+                if let Some(known) = found(&mut phrases, &word) {
                     prop_assert_eq!(&known, &ids);
                     prop_assert!(word.len() <= MAX_KEPT);
                 } else {
@@ -374,12 +501,12 @@ mod tests {
         ) {
             let mut phrases = Phrases::default();
             phrases.put(&one, &[1, 2], Role::Pretoken);
-            prop_assert_eq!(found(&phrases, &other).is_some(), one == other);
+            prop_assert_eq!(found(&mut phrases, &other).is_some(), one == other);
             // As a unit it is none, until that is kept beside it.
             prop_assert_eq!(phrases.find(&one, hash(&one), Role::Unit), None);
             phrases.put(&one, &[3], Role::Unit);
             prop_assert_eq!(phrases.find(&one, hash(&one), Role::Unit), Some(&[3][..]));
-            prop_assert_eq!(found(&phrases, &one), Some(vec![1, 2]));
+            prop_assert_eq!(found(&mut phrases, &one), Some(vec![1, 2]));
             // Whatever the hash says.
             prop_assert_eq!(phrases.find(&other, hash(&one), Role::Pretoken).is_some(), one == other);
         }
@@ -394,13 +521,16 @@ mod tests {
             if phrases.is_worth(&word) {
                 phrases.put(&word, &ids, Role::Pretoken);
             }
-            kept += usize::from(found(&phrases, &word) == Some(ids));
+            kept += usize::from(found(&mut phrases, &word) == Some(ids));
             assert!(phrases.n_bytes_of_records() <= MAX_BYTES);
         }
         // All but those that are too long.
         assert!(kept > 36_000, "{kept}");
         phrases.clear();
-        assert_eq!((phrases.n_bytes(), found(&phrases, &word(7).0)), (0, None));
+        assert_eq!(
+            (phrases.n_bytes(), found(&mut phrases, &word(7).0)),
+            (0, None)
+        );
     }
 
     #[test]
@@ -420,16 +550,16 @@ mod tests {
             }
             for text in &texts {
                 phrases.put(text, &ids(len), Role::First);
-                let known = phrases.find(text, hash(text), Role::First);
+                let known = phrases.get(text, Role::First);
                 assert_eq!(known, Some(&ids(len)[..]));
-                assert_eq!(found(&phrases, text), None);
+                assert_eq!(found(&mut phrases, text), None);
             }
         }
         let longer = text(MAX_KEPT + 1, b'a');
         for _ in 0..3 {
             assert!(!phrases.is_worth(&longer));
             phrases.put(&longer, &ids(7), Role::Pretoken);
-            assert_eq!(found(&phrases, &longer), None);
+            assert_eq!(found(&mut phrases, &longer), None);
         }
         assert_eq!(budget.used(), phrases.n_bytes());
         phrases.clear();
@@ -444,12 +574,12 @@ mod tests {
         phrases.set_budget(&budget);
         let (word, ids) = word(3);
         phrases.put(&word, &ids, Role::Pretoken);
-        assert_eq!(found(&phrases, &word), None);
+        assert_eq!(found(&mut phrases, &word), None);
         budget.set_limit(1 << 20);
         for _ in 0..=PATIENCE {
             phrases.put(&word, &ids, Role::Pretoken);
         }
-        assert_eq!(found(&phrases, &word), Some(ids));
+        assert_eq!(found(&mut phrases, &word), Some(ids));
         budget.set_limit(1);
         phrases.fit();
         assert_eq!(budget.used(), 0);

@@ -172,14 +172,14 @@ impl WordScratch {
 
     /// The ids of a word, if it is known.
     #[inline]
-    pub(crate) fn get(&self, text: &[u8], start: usize, end: usize) -> Option<&[u32]> {
+    pub(crate) fn get(&mut self, text: &[u8], start: usize, end: usize) -> Option<&[u32]> {
         self.get_as(Role::Pretoken, text, start, end)
     }
 
     /// The ids of what may be a word or something else.
     #[inline]
     pub(crate) fn get_as(
-        &self,
+        &mut self,
         role: Role,
         text: &[u8],
         start: usize,
