@@ -1,30 +1,40 @@
 //! The tables of merges, made when it is worth it.
 //!
-//! Whoever loads a tokenizer to encode one text should not wait for the merges of a hundred thousand tokens. So the first
+//! Whoever loads a tokenizer to encode some text should not wait for the merges of a hundred thousand tokens. So the first
 //! words are merged with what loading has made anyhow: with the vocabulary itself where any pair whose concatenation
-//! is a token may merge, with the list by left tokens otherwise. That takes a few times as long for a word; after
-//! [`FREE_WORDS`] of them the tables are made, once, and all is as if they had been there from the start.
+//! is a token may merge, with the list by left tokens otherwise. That takes a few times as long for a word. By ranks, a filter of
+//! all tokens is made then, with which it takes half as long again as with the tables (`fresh`). After
+//! [`FREE_WORDS`], or as many words as there are tokens, the tables are made, once, and all is as if they had been there from the start.
 //!
 //! No thread waits for another one that makes the tables: it goes on as before meanwhile. So a process may fork at
 //! any time.
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use once_cell::race::OnceBox;
 
-use super::NONE;
+use super::fresh::{self, Fresh};
 use super::listed::Listed;
-use super::pairs::{Merge, NO_MERGE, PairTable};
+use super::merge::{BpeScratch, merge};
+use super::pairs::{Merge, NO_MERGE, PairTable, Pairs};
 use super::table::{self, MergeTable};
+use super::{NONE, small};
 use crate::vocab::Vocab;
 
-/// Words that are merged without the tables: those of cl100k take some 20 ms, and a word without them takes a few
-/// microseconds longer (2026-11-21, a 2.1 GHz Xeon), so that nothing costs more than about twice the better choice.
+/// Words that are merged without the tables where there is a list: tables of those take a few milliseconds, and a word without
+/// them takes a few microseconds longer (2026-11-21, a 2.1 GHz Xeon), so that nothing costs more than about twice the better choice.
 const FREE_WORDS: u32 = 2048;
 
-/// Longest word that is merged without the tables, in bytes: the way without is quadratic.
-const MAX_BYTES_WITHOUT: usize = 128;
+/// Words that are merged without the filter, for the same reason.
+const WORDS_WITHOUT_FILTER: u32 = 512;
+
+/// Words that a thread takes at a time from those that are left: they are counted in one place for all of them.
+const AT_ONCE: u32 = 32;
+
+/// Longest word that is merged without the tables, in bytes: each pair is looked up in the vocabulary then.
+const MAX_BYTES_WITHOUT: usize = 1024;
 
 /// Nobody makes the tables.
 const NOBODY: u32 = 0;
@@ -52,9 +62,15 @@ pub(super) struct LazyTables {
     every: bool,
     fits: bool,
     tables: OnceBox<Tables>,
+    /// What words are merged with before there are tables, if they are merged by ranks.
+    fresh: OnceBox<Fresh>,
+    /// Whether words are merged by their pieces then.
+    by_pieces: bool,
     /// What the tables leave out, too, made when it is first needed.
     every_pair: OnceLock<PairTable>,
     free_words: AtomicU32,
+    /// When so many of them are left the filter is made.
+    words_with_filter: u32,
     /// The process in which a thread makes the tables: the child of a fork has no such thread.
     maker: AtomicU32,
 }
@@ -69,9 +85,11 @@ impl LazyTables {
     ) -> Self {
         let n_listed = list.as_ref().map_or(0, Listed::len);
         // Of tokens with the same bytes the vocabulary finds one only.
-        let free_words = match list {
-            None if !vocab.is_unique() => 0,
-            _ => FREE_WORDS,
+        let by_pieces = list.is_none() && !every && fresh::holds(vocab, symbols);
+        let (words_without, words_with_filter) = match list {
+            _ if by_pieces => (WORDS_WITHOUT_FILTER, vocab.n_tokens()),
+            None if !vocab.is_unique() => (0, 0),
+            _ => (FREE_WORDS, 0),
         };
         let made = made.map(|table| Box::new(Tables(Some(table))));
         Self {
@@ -81,7 +99,10 @@ impl LazyTables {
             every,
             tables: made.map_or_else(OnceBox::new, OnceBox::with_value),
             every_pair: OnceLock::new(),
-            free_words: AtomicU32::new(free_words),
+            fresh: OnceBox::new(),
+            by_pieces,
+            free_words: AtomicU32::new(words_without.saturating_add(words_with_filter)),
+            words_with_filter,
             maker: AtomicU32::new(NOBODY),
         }
     }
@@ -120,15 +141,27 @@ impl LazyTables {
         })
     }
 
-    /// Whether a thread that has no tables is to make them, for a word of so many bytes.
-    pub(super) fn are_wanted(&self, n_bytes: usize) -> bool {
+    /// Whether a thread that has no tables is to make them, for a word of so many bytes. `free`: what the thread has taken of
+    /// the words that are left.
+    pub(super) fn are_wanted(&self, n_bytes: usize, free: &mut u32) -> bool {
         if n_bytes > MAX_BYTES_WITHOUT {
             return true;
         }
-        let left = self.free_words.load(Ordering::Relaxed);
-        if left > 0 {
-            // Threads that count at once lose a word: it need not be exact.
-            self.free_words.store(left - 1, Ordering::Relaxed);
+        // Those for which there is no filter take longer.
+        let price = if n_bytes > small::MOST {
+            n_bytes as u32
+        } else {
+            1
+        };
+        if *free < price {
+            let left = self.free_words.load(Ordering::Relaxed);
+            let taken = left.min(AT_ONCE.max(price));
+            // Threads that count at once lose some: it need not be exact.
+            self.free_words.store(left - taken, Ordering::Relaxed);
+            *free += taken;
+        }
+        if *free > 0 {
+            *free = free.saturating_sub(price);
             return false;
         }
         let process = std::process::id();
@@ -140,15 +173,73 @@ impl LazyTables {
                 .is_ok()
     }
 
+    /// Whether a word may be a token, as far as can be said at once.
+    #[inline]
+    pub(super) fn may_be_token(&self, word: &[u8]) -> bool {
+        self.fresh
+            .get()
+            .is_none_or(|fresh| fresh.may_be_token(word))
+    }
+
+    /// Appends the ids of a word, without the tables; false if it is too long, or pairs are not those of pieces.
+    #[inline]
+    pub(super) fn merge_pieces(&self, vocab: &Vocab, word: &[u8], out: &mut Vec<u32>) -> bool {
+        if !self.by_pieces || word.len() > small::MOST {
+            return false;
+        }
+        let fresh = self.fresh.get().or_else(|| self.make_fresh(vocab));
+        fresh::merge(fresh, vocab, &self.symbols, word, out);
+        true
+    }
+
+    #[cold]
+    fn make_fresh(&self, vocab: &Vocab) -> Option<&Fresh> {
+        let is_time = self.free_words.load(Ordering::Relaxed) <= self.words_with_filter;
+        is_time.then(|| self.fresh.get_or_init(|| Box::new(Fresh::new(vocab))))
+    }
+
     /// Merges the symbols of a word in place, without the tables; returns how many are left.
-    pub(super) fn merge_without(&self, vocab: &Vocab, ids: &mut [u32]) -> usize {
+    pub(super) fn merge_without(
+        &self,
+        vocab: &Vocab,
+        ids: &mut [u32],
+        scratch: &mut BpeScratch,
+    ) -> usize {
         match &self.list {
             None => {
-                let mut bytes = Vec::with_capacity(64);
-                merge_short(ids, |left, right| by_vocab(vocab, left, right, &mut bytes))
+                let bytes = RefCell::default();
+                merge(&ByVocab { vocab, bytes }, ids, scratch)
             }
-            Some(list) => merge_short(ids, |left, right| list.get(left, right)),
+            Some(list) => merge(list, ids, scratch),
         }
+    }
+}
+
+/// All pairs whose concatenation is a token.
+struct ByVocab<'v> {
+    vocab: &'v Vocab,
+    /// Room for one.
+    bytes: RefCell<Vec<u8>>,
+}
+
+impl Pairs for ByVocab<'_> {
+    fn get(&self, left: u32, right: u32) -> Merge {
+        by_vocab(self.vocab, left, right, &mut self.bytes.borrow_mut())
+    }
+
+    fn n_ranks(&self) -> usize {
+        self.vocab.size() as usize
+    }
+}
+
+impl Pairs for Listed {
+    fn get(&self, left: u32, right: u32) -> Merge {
+        self.get(left, right)
+    }
+
+    /// Of a pair listed twice the last counts: there may be more ranks than pairs.
+    fn n_ranks(&self) -> usize {
+        u32::MAX as usize
     }
 }
 
@@ -172,36 +263,6 @@ fn by_vocab(vocab: &Vocab, left: u32, right: u32, bytes: &mut Vec<u8>) -> Merge 
         Some(id) => u64::from(id) << 32 | u64::from(id),
         None => NO_MERGE,
     }
-}
-
-/// Merges a short word. `get` says how a pair merges.
-fn merge_short(ids: &mut [u32], mut get: impl FnMut(u32, u32) -> Merge) -> usize {
-    let mut merges = [NO_MERGE; MAX_BYTES_WITHOUT];
-    let mut n = ids.len();
-    for (place, pair) in merges.iter_mut().zip(ids.windows(2)) {
-        *place = get(pair[0], pair[1]);
-    }
-    while n > 1 {
-        let pairs = &merges[..n - 1];
-        // The smallest, the leftmost of equals.
-        let Some((at, &best)) = pairs.iter().enumerate().min_by_key(|&(_, &merge)| merge) else {
-            break;
-        };
-        if best == NO_MERGE {
-            break;
-        }
-        ids[at] = best as u32;
-        ids.copy_within(at + 2..n, at + 1);
-        merges.copy_within(at + 1..n - 1, at);
-        n -= 1;
-        if at > 0 {
-            merges[at - 1] = get(ids[at - 1], ids[at]);
-        }
-        if at + 1 < n {
-            merges[at] = get(ids[at], ids[at + 1]);
-        }
-    }
-    n
 }
 
 #[cfg(test)]
@@ -228,11 +289,17 @@ mod tests {
         vocab
     }
 
-    fn encode(model: &BpeModel, word: &[u8]) -> Vec<u32> {
+    fn encode(model: &BpeModel, scratch: &mut BpeScratch, word: &[u8]) -> Vec<u32> {
         let mut ids = Vec::new();
-        let mut scratch = BpeScratch::default();
-        model.encode_pretoken(word, &mut scratch, &mut ids).unwrap();
+        model.encode_pretoken(word, scratch, &mut ids).unwrap();
         ids
+    }
+
+    /// Words of any length, but few of them long.
+    fn words() -> impl Strategy<Value = Vec<Vec<u8>>> {
+        let of = |n| prop::collection::vec(0..4u8, n);
+        let long = MAX_BYTES_WITHOUT - 2..MAX_BYTES_WITHOUT + 3;
+        prop::collection::vec(prop_oneof![9 => of(1..99), 1 => of(long)], 1..20)
     }
 
     proptest! {
@@ -243,7 +310,7 @@ mod tests {
         #[test]
         fn words_are_the_same_without_tables(
             tokens in prop::collection::vec(prop::collection::vec(0..4u8, 2..6), 0..30),
-            words in prop::collection::vec(prop::collection::vec(0..4u8, 1..MAX_BYTES_WITHOUT + 9), 1..20),
+            words in words(),
             picks in prop::collection::vec((0..40u32, 0..40u32), 0..40),
             whole_pretokens in any::<bool>(),
         ) {
@@ -291,14 +358,26 @@ mod tests {
                 prop_assert!(third.tables.made().is_some());
                 let again = third.known().unwrap();
                 prop_assert_eq!(again.columns(), known.columns());
-                for word in &words {
+                let [scratch, scratch_then, scratch_third] = &mut [(); 3].map(|()| BpeScratch::default());
+                let mut free = first.tables.free_words.load(Ordering::Relaxed);
+                for (n, word) in words.iter().enumerate() {
+                    if n == words.len() / 2 {
+                        // From now on with the filter, where there is one, whatever came before.
+                        first.tables.free_words.fetch_min(first.tables.words_with_filter, Ordering::Relaxed);
+                        free = free.min(scratch.free_words + first.tables.free_words.load(Ordering::Relaxed));
+                    }
                     let is_long = word.len() > MAX_BYTES_WITHOUT;
                     let was_made = first.tables.made().is_some();
-                    prop_assert_eq!(encode(&first, word), encode(&then, word));
-                    prop_assert_eq!(encode(&third, word), encode(&then, word));
+                    let expected = encode(&then, scratch_then, word);
+                    prop_assert_eq!(encode(&first, scratch, word), &expected[..]);
+                    prop_assert_eq!(encode(&third, scratch_third, word), expected);
                     let whole = whole_pretokens && first.vocab.bytes_to_id(word).is_some();
                     let is_made = first.tables.made().is_some();
-                    prop_assert_eq!(is_made, was_made || is_long && !whole);
+                    let is_wanted = !whole && (is_long || free == 0);
+                    prop_assert_eq!(is_made, was_made || is_wanted);
+                    if !whole && !is_made {
+                        free = free.saturating_sub(if word.len() > small::MOST { word.len() as u32 } else { 1 });
+                    }
                 }
             }
         }
@@ -348,14 +427,19 @@ mod tests {
     fn the_tables_are_made_after_some_words() {
         let vocab = vocab(&[vec![0, 1]]);
         let model = BpeModel::new(vocab, &Merges::ByRank, true, Missing::Fail).unwrap();
-        for _ in 0..FREE_WORDS {
-            assert_eq!(encode(&model, &[0, 1, 2]), [256, 2]);
+        let scratch = &mut BpeScratch::default();
+        for n in 0..WORDS_WITHOUT_FILTER + model.vocab.n_tokens() {
+            assert_eq!(encode(&model, scratch, &[0, 1, 2]), [256, 2]);
+            let has_filter = model.tables.fresh.get().is_some();
+            // Some words are taken at once, so that the last of the first ones have it already.
+            assert!(has_filter || n < WORDS_WITHOUT_FILTER);
+            assert!(!has_filter || n >= WORDS_WITHOUT_FILTER - AT_ONCE);
         }
         assert!(model.tables.made().is_none());
         // A thread of a process that was forked away makes them no more.
         let other = std::process::id().wrapping_add(1);
         model.tables.maker.store(other, Ordering::Relaxed);
-        assert_eq!(encode(&model, &[0, 1, 2]), [256, 2]);
+        assert_eq!(encode(&model, scratch, &[0, 1, 2]), [256, 2]);
         assert!(model.tables.made().is_some());
     }
 }

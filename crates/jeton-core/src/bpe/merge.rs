@@ -27,6 +27,8 @@ pub struct BpeScratch {
     links: Vec<Link>,
     pub(super) windows: Windows,
     pub(super) starts: Starts,
+    /// What is left of the words that the thread may merge without tables.
+    pub(super) free_words: u32,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,9 @@
 mod characters;
 mod cuts;
 mod dropout;
+mod fresh;
 pub(crate) mod known;
+mod last;
 mod lazy;
 pub(crate) mod listed;
 pub(crate) mod merge;
@@ -317,12 +319,20 @@ impl BpeModel {
         scratch: &mut BpeScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if self.tables.are_wanted(pretoken.len()) {
+        if self
+            .tables
+            .are_wanted(pretoken.len(), &mut scratch.free_words)
+        {
             return self.encode_with(self.tables.get(&self.vocab), pretoken, scratch, out);
+        }
+        if self.tables.merge_pieces(&self.vocab, pretoken, out) {
+            return Ok(());
         }
         let start = out.len();
         self.byte_ids(pretoken, out)?;
-        let merged = self.tables.merge_without(&self.vocab, &mut out[start..]);
+        let merged = self
+            .tables
+            .merge_without(&self.vocab, &mut out[start..], scratch);
         out.truncate(start + merged);
         Ok(())
     }
@@ -361,7 +371,7 @@ impl Model for BpeModel {
     }
 
     fn whole(&self, pretoken: &[u8]) -> Option<u32> {
-        if !self.whole_pretokens {
+        if !self.whole_pretokens || !self.tables.may_be_token(pretoken) {
             return None;
         }
         // Most of these are what merging makes, too; looking them up takes less time.

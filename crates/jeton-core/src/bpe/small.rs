@@ -9,19 +9,71 @@ use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
 /// Most bytes that are merged this way: the bits of a word.
 pub(super) const MOST: usize = 64;
 
+/// Two neighbours: their ids, and where they begin and end.
+#[derive(Clone, Copy)]
+pub(super) struct Pair {
+    pub(super) left: u32,
+    pub(super) right: u32,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// What knows of pairs whether they merge.
+pub(super) trait Find {
+    /// What a byte begins as.
+    fn symbol(&self, byte: u8) -> u32;
+    /// What [`Self::find`] says of two bytes.
+    fn find_bytes(&self, first: u8, second: u8) -> u32;
+    /// The index of a pair's merge, shifted by [`PLACE_BITS`]; [`NO_PAIR`] if it does not merge. The one with the least index comes
+    /// first.
+    fn find(&self, pair: Pair) -> u32;
+    /// The token that a merge makes.
+    fn merged(&self, index: u32) -> u32;
+}
+
+impl Find for MergeTable {
+    #[inline]
+    fn symbol(&self, byte: u8) -> u32 {
+        self.symbol(byte)
+    }
+
+    #[inline]
+    fn find_bytes(&self, first: u8, second: u8) -> u32 {
+        self.find_bytes(first, second)
+    }
+
+    #[inline]
+    fn find(&self, pair: Pair) -> u32 {
+        self.find(pair.left, pair.right)
+    }
+
+    #[inline]
+    fn merged(&self, index: u32) -> u32 {
+        self.merged(index)
+    }
+}
+
 /// Appends the ids of a pretoken; false if it is too long. Every byte must have a symbol.
 #[inline]
 pub(super) fn merge(table: &MergeTable, pretoken: &[u8], out: &mut Vec<u32>) -> bool {
+    let is_short = pretoken.len() <= MOST;
+    if is_short {
+        merge_bytes(table, pretoken, out);
+    }
+    is_short
+}
+
+/// The same of at most [`MOST`] bytes, with whatever knows of pairs.
+#[inline]
+pub(super) fn merge_bytes(pairs: &impl Find, pretoken: &[u8], out: &mut Vec<u32>) {
     // Fewer places take less time to look through for the next merge.
     match pretoken.len() {
         0 => {}
-        1 => out.push(table.symbol(pretoken[0])),
-        2..=16 => push::<16>(table, pretoken, out),
-        17..=32 => push::<32>(table, pretoken, out),
-        33..=MOST => push::<MOST>(table, pretoken, out),
-        _ => return false,
+        1 => out.push(pairs.symbol(pretoken[0])),
+        2..=16 => push::<16>(pairs, pretoken, out),
+        17..=32 => push::<32>(pairs, pretoken, out),
+        _ => push::<MOST>(pairs, pretoken, out),
     }
-    true
 }
 
 /// Appends what merging symbols ends with, at most [`MOST`] of them.
@@ -35,9 +87,9 @@ pub(super) fn merge_symbols(table: &MergeTable, symbols: &[u32], out: &mut Vec<u
     }
 }
 
-fn push<const N: usize>(table: &MergeTable, pretoken: &[u8], out: &mut Vec<u32>) {
+fn push<const N: usize>(pairs: &impl Find, pretoken: &[u8], out: &mut Vec<u32>) {
     let mut ids = [0; N];
-    let left = merge_in_place(table, pretoken, &mut ids);
+    let left = merge_in_place(pairs, pretoken, &mut ids);
     push_left(left, &ids, out);
 }
 
@@ -67,29 +119,31 @@ const NOTHING: i32 = NO_PAIR as i32;
 /// Merges `pretoken`, at least one and at most `N` bytes. Says at which places of `ids` a symbol is left.
 #[inline]
 pub(super) fn merge_in_place<const N: usize>(
-    table: &MergeTable,
+    pairs: &impl Find,
     pretoken: &[u8],
     ids: &mut [u32; N],
 ) -> u64 {
     let mut candidates = [NOTHING; N];
     for (place, (pair, candidate)) in pretoken.windows(2).zip(&mut candidates).enumerate() {
-        *candidate = (table.find_bytes(pair[0], pair[1]) | place as u32) as i32;
+        *candidate = (pairs.find_bytes(pair[0], pair[1]) | place as u32) as i32;
     }
     for (id, &byte) in ids.iter_mut().zip(pretoken) {
-        *id = table.symbol(byte);
+        *id = pairs.symbol(byte);
     }
-    merge_candidates(table, pretoken.len(), &mut candidates, ids)
+    merge_candidates(pairs, pretoken.len(), &mut candidates, ids)
 }
 
 /// Merges the first `n` of `ids`, at least one and at most `N`; `candidates`: how each merges with the next.
 #[inline]
 fn merge_candidates<const N: usize>(
-    table: &MergeTable,
+    pairs: &impl Find,
     n: usize,
     candidates: &mut [i32; N],
     ids: &mut [u32; N],
 ) -> u64 {
     let mut there = u64::MAX >> (MOST - n);
+    // Where the next one begins what is before it ends.
+    let end = |after: u64| (after.trailing_zeros() as usize).min(n);
     loop {
         let best = candidates.iter().copied().fold(NOTHING, i32::min);
         if best == NOTHING {
@@ -97,7 +151,7 @@ fn merge_candidates<const N: usize>(
         }
         let best = best.cast_unsigned();
         let at = best as usize % N;
-        let id = table.merged(best >> PLACE_BITS);
+        let id = pairs.merged(best >> PLACE_BITS);
         let after = there & !1 << at;
         there &= !(after & after.wrapping_neg());
         candidates[after.trailing_zeros() as usize % N] = NOTHING;
@@ -105,13 +159,25 @@ fn merge_candidates<const N: usize>(
         candidates[at] = NOTHING;
         let after = after & after.wrapping_sub(1);
         if after != 0 {
-            let next = ids[after.trailing_zeros() as usize % N];
-            candidates[at] = (table.find(id, next) | at as u32) as i32;
+            let next = after.trailing_zeros() as usize;
+            let pair = Pair {
+                left: id,
+                right: ids[next % N],
+                start: at,
+                end: end(after & (after - 1)),
+            };
+            candidates[at] = (pairs.find(pair) | at as u32) as i32;
         }
         let before = there & ((1 << at) - 1);
         if before != 0 {
             let previous = before.ilog2() as usize % N;
-            candidates[previous] = (table.find(ids[previous], id) | previous as u32) as i32;
+            let pair = Pair {
+                left: ids[previous],
+                right: id,
+                start: previous,
+                end: end(after),
+            };
+            candidates[previous] = (pairs.find(pair) | previous as u32) as i32;
         }
     }
 }
