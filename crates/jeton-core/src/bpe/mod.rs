@@ -28,6 +28,7 @@ mod queue;
 mod small;
 mod starts;
 mod table;
+mod token_filter;
 mod windows;
 
 pub use characters::{
@@ -272,6 +273,9 @@ impl BpeModel {
         scratch: &mut BpeScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
+        if self.whole_pretokens {
+            self.tables.note_merged(&self.vocab, &mut scratch.n_merged);
+        }
         if let Some(table) = tables.table()
             && table.complete()
         {
