@@ -145,7 +145,7 @@ pub(crate) struct Work<'w, W, P> {
 
 /// Does `n_tasks` tasks on up to `threads` threads and gives what each made to `take`, in the order of the tasks; while one
 /// result is taken, no other is. As [`map_documents`], but the results need not all be there at once: a thread makes its
-/// next one where the one that was taken lay.
+/// next one where the one that was taken lay. [`ALL_THREADS`] are as many as this process may use.
 pub(crate) fn in_order<W, P: Default + Send>(
     n_tasks: usize,
     threads: usize,
@@ -153,6 +153,7 @@ pub(crate) fn in_order<W, P: Default + Send>(
     work: &Work<'_, W, P>,
     take: &mut (dyn FnMut(usize, &mut P) + Send),
 ) -> Result<()> {
+    let threads = useful_threads(usize::MAX, threads);
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let line = Mutex::new(Line {
@@ -259,6 +260,20 @@ mod tests {
             });
             assert_eq!(result.unwrap().concat(), expected);
         }
+    }
+
+    #[test]
+    fn all_threads_are_those_of_the_machine() {
+        let n_workers = AtomicUsize::new(0);
+        let work = Work {
+            worker: &|| {
+                n_workers.fetch_add(1, Ordering::Relaxed);
+            },
+            task: &|(): &mut (), _, (): &mut ()| Ok(()),
+        };
+        let n_tasks = available_threads() + 50;
+        in_order(n_tasks, ALL_THREADS, &mut || true, &work, &mut |_, ()| ()).unwrap();
+        assert!(n_workers.into_inner() <= available_threads());
     }
 
     #[test]
