@@ -31,9 +31,9 @@ const FREE_WORDS: u32 = 2048;
 /// Words that are merged without the filter, for the same reason.
 const WORDS_WITHOUT_FILTER: u32 = 512;
 
-/// Words that a thread merges with the tables before the filter is made, which takes two milliseconds and saves a read of memory for
-/// each new word: of first passes over 12 MB 5%, with the filter from the first word on (docs/engine.md). It is never much that it costs.
-const WORDS_BEFORE_FILTER: u32 = 2048;
+/// Words that a thread merges with the tables before the filter is made, which takes two to four milliseconds and saves a read of memory for
+/// each new word: first passes over 12 MB take 5% less time, those over a megabyte would take more (docs/engine.md).
+const WORDS_BEFORE_FILTER: u32 = 32_768;
 
 /// Words that a thread takes at a time from those that are left: they are counted in one place for all of them.
 const AT_ONCE: u32 = 32;
