@@ -3,7 +3,7 @@
 //! Whoever loads a tokenizer to encode some text should not wait for the merges of a hundred thousand tokens. So the first
 //! words are merged with what loading has made anyhow: with the vocabulary itself where any pair whose concatenation
 //! is a token may merge, with the list by left tokens otherwise. That takes a few times as long for a word. By ranks, a filter of
-//! all tokens is made then, with which it takes half as long again as with the tables (`fresh`). After
+//! all tokens is made then, with which it takes little longer than with the tables (`fresh`). After
 //! [`FREE_WORDS`], or as many words as there are tokens, the tables are made, once, and all is as if they had been there from the start.
 //!
 //! No thread waits for another one that makes the tables: it goes on as before meanwhile. So a process may fork at
@@ -24,11 +24,10 @@ use super::token_filter::TokenFilter;
 use super::{NONE, small};
 use crate::vocab::Vocab;
 
-/// Words that are merged without the tables where there is a list: tables of those take a few milliseconds, and a word without
-/// them takes a few microseconds longer (2026-11-21, a 2.1 GHz Xeon), so that nothing costs more than about twice the better choice.
+/// Words that are merged without the tables where there is a list, in which pairs are searched for.
 const FREE_WORDS: u32 = 2048;
 
-/// Words that are merged without the filter, for the same reason.
+/// Words that are merged without the filter: about as many as take as long as making it (not measured more closely).
 const WORDS_WITHOUT_FILTER: u32 = 512;
 
 /// Words that a thread merges with the tables before the filter is made, which takes two to four milliseconds and saves a read of memory for
