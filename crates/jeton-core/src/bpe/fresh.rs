@@ -12,6 +12,7 @@ use super::small::{Find, Pair};
 use super::table::{GRID, MAX_ID, NO_PAIR, PLACE_BITS};
 use super::token_filter::{Beginnings, TokenFilter};
 use super::{NONE, small};
+use crate::simd::Kernel;
 use crate::vocab::Vocab;
 
 /// Bits of an id.
@@ -38,6 +39,7 @@ pub(super) fn merge(
     fresh: Option<(&Fresh, &TokenFilter)>,
     vocab: &Vocab,
     symbols: &[u32; 256],
+    kernel: Kernel,
     word: &[u8],
     out: &mut Vec<u32>,
 ) {
@@ -45,6 +47,7 @@ pub(super) fn merge(
         vocab,
         symbols,
         word,
+        kernel,
     };
     let Some((fresh, filter)) = fresh else {
         return small::merge_bytes(&known, word, out);
@@ -81,6 +84,7 @@ struct Known<'w> {
     vocab: &'w Vocab,
     symbols: &'w [u32; 256],
     word: &'w [u8],
+    kernel: Kernel,
 }
 
 impl Known<'_> {
@@ -116,6 +120,11 @@ impl Find for Known<'_> {
     #[inline]
     fn merged(&self, index: u32) -> u32 {
         index
+    }
+
+    #[inline]
+    fn kernel(&self) -> Kernel {
+        self.kernel
     }
 }
 
@@ -157,6 +166,11 @@ impl Find for Filtered<'_> {
     fn merged(&self, index: u32) -> u32 {
         index
     }
+
+    #[inline]
+    fn kernel(&self) -> Kernel {
+        self.known.kernel
+    }
 }
 
 #[cfg(test)]
@@ -194,7 +208,7 @@ mod tests {
                 let expected = encode_by_rank(&vocab, word);
                 for fresh in [None, Some((&fresh, &filter))] {
                     let mut ids = Vec::new();
-                    merge(fresh, &vocab, &symbols, word, &mut ids);
+                    merge(fresh, &vocab, &symbols, Kernel::fastest(), word, &mut ids);
                     prop_assert_eq!(&ids, &expected);
                 }
             }

@@ -22,6 +22,7 @@ use super::pairs::{Merge, NO_MERGE, PairTable, Pairs};
 use super::table::{self, MergeTable};
 use super::token_filter::TokenFilter;
 use super::{NONE, small};
+use crate::simd::Kernel;
 use crate::vocab::Vocab;
 
 /// Words that are merged without the tables where there is a list, in which pairs are searched for.
@@ -79,6 +80,8 @@ pub(super) struct LazyTables {
     words_with_filter: u32,
     /// The process in which a thread makes the tables: the child of a fork has no such thread.
     maker: AtomicU32,
+    /// What words are merged with then.
+    kernel: Kernel,
 }
 
 impl LazyTables {
@@ -111,6 +114,7 @@ impl LazyTables {
             free_words: AtomicU32::new(words_without.saturating_add(words_with_filter)),
             words_with_filter,
             maker: AtomicU32::new(NOBODY),
+            kernel: Kernel::fastest(),
         }
     }
 
@@ -210,7 +214,7 @@ impl LazyTables {
         }
         let fresh = self.fresh.get().zip(self.filter.get());
         let fresh = fresh.or_else(|| self.make_fresh(vocab));
-        fresh::merge(fresh, vocab, &self.symbols, word, out);
+        fresh::merge(fresh, vocab, &self.symbols, self.kernel, word, out);
         true
     }
 

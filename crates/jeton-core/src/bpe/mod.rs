@@ -17,6 +17,7 @@ mod cuts;
 mod dropout;
 mod fresh;
 pub(crate) mod known;
+mod lanes;
 mod last;
 mod lazy;
 pub(crate) mod listed;

@@ -4,7 +4,9 @@
 //! found by counting zeros. A candidate is one number, its rank above its place: the least of all is the
 //! merge that comes first, of equals the leftmost.
 
+use super::lanes;
 use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
+use crate::simd::Kernel;
 
 /// Most bytes that are merged this way: the bits of a word.
 pub(super) const MOST: usize = 64;
@@ -29,6 +31,8 @@ pub(super) trait Find {
     fn find(&self, pair: Pair) -> u32;
     /// The token that a merge makes.
     fn merged(&self, index: u32) -> u32;
+    /// What is to be used for it.
+    fn kernel(&self) -> Kernel;
 }
 
 impl Find for MergeTable {
@@ -42,7 +46,7 @@ impl Find for MergeTable {
         self.find_bytes(first, second)
     }
 
-    #[inline]
+    #[inline(always)]
     fn find(&self, pair: Pair) -> u32 {
         self.find(pair.left, pair.right)
     }
@@ -50,6 +54,11 @@ impl Find for MergeTable {
     #[inline]
     fn merged(&self, index: u32) -> u32 {
         self.merged(index)
+    }
+
+    #[inline]
+    fn kernel(&self) -> Kernel {
+        self.kernel()
     }
 }
 
@@ -101,7 +110,7 @@ fn push_symbols<const N: usize>(table: &MergeTable, symbols: &[u32], out: &mut V
     for (id, &symbol) in ids.iter_mut().zip(symbols) {
         *id = symbol;
     }
-    let left = merge_candidates(table, symbols.len(), &mut candidates, &mut ids);
+    let left = lanes::merge(table, symbols.len(), &mut candidates, &mut ids);
     push_left(left, &ids, out);
 }
 
@@ -114,7 +123,25 @@ fn push_left<const N: usize>(mut left: u64, ids: &[u32; N], out: &mut Vec<u32>) 
 }
 
 /// No candidate: all bits of a place are set in what stands for no pair.
-const NOTHING: i32 = NO_PAIR as i32;
+pub(super) const NOTHING: i32 = NO_PAIR as i32;
+
+/// For each place how what is there merges with what follows, if it does.
+pub(super) trait Candidates {
+    fn set(&mut self, place: usize, candidate: i32);
+    fn least(&self) -> i32;
+}
+
+impl<const N: usize> Candidates for [i32; N] {
+    #[inline(always)]
+    fn set(&mut self, place: usize, candidate: i32) {
+        self[place % N] = candidate;
+    }
+
+    #[inline(always)]
+    fn least(&self) -> i32 {
+        self.iter().copied().fold(NOTHING, i32::min)
+    }
+}
 
 /// Merges `pretoken`, at least one and at most `N` bytes. Says at which places of `ids` a symbol is left.
 #[inline]
@@ -130,22 +157,23 @@ pub(super) fn merge_in_place<const N: usize>(
     for (id, &byte) in ids.iter_mut().zip(pretoken) {
         *id = pairs.symbol(byte);
     }
-    merge_candidates(pairs, pretoken.len(), &mut candidates, ids)
+    lanes::merge(pairs, pretoken.len(), &mut candidates, ids)
 }
 
-/// Merges the first `n` of `ids`, at least one and at most `N`; `candidates`: how each merges with the next.
-#[inline]
-fn merge_candidates<const N: usize>(
+/// Merges the first `n` of `ids`, at least one and at most `N`; `candidates`: how each merges with the next. Inlined into what is
+/// compiled for wider vectors ([`lanes`]).
+#[inline(always)]
+pub(super) fn merge_by<const N: usize>(
     pairs: &impl Find,
     n: usize,
-    candidates: &mut [i32; N],
+    candidates: &mut impl Candidates,
     ids: &mut [u32; N],
 ) -> u64 {
     let mut there = u64::MAX >> (MOST - n);
     // Where the next one begins what is before it ends.
     let end = |after: u64| (after.trailing_zeros() as usize).min(n);
     loop {
-        let best = candidates.iter().copied().fold(NOTHING, i32::min);
+        let best = candidates.least();
         if best == NOTHING {
             return there;
         }
@@ -154,9 +182,9 @@ fn merge_candidates<const N: usize>(
         let id = pairs.merged(best >> PLACE_BITS);
         let after = there & !1 << at;
         there &= !(after & after.wrapping_neg());
-        candidates[after.trailing_zeros() as usize % N] = NOTHING;
+        candidates.set(after.trailing_zeros() as usize % N, NOTHING);
         ids[at] = id;
-        candidates[at] = NOTHING;
+        let mut candidate = NOTHING;
         let after = after & after.wrapping_sub(1);
         if after != 0 {
             let next = after.trailing_zeros() as usize;
@@ -166,8 +194,9 @@ fn merge_candidates<const N: usize>(
                 start: at,
                 end: end(after & (after - 1)),
             };
-            candidates[at] = (pairs.find(pair) | at as u32) as i32;
+            candidate = (pairs.find(pair) | at as u32) as i32;
         }
+        candidates.set(at, candidate);
         let before = there & ((1 << at) - 1);
         if before != 0 {
             let previous = before.ilog2() as usize % N;
@@ -177,7 +206,7 @@ fn merge_candidates<const N: usize>(
                 start: previous,
                 end: end(after),
             };
-            candidates[previous] = (pairs.find(pair) | previous as u32) as i32;
+            candidates.set(previous, (pairs.find(pair) | previous as u32) as i32);
         }
     }
 }

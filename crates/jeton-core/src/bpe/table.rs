@@ -58,6 +58,7 @@ pub(super) struct MergeTable {
     /// Whether every pair comes after those that make its sides.
     is_in_order: bool,
     symbols: [u32; 256],
+    kernel: Kernel,
 }
 
 /// Whether a model is small enough.
@@ -82,6 +83,7 @@ impl MergeTable {
             complete: symbols.iter().all(|&symbol| symbol != NONE),
             is_in_order: false,
             symbols: *symbols,
+            kernel: Kernel::fastest(),
         }
     }
 
@@ -189,6 +191,7 @@ impl MergeTable {
             complete: symbols.iter().all(|&symbol| symbol != NONE),
             is_in_order: false,
             symbols: *symbols,
+            kernel: Kernel::fastest(),
         };
         if let Some(list) = list {
             table.set_merged(&list.merges());
@@ -304,6 +307,12 @@ impl MergeTable {
         }
     }
 
+    /// What words are merged with.
+    #[inline]
+    pub(super) fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
     /// Whether every byte has a symbol.
     pub(super) fn complete(&self) -> bool {
         self.complete
@@ -327,7 +336,7 @@ impl MergeTable {
     }
 
     /// The index of a pair's merge, shifted by [`PLACE_BITS`]; [`NO_PAIR`] if it does not merge.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, left: u32, right: u32) -> u32 {
         let hash = Self::hash(left, right);
         let bits = Self::filter_bits(hash);
