@@ -32,7 +32,8 @@ const FREE_WORDS: u32 = 2048;
 const WORDS_WITHOUT_FILTER: u32 = 512;
 
 /// Words that a thread merges with the tables before the filter is made, which takes two to four milliseconds and saves a read of memory for
-/// each new word: first passes over 12 MB take 5% less time, those over a megabyte would take more (docs/engine.md).
+/// each new word: first passes over 12 MB take 5% less time, those over a megabyte would take more (docs/engine.md). Not where the
+/// vocabulary is packed, which has a filter of its own.
 const WORDS_BEFORE_FILTER: u32 = 32_768;
 
 /// Words that a thread takes at a time from those that are left: they are counted in one place for all of them.
@@ -195,7 +196,7 @@ impl LazyTables {
     #[inline]
     pub(super) fn note_merged(&self, vocab: &Vocab, n_merged: &mut u32) {
         *n_merged = n_merged.saturating_add(1);
-        if *n_merged == WORDS_BEFORE_FILTER {
+        if *n_merged == WORDS_BEFORE_FILTER && !vocab.is_packed() {
             self.filter(vocab);
         }
     }
@@ -470,5 +471,18 @@ mod tests {
         model.tables.maker.store(other, Ordering::Relaxed);
         assert_eq!(encode(&model, scratch, &[0, 1, 2]), [256, 2]);
         assert!(model.tables.made().is_some());
+    }
+
+    #[test]
+    fn a_packed_vocabulary_needs_no_filter() {
+        for (vocab, has_filter) in [
+            (vocab(&[vec![0, 1]]), true),
+            (vocab(&[vec![0, 1]]).read_again(), false),
+        ] {
+            let model = BpeModel::new(vocab, &Merges::ByRank, true, Missing::Fail).unwrap();
+            let mut n_merged = WORDS_BEFORE_FILTER - 1;
+            model.tables.note_merged(&model.vocab, &mut n_merged);
+            assert_eq!(model.tables.filter.get().is_some(), has_filter);
+        }
     }
 }

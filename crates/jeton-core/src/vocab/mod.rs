@@ -2,8 +2,10 @@
 //!
 //! All token bytes lie in one arena; an id is an index into a list of spans, so `id_to_bytes` is two
 //! loads. Ids may have holes (p50k has one at 50256). The way back is an open-addressing table of
-//! ids ([`table`]): no allocation per token, and nothing depends on a random state.
+//! ids ([`table`]): no allocation per token, and nothing depends on a random state. What a compiled file
+//! has is found in a table that is only read ([`packed`]), with fewer reads of memory.
 
+mod packed;
 mod raw;
 mod staged;
 mod strings;
@@ -11,6 +13,9 @@ mod table;
 
 use foldhash::fast::FixedState;
 
+use self::packed::Packed;
+pub(crate) use self::packed::RawPacked;
+pub(crate) use self::raw::RawIndex;
 pub(crate) use self::staged::Staged;
 pub(crate) use self::strings::StringTable;
 use self::table::{Bytes, Table};
@@ -58,6 +63,12 @@ impl Span {
         (self.len & !OPAQUE) as usize
     }
 
+    /// Whether `bytes_to_id` may answer with the id; a hole has the mark, too.
+    #[inline]
+    fn is_findable(self) -> bool {
+        self.len & OPAQUE == 0
+    }
+
     #[inline]
     fn range(self) -> Option<std::ops::Range<usize>> {
         if self.len == HOLE {
@@ -72,10 +83,69 @@ impl Span {
 #[derive(Clone, Debug, Default)]
 pub struct Vocab {
     tokens: Tokens,
-    table: Table,
+    index: Index,
     n_tokens: u32,
     n_findable: u32,
     longest: u32,
+}
+
+/// The way from bytes to ids.
+#[derive(Clone, Debug, Default)]
+struct Index {
+    /// Empty as long as there is a packed table.
+    open: Table,
+    /// As it was read from a compiled file.
+    packed: Option<Packed>,
+}
+
+impl Index {
+    #[inline]
+    fn find(&self, bytes: &[u8], tokens: &Tokens) -> Option<u32> {
+        match &self.packed {
+            Some(packed) => packed.find(bytes, tokens),
+            None => self.open.find(bytes, tokens),
+        }
+    }
+
+    /// How many tokens are found.
+    fn len(&self) -> usize {
+        self.packed.as_ref().map_or(self.open.len(), Packed::len)
+    }
+
+    /// The table that tokens can be put in.
+    #[inline]
+    fn open_table(&mut self, tokens: &Tokens) -> Result<&mut Table> {
+        if let Some(packed) = &self.packed {
+            self.open = Self::unpack(packed, tokens)?;
+            self.packed = None;
+        }
+        Ok(&mut self.open)
+    }
+
+    #[cold]
+    fn unpack(packed: &Packed, tokens: &Tokens) -> Result<Table> {
+        let ids = packed.ids();
+        let mut table = Table::with_capacity(ids.len());
+        for id in ids {
+            table.insert(id, tokens)?;
+        }
+        Ok(table)
+    }
+}
+
+impl From<Table> for Index {
+    fn from(open: Table) -> Self {
+        Self { open, packed: None }
+    }
+}
+
+impl From<Packed> for Index {
+    fn from(packed: Packed) -> Self {
+        Self {
+            open: Table::default(),
+            packed: Some(packed),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -111,7 +181,7 @@ impl Vocab {
                 arena: Vec::with_capacity(n_tokens * 8).into(),
                 spans: Vec::with_capacity(n_tokens).into(),
             },
-            table: Table::with_capacity(n_tokens),
+            index: Table::with_capacity(n_tokens).into(),
             ..Self::default()
         }
     }
@@ -122,7 +192,9 @@ impl Vocab {
     pub fn insert(&mut self, id: u32, bytes: &[u8]) -> Result<()> {
         self.insert_span(id, bytes, 0)?;
         self.n_findable += 1;
-        self.table.insert(id, &self.tokens)?;
+        self.index
+            .open_table(&self.tokens)?
+            .insert(id, &self.tokens)?;
         Ok(())
     }
 
@@ -131,7 +203,9 @@ impl Vocab {
     pub(crate) fn insert_new(&mut self, id: u32, bytes: &[u8]) -> Result<Option<u32>> {
         self.insert_span(id, bytes, 0)?;
         self.n_findable += 1;
-        self.table.insert(id, &self.tokens)
+        self.index
+            .open_table(&self.tokens)?
+            .insert(id, &self.tokens)
     }
 
     /// Whether an id is free and may be taken.
@@ -239,18 +313,23 @@ impl Vocab {
         if bytes.len() > self.longest as usize {
             return None;
         }
-        self.table.find(bytes, &self.tokens)
+        self.index.find(bytes, &self.tokens)
     }
 
     /// Whether `bytes_to_id` may answer with this id.
     pub fn is_findable(&self, id: u32) -> bool {
         let span = self.tokens.spans.get(id as usize);
-        span.is_some_and(|span| span.len != HOLE && span.len & OPAQUE == 0)
+        span.is_some_and(|span| span.is_findable())
     }
 
     /// Whether `bytes_to_id` answers with every id that is findable: no two tokens have the same bytes.
     pub(crate) fn is_unique(&self) -> bool {
-        self.n_findable as usize == self.table.len()
+        self.n_findable as usize == self.index.len()
+    }
+
+    /// Whether the vocabulary says by itself, in nearly all cases at once, what is no token.
+    pub(crate) fn is_packed(&self) -> bool {
+        self.index.packed.is_some()
     }
 
     /// One past the highest id: the rows that an embedding needs.

@@ -2,8 +2,9 @@
 //!
 //! Tokens lie in the order of their ids, so that lengths, a byte each for nearly all of them, tell where they begin.
 
+use super::packed::{Packed, RawPacked};
 use super::table::Table;
-use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, OPAQUE, Span, Tokens, Vocab};
+use super::{HOLE, Index, MAX_ARENA_BYTES, MAX_IDS, OPAQUE, Span, Tokens, Vocab};
 use crate::shelf::{Shelf, Shelved};
 
 /// As a length: the id has no token.
@@ -13,7 +14,7 @@ const NONE: u8 = 0xFF;
 const LONG: u8 = 0xFE;
 
 /// The parts of a vocabulary.
-pub(crate) struct RawVocab<'v> {
+pub(crate) struct RawVocab {
     pub(crate) arena: Vec<u8>,
     /// By id: the length, [`LONG`] or [`NONE`].
     pub(crate) lengths: Vec<u8>,
@@ -21,19 +22,23 @@ pub(crate) struct RawVocab<'v> {
     pub(crate) long: Vec<u32>,
     /// Ids that are only decoded, rising.
     pub(crate) opaque: Vec<u32>,
-    pub(crate) slots: &'v [u32],
-    pub(crate) seed: u32,
+    pub(crate) index: RawIndex,
+}
+
+/// What finds tokens: packed, unless there is no such table of them; then the open table.
+pub(crate) enum RawIndex {
+    Packed(RawPacked),
+    Open { slots: Shelved<u32>, seed: u32 },
 }
 
 impl Vocab {
-    pub(crate) fn raw(&self) -> RawVocab<'_> {
+    pub(crate) fn raw(&self) -> RawVocab {
         let mut raw = RawVocab {
             arena: Vec::with_capacity(self.tokens.arena.len()),
             lengths: Vec::with_capacity(self.size() as usize),
             long: Vec::new(),
             opaque: Vec::new(),
-            slots: self.table.slots(),
-            seed: self.table.seed(),
+            index: self.raw_index(),
         };
         for id in 0..self.size() {
             let Some(token) = self.id_to_bytes(id) else {
@@ -55,16 +60,31 @@ impl Vocab {
         raw
     }
 
+    fn raw_index(&self) -> RawIndex {
+        if let Some(packed) = &self.index.packed {
+            return RawIndex::Packed(packed.raw());
+        }
+        let table = &self.index.open;
+        let mut ids: Vec<u32> = table.ids().collect();
+        ids.sort_unstable();
+        match Packed::new(&ids, &self.tokens) {
+            Some(packed) => RawIndex::Packed(packed.raw()),
+            None => RawIndex::Open {
+                slots: table.slots().to_vec().into(),
+                seed: table.seed(),
+            },
+        }
+    }
+
     /// A vocabulary of parts, unless they do not fit together.
     ///
-    /// Whether the table finds every token is not looked at: what it finds has the right bytes.
+    /// Whether every token is found is not looked at: what is found has the right bytes.
     pub(crate) fn from_raw(
         arena: Shelved<u8>,
         lengths: &[u8],
         long: &[u32],
         opaque: &[u32],
-        slots: Shelved<u32>,
-        seed: u32,
+        index: RawIndex,
         shelf: &mut Shelf,
     ) -> Option<Self> {
         if lengths.len() > MAX_IDS as usize || arena.len() > MAX_ARENA_BYTES {
@@ -123,16 +143,70 @@ impl Vocab {
             span.len |= OPAQUE;
             n_findable -= 1;
         }
-        let table = Table::from_slots(slots, seed, spans.len())?;
-        if table.len() > n_findable as usize {
+        let tokens = Tokens { arena, spans };
+        let index: Index = match index {
+            RawIndex::Packed(raw) => Packed::from_raw(raw, &tokens, shelf)?.into(),
+            RawIndex::Open { slots, seed } => {
+                Table::from_slots(slots, seed, tokens.spans.len())?.into()
+            }
+        };
+        if index.len() > n_findable as usize {
             return None;
         }
         Some(Self {
-            tokens: Tokens { arena, spans },
-            table,
+            tokens,
+            index,
             n_tokens,
             n_findable,
             longest,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Vocab {
+        /// As a compiled file brings it back.
+        pub(crate) fn read_again(&self) -> Self {
+            let RawVocab {
+                arena,
+                lengths,
+                long,
+                opaque,
+                index,
+            } = self.raw();
+            let shelf = &mut Shelf::with_room(0);
+            Self::from_raw(arena.into(), &lengths, &long, &opaque, index, shelf).unwrap()
+        }
+    }
+
+    /// What a vocabulary has that cannot be packed.
+    #[test]
+    fn an_open_table_comes_back() {
+        let mut vocab = Vocab::default();
+        vocab.insert(0, b"a").unwrap();
+        vocab.insert(2, &[7; 300]).unwrap();
+        vocab.insert_opaque(3, b"c").unwrap();
+        let read = |slots: &[u32]| {
+            let raw = vocab.raw();
+            let index = RawIndex::Open {
+                slots: slots.to_vec().into(),
+                seed: vocab.index.open.seed(),
+            };
+            let shelf = &mut Shelf::with_room(0);
+            let arena = raw.arena.into();
+            Vocab::from_raw(arena, &raw.lengths, &raw.long, &raw.opaque, index, shelf)
+        };
+        let slots = vocab.index.open.slots();
+        let again = read(slots).unwrap();
+        assert!(!again.is_packed() && again.is_unique());
+        assert_eq!(again.bytes_to_id(b"a"), Some(0));
+        assert_eq!(again.bytes_to_id(&[7; 300]), Some(2));
+        assert_eq!(again.bytes_to_id(b"c"), None);
+        assert!(read(&slots[1..]).is_none());
+        assert!(read(&[4; 16]).is_none());
+        assert!(vocab.read_again().is_packed());
     }
 }

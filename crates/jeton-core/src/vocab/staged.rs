@@ -36,7 +36,8 @@ impl Staged {
         self.vocab.insert_span(id, bytes, 0)?;
         self.vocab.n_findable += 1;
         self.ids[self.n] = id;
-        self.hashes[self.n] = self.vocab.table.prepare(bytes);
+        let Vocab { tokens, index, .. } = &mut self.vocab;
+        self.hashes[self.n] = index.open_table(tokens)?.prepare(bytes);
         self.n += 1;
         if self.n == AT_ONCE {
             self.settle()?;
@@ -55,7 +56,8 @@ impl Staged {
     }
 
     fn settle(&mut self) -> Result<()> {
-        let Vocab { tokens, table, .. } = &mut self.vocab;
+        let Vocab { tokens, index, .. } = &mut self.vocab;
+        let table = index.open_table(tokens)?;
         let n = std::mem::take(&mut self.n);
         for (&id, &hash) in self.ids.iter().zip(&self.hashes).take(n) {
             self.is_unique &= table.insert_prepared(id, hash, tokens)?.is_none();
@@ -94,7 +96,8 @@ mod tests {
         // Known by now, and in the last turn.
         staged.insert(N, &tokens[0]).unwrap();
         staged.insert(N + 1, &tokens[N as usize - 1]).unwrap();
-        assert_ne!(staged.vocab.table.seed(), 0);
+        let table = staged.vocab.index.open_table(&staged.vocab.tokens).unwrap();
+        assert_ne!(table.seed(), 0);
         let (vocab, is_unique) = staged.finish().unwrap();
         assert!(!is_unique);
         for (id, token) in (0..).zip(&tokens) {

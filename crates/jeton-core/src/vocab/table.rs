@@ -21,7 +21,7 @@ pub(super) const EMPTY: u32 = u32::MAX;
 const MAX_PROBES: usize = 256;
 
 /// Seeds that are tried before a vocabulary is refused.
-const MAX_SEEDS: u32 = 8;
+pub(super) const MAX_SEEDS: u32 = 8;
 
 /// Bits of an id in a slot.
 const ID_BITS: u32 = 24;
@@ -45,7 +45,8 @@ fn fold(a: u64, b: u64) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-fn word(bytes: &[u8], at: usize) -> u64 {
+#[inline]
+pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
     match bytes
         .get(at..at + 8)
         .and_then(|eight| eight.try_into().ok())
@@ -55,7 +56,8 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
-fn half(bytes: &[u8], at: usize) -> u64 {
+#[inline]
+pub(super) fn half(bytes: &[u8], at: usize) -> u64 {
     match bytes.get(at..at + 4).and_then(|four| four.try_into().ok()) {
         Some(four) => u64::from(u32::from_le_bytes(four)),
         None => 0,
@@ -187,7 +189,7 @@ impl Table {
     }
 
     /// Ids in slots.
-    fn ids(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
         let used = self.slots.iter().filter(|&&slot| slot != EMPTY);
         used.map(|&slot| id_of(slot))
     }

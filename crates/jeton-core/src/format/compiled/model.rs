@@ -8,7 +8,7 @@ use crate::bpe::listed::{Listed, ListedPair};
 use crate::config::ModelConfig;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::vocab::Vocab;
+use crate::vocab::{RawIndex, RawPacked, Vocab};
 
 /// Takes the bulk out of a canonical form and writes it by itself.
 pub(super) fn take_bulk(engine: &Engine, model: &mut ModelConfig, out: &mut Writer) -> Result<()> {
@@ -116,23 +116,54 @@ pub(super) fn read_model(model: ModelConfig, reader: &mut Reader<'_>) -> Result<
     Ok(parts)
 }
 
+/// Where tokens lie in a packed table follows.
+const PACKED: u64 = 1;
+
+/// The slots of an open table follow.
+const OPEN: u64 = 0;
+
 fn write_vocab(vocab: &Vocab, out: &mut Writer) {
     let raw = vocab.raw();
     out.bytes(&raw.arena);
     out.bytes(&raw.lengths);
     out.u32s(raw.long.into_iter());
     out.u32s(raw.opaque.into_iter());
-    out.u32s(raw.slots.iter().copied());
-    out.number(u64::from(raw.seed));
+    match raw.index {
+        RawIndex::Packed(packed) => {
+            out.number(PACKED);
+            out.u32s(packed.order.into_iter());
+            out.u64s(packed.filter.iter().copied());
+            out.number(u64::from(packed.seed));
+        }
+        RawIndex::Open { slots, seed } => {
+            out.number(OPEN);
+            out.u32s(slots.iter().copied());
+            out.number(u64::from(seed));
+        }
+    }
 }
 
 fn read_vocab(reader: &mut Reader<'_>) -> Result<Vocab> {
     let (arena, lengths) = (reader.lasting()?, reader.bytes()?);
-    let (long, opaque, slots) = (reader.u32s()?, reader.u32s()?, reader.lasting()?);
-    let seed = u32::try_from(reader.number()?).map_err(|_| bad("a seed that no table has"))?;
-    let shelf = reader.shelf();
-    Vocab::from_raw(arena, &lengths, &long, &opaque, slots, seed, shelf)
+    let (long, opaque) = (reader.u32s()?, reader.u32s()?);
+    let index = match reader.number()? {
+        PACKED => RawIndex::Packed(RawPacked {
+            order: reader.u32s()?,
+            filter: reader.lasting()?,
+            seed: read_seed(reader)?,
+        }),
+        OPEN => RawIndex::Open {
+            slots: reader.lasting()?,
+            seed: read_seed(reader)?,
+        },
+        _ => return Err(bad("a table of another kind")),
+    };
+    Vocab::from_raw(arena, &lengths, &long, &opaque, index, reader.shelf())
         .ok_or_else(|| bad("its vocabulary is none"))
+}
+
+fn read_seed(reader: &mut Reader<'_>) -> Result<u32> {
+    u32::try_from(reader.number()?).map_err(|_| bad("a seed that no table has"))
 }
 
 fn write_list(list: &Listed, out: &mut Writer) {

@@ -147,6 +147,7 @@ proptest! {
         let mut bytes = to_compiled(&tokenizer, None).unwrap();
         let (again, name) = from_compiled(&bytes).unwrap();
         prop_assert_eq!(name, None);
+        prop_assert!(again.vocab().is_packed());
         same(&tokenizer, &again, &text);
         // Any bit that is another one is noticed.
         let at = flip.index(bytes.len());

@@ -61,8 +61,8 @@ impl<'r> Reader<'r> {
             source,
             left,
             checksum: Box::new(Xxh3::with_seed(seed)),
-            // Some of it is read and not kept, what is made of some takes more.
-            shelf: Shelf::with_room(usize::try_from(left).unwrap_or(0).saturating_mul(2)),
+            // Some of it is read and not kept, what is made of some takes more: of where tokens lie six times as much.
+            shelf: Shelf::with_room(usize::try_from(left).unwrap_or(0).saturating_mul(3)),
         }
     }
 
