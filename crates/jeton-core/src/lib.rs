@@ -16,6 +16,7 @@ pub mod code_points;
 pub mod config;
 pub mod decode;
 pub mod documents;
+mod elsewhere;
 mod engine;
 pub mod error;
 pub mod format;
