@@ -19,8 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent
 OWN_ENVIRONMENT = {
     "JETON_CACHE_DIR": str(ROOT / "build" / "bench" / "cache"),
     "JETON_COMPILED_CACHE": "0",
+    "PYTHONDONTWRITEBYTECODE": "",
 }
-"""Jeton reads vocabularies from their files, and nothing of the user's own cache."""
+"""Jeton reads vocabularies from their files, and nothing of the user's own cache. Modules have
+bytecode, as pip makes it for users: loading would be compiling them otherwise."""
 TIMEOUT_S = 120.0
 """The slowest peer takes 4 s for the largest text that is not hostile."""
 
