@@ -19,6 +19,7 @@ pub mod documents;
 mod elsewhere;
 mod engine;
 pub mod error;
+mod filter_bits;
 pub mod format;
 mod huge;
 pub mod inputs;

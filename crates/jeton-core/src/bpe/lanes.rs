@@ -125,7 +125,7 @@ mod x86 {
         ids: &mut [u32; N],
     ) -> u64 {
         debug_assert!(is_x86_feature_detected!("avx512bw"));
-        // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW.
+        // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW, and the instructions on bits that come with AVX2.
         unsafe { avx512(pairs, n, candidates, ids) }
     }
 
@@ -153,7 +153,7 @@ mod x86 {
         ids: &mut [u32; N],
     ) -> u64 {
         debug_assert!(is_x86_feature_detected!("avx2"));
-        // SAFETY: a `Kernel::Avx2` exists only where the machine has AVX2.
+        // SAFETY: a `Kernel::Avx2` exists only where the machine has AVX2 and instructions on bits.
         unsafe { avx2(pairs, n, candidates, ids) }
     }
 

@@ -19,6 +19,7 @@ use super::known::Known;
 use super::listed::Listed;
 use super::pairs::{Merge, NO_MERGE, Pairs};
 use super::{NONE, small};
+use crate::filter_bits::filter_bits;
 use crate::shelf::Shelved;
 use crate::simd::{Kernel, Work, run_wide};
 use crate::vocab::Vocab;
@@ -263,8 +264,7 @@ impl MergeTable {
 
     /// The bits of a pair in its word of the filter.
     fn filter_bits(hash: u64) -> u64 {
-        let low = hash ^ hash >> 32;
-        1 << (low & 63) | 1 << (low >> 6 & 63) | 1 << (low >> 12 & 63)
+        filter_bits(hash ^ hash >> 32)
     }
 
     /// A pair that is there already gets the new index.

@@ -5,6 +5,7 @@
 //! hashes of a word's beginnings, by one multiplication each.
 
 use super::small::MOST;
+use crate::filter_bits::filter_bits;
 use crate::vocab::Vocab;
 
 /// Bits for each token, of which three are set: 3% of what is no token passes.
@@ -98,8 +99,7 @@ impl TokenFilter {
         let spread = hash.wrapping_mul(SPREAD);
         let low = spread >> 14 ^ hash;
         let word = ((spread >> 32) * self.0.len() as u64) >> 32;
-        let bits = 1 << (low & 63) | 1 << (low >> 6 & 63) | 1 << (low >> 12 & 63);
-        (word as usize, bits)
+        (word as usize, filter_bits(low))
     }
 }
 

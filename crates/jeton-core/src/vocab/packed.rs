@@ -16,6 +16,7 @@
 
 use super::table::{Bytes, MAX_SEEDS, half, hash, word};
 use super::{Span, Tokens};
+use crate::filter_bits::filter_bits;
 use crate::prefetch::prefetch;
 use crate::shelf::{Shelf, Shelved};
 
@@ -90,8 +91,7 @@ fn home(hash: u64, n: usize) -> usize {
 /// The word of the filter that a hash belongs to, if there is one, and the bits in it.
 #[inline]
 fn filtered(hash: u64, n_words: usize) -> (usize, u64) {
-    let bits = 1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63);
-    (home(hash, n_words), bits)
+    (home(hash, n_words), filter_bits(hash))
 }
 
 #[inline]
