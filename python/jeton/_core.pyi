@@ -671,7 +671,11 @@ class Tokenizer:
         allow_special: Iterable[str] | Literal["all"] | None = None,
         num_threads: int | None = 1,
     ) -> NDArray[np.uint32]:
-        """Ids as an array; ``num_threads`` as in ``encode``."""
+        """Ids as an array; ``num_threads`` as in ``encode``.
+
+        Where many arrays are kept, each is a part of memory that some of them share (docs/memory.md): ``array.copy()``
+        is one that stands alone.
+        """
     def encode_batch(
         self,
         texts: TextBatch | Iterable[_Text],

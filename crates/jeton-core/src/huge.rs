@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 /// Bytes of a huge page, and from how many bytes on it is asked for.
-pub(crate) const HUGE_PAGE: usize = 2 << 20;
+pub const HUGE_PAGE: usize = 2 << 20;
 /// Bytes of an ordinary page (where they are larger, the system refuses what is asked for), and from how many bytes on pages are
 /// asked for: what is smaller was written to before, most probably.
 const PAGE: usize = 4 << 10;
@@ -20,7 +20,7 @@ const MANY_PAGES: usize = 64 << 10;
 ///
 /// # Safety
 /// Zeros in all bytes must be a value of the type, and it must not need to be dropped.
-pub(crate) unsafe trait Zeroed: Copy {}
+pub unsafe trait Zeroed: Copy {}
 
 // SAFETY: any bytes are a number.
 unsafe impl Zeroed for u64 {}
@@ -30,7 +30,7 @@ unsafe impl Zeroed for u8 {}
 unsafe impl Zeroed for u32 {}
 
 /// A slice of fixed length that begins as zeros.
-pub(crate) struct Huge<T: Zeroed> {
+pub struct Huge<T: Zeroed> {
     start: NonNull<T>,
     len: usize,
 }
@@ -42,7 +42,7 @@ unsafe impl<T: Zeroed + Sync> Sync for Huge<T> {}
 
 impl<T: Zeroed> Huge<T> {
     /// So many zeros.
-    pub(crate) fn zeroed(len: usize) -> Self {
+    pub fn zeroed(len: usize) -> Self {
         let Some(layout) = Self::layout(len) else {
             return Self::default();
         };
@@ -62,7 +62,7 @@ impl<T: Zeroed> Huge<T> {
     }
 
     /// Where the elements begin, for somebody who lends parts of them.
-    pub(crate) fn start(&self) -> NonNull<T> {
+    pub fn start(&self) -> NonNull<T> {
         self.start
     }
 

@@ -21,7 +21,7 @@ mod engine;
 pub mod error;
 mod filter_bits;
 pub mod format;
-mod huge;
+pub mod huge;
 pub mod inputs;
 mod known_spans;
 pub mod longest_match;

@@ -29,6 +29,7 @@ impl Tokenizer {
 
     fn clear_cache(&self, py: Python<'_>) {
         self.core.clear_cache();
+        self.sheets.clear();
         if let Some(integers) = self.integers.get() {
             integers.clear(py);
         }

@@ -35,6 +35,7 @@ use crate::door::{enter, quick, threads};
 use crate::error::{to_python, unknown_id};
 use crate::integers::{Integers, numbers};
 use crate::measure::TokenStats;
+use crate::sheets::Sheets;
 use crate::text::utf8;
 
 /// An immutable tokenizer.
@@ -45,6 +46,8 @@ pub(crate) struct Tokenizer {
     fingerprint: OnceLock<String>,
     /// Python's integers of its ids, made when a list of ids is first asked for.
     integers: Arc<OnceLock<Arc<Integers>>>,
+    /// Memory of arrays.
+    sheets: Arc<Sheets>,
 }
 
 impl Tokenizer {
@@ -67,6 +70,7 @@ impl Tokenizer {
             name: None,
             fingerprint: OnceLock::new(),
             integers: Arc::default(),
+            sheets: Arc::default(),
         }
     }
 
@@ -258,6 +262,7 @@ impl Tokenizer {
             name: Some(name),
             fingerprint: self.fingerprint.clone(),
             integers: Arc::clone(&self.integers),
+            sheets: Arc::clone(&self.sheets),
         }
     }
 
