@@ -56,4 +56,4 @@ if not has_checks or not hasattr(ctypes.CDLL(None), "__asan_init"):
 PYTHON
 LD_PRELOAD="$runtime" "$python" -m pytest -q \
     tests/core/test_boundary.py tests/core/test_text_batch.py tests/core/test_arguments.py \
-    tests/core/test_encode_decode.py tests/core/test_simd.py
+    tests/core/test_encode_decode.py tests/core/test_simd.py tests/core/test_kept_arrays.py
