@@ -75,8 +75,19 @@ impl Characters {
     /// What is known of the 64 characters whose code points are 64 times this number and more.
     #[inline(always)]
     pub(super) fn row(&self, number: u32) -> &[u8; 64] {
+        self.row_at(self.row_place(number))
+    }
+
+    /// Where that is.
+    #[inline(always)]
+    pub(super) fn row_place(&self, number: u32) -> usize {
         let block = self.blocks.get(number as usize >> 1).copied().unwrap_or(0);
-        let place = usize::from(block) << 7 | (number as usize & 1) << 6;
+        usize::from(block) << 7 | (number as usize & 1) << 6
+    }
+
+    /// What is there.
+    #[inline(always)]
+    pub(super) fn row_at(&self, place: usize) -> &[u8; 64] {
         let row = self.table.get(place..).and_then(<[u8]>::first_chunk);
         row.unwrap_or(&[0; 64])
     }

@@ -9,7 +9,7 @@ pub(super) mod avx512_wide;
 #[cfg(test)]
 mod tests;
 
-use super::tables::{Found, Tables, WINDOW};
+use super::tables::{Codes, Found, Tables, WINDOW};
 use super::wide::{AROUND, leads};
 use crate::simd::Kernel;
 
@@ -59,23 +59,30 @@ impl Kernel {
         (kinds, leads(around))
     }
 
-    /// What is known of the places of a block where characters begin, and a bit for each of them. `kinds`: of the characters
-    /// that the bytes around the block belong to. `second`: the bit of the text's second character.
+    /// What the characters around the places of a block are looked up by, where characters begin, and a bit for each of these.
+    /// `kinds`: of the characters that the bytes around the block belong to. `second`: the bit of the text's second character.
     #[inline]
-    pub(super) fn find_wide(
+    pub(super) fn wide_codes(
         self,
         tables: &Tables,
         around: &[u8; AROUND],
         kinds: &[u8; AROUND],
         second: u64,
-    ) -> (Found, u64) {
+    ) -> (Codes, u64) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => avx2::call_find_wide(tables, around, kinds, second),
-            _ => {
-                let (codes, begins) = tables.wide_codes(around, kinds, second);
-                (tables.find(&codes), begins)
-            }
+            Self::Avx2(_) => avx2::call_wide_codes(tables, around, kinds, second),
+            _ => tables.wide_codes(around, kinds, second),
+        }
+    }
+
+    /// What is known of the places of a block.
+    #[inline]
+    pub(super) fn find(self, tables: &Tables, codes: &Codes) -> Found {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => avx2::call_find(tables, codes),
+            _ => tables.find(codes),
         }
     }
 }

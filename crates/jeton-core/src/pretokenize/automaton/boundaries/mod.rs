@@ -18,13 +18,15 @@ mod fewer;
 mod kernels;
 mod possible;
 mod raw;
+mod repeated;
 mod rows;
 mod rules;
 mod tables;
 mod wide;
 
 use self::counted::Counted;
-use self::rows::Rows;
+use self::repeated::Repeated;
+use self::rows::{Recent, Rows};
 use self::tables::{
     BLOCK, BOUNDARY, DEPENDS, Found, RUN, SPOILED_BOUNDARY, SPOILED_UNSURE, SPOILS, Tables, UNSURE,
     WINDOW,
@@ -46,6 +48,7 @@ const MAX_REPEATS: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct Boundaries {
     tables: Tables,
+    repeated: Repeated,
     counted: Counted,
     /// The kind of each character, and what is known of many together.
     kinds: Characters,
@@ -64,8 +67,10 @@ pub(super) struct Progress {
     /// Characters of that block that spoil what comes next, and whether it has longer ones.
     spoils: u64,
     is_wide: bool,
-    /// The kinds of its last two characters, if it has longer ones and the kernel goes by characters.
-    last: [u8; 2],
+    /// What is before the next block, if it has longer ones: see [`Near::kinds`].
+    last: [u8; 3],
+    /// The rows of longer characters that came last.
+    recent: Recent,
 }
 
 impl Automaton {
@@ -198,6 +203,7 @@ fn last_begin(text: &[u8]) -> usize {
 impl Boundaries {
     fn of(tables: Tables, counted: Counted, kinds: Characters) -> Self {
         Self {
+            repeated: Repeated::new(&tables),
             tables,
             counted,
             rows: Rows::new(&kinds),

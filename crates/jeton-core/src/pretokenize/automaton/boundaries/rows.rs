@@ -36,6 +36,51 @@ impl Rows {
     }
 }
 
+/// Rows and first bytes that came last: most of a text is of few of them, so that vectors look all of these up, whether they come
+/// again or not, which cannot be guessed.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    /// First bytes of three, of which the second tells the kind or the row.
+    leads: [u8; 2],
+    rows: [Row; 4],
+    /// How many of each were taken in; where there is no more room, they take the places of others in turn.
+    n_leads: usize,
+    n_rows: usize,
+}
+
+/// A row of characters.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Row {
+    /// The byte that they begin with.
+    pub(super) lead: u8,
+    /// The second byte, or 0 if they have two.
+    pub(super) second: u8,
+    /// Where their kinds are.
+    pub(super) place: usize,
+}
+
+impl Recent {
+    #[inline(always)]
+    pub(super) fn leads(&self) -> &[u8] {
+        &self.leads[..self.n_leads.min(self.leads.len())]
+    }
+
+    #[inline(always)]
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.rows[..self.n_rows.min(self.rows.len())]
+    }
+
+    pub(super) fn take_lead(&mut self, lead: u8) {
+        self.leads[self.n_leads % self.leads.len()] = lead;
+        self.n_leads += 1;
+    }
+
+    pub(super) fn take_row(&mut self, row: Row) {
+        self.rows[self.n_rows % self.rows.len()] = row;
+        self.n_rows += 1;
+    }
+}
+
 /// What all are, or [`MIXED`].
 fn one_of(kinds: &[u8; N_SECOND]) -> u8 {
     let [first, ..] = *kinds;

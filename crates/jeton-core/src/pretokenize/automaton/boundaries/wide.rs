@@ -23,10 +23,13 @@ pub(super) const AHEAD: usize = BLOCK + 8;
 /// What comes before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Near {
-    /// The kinds of the last two characters that begin before it.
-    pub(super) kinds: [u8; 2],
+    /// The kind that decides before the last character that begins before it (that of the one before that, or before a run
+    /// of one kind: see [`super::repeated`]), and those of the last two.
+    pub(super) kinds: [u8; 3],
     /// Whether there are none.
     pub(super) is_start: bool,
+    /// Whether a character of the block before it spoils what comes after it.
+    pub(super) spoils: bool,
 }
 
 /// A bit for each byte around a block that begins a longer character.
@@ -74,6 +77,7 @@ impl Boundaries {
         text: &[u8],
         start: usize,
     ) -> (Found, u64) {
+        let before = self.near(progress, text, start);
         match self.kernel {
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512(_) => {
@@ -83,24 +87,17 @@ impl Boundaries {
                     padded[..there.len()].copy_from_slice(there);
                     &padded
                 });
-                let before = self.near(progress, text, start);
-                let (found, begins, last) = avx512_wide::call_find_wide(
-                    &self.tables,
-                    &self.kinds,
-                    &self.rows,
-                    ahead,
-                    before,
-                );
-                progress.last = last;
+                let mut found = Found::default();
+                let begins = avx512_wide::call_find_wide(self, progress, ahead, before, &mut found);
                 (found, begins)
             }
-            _ => self.find_around(text, start),
+            _ => self.find_around(progress, text, start, before),
         }
     }
 
     /// What comes before a block: a wide one has said it, and others have bytes that are characters.
     #[inline(always)]
-    fn near(&self, progress: &Progress, text: &[u8], start: usize) -> Near {
+    pub(super) fn near(&self, progress: &Progress, text: &[u8], start: usize) -> Near {
         let kind = |back: usize| {
             let byte = start.checked_sub(back).and_then(|at| text.get(at));
             self.tables.kind[usize::from(byte.map_or(0, |byte| byte & 0x7F))]
@@ -109,15 +106,22 @@ impl Boundaries {
             kinds: if progress.is_wide {
                 progress.last
             } else {
-                [kind(2), kind(1)]
+                [kind(3), kind(2), kind(1)]
             },
             is_start: start == 0,
+            spoils: progress.spoils != 0,
         }
     }
 
     /// The same, byte by byte.
     #[inline(always)]
-    pub(super) fn find_around(&self, text: &[u8], start: usize) -> (Found, u64) {
+    pub(super) fn find_around(
+        &self,
+        progress: &mut Progress,
+        text: &[u8],
+        start: usize,
+        before: Near,
+    ) -> (Found, u64) {
         let mut padded = [0; AROUND];
         let inside = start.checked_sub(BEFORE).and_then(|from| text.get(from..));
         let around = inside.and_then(<[u8]>::first_chunk).unwrap_or_else(|| {
@@ -133,7 +137,13 @@ impl Boundaries {
             Some(&first) if start == 0 => 1 << width(first),
             _ => 0,
         };
-        self.kernel.find_wide(&self.tables, around, &kinds, second)
+        let (kernel, tables) = (self.kernel, &self.tables);
+        let (mut codes, begins) = kernel.wide_codes(tables, around, &kinds, second);
+        if let Some(kinds) = kinds[BEFORE..].first_chunk() {
+            let repeated = &self.repeated;
+            progress.last = repeated.put_columns(&mut codes, before, kinds, begins, second);
+        }
+        (kernel.find(tables, &codes), begins)
     }
 }
 

@@ -36,14 +36,20 @@ pub(super) fn call_single_kinds(tables: &Tables, around: &[u8; AROUND]) -> [u8; 
 }
 
 #[inline]
-pub(super) fn call_find_wide(
+pub(super) fn call_wide_codes(
     tables: &Tables,
     around: &[u8; AROUND],
     kinds: &[u8; AROUND],
     second: u64,
-) -> (Found, u64) {
+) -> (Codes, u64) {
     // SAFETY: as above.
-    unsafe { find_wide(tables, around, kinds, second) }
+    unsafe { wide_codes(tables, around, kinds, second) }
+}
+
+#[inline]
+pub(super) fn call_find(tables: &Tables, codes: &Codes) -> Found {
+    // SAFETY: as above.
+    unsafe { find(tables, codes) }
 }
 
 /// 32 of the bytes from a place on; the place is where so many are left, or else nothing is read.
@@ -145,12 +151,12 @@ fn single_kinds(tables: &Tables, around: &[u8; AROUND]) -> [u8; AROUND] {
 }
 
 #[target_feature(enable = "avx2")]
-fn find_wide(
+fn wide_codes(
     tables: &Tables,
     around: &[u8; AROUND],
     kinds: &[u8; AROUND],
     second: u64,
-) -> (Found, u64) {
+) -> (Codes, u64) {
     let mut codes = Codes {
         pair: [0; BLOCK],
         next: [0; BLOCK],
@@ -196,7 +202,7 @@ fn find_wide(
         let pair = &mut codes.pair[second.trailing_zeros() as usize % BLOCK];
         *pair = tables.start_column | *pair & 0x0F;
     }
-    (find(tables, &codes), !continued)
+    (codes, !continued)
 }
 
 #[target_feature(enable = "avx2")]

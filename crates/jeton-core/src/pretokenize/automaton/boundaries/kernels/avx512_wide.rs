@@ -5,29 +5,29 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
-    __m512i, _mm_cvtsi128_si32, _mm512_add_epi8, _mm512_and_si512, _mm512_castsi512_si128,
+    __m128i, __m512i, _mm_cvtsi128_si32, _mm512_add_epi8, _mm512_and_si512, _mm512_castsi512_si128,
     _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask, _mm512_loadu_si512,
     _mm512_mask_cmpeq_epi8_mask, _mm512_mask_mov_epi8, _mm512_mask_permutexvar_epi8,
     _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8,
-    _mm512_set1_epi8, _mm512_shuffle_epi8, _pdep_u64,
+    _mm512_set1_epi8, _mm512_setzero_si512, _mm512_shuffle_epi8, _pdep_u64,
 };
 
-use super::super::rows::Rows;
-use super::super::tables::{BLOCK, Found, Tables};
+use super::super::rows::{Recent, Row};
+use super::super::tables::{BLOCK, Found};
 use super::super::wide::{AHEAD, Near, code_of, next_character};
+use super::super::{Boundaries, Progress};
 use super::avx512::{LANES, find_vectors, load_block, look_up, slice};
-use crate::pretokenize::automaton::classes::Characters;
 
 #[inline(always)]
 pub(in super::super) fn call_find_wide(
-    tables: &Tables,
-    characters: &Characters,
-    rows: &Rows,
+    rules: &Boundaries,
+    progress: &mut Progress,
     ahead: &[u8; AHEAD],
     before: Near,
-) -> (Found, u64, [u8; 2]) {
+    found: &mut Found,
+) -> u64 {
     // SAFETY: a `Kernel::Avx512` exists only where the machine has what the function is compiled for.
-    unsafe { find_wide(tables, characters, rows, ahead, before) }
+    unsafe { find_wide(rules, progress, ahead, before, found) }
 }
 
 /// The 64 bytes of a block, or those `AT` bytes further on.
@@ -48,44 +48,62 @@ fn all(byte: u8) -> __m512i {
 /// The kinds of the characters that begin in a block, where they begin.
 #[inline]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt,avx512bw,avx512vbmi,avx512vbmi2")]
-fn kinds(tables: &Tables, characters: &Characters, rows: &Rows, ahead: &[u8; AHEAD]) -> __m512i {
+fn kinds(rules: &Boundaries, recent: &mut Recent, ahead: &[u8; AHEAD]) -> __m512i {
+    let (characters, rows) = (&rules.kinds, &rules.rows);
     let (first, second, third) = (load::<0>(ahead), load::<1>(ahead), load::<2>(ahead));
-    let mut kinds = look_up(&tables.kind, first);
+    let mut kinds = look_up(&rules.tables.kind, first);
     let at_least = |least: u8| _mm512_cmpge_epu8_mask(first, all(least));
     let (twos, threes, fours) = (at_least(0xC0), at_least(0xE0), at_least(0xF0));
-    // Two bytes: the first of them is the row. What is looked up is the lower six bits of the last byte.
-    let mut left = twos & !threes;
-    while left != 0 {
-        let lead = ahead[left.trailing_zeros() as usize % BLOCK];
-        let row = load_block(characters.row(u32::from(lead & 0x1F)));
-        let same = _mm512_cmpeq_epi8_mask(first, all(lead));
-        kinds = _mm512_mask_permutexvar_epi8(kinds, same, second, row);
-        left &= !same;
-    }
-    // Three bytes: mostly the first of them says it, often the second; else the two are the row.
-    let threes = threes & !fours;
+    let (twos, threes) = (twos & !threes, threes & !fours);
+    // Three bytes: mostly the first of them says it, often the second.
     let by_lead = _mm512_shuffle_epi8(slice(&rows.leads), _mm512_and_si512(first, all(0x0F)));
+    kinds = _mm512_mask_mov_epi8(kinds, threes, by_lead);
     let mut left = threes & _mm512_movepi8_mask(by_lead);
-    kinds = _mm512_mask_mov_epi8(kinds, threes & !left, by_lead);
-    let mut mixed = 0;
-    while left != 0 {
-        let lead = ahead[left.trailing_zeros() as usize % BLOCK];
+    let mut mixed = twos;
+    let mut look_at_second = |lead: u8| {
+        let same = _mm512_cmpeq_epi8_mask(first, all(lead));
         let by_second = load_block(&rows.seconds[usize::from(lead & 0x0F)]);
         let by_second = _mm512_permutexvar_epi8(second, by_second);
-        let same = _mm512_cmpeq_epi8_mask(first, all(lead));
         kinds = _mm512_mask_mov_epi8(kinds, same, by_second);
         mixed |= same & _mm512_movepi8_mask(by_second);
-        left &= !same;
+        same
+    };
+    for &lead in recent.leads() {
+        left &= !look_at_second(lead);
+    }
+    while left != 0 {
+        let lead = ahead[left.trailing_zeros() as usize % BLOCK];
+        left &= !look_at_second(lead);
+        recent.take_lead(lead);
+    }
+    // Else all but the last byte are the row, and the lower six bits of that are looked up.
+    let last = _mm512_mask_mov_epi8(third, twos, second);
+    let second = _mm512_mask_mov_epi8(second, twos, _mm512_setzero_si512());
+    let mut look_at_row = |row: Row| {
+        let same = _mm512_cmpeq_epi8_mask(first, all(row.lead));
+        let same = _mm512_mask_cmpeq_epi8_mask(same, second, all(row.second));
+        let row = load_block(characters.row_at(row.place));
+        kinds = _mm512_mask_permutexvar_epi8(kinds, same, last, row);
+        same
+    };
+    for &row in recent.rows() {
+        mixed &= !look_at_row(row);
     }
     while mixed != 0 {
         let at = mixed.trailing_zeros() as usize % BLOCK;
-        let [lead, next] = [ahead[at], ahead[at + 1]];
-        let row = u32::from(lead & 0x0F) << 6 | u32::from(next & 0x3F);
-        let same = _mm512_mask_cmpeq_epi8_mask(mixed, first, all(lead));
-        let same = _mm512_mask_cmpeq_epi8_mask(same, second, all(next));
-        let row = load_block(characters.row(row));
-        kinds = _mm512_mask_permutexvar_epi8(kinds, same, third, row);
-        mixed &= !same;
+        let (lead, next) = (ahead[at], ahead[at + 1]);
+        let (number, second) = if lead < 0xE0 {
+            (u32::from(lead & 0x1F), 0)
+        } else {
+            (u32::from(lead & 0x0F) << 6 | u32::from(next & 0x3F), next)
+        };
+        let row = Row {
+            lead,
+            second,
+            place: characters.row_place(number),
+        };
+        mixed &= !look_at_row(row);
+        recent.take_row(row);
     }
     // Four bytes: few texts have many of these.
     let mut left = fours;
@@ -100,44 +118,79 @@ fn kinds(tables: &Tables, characters: &Characters, rows: &Rows, ahead: &[u8; AHE
     kinds
 }
 
-#[inline]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt,avx512bw,avx512vbmi,avx512vbmi2")]
 fn find_wide(
-    tables: &Tables,
-    characters: &Characters,
-    rows: &Rows,
+    rules: &Boundaries,
+    progress: &mut Progress,
     ahead: &[u8; AHEAD],
     before: Near,
-) -> (Found, u64, [u8; 2]) {
+    found: &mut Found,
+) -> u64 {
+    let (tables, repeated) = (&rules.tables, &rules.repeated);
     // Bytes inside characters are the least as signed numbers.
     let begins = !_mm512_cmplt_epi8_mask(load::<0>(ahead), all(0xC0));
     let n = begins.count_ones();
     // From here on a lane is a character.
-    let here = _mm512_maskz_compress_epi8(begins, kinds(tables, characters, rows, ahead));
+    let here = kinds(rules, &mut progress.recent, ahead);
+    let here = _mm512_maskz_compress_epi8(begins, here);
     let lanes = load_block(&LANES);
-    let away = |by: i8| _mm512_permutexvar_epi8(_mm512_add_epi8(lanes, _mm512_set1_epi8(by)), here);
-    let [last_but_one, last] = before.kinds;
-    let mut previous = _mm512_mask_mov_epi8(away(-2), 0b01, all(last_but_one));
+    let away = |by: i8, vector| {
+        let from = _mm512_add_epi8(lanes, _mm512_set1_epi8(by));
+        _mm512_permutexvar_epi8(from, vector)
+    };
+    let [decides, last_but_one, last] = before.kinds;
+    let mut previous = _mm512_mask_mov_epi8(away(-2, here), 0b01, all(last_but_one));
     previous = _mm512_mask_mov_epi8(previous, 0b10, all(last));
     let mut column = _mm512_shuffle_epi8(slice(&tables.kind_column), previous);
+    let last = _mm512_mask_mov_epi8(away(-1, here), 0b01, all(last));
+    let next = _mm512_shuffle_epi8(slice(&tables.kind_next), here);
+    // Behind two of the repeated kind, what is before the run decides, unless something spoils.
+    let is_here = |vector| _mm512_cmpeq_epi8_mask(vector, all(repeated.kind));
+    let inside = u64::MAX >> (u64::BITS - n).min(63);
+    let mut behind = is_here(previous) & is_here(last) & inside;
+    let three = _mm512_castsi512_si128(away(n as i8 - 3, here));
+    progress.last = first_three(three);
+    if behind != 0 && !before.spoils && _mm512_movepi8_mask(next) & inside == 0 {
+        let all_behind = behind;
+        if before.is_start {
+            // There is nothing before the run.
+            previous = _mm512_mask_mov_epi8(previous, 0b10, all(repeated.kind));
+        }
+        while behind != 0 {
+            let further = _mm512_mask_mov_epi8(away(-1, previous), 0b01, all(decides));
+            previous = _mm512_mask_mov_epi8(previous, behind, further);
+            behind &= behind << 1;
+        }
+        let columns = _mm512_shuffle_epi8(slice(&repeated.columns), previous);
+        column = _mm512_mask_mov_epi8(column, all_behind, columns);
+        let end = _mm512_castsi512_si128(away(n as i8 - 1, previous));
+        progress.last[0] = first_three(end)[0];
+    }
     if before.is_start {
         // Before the second character of a text there is only one.
         column = _mm512_mask_mov_epi8(column, 0b10, all(tables.start_column));
     }
-    let next = next_character(ahead);
-    let next = if next < 0x80 {
-        tables.kind[next as usize & 0x7F]
+    let behind = next_character(ahead);
+    let behind = if behind < 0x80 {
+        tables.kind[behind as usize & 0x7F]
     } else {
-        characters.get(next)
+        rules.kinds.get(behind)
     };
+    let end = 1u64.rotate_left(n.wrapping_sub(1));
     let vectors = [
-        _mm512_or_si512(column, _mm512_mask_mov_epi8(away(-1), 0b01, all(last))),
-        _mm512_shuffle_epi8(slice(&tables.kind_next), here),
-        _mm512_mask_mov_epi8(away(1), 1u64.rotate_left(n.wrapping_sub(1)), all(next)),
+        _mm512_or_si512(column, last),
+        next,
+        _mm512_mask_mov_epi8(away(1, here), end, all(behind)),
     ];
     // Back to bytes.
-    let found = find_vectors(tables, vectors).map(|bits| _pdep_u64(bits, begins));
-    let two = _mm512_castsi512_si128(away(n as i8 - 2));
-    let [last_but_one, last, ..] = _mm_cvtsi128_si32(two).to_le_bytes();
-    (found, begins, [last_but_one, last])
+    *found = find_vectors(tables, vectors).map(|bits| _pdep_u64(bits, begins));
+    begins
+}
+
+/// The first bytes of a vector.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn first_three(vector: __m128i) -> [u8; 3] {
+    let [first, second, third, _] = _mm_cvtsi128_si32(vector).to_le_bytes();
+    [first, second, third]
 }

@@ -1,6 +1,7 @@
 //! All kernels against a loop over bytes, and against the characters themselves.
 
 use super::super::counted::Counted;
+use super::super::repeated::Repeated;
 use super::super::tables::{BLOCK, Codes, Table};
 use super::super::wide::{AHEAD, BEFORE, code_of, next_character};
 use super::super::{Boundaries, Progress};
@@ -117,7 +118,8 @@ proptest! {
                     prop_assert_eq!(single[at], tables.kind[usize::from(around[at])]);
                 }
             }
-            let (found, there) = kernel.find_wide(&tables, &around, &kinds, second);
+            let (codes, there) = kernel.wide_codes(&tables, &around, &kinds, second);
+            let found = kernel.find(&tables, &codes);
             let mut here = Found::default();
             add(&mut here, &found, begins);
             prop_assert_eq!(here, expected, "{:?}", kernel);
@@ -131,7 +133,12 @@ proptest! {
 /// Boundaries of any tables, where blocks of 128 characters are of one kind or of many.
 fn boundaries() -> impl Strategy<Value = Boundaries> {
     let blocks = prop::collection::vec(prop::collection::vec(0u8..16, 128), 1..4);
-    (tables(), blocks, any::<u64>()).prop_map(|(tables, some, seed)| {
+    let repeated = (0u8..15, any::<[u8; 16]>());
+    let all = (tables(), blocks, any::<u64>(), repeated);
+    all.prop_map(|(tables, some, seed, (repeated, columns))| {
+        // What repeats is no single byte, above all not what stands where a text has not begun.
+        let kind = (tables.kind[0] + 1 + repeated) % 16;
+        let columns = columns.map(|column| column & 0x70);
         let mut table: Vec<u8> = (0..3u8).flat_map(|kind| [kind; 128]).collect();
         table.extend(some.concat());
         let n_blocks = table.len() as u64 / 128;
@@ -140,11 +147,10 @@ fn boundaries() -> impl Strategy<Value = Boundaries> {
             ((seed ^ n >> (n / 0x20 % 8)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) % n_blocks
         };
         let blocks = (0..0x11_0000 / 128).map(|n| block(n) as u16).collect();
-        Boundaries::of(
-            tables,
-            Counted::from_bytes(&[0; 257]).unwrap(),
-            Characters::from_parts(blocks, table),
-        )
+        let counted = Counted::from_bytes(&[0; 257]).unwrap();
+        let mut boundaries = Boundaries::of(tables, counted, Characters::from_parts(blocks, table));
+        boundaries.repeated = Repeated { kind, columns };
+        boundaries
     })
 }
 
@@ -152,29 +158,39 @@ proptest! {
     #[test]
     fn a_text_is_told_block_by_block_as_byte_by_byte(
         mut boundaries in boundaries(),
-        text in prop::collection::vec(prop_oneof![
+        text in prop::collection::vec((prop_oneof![
             prop::sample::select(&LETTERS[..]),
             any::<char>(),
             prop::char::range('\u{430}', '\u{450}'),
+            prop::char::range('\u{E01}', '\u{E4E}'),
             prop::char::range('\u{4E00}', '\u{9FFF}'),
             prop::char::range('\u{AC00}', '\u{D7A3}'),
-        ], 1..200),
+        ], prop_oneof![8 => Just(1), 4 => 2usize..5, 1 => 40usize..200]), 1..100),
     ) {
-        let text: String = text.into_iter().collect();
+        let runs = text.into_iter().flat_map(|(letter, n)| std::iter::repeat_n(letter, n));
+        let text: String = runs.collect();
         for level in Level::ALL {
             boundaries.use_level(level);
             let mut progress = Progress::default();
+            let mut same = Progress::default();
             for start in (0..text.len()).step_by(BLOCK) {
-                let (found, begins) = boundaries.find_wide(&mut progress, text.as_bytes(), start);
-                progress.is_wide = true;
+                let rest = (text.len() - start).min(BLOCK);
+                let inside = u64::MAX >> (BLOCK - rest);
+                let find = |boundaries: &Boundaries, progress: &mut Progress| {
+                    let (found, begins) = boundaries.find_wide(progress, text.as_bytes(), start);
+                    progress.is_wide = true;
+                    progress.spoils = found.spoils & begins & inside;
+                    (found, begins)
+                };
+                let (found, begins) = find(&boundaries, &mut progress);
                 let kernel = std::mem::replace(&mut boundaries.kernel, Kernel::Portable);
-                let (expected, expected_begins) = boundaries.find_around(text.as_bytes(), start);
+                let (expected, expected_begins) = find(&boundaries, &mut same);
                 boundaries.kernel = kernel;
                 prop_assert_eq!(begins, expected_begins, "{:?}", level);
-                let rest = (text.len() - start).min(BLOCK);
-                let there = begins & u64::MAX >> (BLOCK - rest) & !u64::from(start == 0);
+                let there = begins & inside & !u64::from(start == 0);
                 let masked = |found: Found| found.map(|bits| bits & there);
                 prop_assert_eq!(masked(found), masked(expected), "{:?} {}", level, start);
+                prop_assert_eq!(progress.last, same.last, "{:?} {}", level, start);
             }
         }
     }
