@@ -4,6 +4,8 @@
 //! up before the next one is cut waits for memory each time: while keys are made, the sets of the cache where the words
 //! would be are on their way already.
 
+use std::hint::select_unpredictable;
+
 use crate::caches::{Caches, LONG_IDS, RICH_IDS, SHORT_IDS};
 use crate::phrases::{MAX_PHRASE, hash};
 use crate::pretokenize::TextPieces;
@@ -20,6 +22,10 @@ const ROOM: usize = AT_ONCE * RICH_IDS + RICH_IDS + 1;
 
 /// One in so many words of a batch must be rich, so that those of the next one are asked for ahead.
 const OFTEN: usize = 8;
+
+/// One in so many must be rich, so that both caches are looked at for each word of the next one: which of them has it cannot
+/// be guessed then.
+const MIXED: usize = 4;
 
 /// Pieces that follow one another, by where they end.
 pub(crate) trait Ends {
@@ -55,6 +61,7 @@ pub(crate) struct WordBatch {
     /// Short words that were not among those with few ids, in this batch so far; whether there were many in the last one.
     n_rich: usize,
     is_rich: bool,
+    is_mixed: bool,
 }
 
 impl Default for WordBatch {
@@ -72,6 +79,7 @@ impl Default for WordBatch {
             n_known: 0,
             n_rich: 0,
             is_rich: false,
+            is_mixed: false,
         }
     }
 }
@@ -101,6 +109,7 @@ impl WordBatch {
         // There may be as many of them now. Where a text begins, the last batch is that of another one.
         if batch.n > 0 {
             batch.is_rich = batch.n_rich * OFTEN > batch.n;
+            batch.is_mixed = batch.n_rich * MIXED > batch.n;
         }
         (batch.n, batch.at, batch.n_rich) = (n.min(AT_ONCE), 0, 0);
         let n_long = if batch.is_rich {
@@ -220,14 +229,45 @@ impl WordBatch {
         )
     }
 
+    // `MIXED`: both caches are looked at for each word.
     #[inline(always)]
-    fn next_unknown_here(&mut self, text: &[u8], caches: &Caches) -> Option<(usize, usize)> {
-        let short = caches.short.places();
+    fn next_unknown_here<const MIXED: bool>(
+        &mut self,
+        text: &[u8],
+        caches: &Caches,
+    ) -> Option<(usize, usize)> {
+        let (short, rich) = (caches.short.places(), caches.rich.places());
         let n = self.n.min(AT_ONCE);
-        let mut n_known = 0;
+        let (mut n_known, mut n_rich) = (0, 0);
         let mut index = self.at;
         while index < n {
-            if let Some(payload) = short.find_fast(self.keys[index], self.places[index])
+            if MIXED {
+                // Without a branch on where it was.
+                let (key, place) = (self.keys[index], self.places[index]);
+                if let Some(few) = short.entry_fast(key, place)
+                    && let Some(many) = rich.entry_fast(key, place)
+                    && let Some(room) = self.known.get_mut(n_known..)
+                    && let Some(room) = room.first_chunk_mut::<{ RICH_IDS + 1 }>()
+                {
+                    // Not "either is equal", of which two branches would be made.
+                    let differs = [few.key.differs(key), many.key.differs(key)];
+                    if differs[0].min(differs[1]) == 0 {
+                        let is_few = differs[0] == 0;
+                        *room = many.payload;
+                        let n_many = &many.payload[RICH_IDS];
+                        let n_ids = select_unpredictable(is_few, &few.payload[SHORT_IDS], n_many);
+                        if let (Some(first), Some(room)) =
+                            (many.payload.first_chunk(), room.first_chunk_mut())
+                        {
+                            *room = *select_unpredictable(is_few, &few.payload, first);
+                        }
+                        n_known += *n_ids as usize;
+                        n_rich += usize::from(!is_few);
+                        index += 1;
+                        continue;
+                    }
+                }
+            } else if let Some(payload) = short.find_fast(self.keys[index], self.places[index])
                 && let Some(room) = self.known.get_mut(n_known..)
                 && let Some(room) = room.first_chunk_mut::<{ SHORT_IDS + 1 }>()
             {
@@ -238,12 +278,14 @@ impl WordBatch {
                 continue;
             }
             let Some(more) = self.rare(index, n_known, text, caches) else {
+                self.n_rich += n_rich;
                 (self.at, self.n_known) = (index + 1, n_known);
                 return Some((self.end_before(index), self.ends[index]));
             };
             n_known += more;
             index += 1;
         }
+        self.n_rich += n_rich;
         (self.at, self.n_known) = (n, n_known);
         if let Some(last) = n.checked_sub(1) {
             self.start = self.ends[last];
@@ -349,7 +391,12 @@ impl Work for NextUnknown<'_> {
 
     #[inline(always)]
     fn run(self) -> Option<(usize, usize)> {
-        self.batch.next_unknown_here(self.text, self.caches)
+        if self.batch.is_mixed {
+            self.batch.next_unknown_here::<true>(self.text, self.caches)
+        } else {
+            self.batch
+                .next_unknown_here::<false>(self.text, self.caches)
+        }
     }
 }
 

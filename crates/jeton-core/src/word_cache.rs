@@ -105,6 +105,14 @@ impl<const W: usize> Key<W> {
         self.0[0] as u64
     }
 
+    /// 0 if it equals another.
+    #[inline(always)]
+    pub(crate) fn differs(self, other: Self) -> u64 {
+        let both = self.0.iter().zip(other.0);
+        let bits = both.fold(0, |bits, (one, other)| bits | one ^ other);
+        bits as u64 | (bits >> 64) as u64
+    }
+
     /// Its numbers.
     #[inline(always)]
     pub(crate) fn numbers(self) -> [u128; W] {
@@ -155,9 +163,9 @@ pub(crate) fn mix(hash: u64, bytes: u128) -> u64 {
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Entry<const W: usize, const P: usize> {
-    key: Key<W>,
-    payload: Payload<P>,
+pub(crate) struct Entry<const W: usize, const P: usize> {
+    pub(crate) key: Key<W>,
+    pub(crate) payload: Payload<P>,
 }
 
 /// Room for ids, and in the last number how many of it they take: together they are copied at once.
@@ -197,10 +205,15 @@ impl<const W: usize, const P: usize> Set<W, P> {
     /// found.
     #[inline(always)]
     fn find_fast(&self, key: Key<W>) -> Option<&Payload<P>> {
+        let entry = self.entry_fast(key);
+        (entry.key == key).then_some(&entry.payload)
+    }
+
+    #[inline(always)]
+    fn entry_fast(&self, key: Key<W>) -> &Entry<W, P> {
         let [_, second] = &self.0;
         let is_second = second.key.beginning() == key.beginning();
-        let entry = &self.0[usize::from(is_second)];
-        (entry.key == key).then_some(&entry.payload)
+        &self.0[usize::from(is_second)]
     }
 }
 
@@ -357,6 +370,13 @@ where
         self.sets
             .get(place & self.sets.len().wrapping_sub(1))?
             .find_fast(key)
+    }
+
+    /// The entry that [`Self::find_fast`] looks at.
+    #[inline(always)]
+    pub(crate) fn entry_fast(&self, key: Key<W>, place: usize) -> Option<&'a Entry<W, P>> {
+        let set = self.sets.get(place & self.sets.len().wrapping_sub(1))?;
+        Some(set.entry_fast(key))
     }
 
     /// What is kept of a word in the set beside its own.
