@@ -59,7 +59,7 @@ impl Kernel {
         (kinds, leads(around))
     }
 
-    /// What the characters around the places of a block are looked up by, where characters begin, and a bit for each of these.
+    /// Writes what the characters around the places of a block are looked up by, where characters begin, and returns a bit for each of these.
     /// `kinds`: of the characters that the bytes around the block belong to. `second`: the bit of the text's second character.
     #[inline]
     pub(super) fn wide_codes(
@@ -68,11 +68,12 @@ impl Kernel {
         around: &[u8; AROUND],
         kinds: &[u8; AROUND],
         second: u64,
-    ) -> (Codes, u64) {
+        codes: &mut Codes,
+    ) -> u64 {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => avx2::call_wide_codes(tables, around, kinds, second),
-            _ => tables.wide_codes(around, kinds, second),
+            Self::Avx2(_) => avx2::call_wide_codes(tables, around, kinds, second, codes),
+            _ => tables.wide_codes(around, kinds, second, codes),
         }
     }
 

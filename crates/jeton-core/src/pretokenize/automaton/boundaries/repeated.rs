@@ -7,9 +7,10 @@
 
 use super::tables::{BLOCK, Codes, DEPENDS, MAX_KINDS, RUN, SPOILS, Tables, UNSURE};
 use super::wide::Near;
+use crate::simd::gather_bits;
 
 /// In place of a kind: there is none.
-const NONE: u8 = 0xFF;
+const NONE: u8 = 0x40;
 
 /// The kind whose runs are looked behind.
 #[derive(Clone, Debug)]
@@ -55,6 +56,7 @@ impl Repeated {
     /// Puts the right columns behind runs; one character after the other. `kinds`: of the characters of a block, which begin
     /// where `begins` has bits. `second`: the bit of the text's second character. Returns what is before the next block, as
     /// [`Near::kinds`].
+    #[inline]
     pub(super) fn put_columns(
         &self,
         codes: &mut Codes,
@@ -63,9 +65,16 @@ impl Repeated {
         begins: u64,
         second: u64,
     ) -> [u8; 3] {
-        let is_near = before.kinds[2] == self.kind || kinds.contains(&self.kind);
-        let spoils = |place: usize| codes.next[place] & SPOILS != 0 && begins >> place & 1 != 0;
-        if !is_near || before.spoils || (0..BLOCK).any(spoils) {
+        // Two of them have four bytes or more.
+        let mut runs = self.bytes(kinds);
+        runs &= runs >> 1;
+        runs &= runs >> 2;
+        let [_, last_but_one, last] = before.kinds;
+        let first = kinds[begins.trailing_zeros() as usize % BLOCK];
+        let goes_on = last == self.kind && (last_but_one == self.kind || first == self.kind);
+        // All bytes of a character say whether it spoils; what began before this block was seen there.
+        let spoils = || codes.next.iter().fold(0, |all, next| all | next) & SPOILS != 0;
+        if (runs == 0 && !goes_on) || before.spoils || spoils() {
             return last_three(kinds, begins);
         }
         let [mut decides, mut last_but_one, mut last] = before.kinds;
@@ -85,6 +94,21 @@ impl Repeated {
             (last_but_one, last) = (last, kinds[place]);
         }
         [decides, last_but_one, last]
+    }
+
+    /// The bytes of a block that are of such characters.
+    #[inline(always)]
+    fn bytes(&self, kinds: &[u8; BLOCK]) -> u64 {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        let mut bytes = 0;
+        for (index, eight) in kinds.as_chunks::<8>().0.iter().enumerate() {
+            // 0 where they are; kinds are so small that a sum stays in its byte.
+            let kinds = u64::from_le_bytes(*eight) & (ONES * 0x0F);
+            let differs = kinds ^ (ONES * u64::from(self.kind));
+            let same = !(differs + ONES * 0x7F) >> 7;
+            bytes |= gather_bits(same) << (8 * index);
+        }
+        bytes
     }
 }
 

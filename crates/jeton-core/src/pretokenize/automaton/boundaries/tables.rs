@@ -104,15 +104,19 @@ pub(in super::super) struct Codes {
     pub(super) after: [u8; BLOCK],
 }
 
+impl Codes {
+    pub(super) const NONE: Self = Self {
+        pair: [0; BLOCK],
+        next: [0; BLOCK],
+        after: [0; BLOCK],
+    };
+}
+
 impl Tables {
     /// The codes of single-byte characters; those of other bytes, and of what is near them, mean nothing.
     /// `at_start`: the block is the text's first.
     pub(super) fn codes(&self, window: &[u8; WINDOW], at_start: bool) -> Codes {
-        let mut codes = Codes {
-            pair: [0; BLOCK],
-            next: [0; BLOCK],
-            after: [0; BLOCK],
-        };
+        let mut codes = Codes::NONE;
         let ascii = |at: usize| usize::from(window[at] & 0x7F);
         for place in 0..BLOCK {
             codes.pair[place] = self.column[ascii(place)] | self.kind[ascii(place + 1)];
@@ -150,19 +154,15 @@ impl Tables {
         around.map(|byte| self.kind[usize::from(byte & 0x7F)])
     }
 
-    /// The codes of the places of a block where characters begin, and a bit for each of these; the others mean nothing.
+    /// Writes the codes of the places of a block where characters begin, and returns a bit for each of these; the others mean nothing.
     /// `kinds`: of the characters that the bytes belong to. `second`: the bit of the text's second character.
     pub(super) fn wide_codes(
         &self,
         around: &[u8; AROUND],
         kinds: &[u8; AROUND],
         second: u64,
-    ) -> (Codes, u64) {
-        let mut codes = Codes {
-            pair: [0; BLOCK],
-            next: [0; BLOCK],
-            after: [0; BLOCK],
-        };
+        codes: &mut Codes,
+    ) -> u64 {
         let mut begins = 0;
         let continues = |at: usize| around[at] & 0xC0 == 0x80;
         let kind = |at: usize| usize::from(kinds[at] & 0x0F);
@@ -180,6 +180,6 @@ impl Tables {
             codes.next[place] = self.kind_next[kind(at)];
             codes.after[place] = kinds[at + width(around[at])];
         }
-        (codes, begins)
+        begins
     }
 }

@@ -7,7 +7,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::kernels::avx512_wide;
-use super::tables::{BLOCK, Found};
+use super::tables::{BLOCK, Codes, Found};
 use super::{Boundaries, Progress};
 use crate::pretokenize::automaton::classes::Characters;
 use crate::simd::{Kernel, gather_bits};
@@ -138,7 +138,8 @@ impl Boundaries {
             _ => 0,
         };
         let (kernel, tables) = (self.kernel, &self.tables);
-        let (mut codes, begins) = kernel.wide_codes(tables, around, &kinds, second);
+        let mut codes = Codes::NONE;
+        let begins = kernel.wide_codes(tables, around, &kinds, second, &mut codes);
         if let Some(kinds) = kinds[BEFORE..].first_chunk() {
             let repeated = &self.repeated;
             progress.last = repeated.put_columns(&mut codes, before, kinds, begins, second);

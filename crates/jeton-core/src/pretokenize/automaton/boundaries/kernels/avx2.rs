@@ -41,9 +41,10 @@ pub(super) fn call_wide_codes(
     around: &[u8; AROUND],
     kinds: &[u8; AROUND],
     second: u64,
-) -> (Codes, u64) {
+    codes: &mut Codes,
+) -> u64 {
     // SAFETY: as above.
-    unsafe { wide_codes(tables, around, kinds, second) }
+    unsafe { wide_codes(tables, around, kinds, second, codes) }
 }
 
 #[inline]
@@ -156,12 +157,8 @@ fn wide_codes(
     around: &[u8; AROUND],
     kinds: &[u8; AROUND],
     second: u64,
-) -> (Codes, u64) {
-    let mut codes = Codes {
-        pair: [0; BLOCK],
-        next: [0; BLOCK],
-        after: [0; BLOCK],
-    };
+    codes: &mut Codes,
+) -> u64 {
     let (columns, nexts) = (slice(&tables.kind_column), slice(&tables.kind_next));
     // Bytes inside characters are the least as signed numbers.
     let inside = |at: usize| _mm256_cmpgt_epi8(all(0xC0), load(around, at));
@@ -202,7 +199,7 @@ fn wide_codes(
         let pair = &mut codes.pair[second.trailing_zeros() as usize % BLOCK];
         *pair = tables.start_column | *pair & 0x0F;
     }
-    (codes, !continued)
+    !continued
 }
 
 #[target_feature(enable = "avx2")]
