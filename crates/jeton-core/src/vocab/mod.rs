@@ -5,7 +5,9 @@
 //! ids ([`table`]): no allocation per token, and nothing depends on a random state. What a compiled file
 //! has is found in a table that is only read ([`packed`]), with fewer reads of memory.
 
+mod order;
 mod packed;
+mod packing;
 mod raw;
 mod staged;
 mod strings;

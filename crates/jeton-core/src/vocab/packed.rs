@@ -13,8 +13,16 @@
 //! A file has the filter, and says in the order of slots which token lies where: the slots are made of the tokens themselves, and no
 //! token is hashed. So whatever a file says, what is found has the bytes that were asked for. A token that its file puts where it is not
 //! looked for is not found, and nothing worse.
+//!
+//! Slots are made after some lookups only: the first ones find their tokens in the order itself ([`order`](super::order)), which takes
+//! a few times as long. No thread waits for another one that makes the slots, so that a process may fork at any time.
 
-use super::table::{Bytes, MAX_SEEDS, half, hash, word};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use once_cell::race::OnceBox;
+
+use super::order::{ID_BITS, ID_MASK, Order};
+use super::table::{Bytes, half, hash, word};
 use super::{Span, Tokens};
 use crate::filter_bits::filter_bits;
 use crate::prefetch::prefetch;
@@ -24,20 +32,20 @@ use crate::shelf::{Shelf, Shelved};
 const MEAN_OF_TWO: usize = 5;
 
 /// Slots of a line.
-const SLOTS: usize = 4;
+pub(super) const SLOTS: usize = 4;
 
 /// Words of a line: two for each slot.
 const WORDS: usize = 2 * SLOTS;
 
 /// Lines in which a token may lie. With random hashes 8% lie in another than the first, and the furthest of a million 14 to 34 lines
 /// behind it (simulated a few times).
-const MAX_LINES: usize = 64;
+pub(super) const MAX_LINES: usize = 64;
 
 /// Bytes of a token in its slot.
 const INLINE: usize = 12;
 
 /// Bits of the filter for each token, of which three are set: 3% of what is no token passes.
-const FILTER_BITS: usize = 10;
+pub(super) const FILTER_BITS: usize = 10;
 
 /// Where the second word of a slot says what is there: nothing (0), or one more than the length of a token, up to
 /// [`INLINE`] and two for all that are longer. The first word are its first bytes.
@@ -49,48 +57,52 @@ const ID: u32 = 8;
 /// What of it is compared.
 const COMPARED: u64 = 0xFFFF_FFFF << 32 | KIND;
 
-/// Bits of an id.
-const ID_BITS: u32 = 24;
-
-const ID_MASK: u32 = (1 << ID_BITS) - 1;
-
 /// Tokens that are on their way together when a table is made.
 const AT_ONCE: usize = 32;
 
-/// Most free slots between two tokens of a table that can be written.
-const MOST_FREE: usize = 0xFF;
+/// Lookups before slots are made, of which loading takes a few hundred for the bytes. Each takes about 160 ns longer than with slots
+/// (first passes over English with 16,384 of them), so that this many take nearly as long as making the slots of 100,000 tokens.
+const LOOKUPS_WITHOUT: u32 = 4096;
+
+/// Nobody makes the slots.
+const NOBODY: u32 = 0;
 
 /// The table.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Packed {
     filter: Shelved<u64>,
-    slots: Shelved<u64>,
+    order: Order,
     seed: u32,
-    n_tokens: usize,
+    n_lines: usize,
+    slots: OnceBox<Shelved<u64>>,
+    /// Lookups that are left before they are made.
+    free: AtomicU32,
+    /// The process in which a thread makes them: the child of a fork has no such thread.
+    maker: AtomicU32,
 }
 
 /// What a file has of a table.
 pub(crate) struct RawPacked {
     /// In the order of slots: the id of a token, below how many slots are free before it.
-    pub(crate) order: Vec<u32>,
+    pub(crate) order: Shelved<u32>,
     /// Three bits for each token.
     pub(crate) filter: Shelved<u64>,
     pub(crate) seed: u32,
 }
 
-fn lines_for(n_tokens: usize) -> usize {
+pub(super) fn lines_for(n_tokens: usize) -> usize {
     (2 * n_tokens).div_ceil(MEAN_OF_TWO).max(1)
 }
 
 /// Which of so many a hash belongs to, by its upper bits.
 #[inline]
-fn home(hash: u64, n: usize) -> usize {
+pub(super) fn home(hash: u64, n: usize) -> usize {
     ((u128::from(hash) * n as u128) >> 64) as usize
 }
 
 /// The word of the filter that a hash belongs to, if there is one, and the bits in it.
 #[inline]
-fn filtered(hash: u64, n_words: usize) -> (usize, u64) {
+pub(super) fn filtered(hash: u64, n_words: usize) -> (usize, u64) {
     (home(hash, n_words), filter_bits(hash))
 }
 
@@ -137,70 +149,45 @@ fn id_of(word: u64) -> u32 {
 }
 
 impl Packed {
-    /// A table of tokens with different bytes, if there is one.
-    pub(super) fn new(ids: &[u32], tokens: &Tokens) -> Option<Self> {
-        let n_lines = lines_for(ids.len());
-        (0..MAX_SEEDS).find_map(|seed| {
-            let n_words = ids.len() * FILTER_BITS / 64 + 1;
-            let mut packed = Self {
-                filter: vec![0; n_words].into(),
-                slots: vec![0; n_lines * WORDS].into(),
-                seed,
-                n_tokens: ids.len(),
-            };
-            let holds = ids.iter().all(|&id| packed.insert(id, tokens));
-            (holds && packed.has_small_gaps()).then_some(packed)
-        })
-    }
-
-    /// Whether it can be written.
-    fn has_small_gaps(&self) -> bool {
-        let mut next = 0;
-        self.used().all(|(at, _)| {
-            let n_free = at - next;
-            next = at + 1;
-            n_free <= MOST_FREE
-        })
-    }
-
-    fn insert(&mut self, id: u32, tokens: &Tokens) -> bool {
-        let bytes = tokens.of(id);
-        let hash = hash(self.seed, bytes);
-        let (word, bits) = filtered(hash, self.filter.len());
-        if let Some(word) = self.filter.get_mut(word) {
-            *word |= bits;
-        }
-        let (lines, _) = self.slots.as_chunks_mut::<WORDS>();
-        let mut at = home(hash, lines.len());
-        for _ in 0..MAX_LINES {
-            let Some(line) = lines.get_mut(at) else {
-                return false;
-            };
-            let (slots, _) = line.as_chunks_mut::<2>();
-            if let Some(slot) = slots.iter_mut().find(|slot| slot[1] & KIND == 0) {
-                put(slot, key(bytes), id);
-                return true;
-            }
-            at = if at + 1 == lines.len() { 0 } else { at + 1 };
-        }
-        false
-    }
-
-    /// The table that a file tells of, unless there is none.
+    /// The table that a file tells of, unless there is none. All ids below `n_findable` can be found.
     ///
     /// Whether it has every token, and where that is looked for, is not looked at.
-    pub(super) fn from_raw(raw: RawPacked, tokens: &Tokens, shelf: &mut Shelf) -> Option<Self> {
-        let n_tokens = raw.order.len();
-        if n_tokens > tokens.spans.len() {
+    pub(super) fn from_raw(raw: RawPacked, tokens: &Tokens, n_findable: u32) -> Option<Self> {
+        if raw.order.len() > tokens.spans.len() {
             return None;
         }
-        let mut slots = shelf.zeroed(lines_for(n_tokens) * WORDS);
+        let n_lines = lines_for(raw.order.len());
+        let order = Order::new(raw.order, n_lines * SLOTS)?;
+        let is_findable = |id: u32| {
+            let span = tokens.spans.get(id as usize);
+            span.is_some_and(|span| span.is_findable())
+        };
+        let is_any = order.len() > 0 && order.largest_id() >= n_findable;
+        if is_any && !order.iter().all(|(_, id)| is_findable(id)) {
+            return None;
+        }
+        Some(Self {
+            filter: raw.filter,
+            order,
+            seed: raw.seed,
+            n_lines,
+            slots: OnceBox::new(),
+            free: AtomicU32::new(LOOKUPS_WITHOUT),
+            maker: AtomicU32::new(NOBODY),
+        })
+    }
+
+    /// The slots, each of which is within the table, as was looked at.
+    fn make_slots(&self, tokens: &Tokens) -> Shelved<u64> {
+        let n_words = self.n_lines * WORDS;
+        let mut slots: Shelved<u64> = Shelf::with_room(n_words * size_of::<u64>()).zeroed(n_words);
         let (pairs, _) = slots.as_chunks_mut::<2>();
         let mut at = 0;
-        for words in raw.order.chunks(AT_ONCE) {
+        for words in self.order.words().chunks(AT_ONCE) {
             let mut spans = [Span::default(); AT_ONCE];
             for (place, word) in spans.iter_mut().zip(words) {
-                let span = *tokens.spans.get((word & ID_MASK) as usize)?;
+                let span = tokens.spans.get((word & ID_MASK) as usize);
+                let span = span.copied().unwrap_or_default();
                 if let Some(byte) = tokens.arena.get(span.start as usize) {
                     prefetch(byte);
                 }
@@ -208,91 +195,140 @@ impl Packed {
             }
             for (&word, span) in words.iter().zip(spans) {
                 at += (word >> ID_BITS) as usize;
-                let slot = pairs.get_mut(at)?;
-                at += 1;
-                if !span.is_findable() {
-                    return None;
+                if let Some(slot) = pairs.get_mut(at) {
+                    put(slot, key_in(&tokens.arena, span), word & ID_MASK);
                 }
-                put(slot, key_in(&tokens.arena, span), word & ID_MASK);
+                at += 1;
             }
         }
-        Some(Self {
-            filter: raw.filter,
-            slots,
-            seed: raw.seed,
-            n_tokens,
-        })
+        slots
     }
 
     /// What [`from_raw`](Self::from_raw) takes.
     pub(super) fn raw(&self) -> RawPacked {
-        let mut next = 0;
-        let order = self.used().map(|(at, id)| {
-            let n_free = (at - next) as u32;
-            next = at + 1;
-            n_free << ID_BITS | id
-        });
         RawPacked {
-            order: order.collect(),
+            order: self.order.words().to_vec().into(),
             filter: self.filter.clone(),
             seed: self.seed,
         }
     }
 
-    /// Slots and ids in them.
-    fn used(&self) -> impl Iterator<Item = (usize, u32)> {
-        let (slots, _) = self.slots.as_chunks::<2>();
-        let used = slots
-            .iter()
-            .enumerate()
-            .filter(|(_, slot)| slot[1] & KIND != 0);
-        used.map(|(at, slot)| (at, id_of(slot[1])))
-    }
-
     /// The ids in the table, rising.
     pub(super) fn ids(&self) -> Vec<u32> {
-        let mut ids: Vec<u32> = self.used().map(|(_, id)| id).collect();
+        let mut ids: Vec<u32> = self.order.iter().map(|(_, id)| id).collect();
         ids.sort_unstable();
         ids
     }
 
     pub(super) fn len(&self) -> usize {
-        self.n_tokens
+        self.order.len()
     }
 
     #[inline]
-    pub(super) fn find(&self, bytes: &[u8], tokens: &impl Bytes) -> Option<u32> {
+    pub(super) fn find(&self, bytes: &[u8], tokens: &Tokens) -> Option<u32> {
         let hash = hash(self.seed, bytes);
         let (word, bits) = filtered(hash, self.filter.len());
         if self.filter.get(word)? & bits != bits {
             return None;
         }
-        let (lines, _) = self.slots.as_chunks::<WORDS>();
-        let mut at = home(hash, lines.len());
-        let [first, second] = key(bytes);
+        match self.slots.get() {
+            Some(slots) => find_in(slots, hash, bytes, tokens),
+            None => self.find_first(hash, bytes, tokens),
+        }
+    }
+
+    /// The same as long as there are no slots.
+    #[cold]
+    fn find_first(&self, hash: u64, bytes: &[u8], tokens: &Tokens) -> Option<u32> {
+        if self.are_wanted() {
+            let slots = self.slots.get_or_init(|| Box::new(self.make_slots(tokens)));
+            return find_in(slots, hash, bytes, tokens);
+        }
+        let mut line = home(hash, self.n_lines);
         for _ in 0..MAX_LINES {
-            let line = lines.get(at)?;
-            // All four, without a branch for each: which one it is nobody can predict.
-            let is_same = |slot: usize| {
-                let differences = line[2 * slot] ^ first | (line[2 * slot + 1] ^ second) & COMPARED;
-                u32::from(differences == 0) << slot
-            };
-            let mut same = is_same(0) | is_same(1) | is_same(2) | is_same(3);
-            while same != 0 {
-                let slot = same.trailing_zeros() as usize % SLOTS;
-                let id = id_of(line[2 * slot + 1]);
-                if bytes.len() <= INLINE || tokens.of(id) == bytes {
+            let (first, behind) = (line * SLOTS, (line + 1) * SLOTS);
+            let mut is_full = false;
+            for (at, id) in self.order.behind(first) {
+                if at >= behind {
+                    break;
+                }
+                if tokens.of(id) == bytes {
                     return Some(id);
                 }
-                same &= same - 1;
+                is_full |= at + 1 == behind;
             }
-            if line[WORDS - 1] & KIND == 0 {
+            if !is_full {
                 return None;
             }
-            at = if at + 1 == lines.len() { 0 } else { at + 1 };
+            line = if line + 1 == self.n_lines {
+                0
+            } else {
+                line + 1
+            };
         }
         None
     }
+
+    /// Whether a thread that has no slots is to make them.
+    fn are_wanted(&self) -> bool {
+        let left = self.free.load(Ordering::Relaxed);
+        if left > 0 {
+            // Threads that count at once lose some: it need not be exact.
+            self.free.store(left - 1, Ordering::Relaxed);
+            return false;
+        }
+        let process = std::process::id();
+        let maker = self.maker.load(Ordering::Relaxed);
+        maker != process
+            && self
+                .maker
+                .compare_exchange(maker, process, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+    }
+}
+
+/// A copy makes its own slots.
+impl Clone for Packed {
+    fn clone(&self) -> Self {
+        Self {
+            filter: self.filter.clone(),
+            order: self.order.clone(),
+            seed: self.seed,
+            n_lines: self.n_lines,
+            slots: OnceBox::new(),
+            free: AtomicU32::new(LOOKUPS_WITHOUT),
+            maker: AtomicU32::new(NOBODY),
+        }
+    }
+}
+
+#[inline]
+fn find_in(slots: &[u64], hash: u64, bytes: &[u8], tokens: &Tokens) -> Option<u32> {
+    let (lines, _) = slots.as_chunks::<WORDS>();
+    let mut at = home(hash, lines.len());
+    let [first, second] = key(bytes);
+    for _ in 0..MAX_LINES {
+        let line = lines.get(at)?;
+        // All four, without a branch for each: which one it is nobody can predict.
+        let is_same = |slot: usize| {
+            let differences = line[2 * slot] ^ first | (line[2 * slot + 1] ^ second) & COMPARED;
+            u32::from(differences == 0) << slot
+        };
+        let mut same = is_same(0) | is_same(1) | is_same(2) | is_same(3);
+        while same != 0 {
+            let slot = same.trailing_zeros() as usize % SLOTS;
+            let id = id_of(line[2 * slot + 1]);
+            if bytes.len() <= INLINE || tokens.of(id) == bytes {
+                return Some(id);
+            }
+            same &= same - 1;
+        }
+        if line[WORDS - 1] & KIND == 0 {
+            return None;
+        }
+        at = if at + 1 == lines.len() { 0 } else { at + 1 };
+    }
+    None
 }
 
 /// Puts a token into an empty slot.
@@ -343,6 +379,17 @@ mod tests {
         vocab
     }
 
+    /// What the slots say.
+    fn found_in_slots(packed: &Packed, bytes: &[u8], tokens: &Tokens) -> Option<u32> {
+        let (hash, n_words) = (hash(packed.seed, bytes), packed.filter.len());
+        let (word, bits) = filtered(hash, n_words);
+        let passes = packed.filter.get(word)? & bits == bits;
+        let slots = packed.make_slots(tokens);
+        passes
+            .then(|| find_in(&slots, hash, bytes, tokens))
+            .flatten()
+    }
+
     fn parts(vocab: &Vocab) -> RawPacked {
         match vocab.raw().index {
             RawIndex::Packed(raw) => raw,
@@ -350,8 +397,14 @@ mod tests {
         }
     }
 
+    /// With so many ids that can be found for certain.
+    fn read_with(vocab: &Vocab, raw: RawPacked, n_findable: u32) -> Option<Packed> {
+        Packed::from_raw(raw, &vocab.tokens, n_findable)
+    }
+
     fn read(vocab: &Vocab, raw: RawPacked) -> Option<Packed> {
-        Packed::from_raw(raw, &vocab.tokens, &mut Shelf::with_room(0))
+        let first = (0..vocab.size()).find(|&id| !vocab.is_findable(id));
+        read_with(vocab, raw, first.unwrap_or(vocab.size()))
     }
 
     /// Each token, what it begins with, and a little more.
@@ -380,10 +433,12 @@ mod tests {
             for bytes in questions(&tokens).chain(others.iter().cloned()) {
                 let expected = map.get(bytes.as_slice()).copied();
                 prop_assert_eq!(again.bytes_to_id(&bytes), expected);
+                let packed = again.index.packed.as_ref().unwrap();
+                prop_assert_eq!(found_in_slots(packed, &bytes, &again.tokens), expected);
                 prop_assert_eq!(vocab.bytes_to_id(&bytes), expected);
             }
             let (first, second) = (parts(&vocab), parts(&again));
-            prop_assert_eq!(first.order, second.order);
+            prop_assert_eq!(&*first.order, &*second.order);
             prop_assert_eq!(first.filter, second.filter);
             prop_assert_eq!(first.seed, second.seed);
             // Tokens can be put in, and there is an open table then.
@@ -428,19 +483,23 @@ mod tests {
             let mut raw = parts(&vocab);
             if !raw.order.is_empty() {
                 let n = raw.order.len();
+                let order = raw.order.to_mut();
                 for (at, place) in lies {
-                    raw.order[at.index(n)] = ((place % 2) << ID_BITS) | (place / 2);
+                    order[at.index(n)] = ((place % 2) << ID_BITS) | (place / 2);
                 }
                 for [a, b] in swaps {
-                    raw.order.swap(a.index(n), b.index(n));
+                    order.swap(a.index(n), b.index(n));
                 }
             }
-            raw.order.truncate(raw.order.len() - fewer.min(raw.order.len()));
+            let n = raw.order.len();
+            raw.order.to_mut().truncate(n - fewer.min(n));
             raw.filter = filter.map_or(raw.filter, Shelved::from);
             raw.seed = seed.unwrap_or(raw.seed);
             if let Some(packed) = read(&vocab, raw) {
                 for bytes in questions(&tokens) {
-                    if let Some(id) = packed.find(&bytes, &vocab.tokens) {
+                    let found = packed.find(&bytes, &vocab.tokens);
+                    prop_assert_eq!(found, found_in_slots(&packed, &bytes, &vocab.tokens));
+                    if let Some(id) = found {
                         prop_assert!(vocab.is_findable(id));
                         prop_assert_eq!(vocab.id_to_bytes(id), Some(bytes.as_slice()));
                     }
@@ -460,7 +519,7 @@ mod tests {
         let vocab = vocab(&tokens);
         let with = |order: &[u32]| {
             let raw = RawPacked {
-                order: order.to_vec(),
+                order: order.to_vec().into(),
                 ..parts(&vocab)
             };
             read(&vocab, raw)
@@ -477,7 +536,7 @@ mod tests {
         // More than can be found.
         let raw = vocab.raw();
         let index = RawIndex::Packed(RawPacked {
-            order: vec![0, 3, 0, 3],
+            order: vec![0, 3, 0, 3].into(),
             ..parts(&vocab)
         });
         let shelf = &mut Shelf::with_room(0);
@@ -487,32 +546,26 @@ mod tests {
         );
     }
 
-    /// Tokens of equal hashes: another seed is taken.
     #[test]
-    fn tokens_made_to_collide() {
-        let n = MAX_LINES * SLOTS + 1;
-        let n_lines = lines_for(n);
-        let all = (0u32..).map(|n| n.to_le_bytes().to_vec());
-        let same = |token: &Vec<u8>| home(hash(0, token), n_lines) == n_lines - 1;
-        let tokens: Vec<_> = all.filter(same).take(n).map(|token| (2, token)).collect();
-        let collided = vocab(&tokens);
-        assert_eq!(parts(&collided).seed, 1);
-        let again = collided.read_again();
-        for (id, (_, token)) in (0..).zip(&tokens) {
-            assert_eq!(again.bytes_to_id(token), Some(id));
+    fn slots_are_made_after_some_lookups() {
+        let vocab = vocab(&[(2, b"a".to_vec()), (2, b"b".to_vec())]).read_again();
+        let packed = vocab.index.packed.as_ref().unwrap();
+        for _ in 0..LOOKUPS_WITHOUT {
+            assert_eq!(vocab.bytes_to_id(b"b"), Some(1));
+            assert_eq!(vocab.bytes_to_id(b"c"), None);
         }
-        // One less can be found under the first, on from the last line to the first ones.
-        let mut packed = Packed {
-            filter: vec![0; 1].into(),
-            slots: vec![0; n_lines * WORDS].into(),
-            seed: 0,
-            n_tokens: n - 1,
-        };
-        let last = n as u32 - 1;
-        assert!((0..last).all(|id| packed.insert(id, &collided.tokens)));
-        assert!(!packed.insert(last, &collided.tokens));
-        for (id, (_, token)) in (0..last).zip(&tokens) {
-            assert_eq!(packed.find(token, &collided.tokens), Some(id));
-        }
+        assert!(packed.slots.get().is_none());
+        // A thread of a process that was forked away makes them no more.
+        let other = std::process::id().wrapping_add(1);
+        packed.maker.store(other, Ordering::Relaxed);
+        assert_eq!(vocab.bytes_to_id(b"b"), Some(1));
+        assert!(packed.slots.get().is_some());
+        assert_eq!(vocab.bytes_to_id(b"a"), Some(0));
+        // One of this process makes them still: nobody waits.
+        let copy = packed.clone();
+        copy.free.store(0, Ordering::Relaxed);
+        copy.maker.store(std::process::id(), Ordering::Relaxed);
+        assert_eq!(copy.find(b"b", &vocab.tokens), Some(1));
+        assert!(copy.slots.get().is_none());
     }
 }

@@ -67,8 +67,8 @@ impl Vocab {
         let table = &self.index.open;
         let mut ids: Vec<u32> = table.ids().collect();
         ids.sort_unstable();
-        match Packed::new(&ids, &self.tokens) {
-            Some(packed) => RawIndex::Packed(packed.raw()),
+        match RawPacked::new(&ids, &self.tokens) {
+            Some(raw) => RawIndex::Packed(raw),
             None => RawIndex::Open {
                 slots: table.slots().to_vec().into(),
                 seed: table.seed(),
@@ -135,7 +135,11 @@ impl Vocab {
             return None;
         }
         let mut n_findable = n_tokens;
+        // The first id that is a hole or opaque: most files have these behind all others.
+        let n_before = lengths.iter().position(|&length| length == NONE);
+        let mut n_before = n_before.unwrap_or(lengths.len()) as u32;
         for &id in opaque {
+            n_before = n_before.min(id);
             let span = spans.get_mut(id as usize)?;
             if span.len == HOLE || span.len & OPAQUE != 0 {
                 return None;
@@ -145,7 +149,7 @@ impl Vocab {
         }
         let tokens = Tokens { arena, spans };
         let index: Index = match index {
-            RawIndex::Packed(raw) => Packed::from_raw(raw, &tokens, shelf)?.into(),
+            RawIndex::Packed(raw) => Packed::from_raw(raw, &tokens, n_before)?.into(),
             RawIndex::Open { slots, seed } => {
                 Table::from_slots(slots, seed, tokens.spans.len())?.into()
             }

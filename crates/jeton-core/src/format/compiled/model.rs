@@ -131,7 +131,7 @@ fn write_vocab(vocab: &Vocab, out: &mut Writer) {
     match raw.index {
         RawIndex::Packed(packed) => {
             out.number(PACKED);
-            out.u32s(packed.order.into_iter());
+            out.u32s(packed.order.iter().copied());
             out.u64s(packed.filter.iter().copied());
             out.number(u64::from(packed.seed));
         }
@@ -148,7 +148,7 @@ fn read_vocab(reader: &mut Reader<'_>) -> Result<Vocab> {
     let (long, opaque) = (reader.u32s()?, reader.u32s()?);
     let index = match reader.number()? {
         PACKED => RawIndex::Packed(RawPacked {
-            order: reader.u32s()?,
+            order: reader.lasting()?,
             filter: reader.lasting()?,
             seed: read_seed(reader)?,
         }),
