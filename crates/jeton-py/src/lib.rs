@@ -70,6 +70,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tokenizer::EncodeIterator>()?;
     module.add_class::<tokenizer::GrowingText>()?;
     module.add_class::<tokenizer::NoncanonicalIds>()?;
+    module.add_class::<tokenizer::ReadRanks>()?;
     module.add_class::<tokenizer::SpecialToken>()?;
     module.add_class::<tokenizer::Tokenizer>()?;
     corpus::register(module)?;

@@ -24,7 +24,7 @@ pub use gpt2_files::{Gpt2Options, from_gpt2_files};
 pub use hf_json::{from_hf_json, to_hf_json};
 pub use rwkv::from_rwkv;
 pub use tekken::from_tekken;
-pub use tiktoken::{TiktokenOptions, from_tiktoken, to_tiktoken};
+pub use tiktoken::{RankFile, TiktokenOptions, from_tiktoken, to_tiktoken};
 pub use trained::{from_trained, from_trained_fewest, from_trained_trimmed};
 pub use trained_characters::{from_trained_characters, from_trained_sentencepiece};
 pub use vocab_txt::{BertOptions, from_vocab_txt, to_vocab_txt};

@@ -7,16 +7,17 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 
 use crate::assembly::{ModelParts, Parts};
 use crate::bpe::{Merges, Missing};
-use crate::config::Reference;
+use crate::config::{Reference, sha256_hex};
 use crate::error::{Error, Result};
 use crate::normalize::NormalizerConfig;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::special::AddedToken;
 use crate::tokenizer::Tokenizer;
 use crate::unicode::UnicodeVersion;
-use crate::vocab::{MAX_IDS, Staged, Vocab};
+use crate::vocab::{MAX_IDS, Vocab};
 
 mod lines;
+mod reading;
 mod write;
 
 pub use write::to_tiktoken;
@@ -43,7 +44,36 @@ pub struct TiktokenOptions {
 
 /// Reads a rank file.
 pub fn from_tiktoken(bytes: &[u8], options: TiktokenOptions) -> Result<Tokenizer> {
-    let vocab = parse_ranks(bytes)?;
+    let (vocab, ()) = parse_ranks(bytes, &|| ());
+    build(vocab?, options)
+}
+
+/// A rank file that was read before anybody knows what it does not say: its digest tells whose it is.
+#[derive(Debug)]
+pub struct RankFile {
+    vocab: Result<Vocab>,
+    sha256: String,
+}
+
+impl RankFile {
+    /// Reads it. What is wrong with it is said when a tokenizer is made of it.
+    pub fn new(bytes: &[u8]) -> Self {
+        let (vocab, sha256) = parse_ranks(bytes, &|| sha256_hex(bytes));
+        Self { vocab, sha256 }
+    }
+
+    /// SHA-256 of its bytes, in hexadecimal.
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    /// The tokenizer, as [`from_tiktoken`] would make it of the same bytes.
+    pub fn into_tokenizer(self, options: TiktokenOptions) -> Result<Tokenizer> {
+        build(self.vocab?, options)
+    }
+}
+
+fn build(vocab: Vocab, options: TiktokenOptions) -> Result<Tokenizer> {
     for byte in 0..=255u8 {
         if vocab.bytes_to_id(&[byte]).is_none() {
             let reason = format!(
@@ -99,33 +129,15 @@ pub fn from_tiktoken(bytes: &[u8], options: TiktokenOptions) -> Result<Tokenizer
     })
 }
 
-/// The ranks of a file in which every line is plainly one, and no token comes twice.
-fn parse_plain_ranks(bytes: &[u8]) -> Option<Vocab> {
-    let mut vocab = Staged::with_capacity(bytes.len() / 14);
-    let mut token = Vec::new();
-    for line in split_lines(bytes) {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.is_empty() {
-            continue;
-        }
-        let rank = lines::read(line, &mut token)?;
-        if !vocab.can_take(rank) {
-            return None;
-        }
-        vocab.insert(rank, &token).ok()?;
-    }
-    let (vocab, is_unique) = vocab.finish().ok()?;
-    is_unique.then_some(vocab)
+/// The ranks of a file, and what `beside` gives meanwhile.
+fn parse_ranks<T: Send>(bytes: &[u8], beside: &(dyn Fn() -> T + Sync)) -> (Result<Vocab>, T) {
+    let threads = reading::threads_for(bytes.len());
+    let (vocab, beside) = reading::read_plain(bytes, threads, beside);
+    let vocab = vocab.map_or_else(|| parse_any_ranks(bytes), Ok);
+    (vocab.and_then(check_ranks), beside)
 }
 
-fn parse_ranks(bytes: &[u8]) -> Result<Vocab> {
-    match parse_plain_ranks(bytes) {
-        Some(vocab) => check_ranks(vocab),
-        None => parse_any_ranks(bytes).and_then(check_ranks),
-    }
-}
-
-/// The same of any file, with what is wrong with it.
+/// The ranks of any file, with what is wrong with it.
 fn parse_any_ranks(bytes: &[u8]) -> Result<Vocab> {
     // Lines are about 14 bytes.
     let mut vocab = Vocab::with_capacity(bytes.len() / 14);
@@ -245,16 +257,17 @@ mod tests {
             .into_bytes()
     }
 
+    fn options() -> TiktokenOptions {
+        TiktokenOptions {
+            pattern: r"\w+|\W+".into(),
+            special_tokens: vec![("<|end|>".into(), 300)],
+            normalizer: vec![],
+            reference: Reference::Tiktoken,
+        }
+    }
+
     fn load(bytes: &[u8]) -> Result<Tokenizer> {
-        from_tiktoken(
-            bytes,
-            TiktokenOptions {
-                pattern: r"\w+|\W+".into(),
-                special_tokens: vec![("<|end|>".into(), 300)],
-                normalizer: vec![],
-                reference: Reference::Tiktoken,
-            },
-        )
+        from_tiktoken(bytes, options())
     }
 
     #[test]
@@ -268,6 +281,10 @@ mod tests {
             .unwrap();
         assert_eq!(&ids[..2], [257, 256]);
         assert_eq!(to_tiktoken(&tokenizer).unwrap(), bytes);
+        let read = RankFile::new(&bytes);
+        assert_eq!(read.sha256(), sha256_hex(&bytes));
+        let read = read.into_tokenizer(options()).unwrap();
+        assert_eq!(read.to_config(), tokenizer.to_config());
         let again = Tokenizer::from_config(tokenizer.to_config()).unwrap();
         assert_eq!(again.to_config(), tokenizer.to_config());
     }
@@ -294,6 +311,8 @@ mod tests {
         for (bytes, expected) in cases {
             let message = load(bytes).unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");
+            let read = RankFile::new(bytes).into_tokenizer(options());
+            assert_eq!(read.unwrap_err().to_string(), message);
         }
     }
 }

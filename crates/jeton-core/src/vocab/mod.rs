@@ -5,6 +5,7 @@
 //! ids ([`table`]): no allocation per token, and nothing depends on a random state. What a compiled file
 //! has is found in a table that is only read ([`packed`]), with fewer reads of memory.
 
+mod bulk;
 mod order;
 mod packed;
 mod packing;
@@ -15,6 +16,7 @@ mod table;
 
 use foldhash::fast::FixedState;
 
+pub(crate) use self::bulk::{Bulk, Column};
 use self::packed::Packed;
 pub(crate) use self::packed::RawPacked;
 pub(crate) use self::raw::RawIndex;

@@ -10,7 +10,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::prefetch::prefetch;
-use crate::shelf::Shelved;
+use crate::shelf::{Shelf, Shelved};
 use crate::simd::{Kernel, Work, run_wide};
 
 /// A slot without a token. No token has it: tags stay below 0xFF.
@@ -162,6 +162,22 @@ impl Table {
         }
     }
 
+    /// Bytes that a table of so many tokens takes.
+    pub(super) fn bytes_for(n_tokens: usize) -> usize {
+        slots_for(n_tokens) * size_of::<u32>()
+    }
+
+    /// The same as [`with_capacity`](Self::with_capacity), put on a shelf.
+    pub(super) fn on_shelf(n_tokens: usize, shelf: &mut Shelf) -> Self {
+        let mut slots = shelf.zeroed(slots_for(n_tokens));
+        slots.fill(EMPTY);
+        Self {
+            slots,
+            seed: 0,
+            n_used: 0,
+        }
+    }
+
     /// A table as it was written, with ids below `n_ids`, unless it can be none.
     pub(super) fn from_slots(slots: Shelved<u32>, seed: u32, n_ids: usize) -> Option<Self> {
         let (n_used, largest) = run_wide(Kernel::fastest(), Survey(&slots));
@@ -247,10 +263,16 @@ impl Table {
     #[inline]
     pub(super) fn prepare(&self, bytes: &[u8]) -> u64 {
         let hash = hash(self.seed, bytes);
+        self.fetch(hash);
+        hash
+    }
+
+    /// Asks for the slot of a hash.
+    #[inline]
+    pub(super) fn fetch(&self, hash: u64) {
         if let Some(slot) = self.slots.get(hash as usize & (self.slots.len() - 1)) {
             prefetch(slot);
         }
-        hash
     }
 
     /// As [`insert`](Self::insert), for an id whose bytes were hashed before.

@@ -1,22 +1,20 @@
 //! Tokenizers from bytes and to bytes: one pair of methods a format, and pickling.
 
-use jeton_core::config::Reference;
 use jeton_core::format::gguf::HeaderBytes;
 use jeton_core::format::writing::{FileFormat, write};
-use jeton_core::format::{self, BertOptions, Gpt2Options, TiktokenOptions};
+use jeton_core::format::{self, BertOptions, Gpt2Options};
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList, PyTuple};
 
-use super::Tokenizer;
+use super::{Tokenizer, ranks};
 use crate::door::enter;
 use crate::error::to_python_at;
-use crate::recipe::Recipe;
 
 impl Tokenizer {
     /// Loads through the door, with the file's path in errors.
-    fn load(
+    pub(super) fn load(
         py: Python<'_>,
         name: Option<String>,
         path: Option<&str>,
@@ -42,25 +40,8 @@ impl Tokenizer {
         name: Option<String>,
         path: Option<&str>,
     ) -> PyResult<Self> {
-        let recipe = Recipe::new(pattern, normalizer)?;
-        let special_tokens = match special_tokens {
-            None => Vec::new(),
-            Some(tokens) => tokens
-                .iter()
-                .map(|(content, id)| Ok((content.extract()?, id.extract()?)))
-                .collect::<PyResult<Vec<_>>>()?,
-        };
-        Self::load(py, name, path, || {
-            format::from_tiktoken(
-                data,
-                TiktokenOptions {
-                    pattern: recipe.pattern,
-                    special_tokens,
-                    normalizer: recipe.normalizer,
-                    reference: Reference::Tiktoken,
-                },
-            )
-        })
+        let options = ranks::options(pattern, special_tokens, normalizer)?;
+        Self::load(py, name, path, || format::from_tiktoken(data, options))
     }
 
     #[staticmethod]

@@ -10,11 +10,13 @@ mod guarded;
 mod input_options;
 mod inputs;
 mod pretoken;
+mod ranks;
 mod sample;
 mod stream;
 
 pub(crate) use generation::NoncanonicalIds;
 pub(crate) use growing::{EncodeIterator, GrowingText};
+pub(crate) use ranks::ReadRanks;
 pub(crate) use stream::{DecodeIterator, DecodeStream};
 
 use std::collections::BTreeMap;
