@@ -21,6 +21,7 @@ __all__ = [
     "NoncanonicalIds",
     "PrefixIndex",
     "PretokenCounts",
+    "ReadRanks",
     "SentencePieceModel",
     "SentencePieceRules",
     "SpecialToken",
@@ -370,6 +371,27 @@ class PrefixIndex:
     @property
     def max_undercount(self) -> int:
         """Counts may be too small by so much, because beginnings were forgotten for want of room; 0: exact."""
+
+@final
+class ReadRanks:
+    """The bytes of a ``.tiktoken`` rank file, read before it is known what they do not say: their
+    digest, which is made meanwhile, tells whose they are."""
+
+    def __new__(cls, data: bytes) -> Self: ...
+    @property
+    def sha256(self) -> str:
+        """Of the bytes, in hexadecimal."""
+    def tokenizer(
+        self,
+        *,
+        pattern: str,
+        special_tokens: Mapping[str, int] | None = None,
+        normalizer: Literal["nfc"] | None = None,
+        name: str | None = None,
+        path: str | None = None,
+    ) -> Tokenizer:
+        """As ``Tokenizer.from_tiktoken`` makes it of the same bytes; once. What is wrong with them
+        is raised here."""
 
 @final
 class SpecialToken:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 __all__ = [
     "PublishedVocabulary",
@@ -24,10 +24,11 @@ __all__ = [
 _TABLE = Path(__file__).with_name("published_vocabularies.json")
 
 
-class RankFile(NamedTuple):
+class RankFile:
     """One published rank file.
 
-    No dataclass: the module of those takes longer to import than a rank file to load.
+    Neither a dataclass nor a named tuple: Python compiles code to make these, which takes longer
+    than to look a vocabulary up.
 
     Attributes:
         name: The file's name without suffixes.
@@ -38,15 +39,20 @@ class RankFile(NamedTuple):
         source: Where these facts come from.
     """
 
-    name: str
-    sha256: str
-    n_bytes: int
-    n_ranks: int
-    url: str | None
-    source: str
+    __slots__ = ("n_bytes", "n_ranks", "name", "sha256", "source", "url")
+
+    def __init__(
+        self, *, name: str, sha256: str, n_bytes: int, n_ranks: int, url: str | None, source: str
+    ) -> None:
+        self.name = name
+        self.sha256 = sha256
+        self.n_bytes = n_bytes
+        self.n_ranks = n_ranks
+        self.url = url
+        self.source = source
 
 
-class PublishedVocabulary(NamedTuple):
+class PublishedVocabulary:
     """What turns a rank file into a tokenizer.
 
     Attributes:
@@ -59,13 +65,26 @@ class PublishedVocabulary(NamedTuple):
         comment: What a reader should know, such as tokens that are left out.
     """
 
-    name: str
-    rank_file: RankFile
-    pattern: str
-    normalizer: Literal["nfc"] | None
-    runs: list[dict[str, Any]]
-    source: str
-    comment: str
+    __slots__ = ("comment", "name", "normalizer", "pattern", "rank_file", "runs", "source")
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        rank_file: RankFile,
+        pattern: str,
+        normalizer: Literal["nfc"] | None,
+        runs: list[dict[str, Any]],
+        source: str,
+        comment: str,
+    ) -> None:
+        self.name = name
+        self.rank_file = rank_file
+        self.pattern = pattern
+        self.normalizer = normalizer
+        self.runs = runs
+        self.source = source
+        self.comment = comment
 
     @property
     def special_tokens(self) -> dict[str, int]:

@@ -7,6 +7,7 @@ from pathlib import Path
 __all__ = [
     "COMPRESSED_SUFFIXES",
     "card_path",
+    "companion_names",
     "companions",
     "is_folder_name",
     "name_of_file",
@@ -75,9 +76,14 @@ def samples_path(file: Path) -> Path:
 
 def companions(file: Path) -> list[Path]:
     """Files beside a file that may decide, too, what it loads as; most are not there."""
-    names = partner_names(file, of_vocab=True) + partner_names(file, of_vocab=False)
-    paths = [file.with_name(n + s) for n in names for s in ("", *COMPRESSED_SUFFIXES)]
-    return [*paths, file.with_name("tokenizer_config.json"), samples_path(file)]
+    return [file.with_name(name) for name in companion_names(file)]
+
+
+def companion_names(file: Path) -> list[str]:
+    """The names of ``companions``."""
+    partners = partner_names(file, of_vocab=True) + partner_names(file, of_vocab=False)
+    names = [n + s for n in partners for s in ("", *COMPRESSED_SUFFIXES)]
+    return [*names, "tokenizer_config.json", samples_path(file).name]
 
 
 def partner_names(file: Path, *, of_vocab: bool) -> list[str]:

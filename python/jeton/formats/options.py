@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from jeton.errors import UsageError
 from jeton.formats.detection import FileFormat
@@ -15,10 +15,11 @@ Reference: TypeAlias = Literal["tiktoken", "hf"]
 """Libraries whose ids a file can be asked to give instead of those of its own library."""
 
 
-class LoadOptions(NamedTuple):
+class LoadOptions:
     """Keywords of ``load_file``; None: not given.
 
-    No dataclass: the module of those takes longer to import than most files to load.
+    Neither a dataclass nor a named tuple: Python compiles code to make these, which takes longer
+    than all options take to look at.
 
     Attributes:
         pattern: Split pattern of a rank file.
@@ -28,16 +29,27 @@ class LoadOptions(NamedTuple):
         reference: The library whose ids are wanted.
     """
 
-    pattern: str | None = None
-    special_tokens: Mapping[str, int] | None = None
-    lowercase: bool | None = None
-    add_prefix_space: bool | None = None
-    reference: Reference | None = None
+    __slots__ = ("pattern", "special_tokens", "lowercase", "add_prefix_space", "reference")  # noqa: RUF023
+
+    def __init__(
+        self,
+        *,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        lowercase: bool | None = None,
+        add_prefix_space: bool | None = None,
+        reference: Reference | None = None,
+    ) -> None:
+        self.pattern = pattern
+        self.special_tokens = special_tokens
+        self.lowercase = lowercase
+        self.add_prefix_space = add_prefix_space
+        self.reference = reference
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Names of the options that were given."""
-        return tuple(name for name, value in self._asdict().items() if value is not None)
+        """Names of the options that were given, in the order of the keywords."""
+        return tuple(name for name in self.__slots__ if getattr(self, name) is not None)
 
 
 OPTIONS_OF_FORMATS: dict[FileFormat, tuple[str, ...]] = {

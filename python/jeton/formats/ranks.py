@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from jeton import _core, _published
-from jeton._core import Tokenizer
+from jeton._core import ReadRanks, Tokenizer
 from jeton._published import PublishedVocabulary
 from jeton.errors import FormatError
 from jeton.formats.detection import FileFormat
@@ -22,27 +22,20 @@ def load_ranks(data: bytes, file: Path, *, options: LoadOptions, name: str) -> T
         FormatError: It is damaged, or no pattern is known for it.
     """
     pattern, special_tokens = options.pattern, options.special_tokens
-    published = _published_for(data, file, name=name) if pattern is None else None
-    if published is not None:
+    if pattern is not None:
         tokenizer = Tokenizer.from_tiktoken(
-            data,
+            data, pattern=pattern, special_tokens=special_tokens, name=name, path=str(file)
+        )
+    else:
+        # Its digest, which tells whose it is, is made while it is read.
+        ranks = ReadRanks(data)
+        published = _published_for(data, ranks, file, name=name)
+        tokenizer = ranks.tokenizer(
             pattern=published.pattern,
             special_tokens=published.special_tokens if special_tokens is None else special_tokens,
             normalizer=published.normalizer,
             name=name,
             path=str(file),
-        )
-    elif pattern is not None:
-        tokenizer = Tokenizer.from_tiktoken(
-            data, pattern=pattern, special_tokens=special_tokens, name=name, path=str(file)
-        )
-    else:
-        raise FormatError(
-            f"{file} is a rank file without a known split pattern\n"
-            f"hint: pass pattern=, one of {', '.join(sorted(_core.published_patterns()))}, "
-            "or a regular expression",
-            path=str(file),
-            format=FileFormat.TIKTOKEN.value,
         )
     return as_reference(tokenizer, options.reference, name=name)
 
@@ -64,9 +57,9 @@ def as_reference(
     return Tokenizer.from_hf_json(tokenizer.to_hf_json(), name=name)
 
 
-def _published_for(data: bytes, file: Path, *, name: str) -> PublishedVocabulary | None:
-    """The published vocabulary that a rank file is; None where it is none of them."""
-    candidates = _published.vocabularies_of_file(_core.sha256(data))
+def _published_for(data: bytes, ranks: ReadRanks, file: Path, *, name: str) -> PublishedVocabulary:
+    """The published vocabulary that a rank file is."""
+    candidates = _published.vocabularies_of_file(ranks.sha256)
     if not candidates:
         # The same ranks with other line ends, or without the last one.
         lines = [line.strip() for line in data.splitlines()]
@@ -78,11 +71,17 @@ def _published_for(data: bytes, file: Path, *, name: str) -> PublishedVocabulary
     published = _published.published_vocabularies()
     known = published.get(name) or published.get(name_of_file(file))
     if known is None:
-        return None
+        raise FormatError(
+            f"{file} is a rank file without a known split pattern\n"
+            f"hint: pass pattern=, one of {', '.join(sorted(_core.published_patterns()))}, "
+            "or a regular expression",
+            path=str(file),
+            format=FileFormat.TIKTOKEN.value,
+        )
     # Named like a published vocabulary, but something else: damaged, or cut short. The core
     # says best what is wrong with a line; where every line is fine, the content is still not
     # what the name promises, and its ids would be wrong without a sign.
-    Tokenizer.from_tiktoken(data, pattern=known.pattern, path=str(file))
+    ranks.tokenizer(pattern=known.pattern, path=str(file))
     n_ranks = sum(1 for line in data.splitlines() if line.strip())
     raise FormatError(
         f"{file} is not the published {known.name}: it has {n_ranks:,} ranks and another SHA-256; "

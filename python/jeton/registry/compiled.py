@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 from jeton._core import Tokenizer, __version__, sha256
 from jeton.errors import JetonError
-from jeton.formats.names import companions
+from jeton.formats.names import companion_names
 from jeton.registry.finding import cache_dir
 
 __all__ = [
@@ -157,7 +157,11 @@ def sources_of(path: Path) -> Sources:
         OSError: The folder cannot be read.
     """
     if not path.is_dir():
-        return [(str(file), _stat(file)) for file in (path, *companions(path))]
+        # Strings: a path takes longer to make than its file to look for.
+        here = str(path)
+        beside = here[: len(here) - len(path.name)]
+        files = (here, *(beside + name for name in companion_names(path)))
+        return [(file, _stat(file)) for file in files]
     sources: Sources = []
     with os.scandir(path) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
@@ -307,8 +311,8 @@ def _files(folder: Path) -> list[Path]:
         return []
 
 
-def _stat(file: Path) -> os.stat_result | None:
+def _stat(file: str | Path) -> os.stat_result | None:
     try:
-        return file.stat()
+        return os.stat(file)  # noqa: PTH116
     except OSError:
         return None
