@@ -1,12 +1,13 @@
 //! A whole vocabulary at once, whose tokens a reader has put one behind the other.
 //!
 //! A table of 200,000 tokens takes two megabytes, so that one insertion after the other waits for memory each time: the place of each
-//! token is on its way while those before it are put in. All that is kept lies in huge pages, and how much of it there will be
-//! is known before.
+//! token is on its way while those before it are put in. How much there will be of all that is kept is known before, so that all its
+//! pages are asked for at once; tokens and where they lie can grow, since special tokens are added to most vocabularies.
 
 use super::table::{Table, hash};
 use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, Span, Tokens, Vocab};
-use crate::shelf::{Shelf, Shelved};
+use crate::huge::prepare_pages;
+use crate::shelf::Shelf;
 
 /// Tokens that are on their way together.
 const AT_ONCE: usize = 16;
@@ -67,8 +68,8 @@ impl Column {
 pub(crate) struct Bulk {
     tokens: Tokens,
     table: Table,
-    /// Bytes of all tokens.
-    used: usize,
+    /// Most bytes of all tokens.
+    n_bytes: usize,
     n_tokens: u32,
     longest: u32,
 }
@@ -79,16 +80,20 @@ impl Bulk {
         if n_tokens > MAX_IDS as usize || n_bytes > MAX_ARENA_BYTES {
             return None;
         }
-        let n_spans = n_tokens * size_of::<Span>();
-        let mut shelf = Shelf::with_room(n_bytes + n_spans + Table::bytes_for(n_tokens) + 256);
+        let mut shelf = Shelf::with_room(Table::bytes_for(n_tokens));
         let table = Table::on_shelf(n_tokens, &mut shelf);
-        let mut spans: Shelved<Span> = shelf.zeroed(n_tokens);
-        spans.fill(Span::HOLE);
-        let arena = shelf.zeroed(n_bytes);
+        let mut spans = Vec::with_capacity(n_tokens);
+        prepare_pages(spans.spare_capacity_mut());
+        spans.resize(n_tokens, Span::HOLE);
+        let mut arena = Vec::with_capacity(n_bytes);
+        prepare_pages(arena.spare_capacity_mut());
         Some(Self {
-            tokens: Tokens { arena, spans },
+            tokens: Tokens {
+                arena: arena.into(),
+                spans: spans.into(),
+            },
             table,
-            used: 0,
+            n_bytes,
             n_tokens: 0,
             longest: 0,
         })
@@ -97,11 +102,12 @@ impl Bulk {
     /// Adds the tokens of a column; None where there is no room for one, its id is taken, or its bytes are those of another. Then
     /// it is of no use any more.
     pub(crate) fn add(&mut self, column: &Column) -> Option<()> {
-        let end = self.used.checked_add(column.bytes.len())?;
-        let place = self.tokens.arena.get_mut(self.used..end)?;
-        place.copy_from_slice(&column.bytes);
-        let mut start = self.used as u32;
-        self.used = end;
+        let arena = self.tokens.arena.to_mut();
+        let mut start = arena.len() as u32;
+        arena.extend_from_slice(&column.bytes);
+        if arena.len() > self.n_bytes {
+            return None;
+        }
         let mut coming = column.tokens.chunks(AT_ONCE);
         let mut next = coming.next();
         self.fetch(next);
