@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// What a cache takes at first, so that a short text does not pay for memory it will not use ...
 pub(crate) const MIN_BYTES: usize = 64 << 10;
-/// ... and at most: for each thread, however many words a text has. A thread has four of them; that of phrases also
-/// has some kilobytes for what came once.
+/// ... and at most: for each thread, however many words a text has. A thread has four of them, and one more
+/// where texts of few words come again; those of phrases and texts also have some kilobytes for what came once.
 pub(crate) const MAX_BYTES: usize = 8 << 20;
 
 /// Bytes that the word caches of one tokenizer may take together unless it is told otherwise: 256 MiB, that is 8

@@ -23,6 +23,7 @@ mod filter_bits;
 pub mod format;
 pub mod huge;
 pub mod inputs;
+mod kept_ids;
 mod known_spans;
 pub mod longest_match;
 mod lossy;

@@ -4,7 +4,7 @@
 //! bytes and ids need; records lie one behind the other, and a table of slots tells where. When there is no more room, all is
 //! forgotten at once. A search looks at a few slots only, so that bytes which somebody has chosen for their hash do no harm.
 //!
-//! A pretoken may be a whole text where a model has no pre-tokenization, and most texts come once: those longer than a phrase
+//! A pretoken may be a page where a model has no pre-tokenization, and most texts come once: those longer than a phrase
 //! are kept when they come again, so that they do not push out what is worth more. Their ids take two bytes each where that is
 //! enough: of a script without spaces they would take more room than the text.
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::cache_budget::{CacheBudget, MAX_BYTES, MIN_BYTES, Share};
 use crate::huge::Huge;
+use crate::kept_ids::{self, KeptIds};
 use crate::prefetch::prefetch;
 use crate::word_cache::{Hashed, Key, Role, mix};
 
@@ -22,8 +23,6 @@ pub(crate) const MAX_KEPT: usize = 0x3FFF;
 
 /// Most ids that are kept: one for each byte.
 const MAX_IDS: usize = MAX_KEPT;
-/// In a record's head, beside how many ids there are: that two of them share a number, the first in its lower half.
-const TWO_BYTES: u32 = 0x8000;
 /// How many of the longer pretokens that came once are recognized, at most: about as many as there is room for. They share
 /// lines of so many, in which the last one that came is the first.
 const N_SEEN: usize = 1 << 13;
@@ -107,31 +106,6 @@ fn head(word: &[u8], n_ids: u32, role: Role) -> u32 {
     (role as u32) << 24 | (word.len() as u32) << 16 | n_ids
 }
 
-/// Whether ids are kept in two bytes each: what is no longer than a phrase is copied from its record as it lies there.
-fn take_two_bytes(word: &[u8], ids: &[u32]) -> bool {
-    word.len() > MAX_PHRASE && ids.iter().all(|&id| u16::try_from(id).is_ok())
-}
-
-/// As many numbers as the ids of a record take. `n_ids`: as its head says it.
-#[inline(always)]
-fn n_numbers(n_ids: u32) -> usize {
-    if n_ids & TWO_BYTES == 0 {
-        n_ids as usize
-    } else {
-        (n_ids & !TWO_BYTES).div_ceil(2) as usize
-    }
-}
-
-/// Puts ids of two bytes each there, in place of what is there.
-fn unpack(packed: &[u32], n_ids: usize, ids: &mut Vec<u32>) {
-    ids.resize(2 * packed.len(), 0);
-    let (pairs, _) = ids.as_chunks_mut();
-    for (pair, both) in pairs.iter_mut().zip(packed) {
-        *pair = [both & 0xFFFF, both >> 16];
-    }
-    ids.truncate(n_ids);
-}
-
 /// The bytes by four, and those that are left, with zeros behind them; 0 if none are.
 #[inline(always)]
 fn by_four(word: &[u8]) -> (&[[u8; 4]], u32) {
@@ -210,19 +184,31 @@ impl Phrases {
         if word.len() > MAX_KEPT {
             return None;
         }
-        let (n_ids, ids) = search(
-            &self.slots,
-            self.mask,
-            &self.records,
-            word,
-            hash(word),
-            role,
-        )?;
-        if n_ids & TWO_BYTES == 0 {
+        let Self {
+            slots,
+            mask,
+            records,
+            ..
+        } = self;
+        let (n_ids, numbers) = search(slots, *mask, records, word, hash(word), role)?;
+        let ids = KeptIds::new(n_ids, numbers);
+        if let Some(ids) = ids.as_they_are() {
             return Some(ids);
         }
-        unpack(ids, (n_ids & !TWO_BYTES) as usize, &mut self.unpacked);
+        self.unpacked.clear();
+        ids.append_to(&mut self.unpacked);
         Some(&self.unpacked)
+    }
+
+    /// The same as they are kept.
+    #[inline]
+    pub(crate) fn kept(&self, word: &[u8], role: Role) -> Option<KeptIds<'_>> {
+        if word.len() > MAX_KEPT {
+            return None;
+        }
+        let hash = hash(word);
+        let (n_ids, numbers) = search(&self.slots, self.mask, &self.records, word, hash, role)?;
+        Some(KeptIds::new(n_ids, numbers))
     }
 
     /// Remembers a pretoken that is not there yet, and its ids.
@@ -232,11 +218,9 @@ impl Phrases {
         }
         let (fours, last) = by_four(word);
         let n_words = word.len().div_ceil(4);
-        let mut n_ids = ids.len() as u32;
-        if take_two_bytes(word, ids) {
-            n_ids |= TWO_BYTES;
-        }
-        let len = 1 + n_words + n_numbers(n_ids);
+        // What is no longer than a phrase is copied from its record as it lies there.
+        let n_ids = kept_ids::head(ids, word.len() > MAX_PHRASE);
+        let len = 1 + n_words + kept_ids::n_numbers(n_ids);
         if self.used + len > self.records.len() && !self.make_room(len) {
             return;
         }
@@ -252,13 +236,7 @@ impl Phrases {
         if let Some(there) = text.get_mut(fours.len()) {
             *there = last;
         }
-        if n_ids & TWO_BYTES == 0 {
-            of_ids.copy_from_slice(ids);
-        } else {
-            for (there, both) in of_ids.iter_mut().zip(ids.chunks(2)) {
-                *there = both[0] | both.get(1).map_or(0, |second| second << 16);
-            }
-        }
+        kept_ids::write(ids, n_ids, of_ids);
         let slot = u64::from(hash(word)) << 32 | (self.used + 1) as u64;
         self.used += len;
         self.insert(slot);
@@ -393,7 +371,7 @@ fn record<'r>(records: &'r [u32], at: usize, word: &[u8], role: Role) -> Option<
     if differs != 0 {
         return None;
     }
-    let len = n_numbers(n_ids);
+    let len = kept_ids::n_numbers(n_ids);
     Some((n_ids, rest.get(n_words..n_words + len)?))
 }
 

@@ -9,6 +9,7 @@ use crate::alignment::Alignment;
 use crate::cache_budget::CacheBudget;
 use crate::caches::{Caches, SHORT_IDS};
 use crate::error::Result;
+use crate::kept_ids::KeptIds;
 use crate::prefetch::prefetch_beginning;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
@@ -94,12 +95,20 @@ pub(crate) type EachSpan<'f> = dyn FnMut(u32, usize, usize, i64, &[u8]) + 'f;
 pub trait Sink {
     /// Takes the ids of one pretoken.
     fn take(&mut self, ids: &[u32]);
+
+    /// Takes ids as they are kept.
+    fn take_kept(&mut self, ids: KeptIds<'_>);
 }
 
 impl Sink for Vec<u32> {
     #[inline]
     fn take(&mut self, ids: &[u32]) {
         self.extend_from_slice(ids);
+    }
+
+    #[inline]
+    fn take_kept(&mut self, ids: KeptIds<'_>) {
+        ids.append_to(self);
     }
 }
 
@@ -110,6 +119,11 @@ pub struct Counter(pub u64);
 impl Sink for Counter {
     #[inline]
     fn take(&mut self, ids: &[u32]) {
+        self.0 += ids.len() as u64;
+    }
+
+    #[inline]
+    fn take_kept(&mut self, ids: KeptIds<'_>) {
         self.0 += ids.len() as u64;
     }
 }

@@ -5,6 +5,7 @@
 //! done by the same steps as ever, on that part of the text alone, so that cuts are all that has to be proved.
 
 mod counted;
+mod few;
 mod joined;
 mod masks;
 mod plan;
@@ -27,6 +28,7 @@ use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
 use crate::word_cache::{Key, Role};
 pub(crate) use counted::RawCuts;
+use few::FewWords;
 use joined::Joined;
 use scan::{Found, Lie, PLAIN, Scan, Scanner};
 use sentence::SentenceScratch;
@@ -149,6 +151,7 @@ pub(crate) struct RawWords {
 pub(crate) struct RawScratch {
     words: WordScratch,
     sentence: SentenceScratch,
+    few: FewWords,
 }
 
 impl RawScratch {
@@ -156,18 +159,21 @@ impl RawScratch {
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.words.set_budget(budget);
         self.sentence.near.set_budget(budget);
+        self.few.set_budget(budget);
     }
 
     /// Keeps to a budget that was made less meanwhile.
     pub(crate) fn fit(&mut self) {
         self.words.fit();
         self.sentence.near.fit();
+        self.few.fit();
     }
 
     /// Forgets all words.
     pub(crate) fn clear(&mut self) {
         self.words.clear();
         self.sentence.near.clear();
+        self.few.clear();
         self.after_text();
     }
 
@@ -196,6 +202,34 @@ impl RawWords {
         scratch: &mut EngineScratch,
         sink: &mut K,
     ) -> Result<()> {
+        // What goes on with a text is not what it would be at its beginning.
+        let is_asked = slow.begins && raw.few.may_have(text);
+        if is_asked && raw.few.give(text, sink) {
+            return Ok(());
+        }
+        if is_asked && raw.few.came_before(text) {
+            let mut ids = Vec::new();
+            let n_words = self.encode_words(text, slow, is_asked, raw, scratch, &mut ids)?;
+            raw.few.had(text, n_words);
+            raw.few.keep(text, n_words, &ids);
+            sink.take(&ids);
+            return Ok(());
+        }
+        let n_words = self.encode_words(text, slow, is_asked, raw, scratch, sink)?;
+        raw.few.had(text, n_words);
+        Ok(())
+    }
+
+    /// The same word by word; returns how many there were. `is_asked`: as a whole it is asked for.
+    fn encode_words<K: Sink>(
+        &self,
+        text: &str,
+        slow: &Slow<'_>,
+        is_asked: bool,
+        raw: &mut RawScratch,
+        scratch: &mut EngineScratch,
+        sink: &mut K,
+    ) -> Result<usize> {
         if let Some(with_sums) = self.largest.zip(slow.engine.unigram_of_sentences()) {
             let (largest, model) = with_sums;
             return self.encode_sentence(text, (model, largest), slow, raw, scratch, sink);
@@ -207,11 +241,13 @@ impl RawWords {
         let mut keys = [(Key::NONE, 0); KNOWN_AT_ONCE];
         let mut known = [0; KNOWN_AT_ONCE * SHORT_IDS + SHORT_IDS];
         let mut is_first = self.scanner.lie == Lie::Touching;
+        let mut n_words = 0;
         loop {
             let n = scan.more(&mut found);
             if n == 0 {
-                return Ok(());
+                return Ok(n_words);
             }
+            n_words += n;
             let places = found.starts[..n].iter().zip(&found.ends[..n]);
             for (key, (&start, &end)) in keys.iter_mut().zip(places.clone()) {
                 let word = Key::new(bytes, start, end).unwrap_or(Key::NONE);
@@ -222,7 +258,8 @@ impl RawWords {
             if is_first && let Some((&start, &end)) = places.next() {
                 is_first = false;
                 from = 1;
-                self.first_word(&text[start..end], slow, words, scratch, sink)?;
+                let is_kept = is_asked && end - start == text.len();
+                self.first_word(&text[start..end], slow, is_kept, words, scratch, sink)?;
             }
             let mut n_known = 0;
             for (&(key, place), (&start, &end)) in keys[from..].iter().zip(places) {
@@ -241,11 +278,12 @@ impl RawWords {
         }
     }
 
-    /// The word at the beginning, where words follow one another.
+    /// The word at the beginning, where words follow one another. `is_kept`: by somebody else, if it is worth it.
     fn first_word<K: Sink>(
         &self,
         word: &str,
         slow: &Slow<'_>,
+        is_kept: bool,
         words: &mut WordScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
@@ -257,14 +295,16 @@ impl RawWords {
         if !slow.begins {
             return slow.give(word, scratch, sink);
         }
-        // In a script without spaces this is the whole text, and somebody's standing instructions come again and again.
+        // In a script without spaces this may be the whole text, and somebody's standing instructions come again and again.
         if let Some(known) = words.get_as(Role::First, word.as_bytes(), 0, word.len()) {
             sink.take(known);
             return Ok(());
         }
         let mut ids = words.take_ids();
         slow.encode(word, true, scratch, &mut ids)?;
-        words.keep_as(Role::First, word.as_bytes(), &ids);
+        if !is_kept {
+            words.keep_as(Role::First, word.as_bytes(), &ids);
+        }
         sink.take(&ids);
         words.give_ids(ids);
         Ok(())

@@ -81,7 +81,7 @@ impl<K: Sink> Sentence<'_, '_, K> {
 }
 
 impl RawWords {
-    /// Encodes a text with sums.
+    /// Encodes a text with sums; returns how many words it had.
     pub(super) fn encode_sentence<K: Sink>(
         &self,
         text: &str,
@@ -90,9 +90,11 @@ impl RawWords {
         raw: &mut RawScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let bytes = text.as_bytes();
-        let RawScratch { words, sentence } = raw;
+        let RawScratch {
+            words, sentence, ..
+        } = raw;
         let SentenceScratch {
             near,
             pending,
@@ -112,12 +114,14 @@ impl RawWords {
         // Inside of a word no sum is larger than the one before it by more.
         let certain = LARGEST_SUM - MAX_CERTAIN_CHARS * largest;
         let mut is_first = true;
+        let mut n_words = 0;
         loop {
             let n = scan.more(&mut found);
             if n == 0 {
                 so_far.flush();
-                return Ok(());
+                return Ok(n_words);
             }
+            n_words += n;
             if so_far.pending.len() > MAX_PENDING {
                 so_far.settle();
             }

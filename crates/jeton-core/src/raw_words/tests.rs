@@ -36,8 +36,8 @@ impl Pair {
 
     fn check(&self, text: &str) {
         let expected = ids(&self.whole, text);
-        // The second time words are known, the third time those that are longer than phrases, too.
-        for _ in 0..3 {
+        // The second time words are known, the third time those that are longer than phrases, and then whole texts of few words.
+        for _ in 0..4 {
             assert_eq!(
                 ids(&self.cutting, text),
                 expected,
@@ -45,6 +45,8 @@ impl Pair {
                 self.name
             );
         }
+        let n = self.cutting.count(text, &Allow::None).unwrap();
+        assert_eq!(n, expected.len() as u64, "{}: {text:?}", self.name);
     }
 }
 
@@ -239,6 +241,19 @@ fn a_text_may_be_one_word() {
                 for n in [1, 4, 40] {
                     pair.check(&format!("{beginning}{}", rest.repeat(n)));
                 }
+            }
+        }
+    }
+}
+
+/// What is kept of a text is not taken for the same text behind another, nor the other way round.
+#[test]
+fn a_text_of_few_words_is_kept_for_itself() {
+    for pair in tokenizers() {
+        for text in ["中文，中国人民。".repeat(40), "\u{301}中\n文".repeat(40)] {
+            for beginning in ["", "<m>", " ", "<m>", ""] {
+                pair.check(&format!("{beginning}{text}"));
+                pair.check(&format!("{beginning}{text}<m>{text}"));
             }
         }
     }

@@ -10,9 +10,10 @@ use std::arch::x86_64::{
     __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm256_loadu_si256, _mm256_storeu_si256,
     _mm512_and_si512, _mm512_cmpeq_epi32_mask, _mm512_cmpge_epu32_mask, _mm512_cvtepi16_epi8,
     _mm512_cvtepi32_epi8, _mm512_cvtepu8_epi32, _mm512_cvtepu16_epi32, _mm512_loadu_si512,
-    _mm512_mask_blend_epi32, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512,
-    _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32, _mm512_srli_epi32,
-    _mm512_storeu_si512, _mm512_test_epi8_mask, _mm512_test_epi16_mask, _mm512_test_epi32_mask,
+    _mm512_mask_blend_epi32, _mm512_maskz_compress_epi8, _mm512_movepi8_mask,
+    _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_set1_epi64, _mm512_storeu_si512, _mm512_test_epi8_mask, _mm512_test_epi16_mask,
+    _mm512_test_epi32_mask,
 };
 
 use super::{AT_ONCE, Kept, MOST_BYTES, Written};
@@ -155,15 +156,18 @@ fn ascii_of_fours(block: &[u32; MANY], place: &mut [u8; MANY]) -> bool {
     is_ascii
 }
 
-/// The bits that a byte inside a character has, moved to where that is.
+/// Numbers as characters of as many bytes as there are shifts other than 0, or one more: each byte has the bits of the number from its shift on that
+/// its mask leaves, and its mark. Bytes in order of memory.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
-fn inside<const RIGHT: u32, const LEFT: u32>(characters: __m512i) -> __m512i {
-    let bits = _mm512_and_si512(
-        _mm512_srli_epi32::<RIGHT>(characters),
-        _mm512_set1_epi32(0x3F),
-    );
-    _mm512_slli_epi32::<LEFT>(_mm512_or_si512(bits, _mm512_set1_epi32(0x80)))
+fn spread(characters: __m512i, shifts: [u8; 4], masks: [u8; 4], marks: [u8; 4]) -> __m512i {
+    let all = |bytes: [u8; 4]| _mm512_set1_epi32(i32::from_le_bytes(bytes));
+    // Two numbers lie in each lane that bytes are taken from; those of the second begin at its bit 32.
+    let [a, b, c, d] = shifts;
+    let both = [a, b, c, d, a + 32, b + 32, c + 32, d + 32];
+    let control = _mm512_set1_epi64(i64::from_le_bytes(both));
+    let bits = _mm512_multishift_epi64_epi8(control, characters);
+    _mm512_or_si512(_mm512_and_si512(bits, all(masks)), all(marks))
 }
 
 /// Writes sixteen numbers and returns how many bytes they are; notes in `odd` which places had numbers that are no character's.
@@ -180,14 +184,17 @@ fn write_sixteen(characters: __m512i, place: &mut [u8; MOST_BYTES], odd: &mut u1
         }
         return AT_ONCE;
     }
-    let or = |one: __m512i, other: __m512i| _mm512_or_si512(one, other);
-    let two = or(
-        or(all(0xC0), _mm512_srli_epi32::<6>(characters)),
-        inside::<0, 8>(characters),
+    let two = spread(
+        characters,
+        [6, 0, 0, 0],
+        [0x1F, 0x3F, 0, 0],
+        [0xC0, 0x80, 0, 0],
     );
-    let three = or(
-        or(all(0xE0), _mm512_srli_epi32::<12>(characters)),
-        or(inside::<6, 8>(characters), inside::<0, 16>(characters)),
+    let three = spread(
+        characters,
+        [12, 6, 0, 0],
+        [0x0F, 0x3F, 0x3F, 0],
+        [0xE0, 0x80, 0x80, 0],
     );
     let mut bytes = _mm512_mask_blend_epi32(is_two, characters, two);
     bytes = _mm512_mask_blend_epi32(at_least(0x800), bytes, three);
@@ -195,10 +202,11 @@ fn write_sixteen(characters: __m512i, place: &mut [u8; MOST_BYTES], odd: &mut u1
     *odd |= _mm512_cmpeq_epi32_mask(surrogate, all(0xD800));
     let is_four = at_least(0x1_0000);
     if is_four != 0 {
-        let first = _mm512_and_si512(_mm512_srli_epi32::<18>(characters), all(7));
-        let four = or(
-            or(or(all(0xF0), first), inside::<12, 8>(characters)),
-            or(inside::<6, 16>(characters), inside::<0, 24>(characters)),
+        let four = spread(
+            characters,
+            [18, 12, 6, 0],
+            [0x07, 0x3F, 0x3F, 0x3F],
+            [0xF0, 0x80, 0x80, 0x80],
         );
         bytes = _mm512_mask_blend_epi32(is_four, bytes, four);
         *odd |= at_least(0x11_0000);
