@@ -20,13 +20,26 @@ pub(super) struct Joined {
 const BEFORE: u8 = 1;
 const BEHIND: u8 = 1 << 1;
 
+/// As many of the last pairs are remembered: 32 KiB of them.
+const N_LAST: usize = 1 << 12;
+
 impl Joined {
     /// Of all characters of texts that are neighbours.
     pub(super) fn of_texts<'t>(texts: impl Iterator<Item = &'t [u8]>) -> Self {
         let mut pairs = HashSet::with_hasher(crate::vocab::hasher());
+        // Most pairs are among the last that came, and those need not be hashed again.
+        let mut last = vec![('\0', '\0'); N_LAST];
         for text in texts {
             let text = String::from_utf8_lossy(text);
-            pairs.extend(text.chars().zip(text.chars().skip(1)));
+            for pair in text.chars().zip(text.chars().skip(1)) {
+                let place = (pair.0 as usize).wrapping_mul(61) ^ pair.1 as usize;
+                if let Some(last) = last.get_mut(place % N_LAST)
+                    && (*last != pair || pair == ('\0', '\0'))
+                {
+                    *last = pair;
+                    pairs.insert(pair);
+                }
+            }
         }
         Self::of_pairs(pairs)
     }

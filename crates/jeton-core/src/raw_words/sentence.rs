@@ -6,7 +6,7 @@
 //! ids since it was known; until then it is known to be no larger than so many times the largest score.
 
 use super::scan::{Found, Scan};
-use super::{MAX_WHOLE_WORD, RawScratch, RawWords, Slow};
+use super::{KNOWN_AT_ONCE, MAX_WHOLE_WORD, RawScratch, RawWords, Slow};
 use crate::engine::EngineScratch;
 use crate::error::Result;
 use crate::pipeline::{Sink, WordScratch};
@@ -113,6 +113,7 @@ impl RawWords {
         let mut scan = Scan::new(&self.scanner, text, &mut found);
         // Inside of a word no sum is larger than the one before it by more.
         let certain = LARGEST_SUM - MAX_CERTAIN_CHARS * largest;
+        let mut keys = [(Key::NONE, 0); KNOWN_AT_ONCE];
         let mut is_first = true;
         let mut n_words = 0;
         loop {
@@ -125,12 +126,16 @@ impl RawWords {
             if so_far.pending.len() > MAX_PENDING {
                 so_far.settle();
             }
-            for (&start, &end) in found.starts[..n].iter().zip(&found.ends[..n]) {
+            let places = found.starts[..n].iter().zip(&found.ends[..n]);
+            for (key, (&start, &end)) in keys.iter_mut().zip(places.clone()) {
+                let word = Key::new(bytes, start, end).unwrap_or(Key::NONE);
+                *key = (word, words.fetch(word));
+            }
+            for (&(key, place), (&start, &end)) in keys.iter().zip(places) {
                 let is_known_sum = so_far.at_most() <= certain;
                 if is_known_sum
                     && !is_first
-                    && let Some((ids, n_ids)) = Key::new(bytes, start, end)
-                        .and_then(|key| words.find(key, words.fetch(key)))
+                    && let Some((ids, n_ids)) = words.find(key, place)
                 {
                     let before = so_far.pending.len();
                     so_far.pending.extend_from_slice(ids);

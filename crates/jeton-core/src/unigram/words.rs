@@ -46,12 +46,15 @@ const NO_WAY: Two = Two {
 impl Two {
     fn offer(&mut self, from: Self, score: f64, start: usize, id: u32) {
         let (best, second) = (from.best + score, from.second + score);
-        if best > self.best {
-            self.second = self.best.max(second);
-            (self.best, self.start, self.id) = (best, start as u32, id);
-        } else {
-            self.second = self.second.max(best);
-        }
+        let larger = |one: f64, other: f64| if one > other { one } else { other };
+        // Without a branch, which nobody could predict. The second-best is the best of both second-best ones and the lesser of both
+        // best ones.
+        let is_better = best > self.best;
+        let lesser = if is_better { self.best } else { best };
+        self.second = larger(larger(self.second, second), lesser);
+        self.best = if is_better { best } else { self.best };
+        self.start = if is_better { start as u32 } else { self.start };
+        self.id = if is_better { id } else { self.id };
     }
 }
 

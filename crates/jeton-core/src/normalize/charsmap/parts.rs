@@ -124,7 +124,8 @@ impl Charsmap {
         };
         let children = Children::new(&self.units);
         let most = 4 * self.units.len();
-        let mut seen = HashSet::with_hasher(crate::vocab::hasher());
+        let mut seen =
+            HashSet::with_capacity_and_hasher(self.units.len() / 2, crate::vocab::hasher());
         // Nodes to enter: where their children are, the byte that leads to one that is the first, and the character
         // that has begun.
         let mut waiting = vec![(Unit(root).offset(), None, Begun::default())];
