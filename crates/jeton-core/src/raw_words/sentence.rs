@@ -82,6 +82,7 @@ impl<K: Sink> Sentence<'_, '_, K> {
 
 impl RawWords {
     /// Encodes a text with sums; returns how many words it had.
+    #[inline(never)] // its arrays are not for other models' stacks
     pub(super) fn encode_sentence<K: Sink>(
         &self,
         text: &str,
