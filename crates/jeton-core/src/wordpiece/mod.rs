@@ -197,7 +197,8 @@ impl Model for WordPieceModel {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let is_short = (1..=MAX_LOOKED_UP.min(self.max_chars)).contains(&pretoken.len());
-        if self.looks_up && is_short && self.look_up(pretoken, out) {
+        // A longer character would be looked up once for each of its bytes.
+        if self.looks_up && is_short && pretoken.is_ascii() && self.look_up(pretoken, out) {
             return Ok(());
         }
         self.encode_with_pieces(pretoken, scratch, |id, _| out.push(id))
