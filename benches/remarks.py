@@ -15,19 +15,24 @@ _SCANNING = (
 )
 _MISSES = (
     "merges with candidates in registers (a fifth less time a new word), tokens found by one read "
-    "of memory (first passes 1.05x to 1.15x), marks that tell where not to look (1.00x), the last "
-    "pairs side by side (0.89x to 1.01x), "
+    "of memory (first passes 1.05x to 1.15x), kept arrays side by side in huge pages (1.07x to "
+    "1.15x), marks that tell where not to look (1.00x), the last pairs side by side (0.89x to "
+    "1.01x), several words merged side by side (0.8x to 1.1x of the merging), "
     "longest match with backtracking for words that no cache has (395 to 449 ns a word, merging by "
     "bits 334), a cuckoo table of pairs (no better behind the filter), merging certain pairs first "
     "(27,548 of 100,000 qualify): docs/engine.md"
 )
 _WIDE = (
     "cuts where no token straddles a boundary and units cached by themselves (69 to 149 MB/s), "
-    "phrases remembered whole and longer characters classified in vectors (Chinese 52 to 200)"
+    "phrases remembered whole and longer characters classified in vectors (Chinese 52 to 200), "
+    "marks told by vectors and both caches looked at without a branch (1.05x to 2.02x)"
 )
 _LISTS = "integers that are made once for each id: a list is a count and a pointer for each"
 _RAW = "words kept under their raw bytes where cuts are proved"
-_UNIGRAM = f"{_RAW}, and while the margin to the second path exceeds what rounding can do"
+_UNIGRAM = (
+    f"{_RAW}, and while the margin to the second path exceeds what rounding can do; words asked "
+    "for ahead (first passes 1.06x to 1.27x): docs/engine.md"
+)
 _LINEAR = "merging a window at a time and joining where windows agree, which is linear"
 
 _KEEPING = (
@@ -40,8 +45,8 @@ _NEW = (
 )
 _LOADING = (
     "pages asked for at once and checks in vectors (cl100k_base 7.6 to 5.3 ms), lists read to "
-    "where they stay (1.03x to 1.15x), huge pages (1.1x to 1.3x), fewer looks (no faster): "
-    "docs/engine.md"
+    "where they stay (1.03x to 1.15x), huge pages (1.1x to 1.3x), slots made after some thousand "
+    "lookups (the core alone 1.6x to 1.7x), fewer looks (no faster): docs/engine.md"
 )
 
 REMARKS: dict[str, str] = {
@@ -57,17 +62,24 @@ REMARKS: dict[str, str] = {
     "batch-str": _KEEPING,
     "small-array": _NEW,
     "small-list": _NEW,
-    "load-file": "nothing made that this file does not need (31 to 21 ms): docs/engine.md",
+    "load-file": (
+        "nothing made that this file does not need (31 to 21 ms), lines read without branches and "
+        "by two threads (1.13x to 1.18x): docs/engine.md"
+    ),
     "load-compiled": _LOADING,
     "lists-fastokens": _LISTS,
     "lists-gigatoken": _LISTS,
     "wordpiece-warm": _RAW,
-    "wordpiece-first": f"{_RAW}, nodes of the trie in sixteen bytes (0.92x): docs/engine.md",
+    "wordpiece-first": (
+        f"{_RAW}, words looked up before the trie reads them (1.07x to 1.13x), nodes of the trie "
+        "in sixteen bytes (0.92x): docs/engine.md"
+    ),
     "unigram-warm": _UNIGRAM,
     "unigram-first": _UNIGRAM,
     "spbpe-warm": (
         f"{_RAW}; a text without spaces is one word: cut inside of it (69 MB/s for 120), kept "
-        "whole (0.24x to 0.47x), found more quickly (1.1x): docs/engine.md"
+        "whole (0.24x to 0.47x), found more quickly (1.1x), asked for before its words are looked "
+        "for (4x): docs/engine.md"
     ),
     "spbpe-first": _RAW,
     "pattern": _SCANNING,

@@ -154,6 +154,14 @@ class TestWhereTheyLie:
         assert len(sheets_of(kept)) <= n_bytes / (0.95 * SHEET_BYTES) + 1
         assert not any(array.base is not None for array in kept if array.size < 256)
 
+    def test_so_they_do_where_the_allocator_has_room_below(self) -> None:
+        tokenizer = fresh()
+        room = [bytearray(3_000) for _ in range(20_000)]
+        high = tokenizer.encode_array(TEXTS[0])
+        del room
+        kept = [high, *(tokenizer.encode_array(text) for _ in range(100) for text in TEXTS)]
+        assert len(sheets_of(kept)) > 3
+
     def test_those_that_are_dropped_at_once_need_none(self) -> None:
         tokenizer = fresh()
         assert not any(

@@ -4,8 +4,8 @@
 //! it in pages of 4 KB, each of which interrupts the writing for one or two microseconds: a tenth of what it takes to encode text that is
 //! new. A sheet is one huge page, which comes at once; arrays lie in it one behind the other and keep it as their base.
 //!
-//! What lies in a sheet is not given back by itself. So there are sheets only while arrays are kept: they begin when memory
-//! for arrays has grown, begin anew when nobody has an array of theirs any more, and none is added while less
+//! What lies in a sheet is not given back by itself. So there are sheets only while arrays are kept: they begin when the allocator's
+//! arrays no longer come where others were before, begin anew when nobody has an array of theirs any more, and none is added while less
 //! than half of what was put into sheets is still in use: then memory is the allocator's, which fills gaps.
 #![allow(unsafe_code)] // arrays refer to parts of a sheet
 
@@ -26,8 +26,12 @@ const ROOM: usize = HUGE_PAGE / size_of::<u32>();
 /// Arrays of so many ids may lie in a sheet. `NumPy` keeps memory for shorter ones itself, and longer ones are a few pages at once.
 const LEAST: usize = 256;
 const MOST: usize = 16 << 10;
-/// Sheets begin when arrays have taken so many bytes that lie above all that arrays had before.
-const GROWN: usize = 256 << 10;
+/// Sheets begin when of so many arrays of the allocator ...
+const OF_LAST: usize = 2048;
+/// ... so many bytes lie where no other one did: the others were dropped, and their memory came again.
+const KEPT: usize = 256 << 10;
+/// Places that are recognized.
+const N_PLACES: usize = 512;
 /// Sheets that wait for their next use.
 const MOST_SPARE: usize = 4;
 
@@ -73,13 +77,21 @@ struct Full {
     n_arrays: usize,
 }
 
+/// What is known of the allocator's last arrays.
+#[derive(Default)]
+struct Last {
+    /// Where some of them lay; none before the first.
+    places: Vec<usize>,
+    n_arrays: usize,
+    /// What those took that lay where none of these did.
+    n_bytes: usize,
+}
+
 #[derive(Default)]
 struct State {
     current: Option<Current>,
     full: Vec<Full>,
-    /// Where the highest of the allocator's arrays ended, and by how much it rose since there was a sheet.
-    highest: usize,
-    grown: usize,
+    last: Last,
 }
 
 /// The sheets of a tokenizer.
@@ -103,7 +115,7 @@ impl Sheets {
             return array;
         }
         let array = PyArray1::from_slice(py, ids);
-        state.note(array.data().addr() + size_of_val(ids), size_of_val(ids));
+        state.last.note(array.data().addr(), size_of_val(ids));
         array
     }
 
@@ -118,15 +130,30 @@ impl Sheets {
     }
 }
 
-impl State {
-    /// Notes where an array of the allocator ends.
-    fn note(&mut self, end: usize, n_bytes: usize) {
-        if end > self.highest {
-            self.highest = end;
-            self.grown += n_bytes;
+impl Last {
+    /// Notes where an array lies.
+    fn note(&mut self, place: usize, n_bytes: usize) {
+        if self.n_arrays.is_multiple_of(OF_LAST) {
+            self.places.clear();
+            self.places.resize(N_PLACES, 0);
+            self.n_bytes = 0;
+        }
+        self.n_arrays += 1;
+        // The upper bits of a product depend on all bits of the place.
+        let hash = (place as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - N_PLACES.ilog2());
+        if let Some(before) = self.places.get_mut(hash as usize)
+            && std::mem::replace(before, place) != place
+        {
+            self.n_bytes += n_bytes;
         }
     }
 
+    fn are_kept(&self) -> bool {
+        self.n_bytes >= KEPT
+    }
+}
+
+impl State {
     /// Puts an array into a sheet, if there is to be one.
     fn put<'py>(
         &mut self,
@@ -134,6 +161,7 @@ impl State {
         ids: &[u32],
         spare: &Spare,
     ) -> Option<Bound<'py, PyArray1<u32>>> {
+        let mut goes_on = false;
         if let Some(current) = &mut self.current {
             if n_references(current.sheet.bind(py)) == 1 {
                 (current.used, current.n_arrays) = (0, 0);
@@ -144,9 +172,13 @@ impl State {
                 let sheet = PyWeakrefReference::new(sheet.bind(py).as_any()).ok()?;
                 let sheet = sheet.unbind();
                 self.full.push(Full { sheet, n_arrays });
+                goes_on = true;
             }
         }
         if self.current.is_none() {
+            if !goes_on && !self.last.are_kept() {
+                return None;
+            }
             self.current = Some(self.begin(py, spare)?);
         }
         let current = self.current.as_mut()?;
@@ -170,12 +202,9 @@ impl State {
         })
     }
 
-    /// A sheet, if arrays are kept.
+    /// A sheet, if enough of those before it is in use.
     fn begin(&mut self, py: Python<'_>, spare: &Spare) -> Option<Current> {
         let is_first = self.full.is_empty();
-        if is_first && self.grown < GROWN {
-            return None;
-        }
         // What part of each sheet is in use.
         let (mut n_sheets, mut in_use) = (0, 0.0);
         self.full.retain(|full| {
@@ -188,7 +217,7 @@ impl State {
         });
         // Nothing of the last ones is in use, or too little.
         if !is_first && in_use * 2.0 <= f64::from(n_sheets) {
-            self.grown = 0;
+            self.last = Last::default();
             return None;
         }
         let memory = spare.try_lock().ok().and_then(|mut spare| spare.pop());
