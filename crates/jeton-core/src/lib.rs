@@ -27,6 +27,7 @@ mod kept_ids;
 mod known_spans;
 pub mod longest_match;
 mod lossy;
+mod maker;
 pub mod measure;
 pub mod normalize;
 pub mod parallel;

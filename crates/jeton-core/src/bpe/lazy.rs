@@ -22,6 +22,7 @@ use super::pairs::{Merge, NO_MERGE, PairTable, Pairs};
 use super::table::{self, MergeTable};
 use super::token_filter::TokenFilter;
 use super::{NONE, small};
+use crate::maker::Maker;
 use crate::simd::Kernel;
 use crate::vocab::Vocab;
 
@@ -41,9 +42,6 @@ const AT_ONCE: u32 = 32;
 
 /// Longest word that is merged without the tables, in bytes: each pair is looked up in the vocabulary then.
 const MAX_BYTES_WITHOUT: usize = 1024;
-
-/// Nobody makes the tables.
-const NOBODY: u32 = 0;
 
 /// What is made of the merges.
 #[derive(Debug)]
@@ -79,8 +77,8 @@ pub(super) struct LazyTables {
     free_words: AtomicU32,
     /// When so many of them are left the filter is made.
     words_with_filter: u32,
-    /// The process in which a thread makes the tables: the child of a fork has no such thread.
-    maker: AtomicU32,
+    /// Who makes the tables.
+    maker: Maker,
     /// What words are merged with then.
     kernel: Kernel,
 }
@@ -114,7 +112,7 @@ impl LazyTables {
             by_pieces,
             free_words: AtomicU32::new(words_without.saturating_add(words_with_filter)),
             words_with_filter,
-            maker: AtomicU32::new(NOBODY),
+            maker: Maker::default(),
             kernel: Kernel::fastest(),
         }
     }
@@ -176,13 +174,7 @@ impl LazyTables {
             *free = free.saturating_sub(price);
             return false;
         }
-        let process = std::process::id();
-        let maker = self.maker.load(Ordering::Relaxed);
-        maker != process
-            && self
-                .maker
-                .compare_exchange(maker, process, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
+        self.maker.is_caller()
     }
 
     /// Whether a word may be a token, as far as can be said at once.
@@ -468,7 +460,7 @@ mod tests {
         assert!(model.tables.made().is_none());
         // A thread of a process that was forked away makes them no more.
         let other = std::process::id().wrapping_add(1);
-        model.tables.maker.store(other, Ordering::Relaxed);
+        model.tables.maker.set(other);
         assert_eq!(encode(&model, scratch, &[0, 1, 2]), [256, 2]);
         assert!(model.tables.made().is_some());
     }

@@ -25,6 +25,7 @@ use super::order::{ID_BITS, ID_MASK, Order};
 use super::table::{Bytes, half, hash, word};
 use super::{Span, Tokens};
 use crate::filter_bits::filter_bits;
+use crate::maker::Maker;
 use crate::prefetch::prefetch;
 use crate::shelf::{Shelf, Shelved};
 
@@ -64,9 +65,6 @@ const AT_ONCE: usize = 32;
 /// (first passes over English with 16,384 of them), so that this many take nearly as long as making the slots of 100,000 tokens.
 const LOOKUPS_WITHOUT: u32 = 4096;
 
-/// Nobody makes the slots.
-const NOBODY: u32 = 0;
-
 /// The table.
 #[derive(Debug)]
 pub(super) struct Packed {
@@ -77,8 +75,8 @@ pub(super) struct Packed {
     slots: OnceBox<Shelved<u64>>,
     /// Lookups that are left before they are made.
     free: AtomicU32,
-    /// The process in which a thread makes them: the child of a fork has no such thread.
-    maker: AtomicU32,
+    /// Who makes them.
+    maker: Maker,
 }
 
 /// What a file has of a table.
@@ -173,7 +171,7 @@ impl Packed {
             n_lines,
             slots: OnceBox::new(),
             free: AtomicU32::new(LOOKUPS_WITHOUT),
-            maker: AtomicU32::new(NOBODY),
+            maker: Maker::default(),
         })
     }
 
@@ -277,13 +275,7 @@ impl Packed {
             self.free.store(left - 1, Ordering::Relaxed);
             return false;
         }
-        let process = std::process::id();
-        let maker = self.maker.load(Ordering::Relaxed);
-        maker != process
-            && self
-                .maker
-                .compare_exchange(maker, process, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
+        self.maker.is_caller()
     }
 }
 
@@ -297,7 +289,7 @@ impl Clone for Packed {
             n_lines: self.n_lines,
             slots: OnceBox::new(),
             free: AtomicU32::new(LOOKUPS_WITHOUT),
-            maker: AtomicU32::new(NOBODY),
+            maker: Maker::default(),
         }
     }
 }
@@ -557,14 +549,14 @@ mod tests {
         assert!(packed.slots.get().is_none());
         // A thread of a process that was forked away makes them no more.
         let other = std::process::id().wrapping_add(1);
-        packed.maker.store(other, Ordering::Relaxed);
+        packed.maker.set(other);
         assert_eq!(vocab.bytes_to_id(b"b"), Some(1));
         assert!(packed.slots.get().is_some());
         assert_eq!(vocab.bytes_to_id(b"a"), Some(0));
         // One of this process makes them still: nobody waits.
         let copy = packed.clone();
         copy.free.store(0, Ordering::Relaxed);
-        copy.maker.store(std::process::id(), Ordering::Relaxed);
+        copy.maker.set(std::process::id());
         assert_eq!(copy.find(b"b", &vocab.tokens), Some(1));
         assert!(copy.slots.get().is_none());
     }
