@@ -45,6 +45,9 @@ pub trait Model: Send + Sync {
         None
     }
 
+    /// Asks memory for what [`Self::whole`] looks at, where that is known before.
+    fn expect(&self, _pretoken: &[u8]) {}
+
     /// Whether there may be such tokens: what caches know of units is then not what they know of pretokens.
     fn has_whole(&self) -> bool {
         false
@@ -301,8 +304,9 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
+        let expect = |word: &[u8]| self.model.expect(word);
         while !batch.is_at_end(bytes) && batch.fill(bytes, pieces, &words.caches) {
-            while let Some((start, end)) = batch.next_unknown(bytes, &words.caches) {
+            while let Some((start, end)) = batch.next_unknown(bytes, &words.caches, expect) {
                 sink.take(batch.known());
                 if end - start <= Key::<1>::MAX_WORD_BYTES {
                     // Just now it was in no cache.

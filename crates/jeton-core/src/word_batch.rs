@@ -217,7 +217,13 @@ impl WordBatch {
     }
 
     /// Looks pretokens up until one is not known: where that begins and ends, or None at the end of the batch.
-    pub(crate) fn next_unknown(&mut self, text: &[u8], caches: &Caches) -> Option<(usize, usize)> {
+    /// `expect` asks memory for what the model will look at.
+    pub(crate) fn next_unknown(
+        &mut self,
+        text: &[u8],
+        caches: &Caches,
+        expect: impl Fn(&[u8]),
+    ) -> Option<(usize, usize)> {
         let batch = self;
         run_at(
             batch.kernel,
@@ -225,6 +231,7 @@ impl WordBatch {
                 batch,
                 text,
                 caches,
+                expect,
             },
         )
     }
@@ -235,6 +242,7 @@ impl WordBatch {
         &mut self,
         text: &[u8],
         caches: &Caches,
+        expect: &impl Fn(&[u8]),
     ) -> Option<(usize, usize)> {
         let (short, rich) = (caches.short.places(), caches.rich.places());
         let n = self.n.min(AT_ONCE);
@@ -277,7 +285,7 @@ impl WordBatch {
                 index += 1;
                 continue;
             }
-            let Some(more) = self.rare(index, n_known, text, caches) else {
+            let Some(more) = self.rare(index, n_known, text, caches, expect) else {
                 self.n_rich += n_rich;
                 (self.at, self.n_known) = (index + 1, n_known);
                 return Some((self.end_before(index), self.ends[index]));
@@ -301,18 +309,24 @@ impl WordBatch {
         n_known: usize,
         text: &[u8],
         caches: &Caches,
+        expect: &impl Fn(&[u8]),
     ) -> Option<usize> {
         let (key, place) = (self.keys[index], self.places[index]);
         let (begin, end) = (self.end_before(index), self.ends[index]);
         if key != Key::NONE {
-            let short = caches.short.places();
+            let (short, rich) = (caches.short.places(), caches.rich.places());
             let found = short.find(key, place);
+            if found.is_none() {
+                // All that it may take until the word is known, at once: else one would wait for the other.
+                short.fetch_beside(place);
+                rich.fetch_at(place);
+                expect(&text[begin..end]);
+            }
             if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
                 *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
                 return Some(payload[SHORT_IDS] as usize);
             }
             self.n_rich += 1;
-            let rich = caches.rich.places();
             let payload = rich
                 .find(key, place)
                 .or_else(|| rich.find_beside(key, place))?;
@@ -380,22 +394,24 @@ impl<const RICH: bool> Work for Keys<'_, RICH> {
     }
 }
 
-struct NextUnknown<'b> {
+struct NextUnknown<'b, E> {
     batch: &'b mut WordBatch,
     text: &'b [u8],
     caches: &'b Caches,
+    expect: E,
 }
 
-impl Work for NextUnknown<'_> {
+impl<E: Fn(&[u8])> Work for NextUnknown<'_, E> {
     type Output = Option<(usize, usize)>;
 
     #[inline(always)]
     fn run(self) -> Option<(usize, usize)> {
         if self.batch.is_mixed {
-            self.batch.next_unknown_here::<true>(self.text, self.caches)
+            self.batch
+                .next_unknown_here::<true>(self.text, self.caches, &self.expect)
         } else {
             self.batch
-                .next_unknown_here::<false>(self.text, self.caches)
+                .next_unknown_here::<false>(self.text, self.caches, &self.expect)
         }
     }
 }
@@ -466,7 +482,7 @@ mod tests {
                 let (mut pieces, mut ids, mut n_unknown) = (Given(&ends), Vec::new(), 0);
                 batch.begin();
                 while !batch.is_at_end(&text) && batch.fill(&text, &mut pieces, &caches) {
-                    while let Some((start, end)) = batch.next_unknown(&text, &caches) {
+                    while let Some((start, end)) = batch.next_unknown(&text, &caches, |_| ()) {
                         ids.extend_from_slice(batch.known());
                         let at = ends.binary_search(&end).unwrap();
                         let ((bytes, of_word), kept) = &words[at];

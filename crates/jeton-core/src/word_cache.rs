@@ -362,6 +362,15 @@ where
         }
     }
 
+    /// Asks for the set beside that of such a place, if there may be guests in it.
+    #[inline(always)]
+    pub(crate) fn fetch_beside(&self, place: usize) {
+        let home = self.sets.get(place & self.sets.len().wrapping_sub(1));
+        if home.is_some_and(Set::is_full) {
+            self.fetch_at(place ^ 1);
+        }
+    }
+
     /// What is kept of a word in its own set: nearly always it is there, if it is anywhere. `place`: what
     /// [`Self::fetch`] said.
     #[inline(always)]

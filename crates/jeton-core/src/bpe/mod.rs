@@ -375,6 +375,11 @@ impl Model for BpeModel {
         }
     }
 
+    fn expect(&self, pretoken: &[u8]) {
+        self.vocab.expect(pretoken);
+    }
+
+    #[inline]
     fn whole(&self, pretoken: &[u8]) -> Option<u32> {
         if !self.whole_pretokens || !self.tables.may_be_token(pretoken) {
             return None;

@@ -320,6 +320,14 @@ impl Vocab {
         self.index.find(bytes, &self.tokens)
     }
 
+    /// Asks memory for what `bytes_to_id` looks at, where that is known before.
+    #[inline]
+    pub(crate) fn expect(&self, bytes: &[u8]) {
+        if let Some(packed) = &self.index.packed {
+            packed.expect(bytes);
+        }
+    }
+
     /// Whether `bytes_to_id` may answer with this id.
     pub fn is_findable(&self, id: u32) -> bool {
         let span = self.tokens.spans.get(id as usize);

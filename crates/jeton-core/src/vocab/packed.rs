@@ -235,6 +235,21 @@ impl Packed {
         }
     }
 
+    /// Asks memory for what [`Self::find`] looks at.
+    #[inline]
+    pub(super) fn expect(&self, bytes: &[u8]) {
+        let hash = hash(self.seed, bytes);
+        if let Some(word) = self.filter.get(home(hash, self.filter.len())) {
+            prefetch(word);
+        }
+        if let Some(slots) = self.slots.get() {
+            let (lines, _) = slots.as_chunks::<WORDS>();
+            if let Some(line) = lines.get(home(hash, lines.len())) {
+                prefetch(&line[0]);
+            }
+        }
+    }
+
     /// The same as long as there are no slots.
     #[cold]
     fn find_first(&self, hash: u64, bytes: &[u8], tokens: &Tokens) -> Option<u32> {
