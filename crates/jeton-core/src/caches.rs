@@ -1,4 +1,5 @@
-//! What a thread knows of words: four caches, by how long words are and how many ids they have.
+//! What a thread knows of words: four caches, by how long words are and how many ids they have. A few short words with few ids are where
+//! those with more are: what a cache of medium size has no room for.
 
 use std::sync::Arc;
 
@@ -83,13 +84,28 @@ impl Caches {
         self.phrases.get(&text[start..end], role)
     }
 
+    /// Notes how often short words with few ids were found somewhere else than in their own set.
+    pub(crate) fn note_detours(&mut self, n: usize) {
+        if !self.short.note_detours(n) {
+            return;
+        }
+        // Now there is room for those that had none.
+        for entry in self.rich.entries() {
+            let n_ids = entry.payload[RICH_IDS] as usize;
+            if n_ids <= SHORT_IDS {
+                self.short.put(entry.key, &entry.payload[..n_ids]);
+            }
+        }
+    }
+
     /// Remembers the ids of what may be a word or something else.
     pub(crate) fn keep(&mut self, role: Role, word: &[u8], ids: &[u32]) {
         let n = ids.len();
         if let Some(key) = Key::<1>::new(word, 0, word.len()).map(|key| key.of(role)) {
-            if n <= SHORT_IDS {
-                return self.short.put(key, ids);
+            if n <= SHORT_IDS && self.short.put_in_room(key, ids) {
+                return;
             }
+            // Those with more ids, and a few for which the other cache has no room.
             if n <= RICH_IDS {
                 return self.rich.put(key, ids);
             }
@@ -102,5 +118,58 @@ impl Caches {
             }
         }
         self.phrases.put(word, ids, role);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(numbers: std::ops::Range<u32>) -> impl Iterator<Item = ([u8; 4], u32)> {
+        numbers.map(|number| (number.to_le_bytes(), number))
+    }
+
+    fn knows(caches: &mut Caches, word: [u8; 4], number: u32) -> bool {
+        caches.get(Role::Pretoken, &word, 0, 4) == Some(&[number])
+    }
+
+    #[test]
+    fn words_without_room_are_kept_elsewhere_and_come_back_when_there_is_some() {
+        let mut caches = Caches::default();
+        // So many that the cache of short words grows once more only.
+        for (word, number) in words(0..80_000) {
+            caches.keep(Role::Pretoken, &word, &[number]);
+        }
+        // Caches may forget; in one alone every twentieth of the last ones would push out another.
+        let n_known = |caches: &mut Caches| {
+            let last = words(50_000..80_000);
+            last.filter(|&(word, n)| knows(caches, word, n)).count()
+        };
+        assert!(n_known(&mut caches) > 29_700);
+        let elsewhere: Vec<_> = caches.rich.entries().copied().collect();
+        assert!(!elsewhere.is_empty());
+        assert!(
+            elsewhere
+                .iter()
+                .all(|entry| caches.short.get(entry.key).is_none())
+        );
+        // A few words that are looked for somewhere else do not make it grow.
+        caches.note_detours(1000);
+        assert!(caches.short.get(elsewhere[0].key).is_none());
+        caches.note_detours(1 << 20);
+        assert!(n_known(&mut caches) > 29_700);
+        let back = elsewhere
+            .iter()
+            .filter(|entry| caches.short.get(entry.key).is_some());
+        assert!(back.count() * 20 > elsewhere.len() * 19);
+    }
+
+    #[test]
+    fn detours_begin_no_cache() {
+        let mut caches = Caches::default();
+        caches.note_detours(0);
+        caches.note_detours(1 << 20);
+        assert_eq!(caches.short.entries().count(), 0);
+        assert!(!caches.short.note_detours(1 << 20));
     }
 }

@@ -58,6 +58,8 @@ pub(crate) struct WordBatch {
     start: usize,
     known: [u32; ROOM],
     n_known: usize,
+    /// Short words with few ids that were not in their own set, in this text so far.
+    n_detours: usize,
     /// Short words that were not among those with few ids, in this batch so far; whether there were many in the last one.
     n_rich: usize,
     is_rich: bool,
@@ -77,6 +79,7 @@ impl Default for WordBatch {
             start: 0,
             known: [0; ROOM],
             n_known: 0,
+            n_detours: 0,
             n_rich: 0,
             is_rich: false,
             is_mixed: false,
@@ -87,7 +90,12 @@ impl Default for WordBatch {
 impl WordBatch {
     /// Begins with a text.
     pub(crate) fn begin(&mut self) {
-        (self.at, self.start, self.n_known) = (0, 0, 0);
+        (self.at, self.start, self.n_known, self.n_detours) = (0, 0, 0, 0);
+    }
+
+    /// How many short words with few ids were not in their own set.
+    pub(crate) fn n_detours(&self) -> usize {
+        self.n_detours
     }
 
     /// Whether all pretokens of a text have been looked up.
@@ -323,6 +331,7 @@ impl WordBatch {
                 expect(&text[begin..end]);
             }
             if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
+                self.n_detours += usize::from(found.is_none());
                 *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
                 return Some(payload[SHORT_IDS] as usize);
             }
@@ -330,8 +339,10 @@ impl WordBatch {
             let payload = rich
                 .find(key, place)
                 .or_else(|| rich.find_beside(key, place))?;
+            let n_ids = payload[RICH_IDS] as usize;
+            self.n_detours += usize::from(n_ids <= SHORT_IDS);
             *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
-            return Some(payload[RICH_IDS] as usize);
+            return Some(n_ids);
         }
         let word = &text[begin..end];
         let phrase = || caches.phrases.find(word, place as u32, Role::Pretoken);

@@ -16,6 +16,14 @@ pub(crate) type RichWords = WordCache<1, 12>;
 /// Words of 16 to 31 bytes with up to seven ids, in a cache line each: scripts of longer characters that have spaces.
 pub(crate) type LongWords = WordCache<2, 8>;
 
+/// A cache grows when there is a displaced word for so many sets: a small one soon, since what it loses is merged again and most texts
+/// have more words; a large one late, since the last step takes memory that few texts need.
+const OF_SMALL: usize = 8;
+const OF_LARGE: usize = 4;
+
+/// To find a word that is not in its own set takes some 25 ns, to give a new set zeros and the words that belong there some 50.
+const DETOURS: usize = 2;
+
 /// Masks of the first so many bytes, for eight bytes and the eight behind them.
 static FIRST_BYTES: [[u64; 2]; 17] = {
     let mut masks = [[u64::MAX; 2]; 17];
@@ -233,6 +241,8 @@ pub(crate) struct WordCache<const W: usize, const P: usize> {
     sets: Huge<Set<W, P>>,
     /// Words that are guests, were lost or were not kept, since the cache last grew or was not allowed to.
     displaced: usize,
+    /// How often words were found somewhere else than in their own set since then.
+    n_detours: usize,
     share: Share,
 }
 
@@ -243,6 +253,8 @@ impl<const W: usize, const P: usize> WordCache<W, P> {
     const SET_BYTES: usize = size_of::<Set<W, P>>();
     const MIN_SETS: usize = MIN_BYTES / Self::SET_BYTES;
     const MAX_SETS: usize = MAX_BYTES / Self::SET_BYTES;
+    /// With so many it grows once more only, by two.
+    const MANY_SETS: usize = Self::MAX_SETS / 2;
 
     /// Must be said before the first word is kept.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
@@ -260,7 +272,7 @@ impl<const W: usize, const P: usize> WordCache<W, P> {
     pub(crate) fn clear(&mut self) {
         let bytes = self.sets.len() * Self::SET_BYTES;
         self.sets = Huge::default();
-        self.displaced = 0;
+        (self.displaced, self.n_detours) = (0, 0);
         self.share.give_back(bytes);
     }
 }
@@ -290,23 +302,69 @@ where
             .or_else(|| places.find_beside(key, place))
     }
 
-    /// Keeps the ids of a word, if they are not too many.
+    /// Keeps the ids of a word, if they are not too many. Where there is no room it takes the place of another one.
     pub(crate) fn put(&mut self, key: Key<W>, ids: &[u32]) {
-        if ids.len() > Self::MAX_IDS {
-            return;
+        if let Some(entry) = self.make_room(key, ids) {
+            self.displaced += insert(&mut self.sets, entry);
         }
-        if self.displaced >= self.sets.len() / 4 && self.sets.len() < Self::MAX_SETS {
+    }
+
+    /// The same, but not where a cache is as large as those of most texts become: there the word is not kept, as this says. What it would
+    /// push out comes again in the next pass over a text, and pushes out another one.
+    pub(crate) fn put_in_room(&mut self, key: Key<W>, ids: &[u32]) -> bool {
+        let Some(entry) = self.make_room(key, ids) else {
+            return false;
+        };
+        let placed = insert_in_room(&mut self.sets, entry);
+        self.displaced += placed.unwrap_or(1);
+        if placed.is_none() && self.sets.len() != Self::MANY_SETS {
+            push_out(&mut self.sets, entry);
+            return true;
+        }
+        placed.is_some()
+    }
+
+    /// Notes that words were found somewhere else than in their own set, so often; the cache grows when that has taken as long as growing
+    /// does. Says whether it has become as large as it may be.
+    pub(crate) fn note_detours(&mut self, n: usize) -> bool {
+        self.n_detours += n;
+        let n_sets = self.sets.len();
+        let is_worth = n_sets > 0 && self.n_detours >= n_sets * DETOURS;
+        if !is_worth || n_sets >= Self::MAX_SETS {
+            return false;
+        }
+        self.grow();
+        self.sets.len() == Self::MAX_SETS
+    }
+
+    /// What is kept, in no particular order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry<W, P>> {
+        let entries = self.sets.iter().flat_map(|Set(entries)| entries);
+        entries.filter(|entry| !entry.is_empty())
+    }
+
+    /// An entry for a word, unless it has too many ids or there is no cache; grows before that, if it is time to.
+    fn make_room(&mut self, key: Key<W>, ids: &[u32]) -> Option<Entry<W, P>> {
+        if ids.len() > Self::MAX_IDS {
+            return None;
+        }
+        let most = if self.sets.len() < Self::MANY_SETS {
+            self.sets.len() / OF_SMALL
+        } else {
+            self.sets.len() / OF_LARGE
+        };
+        if self.displaced >= most && self.sets.len() < Self::MAX_SETS {
             self.grow();
         }
         if self.sets.is_empty() {
             // As often as a small cache would ask for more, this one asks whether it may begin.
             self.displaced = (self.displaced + 1) % Self::MIN_SETS;
-            return;
+            return None;
         }
         let mut payload = [0; P];
         payload[..ids.len()].copy_from_slice(ids);
         payload[P - 1] = ids.len() as u32;
-        self.displaced += insert(&mut self.sets, Entry { key, payload });
+        Some(Entry { key, payload })
     }
 
     /// Four times the sets, with what is known moved over, if the budget allows it.
@@ -315,7 +373,7 @@ where
         if self.sets.is_empty() && self.displaced > 0 {
             return;
         }
-        self.displaced = 0;
+        (self.displaced, self.n_detours) = (0, 0);
         let n_sets = (self.sets.len() * 4).clamp(Self::MIN_SETS, Self::MAX_SETS);
         // The old sets are there until their words have moved.
         let old_bytes = self.sets.len() * Self::SET_BYTES;
@@ -414,18 +472,40 @@ fn insert<const W: usize, const P: usize>(sets: &mut [Set<W, P>], entry: Entry<W
 where
     Key<W>: Hashed,
 {
+    insert_in_room(sets, entry).unwrap_or_else(|| {
+        push_out(sets, entry);
+        1
+    })
+}
+
+/// Puts it there unless both are full; how many (0 or 1) are not where they belong.
+fn insert_in_room<const W: usize, const P: usize>(
+    sets: &mut [Set<W, P>],
+    entry: Entry<W, P>,
+) -> Option<usize>
+where
+    Key<W>: Hashed,
+{
     let home = entry.key.hash() & sets.len().wrapping_sub(1);
     for (guest, at) in [(0, home), (1, home ^ 1)] {
         let free = sets.get_mut(at).and_then(Set::free);
         if let Some(free) = free {
             *free = entry;
-            return guest;
+            return Some(guest);
         }
     }
+    None
+}
+
+/// Puts it in the place of the one in its set that came first.
+fn push_out<const W: usize, const P: usize>(sets: &mut [Set<W, P>], entry: Entry<W, P>)
+where
+    Key<W>: Hashed,
+{
+    let home = entry.key.hash() & sets.len().wrapping_sub(1);
     if let Some(Set([first, second])) = sets.get_mut(home) {
         *first = std::mem::replace(second, entry);
     }
-    1
 }
 
 #[cfg(test)]
@@ -527,6 +607,32 @@ mod tests {
         budget.set_limit(1 << 30);
         fill(&mut cache, 5_000);
         assert!(cache.sets.len() > ShortWords::MIN_SETS);
+    }
+
+    #[test]
+    fn a_large_cache_keeps_what_it_has_and_says_what_it_does_not_keep() {
+        let mut cache = with_budget(&Arc::new(CacheBudget::default()));
+        let key = |word: u32| Key::<1>::new(&word.to_le_bytes(), 0, 4).unwrap();
+        let mut kept = Vec::new();
+        let mut n_not_kept = 0;
+        for word in 0.. {
+            let was_kept = cache.put_in_room(key(word), &[word]);
+            assert_eq!(cache.get(key(word)).is_some(), was_kept);
+            match cache.sets.len() {
+                ShortWords::MAX_SETS => break,
+                ShortWords::MANY_SETS if was_kept => kept.push(word),
+                n_sets => {
+                    n_not_kept += u32::from(!was_kept);
+                    assert!(was_kept || n_sets == ShortWords::MANY_SETS);
+                }
+            }
+        }
+        // All of them have moved, too.
+        assert!(kept.len() > ShortWords::MANY_SETS && n_not_kept > 0);
+        assert!(
+            kept.iter()
+                .all(|&word| cache.get(key(word)) == Some(&[word, 0, 0, 1]))
+        );
     }
 
     #[test]

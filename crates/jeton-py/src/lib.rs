@@ -31,7 +31,6 @@ use jeton_core::simd::{Level, set_limit};
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 
-/// The compiled core of jeton.
 /// Uses no wider vector instructions than `$JETON_SIMD` names: for measurements, and where a machine has faulty ones.
 fn limit_vectors(py: Python<'_>) -> PyResult<()> {
     let Some(given) = std::env::var_os("JETON_SIMD") else {
@@ -48,9 +47,21 @@ fn limit_vectors(py: Python<'_>) -> PyResult<()> {
     PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)
 }
 
+/// Finds out which `NumPy` this is, if the program has imported it: that takes a tenth of a millisecond, since the binding asks for the
+/// version in Python, and the first array would wait for it. Where it fails the first array says why.
+fn meet_numpy(py: Python<'_>) -> PyResult<()> {
+    let modules = py.import("sys")?.getattr("modules")?;
+    if modules.contains("numpy")? {
+        let _ = numpy::get_array_module(py);
+    }
+    Ok(())
+}
+
+/// The compiled core of jeton.
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     limit_vectors(module.py())?;
+    meet_numpy(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<batch::TextBatch>()?;
     module.add_class::<batch::TokenBatch>()?;
