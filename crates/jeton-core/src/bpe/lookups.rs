@@ -13,6 +13,8 @@ pub(super) struct Lookups<'t> {
     entries: &'t [u64],
     filter: &'t [u64],
     table: &'t MergeTable,
+    /// Whether entries are asked for before the filter has said that there may be any.
+    asks_ahead: bool,
 }
 
 impl<'t> Lookups<'t> {
@@ -23,6 +25,16 @@ impl<'t> Lookups<'t> {
             entries,
             filter,
             table,
+            asks_ahead: true,
+        }
+    }
+
+    /// For what mostly does not merge: asking for entries would only take room in the cache from others.
+    #[inline(always)]
+    pub(super) fn by_filter(self) -> Self {
+        Self {
+            asks_ahead: false,
+            ..self
         }
     }
 
@@ -48,8 +60,10 @@ impl<'t> Lookups<'t> {
             MergeTable::hash(second.0, second.1),
         ];
         let words = [self.word(hashes[0]), self.word(hashes[1])];
-        prefetch(&self.entries[self.slot(hashes[0])]);
-        prefetch(&self.entries[self.slot(hashes[1])]);
+        if self.asks_ahead {
+            prefetch(&self.entries[self.slot(hashes[0])]);
+            prefetch(&self.entries[self.slot(hashes[1])]);
+        }
         let mut found = [NO_PAIR; 2];
         if is_there[0] {
             found[0] = self.find_behind(words[0], hashes[0], first.0, first.1);
@@ -119,7 +133,9 @@ mod tests {
                 .collect();
             let expected = |pair| map.get(&pair).copied().unwrap_or(NO_PAIR);
             for (pairs, is_there) in asked {
-                let both = table.lookups().find_both(pairs, is_there);
+                let lookups = table.lookups();
+                let both = lookups.find_both(pairs, is_there);
+                prop_assert_eq!(lookups.by_filter().find_both(pairs, is_there), both);
                 for ((pair, is_there), found) in pairs.into_iter().zip(is_there).zip(both) {
                     prop_assert_eq!(table.find(pair.0, pair.1), expected(pair));
                     prop_assert_eq!(found, if is_there { expected(pair) } else { NO_PAIR });

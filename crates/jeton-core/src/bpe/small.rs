@@ -107,11 +107,13 @@ pub(super) fn merge_bytes(pairs: &impl Find, pretoken: &[u8], out: &mut Vec<u32>
 /// Appends what merging symbols ends with, at most [`MOST`] of them.
 #[inline]
 pub(super) fn merge_symbols(table: &MergeTable, symbols: &[u32], out: &mut Vec<u32>) {
+    // Characters merge with their neighbours less often than bytes do.
+    let lookups = &table.lookups().by_filter();
     match symbols.len() {
         0 | 1 => out.extend_from_slice(symbols),
-        2..=16 => push_symbols::<16>(&table.lookups(), symbols, out),
-        17..=32 => push_symbols::<32>(&table.lookups(), symbols, out),
-        _ => push_symbols::<MOST>(&table.lookups(), symbols, out),
+        2..=16 => push_symbols::<16>(lookups, symbols, out),
+        17..=32 => push_symbols::<32>(lookups, symbols, out),
+        _ => push_symbols::<MOST>(lookups, symbols, out),
     }
 }
 
