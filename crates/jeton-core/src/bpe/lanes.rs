@@ -200,7 +200,13 @@ mod tests {
                 for (id, &byte) in ids.iter_mut().zip(word) {
                     *id = table.symbol(byte);
                 }
-                let left = merge_with(kernel, table, word.len(), &mut candidates, &mut ids);
+                let left = merge_with(
+                    kernel,
+                    &table.lookups(),
+                    word.len(),
+                    &mut candidates,
+                    &mut ids,
+                );
                 let places = (0..N).filter(|place| left >> place & 1 != 0);
                 places.map(|place| ids[place]).collect()
             })

@@ -21,6 +21,7 @@ mod lanes;
 mod last;
 mod lazy;
 pub(crate) mod listed;
+mod lookups;
 pub(crate) mod merge;
 #[cfg(test)]
 mod naive;

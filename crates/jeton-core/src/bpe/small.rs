@@ -5,6 +5,7 @@
 //! merge that comes first, of equals the leftmost.
 
 use super::lanes;
+use super::lookups::Lookups;
 use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
 use crate::simd::Kernel;
 
@@ -29,21 +30,33 @@ pub(super) trait Find {
     /// The index of a pair's merge, shifted by [`PLACE_BITS`]; [`NO_PAIR`] if it does not merge. The one with the least index comes
     /// first.
     fn find(&self, pair: Pair) -> u32;
+    /// The same of two pairs, each if `is_there` says so: else it may be of any ids.
+    #[inline(always)]
+    fn find_both(&self, pairs: [Pair; 2], is_there: [bool; 2]) -> [u32; 2] {
+        let mut found = [NO_PAIR; 2];
+        if is_there[0] {
+            found[0] = self.find(pairs[0]);
+        }
+        if is_there[1] {
+            found[1] = self.find(pairs[1]);
+        }
+        found
+    }
     /// The token that a merge makes.
     fn merged(&self, index: u32) -> u32;
     /// What is to be used for it.
     fn kernel(&self) -> Kernel;
 }
 
-impl Find for MergeTable {
+impl Find for Lookups<'_> {
     #[inline]
     fn symbol(&self, byte: u8) -> u32 {
-        self.symbol(byte)
+        self.table().symbol(byte)
     }
 
     #[inline]
     fn find_bytes(&self, first: u8, second: u8) -> u32 {
-        self.find_bytes(first, second)
+        self.table().find_bytes(first, second)
     }
 
     #[inline(always)]
@@ -51,14 +64,20 @@ impl Find for MergeTable {
         self.find(pair.left, pair.right)
     }
 
+    #[inline(always)]
+    fn find_both(&self, [first, second]: [Pair; 2], is_there: [bool; 2]) -> [u32; 2] {
+        let pairs = [(first.left, first.right), (second.left, second.right)];
+        self.find_both(pairs, is_there)
+    }
+
     #[inline]
     fn merged(&self, index: u32) -> u32 {
-        self.merged(index)
+        self.table().merged(index)
     }
 
     #[inline]
     fn kernel(&self) -> Kernel {
-        self.kernel()
+        self.table().kernel()
     }
 }
 
@@ -67,7 +86,7 @@ impl Find for MergeTable {
 pub(super) fn merge(table: &MergeTable, pretoken: &[u8], out: &mut Vec<u32>) -> bool {
     let is_short = pretoken.len() <= MOST;
     if is_short {
-        merge_bytes(table, pretoken, out);
+        merge_bytes(&table.lookups(), pretoken, out);
     }
     is_short
 }
@@ -88,11 +107,13 @@ pub(super) fn merge_bytes(pairs: &impl Find, pretoken: &[u8], out: &mut Vec<u32>
 /// Appends what merging symbols ends with, at most [`MOST`] of them.
 #[inline]
 pub(super) fn merge_symbols(table: &MergeTable, symbols: &[u32], out: &mut Vec<u32>) {
+    // Characters merge with their neighbours less often than bytes do.
+    let lookups = &table.lookups().by_filter();
     match symbols.len() {
         0 | 1 => out.extend_from_slice(symbols),
-        2..=16 => push_symbols::<16>(table, symbols, out),
-        17..=32 => push_symbols::<32>(table, symbols, out),
-        _ => push_symbols::<MOST>(table, symbols, out),
+        2..=16 => push_symbols::<16>(lookups, symbols, out),
+        17..=32 => push_symbols::<32>(lookups, symbols, out),
+        _ => push_symbols::<MOST>(lookups, symbols, out),
     }
 }
 
@@ -102,7 +123,7 @@ fn push<const N: usize>(pairs: &impl Find, pretoken: &[u8], out: &mut Vec<u32>) 
     push_left(left, &ids, out);
 }
 
-fn push_symbols<const N: usize>(table: &MergeTable, symbols: &[u32], out: &mut Vec<u32>) {
+fn push_symbols<const N: usize>(table: &Lookups, symbols: &[u32], out: &mut Vec<u32>) {
     let (mut ids, mut candidates) = ([0; N], [NOTHING; N]);
     for (place, (pair, candidate)) in symbols.windows(2).zip(&mut candidates).enumerate() {
         *candidate = (table.find(pair[0], pair[1]) | place as u32) as i32;
@@ -172,41 +193,44 @@ pub(super) fn merge_by<const N: usize>(
     let mut there = u64::MAX >> (MOST - n);
     // Where the next one begins what is before it ends.
     let end = |after: u64| (after.trailing_zeros() as usize).min(n);
-    loop {
-        let best = candidates.least();
-        if best == NOTHING {
-            return there;
-        }
-        let best = best.cast_unsigned();
-        let at = best as usize % N;
-        let id = pairs.merged(best >> PLACE_BITS);
+    let mut best = candidates.least();
+    while best != NOTHING {
+        let at = best.cast_unsigned() as usize % N;
+        let id = pairs.merged(best.cast_unsigned() >> PLACE_BITS);
         let after = there & !1 << at;
-        there &= !(after & after.wrapping_neg());
-        candidates.set(after.trailing_zeros() as usize % N, NOTHING);
-        ids[at] = id;
-        let mut candidate = NOTHING;
-        let after = after & after.wrapping_sub(1);
-        if after != 0 {
-            let next = after.trailing_zeros() as usize;
-            let pair = Pair {
-                left: id,
-                right: ids[next % N],
-                start: at,
-                end: end(after & (after - 1)),
-            };
-            candidate = (pairs.find(pair) | at as u32) as i32;
-        }
-        candidates.set(at, candidate);
+        let removed = after & after.wrapping_neg();
+        there &= !removed;
+        let after = after & !removed;
         let before = there & ((1 << at) - 1);
-        if before != 0 {
-            let previous = before.ilog2() as usize % N;
-            let pair = Pair {
-                left: ids[previous],
-                right: id,
-                start: previous,
-                end: end(after),
-            };
-            candidates.set(previous, (pairs.find(pair) | previous as u32) as i32);
+        // Where there is no neighbour, any place.
+        let next = after.trailing_zeros() as usize % N;
+        let previous = (before | 1).ilog2() as usize % N;
+        let with_next = Pair {
+            left: id,
+            right: ids[next],
+            start: at,
+            end: end(after & after.wrapping_sub(1)),
+        };
+        let with_previous = Pair {
+            left: ids[previous],
+            right: id,
+            start: previous,
+            end: end(after),
+        };
+        ids[at] = id;
+        // The least of all others is found out while what is read for the pairs is on its way.
+        for place in [removed.trailing_zeros() as usize, previous, at] {
+            candidates.set(place % N, NOTHING);
         }
+        let others = candidates.least();
+        let is_there = [after != 0, before != 0];
+        let [found, found_before] = pairs.find_both([with_next, with_previous], is_there);
+        let candidate = (found | at as u32) as i32;
+        let candidate_before = (found_before | previous as u32) as i32;
+        // The first place is its own neighbour here, with which nothing is found: its candidate is set afterwards.
+        candidates.set(previous, candidate_before);
+        candidates.set(at, candidate);
+        best = others.min(candidate).min(candidate_before);
     }
+    there
 }

@@ -17,6 +17,7 @@
 
 use super::known::Known;
 use super::listed::Listed;
+use super::lookups::Lookups;
 use super::pairs::{Merge, NO_MERGE, Pairs};
 use super::{NONE, small};
 use crate::filter_bits::filter_bits;
@@ -29,7 +30,7 @@ pub(super) const MAX_ID: u32 = 1 << 20;
 /// Indexes must be below this, for the same reason.
 pub(super) const MAX_INDEX: usize = 1 << 24;
 /// An empty entry: no index is that large.
-const EMPTY: u64 = u64::MAX;
+pub(super) const EMPTY: u64 = u64::MAX;
 /// No such pair, in the form that [`MergeTable::find`] gives: larger than all that exist, as a signed number, too.
 pub(super) const NO_PAIR: u32 = i32::MAX as u32;
 /// Bits by which [`MergeTable::find`] shifts an index: room for a place among 64.
@@ -252,18 +253,21 @@ impl MergeTable {
         parts.truncate(left);
     }
 
-    fn hash(left: u32, right: u32) -> u64 {
+    #[inline(always)]
+    pub(super) fn hash(left: u32, right: u32) -> u64 {
         // Fibonacci hashing: the high bits of the product depend on all bits of the pair.
         (u64::from(left) << 20 | u64::from(right)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
     /// A number below `n` from the high bits of a hash.
-    fn scale(hash: u64, n: usize) -> usize {
+    #[inline(always)]
+    pub(super) fn scale(hash: u64, n: usize) -> usize {
         (((hash >> 32) * n as u64) >> 32) as usize
     }
 
     /// The bits of a pair in its word of the filter.
-    fn filter_bits(hash: u64) -> u64 {
+    #[inline(always)]
+    pub(super) fn filter_bits(hash: u64) -> u64 {
         filter_bits(hash ^ hash >> 32)
     }
 
@@ -338,26 +342,13 @@ impl MergeTable {
     /// The index of a pair's merge, shifted by [`PLACE_BITS`]; [`NO_PAIR`] if it does not merge.
     #[inline(always)]
     pub(super) fn find(&self, left: u32, right: u32) -> u32 {
-        let hash = Self::hash(left, right);
-        let bits = Self::filter_bits(hash);
-        if self.filter[Self::scale(hash, self.filter.len())] & bits != bits {
-            return NO_PAIR;
-        }
-        let key = u64::from(left) << 20 | u64::from(right);
-        let mut slot = Self::scale(hash, self.entries.len());
-        loop {
-            let entry = self.entries[slot];
-            if entry >> 24 == key {
-                return (entry as u32 & (MAX_INDEX as u32 - 1)) << PLACE_BITS;
-            }
-            if entry == EMPTY {
-                return NO_PAIR;
-            }
-            slot += 1;
-            if slot == self.entries.len() {
-                slot = 0;
-            }
-        }
+        self.lookups().find(left, right)
+    }
+
+    /// To look for many pairs.
+    #[inline(always)]
+    pub(super) fn lookups(&self) -> Lookups<'_> {
+        Lookups::new(&self.entries, &self.filter, self)
     }
 
     /// The token that a merge makes.

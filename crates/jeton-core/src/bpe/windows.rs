@@ -140,7 +140,7 @@ impl Windows {
         out: &mut Vec<u32>,
     ) -> bool {
         let mut ids = [0; small::MOST];
-        let mut left = small::merge_in_place(table, window, &mut ids);
+        let mut left = small::merge_in_place(&table.lookups(), window, &mut ids);
         if start > 0 && out[from + first] != ids[0] {
             return false;
         }
