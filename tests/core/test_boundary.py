@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
+from jeton import Tokenizer
 from tests.core import makers
 
 NAMES = ("tiny-gpt2", "tiny-cl100k_base", "tiny-qwen-nfc", "tiny-lookahead")
@@ -293,3 +296,20 @@ def test_a_child_goes_on_where_the_parent_was() -> None:
     finally:
         stop.set()
         thread.join()
+
+
+NO_NUMPY = "import sys, types; sys.modules['numpy'] = types.ModuleType('numpy')"
+
+
+@pytest.mark.parametrize("before", ["import numpy", "", NO_NUMPY])
+def test_imported_before_or_after_numpy(before: str, plain: Tokenizer, tmp_path: Path) -> None:
+    """jeton meets NumPy when it is imported; where that is not NumPy, what needs none works."""
+    path = tmp_path / "plain.jetonc"
+    plain.save_compiled(path)
+    lines = [before, "import jeton", f"tok = jeton.load({str(path)!r})", "print(tok.encode('a b'))"]
+    if before != NO_NUMPY:
+        lines.append("print(tok.encode_array('a b').tolist())")
+    command = [sys.executable, "-c", "\n".join(lines)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split("\n") == [str(plain.encode("a b"))] * (len(lines) - 3) + [""]

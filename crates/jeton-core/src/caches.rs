@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::cache_budget::CacheBudget;
 use crate::phrases::Phrases;
-use crate::word_cache::{Key, LongWords, RichWords, Role, ShortWords};
+use crate::word_cache::{LongWords, RichWords, ShortWords};
+use crate::word_key::{Key, Role};
 
 /// Ids of an entry for a short word, and for a short one that has more.
 pub(crate) const SHORT_IDS: usize = ShortWords::MAX_IDS;

@@ -56,5 +56,6 @@ pub mod vocab;
 pub mod word;
 mod word_batch;
 mod word_cache;
+mod word_key;
 mod word_keys;
 pub mod wordpiece;

@@ -14,7 +14,7 @@ use crate::cache_budget::{CacheBudget, MAX_BYTES, MIN_BYTES, Share};
 use crate::huge::Huge;
 use crate::kept_ids::{self, KeptIds};
 use crate::prefetch::prefetch;
-use crate::word_cache::{Hashed, Key, Role, mix};
+use crate::word_key::{Hashed, Key, Role, mix};
 
 /// Longest pretoken that is kept the first time, in bytes: twenty words of a script without spaces.
 pub(crate) const MAX_PHRASE: usize = 255;

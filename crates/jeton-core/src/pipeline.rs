@@ -15,7 +15,7 @@ use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::vocab::Vocab;
 use crate::word_batch::{Ends, WordBatch};
-use crate::word_cache::{Key, Role};
+use crate::word_key::{Key, Role};
 
 /// Room for ids of one word that is kept from text to text.
 const MAX_KEPT_IDS: usize = 1 << 16;

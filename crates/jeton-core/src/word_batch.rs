@@ -10,7 +10,7 @@ use crate::caches::{Caches, LONG_IDS, RICH_IDS, SHORT_IDS};
 use crate::phrases::{MAX_PHRASE, hash};
 use crate::pretokenize::TextPieces;
 use crate::simd::{Kernel, Work, run_at, run_wide};
-use crate::word_cache::{Hashed, Key, Role};
+use crate::word_key::{Hashed, Key, Role};
 use crate::word_keys::{EIGHT, Made};
 
 /// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block of 64 bytes, so that

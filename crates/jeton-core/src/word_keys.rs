@@ -1,11 +1,11 @@
 //! Keys of eight words that follow one another, and where these would be kept, by vector instructions.
 //!
-//! The same word by word ([`Key::new`], [`Hashed`](crate::word_cache::Hashed)) takes three times the instructions, which are what
+//! The same word by word ([`Key::new`], [`Hashed`](crate::word_key::Hashed)) takes three times the instructions, which are what
 //! words that are known cost. AVX-512 only: it cuts each word off behind its end by one comparison, and narrower vectors hold too
 //! few words.
 
 use crate::simd::Kernel;
-use crate::word_cache::Key;
+use crate::word_key::Key;
 
 /// Words at once.
 pub(crate) const EIGHT: usize = 8;
@@ -56,7 +56,7 @@ mod avx512 {
     };
 
     use super::{EIGHT, Made};
-    use crate::word_cache::{HIGH_FACTOR, Key, LOW_FACTOR};
+    use crate::word_key::{HIGH_FACTOR, Key, LOW_FACTOR};
 
     /// Bytes of a key, the last of which has the length.
     const KEY: usize = 16;
@@ -204,7 +204,7 @@ mod avx512 {
 mod tests {
     use super::*;
     use crate::simd::Level;
-    use crate::word_cache::Hashed;
+    use crate::word_key::Hashed;
     use proptest::prelude::*;
 
     proptest! {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::cache_budget::CacheBudget;
 use crate::phrases::{MAX_KEPT, Phrases};
 use crate::pipeline::Sink;
-use crate::word_cache::Role;
+use crate::word_key::Role;
 
 /// Bytes of a text for each of its words, at least, if these are few: thrice what they are in scripts that have spaces.
 const BYTES_PER_WORD: usize = 24;

@@ -26,7 +26,7 @@ use crate::phrases::MAX_PHRASE;
 use crate::pipeline::{Sink, WordScratch};
 use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
-use crate::word_cache::{Key, Role};
+use crate::word_key::{Key, Role};
 pub(crate) use counted::RawCuts;
 use few::FewWords;
 use joined::Joined;

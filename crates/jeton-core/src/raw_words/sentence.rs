@@ -11,7 +11,7 @@ use crate::engine::EngineScratch;
 use crate::error::Result;
 use crate::pipeline::{Sink, WordScratch};
 use crate::unigram::{LARGEST_SUM, MAX_CERTAIN_CHARS, Sum, UnigramModel};
-use crate::word_cache::Key;
+use crate::word_key::Key;
 
 /// The largest sum for which words of the second cache are certain: that of a text of some 1,500 tokens.
 const NEAR: f64 = 16_384.0;

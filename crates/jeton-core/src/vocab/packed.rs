@@ -244,8 +244,8 @@ impl Packed {
         }
         if let Some(slots) = self.slots.get() {
             let (lines, _) = slots.as_chunks::<WORDS>();
-            if let Some(line) = lines.get(home(hash, lines.len())) {
-                prefetch(&line[0]);
+            if let Some([first, ..]) = lines.get(home(hash, lines.len())) {
+                prefetch(first);
             }
         }
     }

@@ -9,7 +9,7 @@ use super::table::{MediumWords, Table};
 use crate::error::Result;
 use crate::raw_words::RawCuts;
 use crate::train::cutting::Steps;
-use crate::word_cache::Key;
+use crate::word_key::Key;
 
 /// Bytes of memory that the raw words of a thread take at most: more would lie outside of most caches.
 const MOST_MEMORY: usize = 4 << 20;

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::TextPieces;
 use crate::simd::{Kernel, Work, run_at};
-use crate::word_cache::Key;
+use crate::word_key::Key;
 
 use super::raw::RawCounts;
 use super::table::Table;

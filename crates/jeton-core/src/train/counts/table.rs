@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::word_cache::Key;
+use crate::word_key::Key;
 
 use super::long::LongWords;
 use super::splitting::Looked;

@@ -8,7 +8,7 @@
 
 use crate::huge::{Huge, Zeroed};
 use crate::prefetch::prefetch;
-use crate::word_cache::Key;
+use crate::word_key::Key;
 
 /// Places of a table that has its first pretoken.
 const FIRST_PLACES: usize = 1 << 10;
