@@ -20,8 +20,9 @@ _MISSES = (
     "caches that lose fewer words (together 1.05x to 1.14x), marks that tell where not to look "
     "(1.00x), pairs in cache lines of eight without branches (0.90x to 0.95x), the last pairs "
     "side by side (0.89x to 1.01x), several words merged side by side (0.8x to 1.1x of the "
-    "merging), longest match with backtracking for words that no cache has (395 to 449 ns a word, merging by "
-    "bits 334), a cuckoo table of pairs (no better behind the filter), merging certain pairs first "
+    "merging), longest match with backtracking for words that no cache has (395 to 449 ns a "
+    "word, merging by bits 334), a cuckoo table of pairs (no better behind the filter), merging "
+    "certain pairs first "
     "(27,548 of 100,000 qualify): docs/engine.md"
 )
 _WIDE = (
