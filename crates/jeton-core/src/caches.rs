@@ -1,5 +1,6 @@
-//! What a thread knows of words: four caches, by how long words are and how many ids they have. A few short words with few ids are where
-//! those with more are: what a cache of medium size has no room for.
+//! What a thread knows of words: four caches, by how long words are and how many ids they have.
+//!
+//! A few short words with few ids are where those with more are: what a cache of medium size has no room for.
 
 use std::sync::Arc;
 

@@ -46,7 +46,7 @@ pub trait Model: Send + Sync {
     }
 
     /// Asks memory for what [`Self::whole`] looks at, where that is known before.
-    fn expect(&self, _pretoken: &[u8]) {}
+    fn prefetch_whole(&self, _pretoken: &[u8]) {}
 
     /// Whether there may be such tokens: what caches know of units is then not what they know of pretokens.
     fn has_whole(&self) -> bool {
@@ -305,9 +305,9 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let expect = |word: &[u8]| self.model.expect(word);
+        let prefetch = |word: &[u8]| self.model.prefetch_whole(word);
         while !batch.is_at_end(bytes) && batch.fill(bytes, pieces, &words.caches) {
-            while let Some((start, end)) = batch.next_unknown(bytes, &words.caches, expect) {
+            while let Some((start, end)) = batch.next_unknown(bytes, &words.caches, prefetch) {
                 sink.take(batch.known());
                 if end - start <= Key::<1>::MAX_WORD_BYTES {
                     // Just now it was in no cache.

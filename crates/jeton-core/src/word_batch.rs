@@ -225,12 +225,12 @@ impl WordBatch {
     }
 
     /// Looks pretokens up until one is not known: where that begins and ends, or None at the end of the batch.
-    /// `expect` asks memory for what the model will look at.
+    /// `prefetch` asks memory for what the model will look at.
     pub(crate) fn next_unknown(
         &mut self,
         text: &[u8],
         caches: &Caches,
-        expect: impl Fn(&[u8]),
+        prefetch: impl Fn(&[u8]),
     ) -> Option<(usize, usize)> {
         let batch = self;
         run_at(
@@ -239,7 +239,7 @@ impl WordBatch {
                 batch,
                 text,
                 caches,
-                expect,
+                prefetch,
             },
         )
     }
@@ -250,7 +250,7 @@ impl WordBatch {
         &mut self,
         text: &[u8],
         caches: &Caches,
-        expect: &impl Fn(&[u8]),
+        prefetch: &impl Fn(&[u8]),
     ) -> Option<(usize, usize)> {
         let (short, rich) = (caches.short.places(), caches.rich.places());
         let n = self.n.min(AT_ONCE);
@@ -293,7 +293,7 @@ impl WordBatch {
                 index += 1;
                 continue;
             }
-            let Some(more) = self.rare(index, n_known, text, caches, expect) else {
+            let Some(more) = self.rare(index, n_known, text, caches, prefetch) else {
                 self.n_rich += n_rich;
                 (self.at, self.n_known) = (index + 1, n_known);
                 return Some((self.end_before(index), self.ends[index]));
@@ -317,7 +317,7 @@ impl WordBatch {
         n_known: usize,
         text: &[u8],
         caches: &Caches,
-        expect: &impl Fn(&[u8]),
+        prefetch: &impl Fn(&[u8]),
     ) -> Option<usize> {
         let (key, place) = (self.keys[index], self.places[index]);
         let (begin, end) = (self.end_before(index), self.ends[index]);
@@ -328,7 +328,7 @@ impl WordBatch {
                 // All that it may take until the word is known, at once: else one would wait for the other.
                 short.fetch_beside(place);
                 rich.fetch_at(place);
-                expect(&text[begin..end]);
+                prefetch(&text[begin..end]);
             }
             if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
                 self.n_detours += usize::from(found.is_none());
@@ -409,7 +409,7 @@ struct NextUnknown<'b, E> {
     batch: &'b mut WordBatch,
     text: &'b [u8],
     caches: &'b Caches,
-    expect: E,
+    prefetch: E,
 }
 
 impl<E: Fn(&[u8])> Work for NextUnknown<'_, E> {
@@ -419,10 +419,10 @@ impl<E: Fn(&[u8])> Work for NextUnknown<'_, E> {
     fn run(self) -> Option<(usize, usize)> {
         if self.batch.is_mixed {
             self.batch
-                .next_unknown_here::<true>(self.text, self.caches, &self.expect)
+                .next_unknown_here::<true>(self.text, self.caches, &self.prefetch)
         } else {
             self.batch
-                .next_unknown_here::<false>(self.text, self.caches, &self.expect)
+                .next_unknown_here::<false>(self.text, self.caches, &self.prefetch)
         }
     }
 }

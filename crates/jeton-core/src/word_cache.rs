@@ -22,7 +22,8 @@ pub(crate) type LongWords = WordCache<2, 8>;
 const SOON: usize = 8;
 const LATE: usize = 4;
 
-/// To find a word that is not in its own set takes some 25 ns, to give a new set zeros and the words that belong there some 50.
+/// For each set that there is so many words found elsewhere make a cache grow: to wait for their lines takes about as long, then, as to fill
+/// the new sets with zeros and with words (estimated, not measured by itself).
 const DETOURS: usize = 2;
 
 #[derive(Clone, Copy, Debug)]

@@ -376,8 +376,8 @@ impl Model for BpeModel {
         }
     }
 
-    fn expect(&self, pretoken: &[u8]) {
-        self.vocab.expect(pretoken);
+    fn prefetch_whole(&self, pretoken: &[u8]) {
+        self.vocab.prefetch(pretoken);
     }
 
     #[inline]

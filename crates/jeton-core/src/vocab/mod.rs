@@ -322,9 +322,9 @@ impl Vocab {
 
     /// Asks memory for what `bytes_to_id` looks at, where that is known before.
     #[inline]
-    pub(crate) fn expect(&self, bytes: &[u8]) {
+    pub(crate) fn prefetch(&self, bytes: &[u8]) {
         if let Some(packed) = &self.index.packed {
-            packed.expect(bytes);
+            packed.prefetch(bytes);
         }
     }
 

@@ -237,7 +237,7 @@ impl Packed {
 
     /// Asks memory for what [`Self::find`] looks at.
     #[inline]
-    pub(super) fn expect(&self, bytes: &[u8]) {
+    pub(super) fn prefetch(&self, bytes: &[u8]) {
         let hash = hash(self.seed, bytes);
         if let Some(word) = self.filter.get(home(hash, self.filter.len())) {
             prefetch(word);
