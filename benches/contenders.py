@@ -19,10 +19,13 @@ ROOT = Path(__file__).resolve().parent.parent
 OWN_ENVIRONMENT = {
     "JETON_CACHE_DIR": str(ROOT / "build" / "bench" / "cache"),
     "JETON_COMPILED_CACHE": "0",
+    "OPENBLAS_NUM_THREADS": "1",
     "PYTHONDONTWRITEBYTECODE": "",
 }
 """Jeton reads vocabularies from their files, and nothing of the user's own cache. Modules have
-bytecode, as pip makes it for users: loading would be compiling them otherwise."""
+bytecode, as pip makes it for users: loading would be compiling them otherwise. The linear algebra
+of numpy, which every worker imports, begins no threads: they turn in circles for 25 ms and more on
+cores that some libraries load with."""
 TIMEOUT_S = 120.0
 """The slowest peer takes 4 s for the largest text that is not hostile."""
 

@@ -6,6 +6,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use crate::cache_memory::CacheMemory;
+use crate::huge::{Huge, Zeroed};
+use crate::shelf::Shelf;
+
 /// What a cache takes at first, so that a short text does not pay for memory it will not use ...
 pub(crate) const MIN_BYTES: usize = 64 << 10;
 /// ... and at most: for each thread, however many words a text has. A thread has four of them, and one more
@@ -24,6 +28,7 @@ pub(crate) struct CacheBudget {
     /// Whose bytes are counted. What was lent out when a process forked never comes back in the child: that
     /// counts anew, beside what it inherited.
     process: AtomicU32,
+    memory: CacheMemory,
 }
 
 impl Default for CacheBudget {
@@ -32,6 +37,7 @@ impl Default for CacheBudget {
             limit: AtomicUsize::new(DEFAULT_CACHE_LIMIT),
             used: AtomicUsize::new(0),
             process: AtomicU32::new(std::process::id()),
+            memory: CacheMemory::default(),
         }
     }
 }
@@ -39,6 +45,11 @@ impl Default for CacheBudget {
 impl CacheBudget {
     pub(crate) fn limit(&self) -> usize {
         self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Gives caches what is left of a shelf.
+    pub(crate) fn begin_on(&self, shelf: Shelf) {
+        self.memory.begin_on(shelf);
     }
 
     pub(crate) fn set_limit(&self, bytes: usize) {
@@ -122,6 +133,14 @@ impl Share {
         }
         self.process = process;
         true
+    }
+
+    /// So many zeros, whose bytes have been taken.
+    pub(crate) fn zeroed<T: Zeroed>(&self, len: usize) -> Huge<T> {
+        match &self.budget {
+            Some(budget) => budget.memory.zeroed(len),
+            None => Huge::zeroed(len),
+        }
     }
 
     /// Gives bytes back.

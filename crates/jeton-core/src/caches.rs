@@ -28,6 +28,8 @@ pub(crate) struct Caches {
     pub(crate) phrases: Phrases,
     /// How many of the long words that were kept last had too many ids for `long`: see [`Self::are_phrases`].
     many_ids: u32,
+    /// Whether a short word had too many ids for `rich`.
+    are_crowded: bool,
 }
 
 impl Caches {
@@ -53,6 +55,7 @@ impl Caches {
         self.rich.clear();
         self.long.clear();
         self.phrases.clear();
+        self.are_crowded = false;
     }
 
     /// Whether words of 16 to 31 bytes are kept as phrases, all of them, since too many of the last ones had many ids: to look for each
@@ -60,6 +63,12 @@ impl Caches {
     #[inline(always)]
     pub(crate) fn are_phrases(&self) -> bool {
         self.many_ids > MANY
+    }
+
+    /// Whether there may be short words among phrases: those with very many ids, which few texts have.
+    #[inline(always)]
+    pub(crate) fn are_crowded(&self) -> bool {
+        self.are_crowded
     }
 
     /// The ids of what may be a word or something else.
@@ -111,6 +120,7 @@ impl Caches {
             if n <= RICH_IDS {
                 return self.rich.put(key, ids);
             }
+            self.are_crowded = true;
         } else if let Some(key) = Key::<2>::new(word, 0, word.len()).map(|key| key.of(role)) {
             self.many_ids -= self.many_ids / OF_LAST;
             if n > LONG_IDS {

@@ -8,6 +8,7 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Bytes of a huge page, and from how many bytes on it is asked for.
 pub const HUGE_PAGE: usize = 2 << 20;
@@ -33,6 +34,8 @@ unsafe impl Zeroed for u32 {}
 pub struct Huge<T: Zeroed> {
     start: NonNull<T>,
     len: usize,
+    /// Whose memory it is, if it is not its own.
+    lender: Option<Arc<Huge<u64>>>,
 }
 
 // SAFETY: it owns its memory, as a `Vec` does.
@@ -58,7 +61,30 @@ impl<T: Zeroed> Huge<T> {
         Self {
             start: start.cast(),
             len,
+            lender: None,
         }
+    }
+
+    /// So many elements in memory that somebody lends, from a byte of it on; none where they do not fit or are not aligned.
+    ///
+    /// # Safety
+    /// These bytes must be zeros that nobody else refers to, now or later.
+    pub(crate) unsafe fn part_of(
+        lender: &Arc<Huge<u64>>,
+        begin: usize,
+        len: usize,
+    ) -> Option<Self> {
+        let end = begin.checked_add(Layout::array::<T>(len).ok()?.size())?;
+        if end > size_of_val::<[u64]>(lender) {
+            return None;
+        }
+        // SAFETY: not behind the end of the memory.
+        let start = unsafe { lender.start().cast::<u8>().add(begin) }.cast();
+        start.is_aligned().then(|| Self {
+            start,
+            len,
+            lender: Some(Arc::clone(lender)),
+        })
     }
 
     /// Where the elements begin, for somebody who lends parts of them.
@@ -177,13 +203,14 @@ impl<T: Zeroed> Default for Huge<T> {
         Self {
             start: NonNull::dangling(),
             len: 0,
+            lender: None,
         }
     }
 }
 
 impl<T: Zeroed> Drop for Huge<T> {
     fn drop(&mut self) {
-        let Some(layout) = Self::layout(self.len) else {
+        let Some(layout) = Self::layout(self.len).filter(|_| self.lender.is_none()) else {
             return;
         };
         let start = self.start.as_ptr().cast();
@@ -257,6 +284,22 @@ mod tests {
             assert!(bytes[..100].iter().copied().eq(0..100));
             assert!(bytes[100..].iter().all(|&byte| byte == 7));
         }
+    }
+
+    #[test]
+    fn a_part_lies_within_what_is_lent() {
+        let lender = Arc::new(Huge::<u64>::zeroed(10));
+        // SAFETY: no two of those that there are at the same time have a byte in common.
+        let part = |begin, len| unsafe { Huge::<u32>::part_of(&lender, begin, len) };
+        let mut last = part(72, 2).unwrap();
+        last.fill(5);
+        assert_eq!(*last, [5, 5]);
+        assert!(part(0, 18).unwrap().iter().all(|&number| number == 0));
+        assert!(part(72, 3).is_none() && part(80, 1).is_none());
+        assert!(part(2, 1).is_none() && part(usize::MAX - 3, 1).is_none());
+        assert!(part(0, usize::MAX / 4).is_none() && part(0, usize::MAX).is_none());
+        drop(lender);
+        assert_eq!(*last, [5, 5]);
     }
 
     #[test]

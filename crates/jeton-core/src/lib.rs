@@ -11,6 +11,7 @@ pub mod batch;
 pub mod bpe;
 mod byte_alphabet;
 mod cache_budget;
+mod cache_memory;
 mod caches;
 pub mod code_points;
 pub mod config;

@@ -253,15 +253,10 @@ impl Phrases {
 
     /// Uses as many slots from now on.
     fn use_slots(&mut self, n: usize) {
-        let before: Vec<u64> = self
-            .slots
-            .iter()
-            .filter(|&&slot| slot != 0)
-            .copied()
-            .collect();
-        self.slots.fill(0);
+        let before = self.slots[..=self.mask].to_vec();
+        self.slots[..=self.mask].fill(0);
         (self.mask, self.n_kept) = (n - 1, 0);
-        for slot in before {
+        for slot in before.into_iter().filter(|&slot| slot != 0) {
             self.n_kept += usize::from(insert(&mut self.slots, self.mask, slot));
         }
     }
@@ -305,8 +300,9 @@ impl Phrases {
             n_bytes *= 2;
         }
         if n_bytes > old_bytes && self.share.exchange(old_bytes, n_bytes) {
-            let slots = std::mem::replace(&mut self.slots, Huge::zeroed(n_slots(n_bytes)));
-            let records = std::mem::replace(&mut self.records, Huge::zeroed(n_records(n_bytes)));
+            let slots = std::mem::replace(&mut self.slots, self.share.zeroed(n_slots(n_bytes)));
+            let records =
+                std::mem::replace(&mut self.records, self.share.zeroed(n_records(n_bytes)));
             if let Some(begin) = self.records.get_mut(..self.used) {
                 begin.copy_from_slice(&records[..self.used]);
             }

@@ -309,8 +309,7 @@ impl<M: Model> Pipeline<M> {
         while !batch.is_at_end(bytes) && batch.fill(bytes, pieces, &words.caches) {
             while let Some((start, end)) = batch.next_unknown(bytes, &words.caches, prefetch) {
                 sink.take(batch.known());
-                if end - start <= Key::<1>::MAX_WORD_BYTES {
-                    // Just now it was in no cache.
+                if batch.is_new() {
                     self.unknown_word(bytes, start, end, words, scratch, sink)?;
                 } else {
                     // It may be known, and have more ids than there was room for.

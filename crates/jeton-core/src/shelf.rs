@@ -6,7 +6,6 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::huge::{HUGE_PAGE, Huge, Zeroed, is_mapped, prepare_pages};
@@ -47,121 +46,92 @@ impl Shelf {
         list
     }
 
-    fn part<T: Zeroed>(&mut self, len: usize) -> Option<Part<T>> {
+    /// So many zeros, if there is room for them.
+    pub(crate) fn part<T: Zeroed>(&mut self, len: usize) -> Option<Huge<T>> {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
-        let room = self.room.as_ref()?;
-        let bytes = len.checked_mul(size_of::<T>())?;
         let begin = self.used;
-        let end = begin.checked_add(bytes)?;
-        if end > room.len() * size_of::<u64>() {
-            return None;
-        }
+        let end = len.checked_mul(size_of::<T>())?.checked_add(begin)?;
+        // SAFETY: zeros at first, and what lies behind all that was lent before; whatever is lent later lies behind it.
+        let part = unsafe { Huge::part_of(self.room.as_ref()?, begin, len)? };
         self.used = end.next_multiple_of(ALIGNMENT);
-        // SAFETY: `begin` is not behind the end of the memory, which begins at a page.
-        let start = unsafe { room.start().cast::<u8>().add(begin) };
-        Some(Part {
-            start: start.cast(),
-            len,
-            _room: Arc::clone(room),
-        })
+        Some(part)
+    }
+
+    /// Whether so many bytes more lie in a huge page of which some are used already.
+    pub(crate) fn has_begun(&self, bytes: usize) -> bool {
+        let used = self.used % HUGE_PAGE;
+        used > 0 && used + bytes <= HUGE_PAGE
     }
 }
 
 /// A list on a shelf, which lasts as long as any of its lists, or one of its own.
-pub(crate) struct Shelved<T> {
-    part: Option<Part<T>>,
+pub(crate) struct Shelved<T: Zeroed> {
+    part: Option<Huge<T>>,
     /// Empty as long as there is a part.
     own: Vec<T>,
 }
 
-/// Values on a shelf, where no other list has any.
-struct Part<T> {
-    start: NonNull<T>,
-    len: usize,
-    _room: Arc<Huge<u64>>,
-}
-
-// SAFETY: nobody else has these values; the shelf is only kept.
-unsafe impl<T: Send> Send for Part<T> {}
-// SAFETY: shared references give shared references to the values only.
-unsafe impl<T: Sync> Sync for Part<T> {}
-
-impl<T> Part<T> {
-    #[inline(always)]
-    fn values(&self) -> &[T] {
-        // SAFETY: so many values lie there, zeros at first, which are values of the type (only types that may be all zeros are
-        // put there); the memory is kept, and is this list's alone.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
-    }
-
-    #[inline(always)]
-    fn values_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above, and this is the only reference.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-}
-
-impl<T: Clone> Shelved<T> {
+impl<T: Zeroed> Shelved<T> {
     /// The list as one that can grow: its own from now on.
     #[inline]
     pub(crate) fn to_mut(&mut self) -> &mut Vec<T> {
         if let Some(part) = self.part.take() {
-            self.own = part.values().to_vec();
+            self.own = part.to_vec();
         }
         &mut self.own
     }
 }
 
-impl<T> Deref for Shelved<T> {
+impl<T: Zeroed> Deref for Shelved<T> {
     type Target = [T];
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
         match &self.part {
-            Some(part) => part.values(),
+            Some(part) => part,
             None => &self.own,
         }
     }
 }
 
-impl<T> DerefMut for Shelved<T> {
+impl<T: Zeroed> DerefMut for Shelved<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.part {
-            Some(part) => part.values_mut(),
+            Some(part) => part,
             None => &mut self.own,
         }
     }
 }
 
-impl<T> Default for Shelved<T> {
+impl<T: Zeroed> Default for Shelved<T> {
     fn default() -> Self {
         Vec::new().into()
     }
 }
 
-impl<T> From<Vec<T>> for Shelved<T> {
+impl<T: Zeroed> From<Vec<T>> for Shelved<T> {
     fn from(own: Vec<T>) -> Self {
         Self { part: None, own }
     }
 }
 
 /// A copy has memory of its own.
-impl<T: Clone> Clone for Shelved<T> {
+impl<T: Zeroed> Clone for Shelved<T> {
     fn clone(&self) -> Self {
         self.to_vec().into()
     }
 }
 
-impl<T: PartialEq> PartialEq for Shelved<T> {
+impl<T: Zeroed + PartialEq> PartialEq for Shelved<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl<T: Eq> Eq for Shelved<T> {}
+impl<T: Zeroed + Eq> Eq for Shelved<T> {}
 
-impl<T: fmt::Debug> fmt::Debug for Shelved<T> {
+impl<T: Zeroed + fmt::Debug> fmt::Debug for Shelved<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(formatter)
     }

@@ -58,6 +58,9 @@ pub(crate) struct WordBatch {
     start: usize,
     known: [u32; ROOM],
     n_known: usize,
+    /// Whether the pretoken that was not found is in no cache for certain: it may be too long to be looked for here, or there was no room for
+    /// its ids.
+    is_new: bool,
     /// Short words with few ids that were not in their own set, in this text so far.
     n_detours: usize,
     /// Short words that were not among those with few ids, in this batch so far; whether there were many in the last one.
@@ -79,6 +82,7 @@ impl Default for WordBatch {
             start: 0,
             known: [0; ROOM],
             n_known: 0,
+            is_new: false,
             n_detours: 0,
             n_rich: 0,
             is_rich: false,
@@ -321,6 +325,7 @@ impl WordBatch {
     ) -> Option<usize> {
         let (key, place) = (self.keys[index], self.places[index]);
         let (begin, end) = (self.end_before(index), self.ends[index]);
+        self.is_new = false;
         if key != Key::NONE {
             let (short, rich) = (caches.short.places(), caches.rich.places());
             let found = short.find(key, place);
@@ -336,40 +341,46 @@ impl WordBatch {
                 return Some(payload[SHORT_IDS] as usize);
             }
             self.n_rich += 1;
-            let payload = rich
-                .find(key, place)
-                .or_else(|| rich.find_beside(key, place))?;
+            let found = rich.find(key, place);
+            let found = found.or_else(|| rich.find_beside(key, place));
+            self.is_new = found.is_none() && !caches.are_crowded();
+            let payload = found?;
             let n_ids = payload[RICH_IDS] as usize;
             self.n_detours += usize::from(n_ids <= SHORT_IDS);
             *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
             return Some(n_ids);
         }
         let word = &text[begin..end];
-        let phrase = || caches.phrases.find(word, place as u32, Role::Pretoken);
-        let ids = match Key::<2>::new(text, begin, end) {
-            None => phrase()?,
-            Some(key) => {
-                let words = caches.long.places();
-                let long = || {
-                    let found = words.find(key, place);
-                    found.or_else(|| words.find_beside(key, place))
-                };
-                let are_phrases = caches.are_phrases();
-                if are_phrases && let Some(ids) = phrase() {
-                    ids
-                } else if let Some(payload) = long() {
-                    *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
-                    return Some(payload[LONG_IDS] as usize);
-                } else if are_phrases {
-                    return None;
-                } else {
-                    phrase()?
-                }
+        let mut found = None;
+        let are_phrases = caches.are_phrases();
+        let key = Key::<2>::new(text, begin, end);
+        if key.is_none() || are_phrases {
+            found = caches.phrases.find(word, place as u32, Role::Pretoken);
+        }
+        if found.is_none()
+            && let Some(key) = key
+        {
+            let words = caches.long.places();
+            let long = words.find(key, place);
+            if let Some(payload) = long.or_else(|| words.find_beside(key, place)) {
+                *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
+                return Some(payload[LONG_IDS] as usize);
             }
-        };
+            if !are_phrases {
+                found = caches.phrases.find(word, place as u32, Role::Pretoken);
+            }
+        }
+        self.is_new = found.is_none() && word.len() <= MAX_PHRASE;
+        let ids = found?;
         let room = self.known.get_mut(n_known..)?.get_mut(..ids.len())?;
         room.copy_from_slice(ids);
         Some(ids.len())
+    }
+
+    /// Whether the one that was not known is in no cache for certain.
+    #[inline]
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// The ids of the pretokens that were known before the one that was not.
@@ -470,12 +481,13 @@ mod tests {
         ) {
             let mut caches = Caches::default();
             let mut batch = Box::<WordBatch>::default();
+            // What has many ids is another word.
+            let many = |at: usize| at / changes % 2 == 1;
             let words: Vec<_> = numbers
                 .iter()
                 .enumerate()
                 .map(|(at, &(number, kept))| {
-                    // What has many ids is another word.
-                    let many = at / changes % 2 == 1;
+                    let many = many(at);
                     (word(number + u32::from(many) * 1000, many), kept)
                 })
                 .collect();
@@ -500,8 +512,11 @@ mod tests {
                         prop_assert_eq!(&text[start..end], &bytes[..]);
                         n_unknown += 1;
                         if let Some(known) = caches.get(Role::Pretoken, &text, start, end) {
+                            prop_assert!(!batch.is_new());
                             prop_assert_eq!(known, &of_word[..]);
                         } else if *kept {
+                            let any_many = words.len() > changes;
+                            prop_assert!(batch.is_new() || any_many || bytes.len() > MAX_PHRASE);
                             caches.keep(Role::Pretoken, bytes, of_word);
                             let known = caches.get(Role::Pretoken, &text, start, end);
                             prop_assert_eq!(known, Some(&of_word[..]));

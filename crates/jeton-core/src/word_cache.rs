@@ -234,7 +234,7 @@ where
         if !self.share.exchange(old_bytes, n_sets * Self::SET_BYTES) {
             return;
         }
-        let known = std::mem::replace(&mut self.sets, Huge::zeroed(n_sets));
+        let known = std::mem::replace(&mut self.sets, self.share.zeroed(n_sets));
         for &entry in known
             .iter()
             .flat_map(|Set(entries)| entries)

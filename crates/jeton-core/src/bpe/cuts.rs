@@ -65,6 +65,7 @@ impl Filter {
         })
     }
 
+    #[inline(always)]
     fn place(&self, left: u32, right: u32) -> (usize, u64) {
         let key = u64::from(left) << 32 | u64::from(right);
         let hash = (key ^ key >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift;
@@ -76,6 +77,7 @@ impl Filter {
         self.bits[word] |= bit;
     }
 
+    #[inline(always)]
     fn has(&self, left: u32, right: u32) -> bool {
         let (word, bit) = self.place(left, right);
         self.bits[word] & bit != 0
@@ -83,6 +85,7 @@ impl Filter {
 }
 
 /// Bytes of the character that this byte begins; 0 if it begins none.
+#[inline(always)]
 fn length(first: u8) -> usize {
     match first {
         0..0x80 => 1,
@@ -93,23 +96,33 @@ fn length(first: u8) -> usize {
     }
 }
 
+#[inline(always)]
 fn continues(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
 /// The character that begins at `from`, as a number, and where it ends; none if there is none.
+#[inline(always)]
 pub(super) fn character(bytes: &[u8], from: usize) -> Option<(u32, usize)> {
+    // By branches, which scripts make easy to guess: what is behind need not wait for how many bytes there are here.
     let rest = bytes.get(from..)?;
-    let n = length(*rest.first()?);
-    let character = rest.get(..n).filter(|character| !character.is_empty())?;
-    let mut number = u32::from(character[0]);
-    for &byte in &character[1..] {
-        if !continues(byte) {
-            return None;
-        }
-        number = number << 8 | u32::from(byte);
+    let first = *rest.first()?;
+    match length(first) {
+        1 => Some((u32::from(first), from + 1)),
+        2 => number::<2>(rest).map(|number| (number, from + 2)),
+        3 => number::<3>(rest).map(|number| (number, from + 3)),
+        4 => number::<4>(rest).map(|number| (number, from + 4)),
+        _ => None,
     }
-    Some((number, from + n))
+}
+
+/// The `N` bytes of a character as a number; none if they are not those of one.
+#[inline(always)]
+fn number<const N: usize>(bytes: &[u8]) -> Option<u32> {
+    let character = bytes.first_chunk::<N>()?;
+    let is_one = character[1..].iter().all(|&byte| continues(byte));
+    let number = |number, &byte| number << 8 | u32::from(byte);
+    is_one.then(|| character.iter().fold(0, number))
 }
 
 /// What of a character a token has on one side of a place inside it.
@@ -229,16 +242,22 @@ impl Cuts {
         if left < 0x80 && right < 0x80 {
             return self.ascii[left as usize] >> right & 1 != 0;
         }
-        self.whole.has(left, right) || self.parts(left, right, last, first) != [false; 2]
+        let parts = || self.parts(left, right, last, first);
+        if right < 0xE0_0000 {
+            // Nearly all of an alphabet's pairs are straddled.
+            return self.whole.has(left, right) || parts() != [false; 2];
+        }
+        // Which of them says so nobody can predict elsewhere.
+        let [of_left, of_right] = parts();
+        self.whole.has(left, right) | of_left | of_right
     }
 
     /// Whether some token may have a part of one character and something of the other: a part of the left one, a part
     /// of the right one.
     #[inline]
     pub(super) fn parts(&self, left: u32, right: u32, last: u8, first: u8) -> [bool; 2] {
-        let both = last >= 0x80
-            && first >= 0x80
-            && self.both[usize::from(last & 63)] >> (first & 63) & 1 != 0;
+        let are_longer = u64::from((last & first) >> 7);
+        let both = self.both[usize::from(last & 63)] >> (first & 63) & are_longer != 0;
         [
             both | self.ends.has(u32::from(last), right),
             both | self.begins.has(left, u32::from(first)),

@@ -19,9 +19,10 @@ use super::cuts::{Cuts, character};
 use super::small;
 use super::table::MergeTable;
 
-/// Characters that are known at a time: those of a script lie beside each other. 64 KB for each thread that
-/// meets one, so that what is known of Chinese stays within the second cache.
-const N_KNOWN: usize = 1 << 12;
+/// Characters that are known at a time: those of a script lie beside each other. At most 64 KB for each thread, so that what is
+/// known of Chinese stays within the second cache; a page at first, which is enough for most scripts.
+const FEW_KNOWN: usize = 1 << 8;
+const MOST_KNOWN: usize = 1 << 12;
 /// Most symbols that a character is known by. One of four bytes that do not merge begins as these.
 const MOST_SYMBOLS: usize = 3;
 /// What stands for no symbol: no id is that large.
@@ -41,7 +42,7 @@ struct Known {
 /// What a thread knows of characters.
 #[derive(Debug, Default)]
 pub(super) struct Starts {
-    /// None before the first one.
+    /// A power of two of them; none before the first one.
     known: Vec<Known>,
 }
 
@@ -102,11 +103,9 @@ impl Starts {
         if let &[byte] = bytes {
             return [table.symbol(byte), NO_SYMBOL, NO_SYMBOL];
         }
-        // The bits in which characters of a script differ: six of each of the last two bytes.
-        let place = (character & 0x3F | character >> 2 & 0xFC0) as usize % N_KNOWN;
-        match self.known.get(place) {
+        match self.known.get(self.place(character)) {
             Some(known) if known.character == character => known.symbols,
-            _ => self.find_out(table, character, bytes, place),
+            _ => self.find_out(table, character, bytes),
         }
     }
 
@@ -116,7 +115,6 @@ impl Starts {
         table: &MergeTable,
         character: u32,
         bytes: &[u8],
-        place: usize,
     ) -> [u32; MOST_SYMBOLS] {
         let mut ids = Vec::with_capacity(bytes.len());
         small::merge(table, bytes, &mut ids);
@@ -124,11 +122,28 @@ impl Starts {
         if let Some(room) = symbols.get_mut(..ids.len()) {
             room.copy_from_slice(&ids);
         }
-        if self.known.is_empty() {
-            self.known = vec![Known::default(); N_KNOWN];
+        let there = self.known.get(self.place(character));
+        let is_free = there.is_some_and(|known| known.character == 0);
+        if !is_free && self.known.len() < MOST_KNOWN {
+            let n = (self.known.len() * 4).clamp(FEW_KNOWN, MOST_KNOWN);
+            let before = std::mem::replace(&mut self.known, vec![Known::default(); n]);
+            for known in before.into_iter().filter(|known| known.character != 0) {
+                self.keep(known);
+            }
         }
-        self.known[place] = Known { character, symbols };
+        self.keep(Known { character, symbols });
         symbols
+    }
+
+    fn keep(&mut self, known: Known) {
+        let place = self.place(known.character);
+        self.known[place] = known;
+    }
+
+    /// By the bits in which characters of a script differ: six of each of the last two bytes.
+    #[inline(always)]
+    fn place(&self, character: u32) -> usize {
+        (character & 0x3F | character >> 2 & 0xFC0) as usize & self.known.len().wrapping_sub(1)
     }
 }
 

@@ -6,6 +6,7 @@
 //! has is found in a table that is only read ([`packed`]), with fewer reads of memory.
 
 mod bulk;
+mod lengths;
 mod order;
 mod packed;
 mod packing;
@@ -17,6 +18,7 @@ mod table;
 use foldhash::fast::FixedState;
 
 pub(crate) use self::bulk::{Bulk, Column};
+pub(crate) use self::lengths::Lengths;
 use self::packed::Packed;
 pub(crate) use self::packed::RawPacked;
 pub(crate) use self::raw::RawIndex;

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use once_cell::race::OnceBox;
 
+use super::lengths::Lengths;
 use super::order::{ID_BITS, ID_MASK, Order};
 use super::table::{Bytes, half, hash, word};
 use super::{Span, Tokens};
@@ -68,6 +69,7 @@ const LOOKUPS_WITHOUT: u32 = 4096;
 /// The table.
 #[derive(Debug)]
 pub(super) struct Packed {
+    lengths: Lengths,
     filter: Shelved<u64>,
     order: Order,
     seed: u32,
@@ -85,6 +87,7 @@ pub(crate) struct RawPacked {
     pub(crate) order: Shelved<u32>,
     /// Three bits for each token.
     pub(crate) filter: Shelved<u64>,
+    pub(crate) lengths: Lengths,
     pub(crate) seed: u32,
 }
 
@@ -165,6 +168,7 @@ impl Packed {
             return None;
         }
         Some(Self {
+            lengths: raw.lengths,
             filter: raw.filter,
             order,
             seed: raw.seed,
@@ -207,6 +211,7 @@ impl Packed {
         RawPacked {
             order: self.order.words().to_vec().into(),
             filter: self.filter.clone(),
+            lengths: self.lengths.clone(),
             seed: self.seed,
         }
     }
@@ -224,6 +229,9 @@ impl Packed {
 
     #[inline]
     pub(super) fn find(&self, bytes: &[u8], tokens: &Tokens) -> Option<u32> {
+        if !self.lengths.may_have(bytes) {
+            return None;
+        }
         let hash = hash(self.seed, bytes);
         let (word, bits) = filtered(hash, self.filter.len());
         if self.filter.get(word)? & bits != bits {
@@ -238,6 +246,9 @@ impl Packed {
     /// Asks memory for what [`Self::find`] looks at.
     #[inline]
     pub(super) fn prefetch(&self, bytes: &[u8]) {
+        if !self.lengths.may_have(bytes) {
+            return;
+        }
         let hash = hash(self.seed, bytes);
         if let Some(word) = self.filter.get(home(hash, self.filter.len())) {
             prefetch(word);
@@ -298,6 +309,7 @@ impl Packed {
 impl Clone for Packed {
     fn clone(&self) -> Self {
         Self {
+            lengths: self.lengths.clone(),
             filter: self.filter.clone(),
             order: self.order.clone(),
             seed: self.seed,

@@ -1,6 +1,7 @@
 //! Putting tokens into a packed table, so that a file can say where each lies.
 
 use super::Tokens;
+use super::lengths::Lengths;
 use super::order::ID_BITS;
 use super::packed::{FILTER_BITS, MAX_LINES, RawPacked, SLOTS, filtered, home, lines_for};
 use super::table::{Bytes, MAX_SEEDS, hash};
@@ -47,7 +48,7 @@ impl Filling {
     }
 
     /// What a file says of it, if it can be said.
-    fn raw(self) -> Option<RawPacked> {
+    fn raw(self, tokens: &Tokens) -> Option<RawPacked> {
         let mut next = 0;
         let used = (0..).zip(&self.slots);
         let used = used.filter_map(|(at, slot)| Some((at, (*slot)?)));
@@ -56,8 +57,11 @@ impl Filling {
             next = at + 1;
             (n_free <= MOST_FREE).then_some((n_free as u32) << ID_BITS | id)
         });
+        let order: Vec<u32> = order.collect::<Option<_>>()?;
+        let in_slots = self.slots.iter().flatten();
         Some(RawPacked {
-            order: order.collect::<Option<Vec<u32>>>()?.into(),
+            order: order.into(),
+            lengths: Lengths::of(in_slots.map(|&id| tokens.of(id))),
             filter: self.filter.into(),
             seed: self.seed,
         })
@@ -70,7 +74,7 @@ impl RawPacked {
         (0..MAX_SEEDS).find_map(|seed| {
             let mut filling = Filling::new(ids.len(), seed);
             let holds = ids.iter().all(|&id| filling.insert(id, tokens));
-            holds.then(|| filling.raw()).flatten()
+            holds.then(|| filling.raw(tokens)).flatten()
         })
     }
 }
@@ -107,7 +111,8 @@ mod tests {
         let mut filling = Filling::new(n - 1, 0);
         assert!((0..last).all(|id| filling.insert(id, &collided.tokens)));
         assert!(!filling.insert(last, &collided.tokens));
-        let packed = Packed::from_raw(filling.raw().unwrap(), &collided.tokens, n as u32).unwrap();
+        let raw = filling.raw(&collided.tokens).unwrap();
+        let packed = Packed::from_raw(raw, &collided.tokens, n as u32).unwrap();
         // Often enough that the slots are made meanwhile.
         for _ in 0..20 {
             for (id, token) in (0..last).zip(&tokens) {

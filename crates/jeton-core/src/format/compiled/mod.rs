@@ -31,7 +31,7 @@ use crate::tokenizer::Tokenizer;
 pub(super) const MAGIC: [u8; 8] = [0x93, b'J', b'E', b'T', b'O', b'N', b'\n', 0x1A];
 
 /// Version of the layout and of all that decides what the bulk means, such as the hash of tokens.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 const HEADER_BYTES: usize = 40;
 
@@ -107,8 +107,9 @@ pub fn read_compiled(source: &mut dyn Read, n_bytes: u64) -> Result<(Tokenizer, 
     }
     let mut parts = Parts::from_config(config, |model| read_model(model, &mut reader))?;
     parts.automata = read_automata(&mut reader)?;
-    reader.finish(checksum)?;
+    let shelf = reader.finish(checksum)?;
     let tokenizer = Tokenizer::from_parts(parts)?;
+    tokenizer.pool.budget().begin_on(shelf);
     Ok((tokenizer, is_named.then_some(name)))
 }
 

@@ -8,7 +8,7 @@ use crate::bpe::listed::{Listed, ListedPair};
 use crate::config::ModelConfig;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::vocab::{RawIndex, RawPacked, Vocab};
+use crate::vocab::{Lengths, RawIndex, RawPacked, Vocab};
 
 /// Takes the bulk out of a canonical form and writes it by itself.
 pub(super) fn take_bulk(engine: &Engine, model: &mut ModelConfig, out: &mut Writer) -> Result<()> {
@@ -133,6 +133,7 @@ fn write_vocab(vocab: &Vocab, out: &mut Writer) {
             out.number(PACKED);
             out.u32s(packed.order.iter().copied());
             out.u64s(packed.filter.iter().copied());
+            out.bytes(packed.lengths.bytes());
             out.number(u64::from(packed.seed));
         }
         RawIndex::Open { slots, seed } => {
@@ -150,6 +151,8 @@ fn read_vocab(reader: &mut Reader<'_>) -> Result<Vocab> {
         PACKED => RawIndex::Packed(RawPacked {
             order: reader.lasting()?,
             filter: reader.lasting()?,
+            lengths: Lengths::from_bytes(&reader.bytes()?)
+                .ok_or_else(|| bad("lengths of tokens that are none"))?,
             seed: read_seed(reader)?,
         }),
         OPEN => RawIndex::Open {

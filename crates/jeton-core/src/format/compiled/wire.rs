@@ -152,14 +152,14 @@ impl<'r> Reader<'r> {
         self.list()
     }
 
-    /// Whether all was read, and is what was written.
-    pub(super) fn finish(self, checksum: u128) -> Result<()> {
+    /// Whether all was read, and is what was written. Gives what is left of the shelf.
+    pub(super) fn finish(self, checksum: u128) -> Result<Shelf> {
         if self.left > 0 {
             return Err(bad(format!("{} bytes too many", self.left)));
         }
         if self.checksum.digest128() != checksum {
             return Err(bad("its checksum does not fit: it is damaged"));
         }
-        Ok(())
+        Ok(self.shelf)
     }
 }
