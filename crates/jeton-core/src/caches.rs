@@ -112,16 +112,10 @@ impl Caches {
     /// Remembers the ids of what may be a word or something else.
     pub(crate) fn keep(&mut self, role: Role, word: &[u8], ids: &[u32]) {
         let n = ids.len();
-        if let Some(key) = Key::<1>::new(word, 0, word.len()).map(|key| key.of(role)) {
-            if n <= SHORT_IDS && self.short.put_in_room(key, ids) {
-                return;
-            }
-            // Those with more ids, and a few for which the other cache has no room.
-            if n <= RICH_IDS {
-                return self.rich.put(key, ids);
-            }
-            self.are_crowded = true;
-        } else if let Some(key) = Key::<2>::new(word, 0, word.len()).map(|key| key.of(role)) {
+        if let Some(key) = Key::<1>::new(word, 0, word.len()) {
+            return self.keep_short(key.of(role), role, word, ids);
+        }
+        if let Some(key) = Key::<2>::new(word, 0, word.len()).map(|key| key.of(role)) {
             self.many_ids -= self.many_ids / OF_LAST;
             if n > LONG_IDS {
                 self.many_ids += OF_LAST;
@@ -129,6 +123,20 @@ impl Caches {
                 return self.long.put(key, ids);
             }
         }
+        self.phrases.put(word, ids, role);
+    }
+
+    /// The same of a short one, whose key in that role is known already.
+    pub(crate) fn keep_short(&mut self, key: Key<1>, role: Role, word: &[u8], ids: &[u32]) {
+        let n = ids.len();
+        if n <= SHORT_IDS && self.short.put_in_room(key, ids) {
+            return;
+        }
+        // Those with more ids, and a few for which the other cache has no room.
+        if n <= RICH_IDS {
+            return self.rich.put(key, ids);
+        }
+        self.are_crowded = true;
         self.phrases.put(word, ids, role);
     }
 }

@@ -13,8 +13,8 @@ use crate::kept_ids::KeptIds;
 use crate::prefetch::prefetch_beginning;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
-use crate::vocab::Vocab;
-use crate::word_batch::{Ends, WordBatch};
+use crate::vocab::{Search, Vocab};
+use crate::word_batch::{Ends, Unknown, WordBatch};
 use crate::word_key::{Key, Role};
 
 /// Room for ids of one word that is kept from text to text.
@@ -40,13 +40,15 @@ pub trait Model: Send + Sync {
     ) -> Result<()>;
 
     /// The id of a pretoken that is a token, where that counts whatever its parts make: it may not be what the same bytes
-    /// become inside another pretoken.
-    fn whole(&self, _pretoken: &[u8]) -> Option<u32> {
+    /// become inside another pretoken. `search`: what [`Self::begin_whole`] said of it, if it was asked.
+    fn whole(&self, _pretoken: &[u8], _search: Search) -> Option<u32> {
         None
     }
 
     /// Asks memory for what [`Self::whole`] looks at, where that is known before.
-    fn prefetch_whole(&self, _pretoken: &[u8]) {}
+    fn begin_whole(&self, _pretoken: &[u8]) -> Search {
+        Search::NotBegun
+    }
 
     /// Whether there may be such tokens: what caches know of units is then not what they know of pretokens.
     fn has_whole(&self) -> bool {
@@ -210,6 +212,16 @@ impl WordScratch {
         self.keep_as(Role::Pretoken, word, ids);
     }
 
+    /// Remembers the ids of a word that a batch did not know.
+    fn keep_unknown(&mut self, unknown: Unknown, word: &[u8], ids: &[u32]) {
+        if unknown.key == Key::NONE {
+            self.keep(word, ids);
+        } else {
+            self.caches
+                .keep_short(unknown.key, Role::Pretoken, word, ids);
+        }
+    }
+
     /// Whether it is worth to remember a word that is not known.
     pub(crate) fn is_worth(&mut self, word: &[u8]) -> bool {
         self.caches.phrases.is_worth(word)
@@ -305,15 +317,15 @@ impl<M: Model> Pipeline<M> {
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let prefetch = |word: &[u8]| self.model.prefetch_whole(word);
+        let search = |word: &[u8]| self.model.begin_whole(word);
         while !batch.is_at_end(bytes) && batch.fill(bytes, pieces, &words.caches) {
-            while let Some((start, end)) = batch.next_unknown(bytes, &words.caches, prefetch) {
+            while let Some(unknown) = batch.next_unknown(bytes, &words.caches, search) {
                 sink.take(batch.known());
-                if batch.is_new() {
-                    self.unknown_word(bytes, start, end, words, scratch, sink)?;
+                if unknown.is_new {
+                    self.unknown_word(bytes, unknown, words, scratch, sink)?;
                 } else {
                     // It may be known, and have more ids than there was room for.
-                    self.word(bytes, start, end, words, scratch, sink)?;
+                    self.word(bytes, unknown.start, unknown.end, words, scratch, sink)?;
                 }
             }
             sink.take(batch.known());
@@ -355,7 +367,8 @@ impl<M: Model> Pipeline<M> {
             sink.take(known);
             return Ok(());
         }
-        self.unknown_word(bytes, start, end, words, scratch, sink)
+        let unknown = Unknown::new(start, end);
+        self.unknown_word(bytes, unknown, words, scratch, sink)
     }
 
     /// One that no cache has.
@@ -363,16 +376,15 @@ impl<M: Model> Pipeline<M> {
     fn unknown_word<K: Sink>(
         &self,
         bytes: &[u8],
-        start: usize,
-        end: usize,
+        unknown: Unknown,
         words: &mut WordScratch,
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let pretoken = &bytes[start..end];
-        if let Some(id) = self.model.whole(pretoken) {
+        let pretoken = &bytes[unknown.start..unknown.end];
+        if let Some(id) = self.model.whole(pretoken, unknown.search) {
             // What is a unit elsewhere is kept apart from it.
-            words.keep(pretoken, &[id]);
+            words.keep_unknown(unknown, pretoken, &[id]);
             sink.take(&[id]);
             return Ok(());
         }
@@ -383,7 +395,7 @@ impl<M: Model> Pipeline<M> {
             self.units(pretoken, words, scratch, &mut ids)
         };
         if result.is_ok() {
-            words.keep(pretoken, &ids);
+            words.keep_unknown(unknown, pretoken, &ids);
             sink.take(&ids);
         }
         words.give_ids(ids);

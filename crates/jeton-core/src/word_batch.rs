@@ -10,6 +10,7 @@ use crate::caches::{Caches, LONG_IDS, RICH_IDS, SHORT_IDS};
 use crate::phrases::{MAX_PHRASE, hash};
 use crate::pretokenize::TextPieces;
 use crate::simd::{Kernel, Work, run_at, run_wide};
+use crate::vocab::Search;
 use crate::word_key::{Hashed, Key, Role};
 use crate::word_keys::{EIGHT, Made};
 
@@ -58,15 +59,41 @@ pub(crate) struct WordBatch {
     start: usize,
     known: [u32; ROOM],
     n_known: usize,
-    /// Whether the pretoken that was not found is in no cache for certain: it may be too long to be looked for here, or there was no room for
-    /// its ids.
+    /// Of the last pretoken that was looked for by [`Self::rare`], see [`Unknown`].
     is_new: bool,
+    search: Search,
     /// Short words with few ids that were not in their own set, in this text so far.
     n_detours: usize,
     /// Short words that were not among those with few ids, in this batch so far; whether there were many in the last one.
     n_rich: usize,
     is_rich: bool,
     is_mixed: bool,
+}
+
+/// A pretoken that was not known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unknown {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// That of a short one, if it was made.
+    pub(crate) key: Key<1>,
+    /// Whether it is in no cache for certain: it may be too long to be looked for by the batch, or there was no room for its ids.
+    pub(crate) is_new: bool,
+    /// The model's search for it as a whole.
+    pub(crate) search: Search,
+}
+
+impl Unknown {
+    /// One of which nothing else is known.
+    pub(crate) fn new(start: usize, end: usize) -> Self {
+        Self {
+            start,
+            end,
+            key: Key::NONE,
+            is_new: false,
+            search: Search::NotBegun,
+        }
+    }
 }
 
 impl Default for WordBatch {
@@ -83,6 +110,7 @@ impl Default for WordBatch {
             known: [0; ROOM],
             n_known: 0,
             is_new: false,
+            search: Search::NotBegun,
             n_detours: 0,
             n_rich: 0,
             is_rich: false,
@@ -229,13 +257,13 @@ impl WordBatch {
     }
 
     /// Looks pretokens up until one is not known: where that begins and ends, or None at the end of the batch.
-    /// `prefetch` asks memory for what the model will look at.
+    /// `search` asks memory for what the model will look at.
     pub(crate) fn next_unknown(
         &mut self,
         text: &[u8],
         caches: &Caches,
-        prefetch: impl Fn(&[u8]),
-    ) -> Option<(usize, usize)> {
+        search: impl Fn(&[u8]) -> Search,
+    ) -> Option<Unknown> {
         let batch = self;
         run_at(
             batch.kernel,
@@ -243,7 +271,7 @@ impl WordBatch {
                 batch,
                 text,
                 caches,
-                prefetch,
+                search,
             },
         )
     }
@@ -254,8 +282,8 @@ impl WordBatch {
         &mut self,
         text: &[u8],
         caches: &Caches,
-        prefetch: &impl Fn(&[u8]),
-    ) -> Option<(usize, usize)> {
+        search: &impl Fn(&[u8]) -> Search,
+    ) -> Option<Unknown> {
         let (short, rich) = (caches.short.places(), caches.rich.places());
         let n = self.n.min(AT_ONCE);
         let (mut n_known, mut n_rich) = (0, 0);
@@ -297,10 +325,16 @@ impl WordBatch {
                 index += 1;
                 continue;
             }
-            let Some(more) = self.rare(index, n_known, text, caches, prefetch) else {
+            let Some(more) = self.rare(index, n_known, text, caches, search) else {
                 self.n_rich += n_rich;
                 (self.at, self.n_known) = (index + 1, n_known);
-                return Some((self.end_before(index), self.ends[index]));
+                return Some(Unknown {
+                    start: self.end_before(index),
+                    end: self.ends[index],
+                    key: self.keys[index],
+                    is_new: self.is_new,
+                    search: self.search,
+                });
             };
             n_known += more;
             index += 1;
@@ -321,11 +355,11 @@ impl WordBatch {
         n_known: usize,
         text: &[u8],
         caches: &Caches,
-        prefetch: &impl Fn(&[u8]),
+        search: &impl Fn(&[u8]) -> Search,
     ) -> Option<usize> {
         let (key, place) = (self.keys[index], self.places[index]);
         let (begin, end) = (self.end_before(index), self.ends[index]);
-        self.is_new = false;
+        (self.is_new, self.search) = (false, Search::NotBegun);
         if key != Key::NONE {
             let (short, rich) = (caches.short.places(), caches.rich.places());
             let found = short.find(key, place);
@@ -333,7 +367,7 @@ impl WordBatch {
                 // All that it may take until the word is known, at once: else one would wait for the other.
                 short.fetch_beside(place);
                 rich.fetch_at(place);
-                prefetch(&text[begin..end]);
+                self.search = search(&text[begin..end]);
             }
             if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
                 self.n_detours += usize::from(found.is_none());
@@ -377,12 +411,6 @@ impl WordBatch {
         Some(ids.len())
     }
 
-    /// Whether the one that was not known is in no cache for certain.
-    #[inline]
-    pub(crate) fn is_new(&self) -> bool {
-        self.is_new
-    }
-
     /// The ids of the pretokens that were known before the one that was not.
     #[inline]
     pub(crate) fn known(&self) -> &[u32] {
@@ -420,20 +448,20 @@ struct NextUnknown<'b, E> {
     batch: &'b mut WordBatch,
     text: &'b [u8],
     caches: &'b Caches,
-    prefetch: E,
+    search: E,
 }
 
-impl<E: Fn(&[u8])> Work for NextUnknown<'_, E> {
-    type Output = Option<(usize, usize)>;
+impl<E: Fn(&[u8]) -> Search> Work for NextUnknown<'_, E> {
+    type Output = Option<Unknown>;
 
     #[inline(always)]
-    fn run(self) -> Option<(usize, usize)> {
+    fn run(self) -> Option<Unknown> {
         if self.batch.is_mixed {
             self.batch
-                .next_unknown_here::<true>(self.text, self.caches, &self.prefetch)
+                .next_unknown_here::<true>(self.text, self.caches, &self.search)
         } else {
             self.batch
-                .next_unknown_here::<false>(self.text, self.caches, &self.prefetch)
+                .next_unknown_here::<false>(self.text, self.caches, &self.search)
         }
     }
 }
@@ -505,18 +533,20 @@ mod tests {
                 let (mut pieces, mut ids, mut n_unknown) = (Given(&ends), Vec::new(), 0);
                 batch.begin();
                 while !batch.is_at_end(&text) && batch.fill(&text, &mut pieces, &caches) {
-                    while let Some((start, end)) = batch.next_unknown(&text, &caches, |_| ()) {
+                    let begun = |_: &[u8]| Search::NotBegun;
+                    while let Some(unknown) = batch.next_unknown(&text, &caches, begun) {
+                        let Unknown { start, end, is_new, .. } = unknown;
                         ids.extend_from_slice(batch.known());
                         let at = ends.binary_search(&end).unwrap();
                         let ((bytes, of_word), kept) = &words[at];
                         prop_assert_eq!(&text[start..end], &bytes[..]);
                         n_unknown += 1;
                         if let Some(known) = caches.get(Role::Pretoken, &text, start, end) {
-                            prop_assert!(!batch.is_new());
+                            prop_assert!(!is_new);
                             prop_assert_eq!(known, &of_word[..]);
                         } else if *kept {
                             let any_many = words.len() > changes;
-                            prop_assert!(batch.is_new() || any_many || bytes.len() > MAX_PHRASE);
+                            prop_assert!(is_new || any_many || bytes.len() > MAX_PHRASE);
                             caches.keep(Role::Pretoken, bytes, of_word);
                             let known = caches.get(Role::Pretoken, &text, start, end);
                             prop_assert_eq!(known, Some(&of_word[..]));

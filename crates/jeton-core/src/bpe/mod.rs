@@ -52,7 +52,7 @@ use crate::byte_alphabet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Model;
 use crate::shelf::Shelf;
-use crate::vocab::Vocab;
+use crate::vocab::{Search, Vocab};
 
 /// What stands for "no token" in tables of ids.
 const NONE: u32 = u32::MAX;
@@ -357,7 +357,7 @@ impl Model for BpeModel {
         scratch: &mut BpeScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if let Some(id) = self.whole(pretoken) {
+        if let Some(id) = self.whole(pretoken, Search::NotBegun) {
             out.push(id);
             return Ok(());
         }
@@ -376,17 +376,22 @@ impl Model for BpeModel {
         }
     }
 
-    fn prefetch_whole(&self, pretoken: &[u8]) {
-        self.vocab.prefetch(pretoken);
+    #[inline]
+    fn begin_whole(&self, pretoken: &[u8]) -> Search {
+        if self.whole_pretokens {
+            self.vocab.begin_search(pretoken)
+        } else {
+            Search::InVain
+        }
     }
 
     #[inline]
-    fn whole(&self, pretoken: &[u8]) -> Option<u32> {
+    fn whole(&self, pretoken: &[u8], search: Search) -> Option<u32> {
         if !self.whole_pretokens || !self.tables.may_be_token(pretoken) {
             return None;
         }
         // Most of these are what merging makes, too; looking them up takes less time.
-        self.vocab.bytes_to_id(pretoken)
+        self.vocab.end_search(pretoken, search)
     }
 
     fn has_whole(&self) -> bool {

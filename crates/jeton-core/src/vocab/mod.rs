@@ -104,6 +104,18 @@ struct Index {
     packed: Option<Packed>,
 }
 
+/// What is known of a search for a token before memory has answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Search {
+    /// Nothing was asked for.
+    #[default]
+    NotBegun,
+    /// No token has these bytes.
+    InVain,
+    /// What is looked at is on its way; the hash of the bytes.
+    Hashed(u64),
+}
+
 impl Index {
     #[inline]
     fn find(&self, bytes: &[u8], tokens: &Tokens) -> Option<u32> {
@@ -324,9 +336,20 @@ impl Vocab {
 
     /// Asks memory for what `bytes_to_id` looks at, where that is known before.
     #[inline]
-    pub(crate) fn prefetch(&self, bytes: &[u8]) {
-        if let Some(packed) = &self.index.packed {
-            packed.prefetch(bytes);
+    pub(crate) fn begin_search(&self, bytes: &[u8]) -> Search {
+        match &self.index.packed {
+            Some(packed) => packed.begin_search(bytes),
+            None => Search::NotBegun,
+        }
+    }
+
+    /// As `bytes_to_id`, after a search for these bytes has begun.
+    #[inline]
+    pub(crate) fn end_search(&self, bytes: &[u8], search: Search) -> Option<u32> {
+        match (search, &self.index.packed) {
+            (Search::InVain, _) => None,
+            (Search::Hashed(hash), Some(packed)) => packed.find_hashed(hash, bytes, &self.tokens),
+            _ => self.bytes_to_id(bytes),
         }
     }
 

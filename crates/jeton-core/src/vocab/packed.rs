@@ -24,7 +24,7 @@ use once_cell::race::OnceBox;
 use super::lengths::Lengths;
 use super::order::{ID_BITS, ID_MASK, Order};
 use super::table::{Bytes, half, hash, word};
-use super::{Span, Tokens};
+use super::{Search, Span, Tokens};
 use crate::filter_bits::filter_bits;
 use crate::maker::Maker;
 use crate::prefetch::prefetch;
@@ -232,7 +232,12 @@ impl Packed {
         if !self.lengths.may_have(bytes) {
             return None;
         }
-        let hash = hash(self.seed, bytes);
+        self.find_hashed(hash(self.seed, bytes), bytes, tokens)
+    }
+
+    /// The same of what may be one by its length, and has this hash.
+    #[inline]
+    pub(super) fn find_hashed(&self, hash: u64, bytes: &[u8], tokens: &Tokens) -> Option<u32> {
         let (word, bits) = filtered(hash, self.filter.len());
         if self.filter.get(word)? & bits != bits {
             return None;
@@ -245,9 +250,9 @@ impl Packed {
 
     /// Asks memory for what [`Self::find`] looks at.
     #[inline]
-    pub(super) fn prefetch(&self, bytes: &[u8]) {
+    pub(super) fn begin_search(&self, bytes: &[u8]) -> Search {
         if !self.lengths.may_have(bytes) {
-            return;
+            return Search::InVain;
         }
         let hash = hash(self.seed, bytes);
         if let Some(word) = self.filter.get(home(hash, self.filter.len())) {
@@ -259,6 +264,7 @@ impl Packed {
                 prefetch(first);
             }
         }
+        Search::Hashed(hash)
     }
 
     /// The same as long as there are no slots.
