@@ -11,6 +11,7 @@ use crate::phrases::{MAX_PHRASE, hash};
 use crate::pretokenize::TextPieces;
 use crate::simd::{Kernel, Work, run_at, run_wide};
 use crate::vocab::Search;
+use crate::word_cache::Payload;
 use crate::word_key::{Hashed, Key, Role};
 use crate::word_keys::{EIGHT, Made};
 
@@ -26,7 +27,7 @@ const OFTEN: usize = 8;
 
 /// One in so many must be rich, so that both caches are looked at for each word of the next one: which of them has it cannot
 /// be guessed then.
-const MIXED: usize = 4;
+const MIXED: usize = 6;
 
 /// Pieces that follow one another, by where they end.
 pub(crate) trait Ends {
@@ -364,6 +365,12 @@ impl WordBatch {
             let (short, rich) = (caches.short.places(), caches.rich.places());
             let found = short.find(key, place);
             if found.is_none() {
+                // Where many have many ids, their set was asked for with the word's own.
+                if self.is_rich
+                    && let Some(payload) = rich.find(key, place)
+                {
+                    return self.take_rich(n_known, payload);
+                }
                 // All that it may take until the word is known, at once: else one would wait for the other.
                 short.fetch_beside(place);
                 rich.fetch_at(place);
@@ -374,15 +381,14 @@ impl WordBatch {
                 *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
                 return Some(payload[SHORT_IDS] as usize);
             }
-            self.n_rich += 1;
             let found = rich.find(key, place);
             let found = found.or_else(|| rich.find_beside(key, place));
-            self.is_new = found.is_none() && !caches.are_crowded();
-            let payload = found?;
-            let n_ids = payload[RICH_IDS] as usize;
-            self.n_detours += usize::from(n_ids <= SHORT_IDS);
-            *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
-            return Some(n_ids);
+            let Some(payload) = found else {
+                self.n_rich += 1;
+                self.is_new = !caches.are_crowded();
+                return None;
+            };
+            return self.take_rich(n_known, payload);
         }
         let word = &text[begin..end];
         let mut found = None;
@@ -409,6 +415,16 @@ impl WordBatch {
         let room = self.known.get_mut(n_known..)?.get_mut(..ids.len())?;
         room.copy_from_slice(ids);
         Some(ids.len())
+    }
+
+    /// Puts ids of a word that was among those with many behind those that are known so far; how many they are.
+    #[inline(always)]
+    fn take_rich(&mut self, n_known: usize, payload: &Payload<{ RICH_IDS + 1 }>) -> Option<usize> {
+        let n_ids = payload[RICH_IDS] as usize;
+        self.n_rich += 1;
+        self.n_detours += usize::from(n_ids <= SHORT_IDS);
+        *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
+        Some(n_ids)
     }
 
     /// The ids of the pretokens that were known before the one that was not.
