@@ -319,7 +319,8 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         let search = |word: &[u8]| self.model.begin_whole(word);
         while !batch.is_at_end(bytes) && batch.fill(bytes, pieces, &words.caches) {
-            while let Some(unknown) = batch.next_unknown(bytes, &words.caches, search) {
+            while batch.next_unknown(bytes, &words.caches, search) {
+                let unknown = batch.unknown();
                 sink.take(batch.known());
                 if unknown.is_new {
                     self.unknown_word(bytes, unknown, words, scratch, sink)?;

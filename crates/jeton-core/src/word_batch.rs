@@ -257,14 +257,14 @@ impl WordBatch {
         before.unwrap_or(self.start)
     }
 
-    /// Looks pretokens up until one is not known: where that begins and ends, or None at the end of the batch.
+    /// Looks pretokens up until one is not known ([`Self::unknown`] tells of it); says whether there is one left in the batch.
     /// `search` asks memory for what the model will look at.
     pub(crate) fn next_unknown(
         &mut self,
         text: &[u8],
         caches: &Caches,
         search: impl Fn(&[u8]) -> Search,
-    ) -> Option<Unknown> {
+    ) -> bool {
         let batch = self;
         run_at(
             batch.kernel,
@@ -284,7 +284,7 @@ impl WordBatch {
         text: &[u8],
         caches: &Caches,
         search: &impl Fn(&[u8]) -> Search,
-    ) -> Option<Unknown> {
+    ) -> bool {
         let (short, rich) = (caches.short.places(), caches.rich.places());
         let n = self.n.min(AT_ONCE);
         let (mut n_known, mut n_rich) = (0, 0);
@@ -329,13 +329,7 @@ impl WordBatch {
             let Some(more) = self.rare(index, n_known, text, caches, search) else {
                 self.n_rich += n_rich;
                 (self.at, self.n_known) = (index + 1, n_known);
-                return Some(Unknown {
-                    start: self.end_before(index),
-                    end: self.ends[index],
-                    key: self.keys[index],
-                    is_new: self.is_new,
-                    search: self.search,
-                });
+                return true;
             };
             n_known += more;
             index += 1;
@@ -345,7 +339,20 @@ impl WordBatch {
         if let Some(last) = n.checked_sub(1) {
             self.start = self.ends[last];
         }
-        None
+        false
+    }
+
+    /// The one that was not known.
+    #[inline]
+    pub(crate) fn unknown(&self) -> Unknown {
+        let index = self.at.saturating_sub(1);
+        Unknown {
+            start: self.end_before(index),
+            end: self.ends[index],
+            key: self.keys[index],
+            is_new: self.is_new,
+            search: self.search,
+        }
     }
 
     /// Looks for a pretoken where most are not, and puts its ids behind those that are known so far; how many they are.
@@ -468,10 +475,10 @@ struct NextUnknown<'b, E> {
 }
 
 impl<E: Fn(&[u8]) -> Search> Work for NextUnknown<'_, E> {
-    type Output = Option<Unknown>;
+    type Output = bool;
 
     #[inline(always)]
-    fn run(self) -> Option<Unknown> {
+    fn run(self) -> bool {
         if self.batch.is_mixed {
             self.batch
                 .next_unknown_here::<true>(self.text, self.caches, &self.search)
@@ -550,8 +557,8 @@ mod tests {
                 batch.begin();
                 while !batch.is_at_end(&text) && batch.fill(&text, &mut pieces, &caches) {
                     let begun = |_: &[u8]| Search::NotBegun;
-                    while let Some(unknown) = batch.next_unknown(&text, &caches, begun) {
-                        let Unknown { start, end, is_new, .. } = unknown;
+                    while batch.next_unknown(&text, &caches, begun) {
+                        let Unknown { start, end, is_new, .. } = batch.unknown();
                         ids.extend_from_slice(batch.known());
                         let at = ends.binary_search(&end).unwrap();
                         let ((bytes, of_word), kept) = &words[at];
