@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benches import record, texts, vocabularies
+from benches import host_memory, record, texts, vocabularies
 from benches.cases import LISTS, Case
 from benches.contenders import Closing, Contender, Failed, Missing, one_core
 from benches.harness import Row, rank
@@ -245,6 +245,7 @@ class Comparison(Closing):
         def once(run: Run) -> None:
             library, environment = self._variants.get(run.name, (run.name, {}))
             environment = {**KEPT, **environment}
+            host_memory.touch()
             with Contender(library, cpus=_cores(case), environment=environment) as contender:
                 contender.ask("load", files=case.files.to_dict())
                 if case.before is not None:
@@ -301,6 +302,7 @@ class Comparison(Closing):
                 run.guarded(make)
 
         def once(run: Run) -> None:
+            host_memory.touch()
             with Contender(run.name, environment=environment) as contender:
                 if not compiled and contender.ask("about")["bundled"]:
                     raise Missing("carries its vocabularies and reads no file")
