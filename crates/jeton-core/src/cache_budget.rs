@@ -10,9 +10,7 @@ use crate::cache_memory::CacheMemory;
 use crate::huge::{Huge, Zeroed};
 use crate::shelf::Shelf;
 
-/// What a cache takes at first, so that a short text does not pay for memory it will not use ...
-pub(crate) const MIN_BYTES: usize = 64 << 10;
-/// ... and at most: for each thread, however many words a text has. A thread has four of them, and one more
+/// What a cache takes at most: for each thread, however many words a text has. A thread has four of them, and one more
 /// where texts of few words come again; those of phrases and texts also have some kilobytes for what came once.
 pub(crate) const MAX_BYTES: usize = 8 << 20;
 

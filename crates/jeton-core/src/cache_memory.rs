@@ -5,9 +5,11 @@
 
 use crossbeam_utils::atomic::AtomicCell;
 
-use crate::cache_budget::MIN_BYTES;
 use crate::huge::{HUGE_PAGE, Huge, Zeroed, is_mapped};
 use crate::shelf::Shelf;
+
+/// What a cache takes at first, so that a short text does not pay for memory it will not use.
+pub(crate) const MIN_BYTES: usize = 64 << 10;
 
 /// The memory of the caches of one tokenizer. What a table gives back is free when the others on its shelf are.
 #[derive(Default)]

@@ -10,7 +10,8 @@
 
 use std::sync::Arc;
 
-use crate::cache_budget::{CacheBudget, MAX_BYTES, MIN_BYTES, Share};
+use crate::cache_budget::{CacheBudget, MAX_BYTES, Share};
+use crate::cache_memory::MIN_BYTES;
 use crate::huge::Huge;
 use crate::kept_ids::{self, KeptIds};
 use crate::prefetch::prefetch;

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::cache_budget::{CacheBudget, MAX_BYTES, MIN_BYTES, Share};
+use crate::cache_budget::{CacheBudget, MAX_BYTES, Share};
+use crate::cache_memory::MIN_BYTES;
 use crate::huge::{Huge, Zeroed};
 use crate::prefetch::prefetch;
 use crate::word_key::{Hashed, Key};
