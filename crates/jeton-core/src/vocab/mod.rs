@@ -7,7 +7,6 @@
 
 mod bulk;
 mod lengths;
-mod order;
 mod packed;
 mod packing;
 mod raw;
@@ -142,7 +141,7 @@ impl Index {
 
     #[cold]
     fn unpack(packed: &Packed, tokens: &Tokens) -> Result<Table> {
-        let ids = packed.ids();
+        let ids = packed.ids(tokens);
         let mut table = Table::with_capacity(ids.len());
         for id in ids {
             table.insert(id, tokens)?;

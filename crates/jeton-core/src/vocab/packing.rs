@@ -1,19 +1,16 @@
-//! Putting tokens into a packed table, so that a file can say where each lies.
+//! Putting tokens into a packed table, so that a file has each where it lies.
 
 use super::Tokens;
 use super::lengths::Lengths;
-use super::order::ID_BITS;
-use super::packed::{FILTER_BITS, MAX_LINES, RawPacked, SLOTS, filtered, home, lines_for};
+use super::packed::{
+    FILTER_BITS, KIND, MAX_LINES, RawPacked, WORDS, filtered, home, key, lines_for, put,
+};
 use super::table::{Bytes, MAX_SEEDS, hash};
-
-/// Most free slots between two tokens of a table that can be written.
-const MOST_FREE: usize = 0xFF;
 
 /// Slots that are filled one token after the other.
 struct Filling {
     filter: Vec<u64>,
-    /// Ids by slot.
-    slots: Vec<Option<u32>>,
+    slots: Vec<u64>,
     seed: u32,
 }
 
@@ -21,25 +18,27 @@ impl Filling {
     fn new(n_tokens: usize, seed: u32) -> Self {
         Self {
             filter: vec![0; n_tokens * FILTER_BITS / 64 + 1],
-            slots: vec![None; lines_for(n_tokens) * SLOTS],
+            slots: vec![0; lines_for(n_tokens) * WORDS],
             seed,
         }
     }
 
     fn insert(&mut self, id: u32, tokens: &Tokens) -> bool {
-        let hash = hash(self.seed, tokens.of(id));
+        let bytes = tokens.of(id);
+        let hash = hash(self.seed, bytes);
         let (word, bits) = filtered(hash, self.filter.len());
         if let Some(word) = self.filter.get_mut(word) {
             *word |= bits;
         }
-        let (lines, _) = self.slots.as_chunks_mut::<SLOTS>();
+        let (lines, _) = self.slots.as_chunks_mut::<WORDS>();
         let mut at = home(hash, lines.len());
         for _ in 0..MAX_LINES {
             let Some(line) = lines.get_mut(at) else {
                 return false;
             };
-            if let Some(slot) = line.iter_mut().find(|slot| slot.is_none()) {
-                *slot = Some(id);
+            let (slots, _) = line.as_chunks_mut::<2>();
+            if let Some(slot) = slots.iter_mut().find(|[_, second]| *second & KIND == 0) {
+                put(slot, key(bytes), id);
                 return true;
             }
             at = if at + 1 == lines.len() { 0 } else { at + 1 };
@@ -47,24 +46,15 @@ impl Filling {
         false
     }
 
-    /// What a file says of it, if it can be said.
-    fn raw(self, tokens: &Tokens) -> Option<RawPacked> {
-        let mut next = 0;
-        let used = (0..).zip(&self.slots);
-        let used = used.filter_map(|(at, slot)| Some((at, (*slot)?)));
-        let order = used.map(|(at, id): (usize, u32)| {
-            let n_free = at - next;
-            next = at + 1;
-            (n_free <= MOST_FREE).then_some((n_free as u32) << ID_BITS | id)
-        });
-        let order: Vec<u32> = order.collect::<Option<_>>()?;
-        let in_slots = self.slots.iter().flatten();
-        Some(RawPacked {
-            order: order.into(),
-            lengths: Lengths::of(in_slots.map(|&id| tokens.of(id))),
+    /// What a file has of it.
+    fn raw(self, ids: &[u32], tokens: &Tokens) -> RawPacked {
+        RawPacked {
+            slots: self.slots.into(),
             filter: self.filter.into(),
+            lengths: Lengths::of(ids.iter().map(|&id| tokens.of(id))),
+            n_tokens: ids.len(),
             seed: self.seed,
-        })
+        }
     }
 }
 
@@ -74,14 +64,14 @@ impl RawPacked {
         (0..MAX_SEEDS).find_map(|seed| {
             let mut filling = Filling::new(ids.len(), seed);
             let holds = ids.iter().all(|&id| filling.insert(id, tokens));
-            holds.then(|| filling.raw(tokens)).flatten()
+            holds.then(|| filling.raw(ids, tokens))
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::packed::Packed;
+    use super::super::packed::{Packed, SLOTS};
     use super::super::{RawIndex, Vocab};
     use super::*;
 
@@ -111,13 +101,12 @@ mod tests {
         let mut filling = Filling::new(n - 1, 0);
         assert!((0..last).all(|id| filling.insert(id, &collided.tokens)));
         assert!(!filling.insert(last, &collided.tokens));
-        let raw = filling.raw(&collided.tokens).unwrap();
-        let packed = Packed::from_raw(raw, &collided.tokens, n as u32).unwrap();
-        // Often enough that the slots are made meanwhile.
-        for _ in 0..20 {
-            for (id, token) in (0..last).zip(&tokens) {
-                assert_eq!(packed.find(token, &collided.tokens), Some(id));
-            }
+        let ids: Vec<u32> = (0..last).collect();
+        let raw = filling.raw(&ids, &collided.tokens);
+        let packed = Packed::from_raw(raw, n as u32).unwrap();
+        for (id, token) in (0..last).zip(&tokens) {
+            assert_eq!(packed.find(token, &collided.tokens), Some(id));
         }
+        assert_eq!(packed.ids(&collided.tokens), ids);
     }
 }

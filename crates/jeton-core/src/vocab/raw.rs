@@ -62,7 +62,7 @@ impl Vocab {
 
     fn raw_index(&self) -> RawIndex {
         if let Some(packed) = &self.index.packed {
-            return RawIndex::Packed(packed.raw());
+            return RawIndex::Packed(packed.raw().clone());
         }
         let table = &self.index.open;
         let mut ids: Vec<u32> = table.ids().collect();
@@ -78,7 +78,7 @@ impl Vocab {
 
     /// A vocabulary of parts, unless they do not fit together.
     ///
-    /// Whether every token is found is not looked at: what is found has the right bytes.
+    /// Whether every token is found is not looked at: what is found is a token that may be found.
     pub(crate) fn from_raw(
         arena: Shelved<u8>,
         lengths: &[u8],
@@ -149,7 +149,7 @@ impl Vocab {
         }
         let tokens = Tokens { arena, spans };
         let index: Index = match index {
-            RawIndex::Packed(raw) => Packed::from_raw(raw, &tokens, n_before)?.into(),
+            RawIndex::Packed(raw) => Packed::from_raw(raw, n_before)?.into(),
             RawIndex::Open { slots, seed } => {
                 Table::from_slots(slots, seed, tokens.spans.len())?.into()
             }

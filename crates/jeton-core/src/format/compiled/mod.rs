@@ -3,7 +3,7 @@
 //! A compiled file belongs to the release that wrote it; every other one refuses it, and the file that it was made from is
 //! read again. It is the same on every machine (little-endian, hashes of our own). Layout: [`MAGIC`], the version of the
 //! layout (`u32`), a zero (`u32`), the length of what follows (`u64`) and its 128-bit XXH3; then the release, the name,
-//! the canonical form without its bulk as JSON, and the bulk: tokens, where the table that finds them has each, merges, pieces,
+//! the canonical form without its bulk as JSON, and the bulk: tokens and the table that finds them, merges, pieces,
 //! and the automata of split patterns.
 //!
 //! Nothing in a file is trusted. The checksum finds damage; whoever makes a file on purpose can make any tokenizer, but every
@@ -31,7 +31,7 @@ use crate::tokenizer::Tokenizer;
 pub(super) const MAGIC: [u8; 8] = [0x93, b'J', b'E', b'T', b'O', b'N', b'\n', 0x1A];
 
 /// Version of the layout and of all that decides what the bulk means, such as the hash of tokens.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 
 const HEADER_BYTES: usize = 40;
 

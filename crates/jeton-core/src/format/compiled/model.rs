@@ -116,7 +116,7 @@ pub(super) fn read_model(model: ModelConfig, reader: &mut Reader<'_>) -> Result<
     Ok(parts)
 }
 
-/// Where tokens lie in a packed table follows.
+/// A packed table follows.
 const PACKED: u64 = 1;
 
 /// The slots of an open table follow.
@@ -131,7 +131,8 @@ fn write_vocab(vocab: &Vocab, out: &mut Writer) {
     match raw.index {
         RawIndex::Packed(packed) => {
             out.number(PACKED);
-            out.u32s(packed.order.iter().copied());
+            out.number(packed.n_tokens as u64);
+            out.u64s(packed.slots.iter().copied());
             out.u64s(packed.filter.iter().copied());
             out.bytes(packed.lengths.bytes());
             out.number(u64::from(packed.seed));
@@ -149,7 +150,9 @@ fn read_vocab(reader: &mut Reader<'_>) -> Result<Vocab> {
     let (long, opaque) = (reader.u32s()?, reader.u32s()?);
     let index = match reader.number()? {
         PACKED => RawIndex::Packed(RawPacked {
-            order: reader.lasting()?,
+            n_tokens: usize::try_from(reader.number()?)
+                .map_err(|_| bad("more tokens than there can be"))?,
+            slots: reader.lasting()?,
             filter: reader.lasting()?,
             lengths: Lengths::from_bytes(&reader.bytes()?)
                 .ok_or_else(|| bad("lengths of tokens that are none"))?,
