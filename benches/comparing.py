@@ -262,7 +262,7 @@ class Comparison(Closing):
         rounds_in_turn(
             runs,
             once,
-            rounds=case.rounds or max(1, self.settings.rounds - 2),
+            rounds=case.rounds or self.settings.fresh_rounds,
             distant_rounds=1,
             named=_named(case.targets),
             named_rounds=self.settings.distant_rounds,

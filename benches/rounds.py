@@ -29,7 +29,8 @@ class Settings:
     Attributes:
         quick: little text, few rounds; nothing is recorded.
         rounds: of each case, for all that are not far behind.
-        distant_rounds: for those that are; one in fresh processes.
+        fresh_rounds: of each case whose rounds are processes of their own: one tells less.
+        distant_rounds: for those that are far behind; one in fresh processes.
         warm_bytes: text of a warm case.
         fresh_bytes: text of a first pass.
         libraries: those that take part.
@@ -37,6 +38,7 @@ class Settings:
 
     quick: bool = False
     rounds: int = 7
+    fresh_rounds: int = 9
     distant_rounds: int = 3
     warm_bytes: int = 4_000_000
     fresh_bytes: int = 12_000_000
@@ -44,7 +46,12 @@ class Settings:
 
     def changed(self, *, rounds: int | None, warm_bytes: int | None) -> Settings:
         """The same with other rounds or another amount of warm text."""
-        return replace(self, rounds=rounds or self.rounds, warm_bytes=warm_bytes or self.warm_bytes)
+        return replace(
+            self,
+            rounds=rounds or self.rounds,
+            fresh_rounds=rounds or self.fresh_rounds,
+            warm_bytes=warm_bytes or self.warm_bytes,
+        )
 
     @classmethod
     def small(cls, libraries: Sequence[str] = tuple(ENCODERS)) -> Settings:
@@ -52,6 +59,7 @@ class Settings:
         return cls(
             quick=True,
             rounds=3,
+            fresh_rounds=1,
             distant_rounds=1,
             warm_bytes=1_000_000,
             fresh_bytes=2_000_000,

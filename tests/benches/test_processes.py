@@ -159,7 +159,9 @@ def test_what_fails_in_a_round_falls_out_alone() -> None:
 
 def test_a_library_is_checked_against_the_reference(files: VocabularyFiles, build: Path) -> None:
     sample = texts.Sample.of("tiny", TEXTS)
-    settings = Settings(rounds=2, distant_rounds=1, libraries=("jeton", "blingfire"))
+    settings = Settings(
+        rounds=2, fresh_rounds=1, distant_rounds=1, libraries=("jeton", "blingfire")
+    )
     with Comparison(settings) as comparison:
         found = comparison.measure(Case(files, sample, ["warm"]))
         (row,) = found["rows"]
