@@ -25,8 +25,6 @@ CAVEATS = (
     "warm: the same text has been encoded before in the same process, so caches are as full as "
     "they get; first pass: the first call of a process after loading, start-up of threads "
     "included; Jeton has loaded what an earlier process kept in the user's cache, as by default",
-    "importing a library is not timed; Jeton's import has what a load needs, and nothing else that "
-    "could wait",
     "before each process of a first pass or a load 512 MB of memory are written to and given back, "
     "so that none waits for the host of a virtual machine to find memory, 5 ms for 2 MB; numpy's "
     "own threads are not begun (first batches of a process were recorded before that)",

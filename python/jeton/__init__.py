@@ -7,7 +7,7 @@
     report = jeton.audit(["notes/"], tokenizers=["cl100k_base", "jeton-medical-32k"])
 
 Only public names live here. What is heavy is imported when it is first used, so that
-``import jeton`` stays quick; what ``load`` needs is not.
+``import jeton`` stays quick.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ from jeton.errors import (
     UsageError,
     VocabularyError,
 )
-from jeton.registry import load
 
 if TYPE_CHECKING:
     from jeton.auditing import audit
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from jeton.converting import convert
     from jeton.explaining import explain
     from jeton.probe import probe_digest
+    from jeton.registry import load
     from jeton.training import train
 
 __all__ = [
@@ -119,6 +119,7 @@ _LAZY = {
     "compare": "jeton.comparing",
     "convert": "jeton.converting",
     "explain": "jeton.explaining",
+    "load": "jeton.registry",
     "probe_digest": "jeton.probe",
     "train": "jeton.training",
 }

@@ -185,16 +185,14 @@ def test_damaged_vocabulary(process: Process) -> None:
 
 
 HEAVY = {"jinja2", "matplotlib", "pyarrow", "genai_prices", "rich", "urllib.request"}
-# What only a tokenizer that is neither a file nor compiled needs.
-HEAVY |= {"jeton.registry.fetching", "jeton.registry.places"}
 
 
 @pytest.mark.parametrize(
     ("code", "absent"),
     [
-        ("import jeton", HEAVY | {"click", "jeton.auditing", "jeton.cli"}),
+        ("import jeton", HEAVY | {"click", "jeton.auditing", "jeton.registry", "jeton.cli"}),
         ("import jeton.cli.app as a; a.app.main(['--help'], standalone_mode=False)",
-         HEAVY | {"jeton.auditing", "jeton.cli.audit"}),
+         HEAVY | {"jeton.auditing", "jeton.registry", "jeton.cli.audit"}),
         ("import jeton.cli.app as a; a.app.main(['count', '--help'], standalone_mode=False)",
          HEAVY | {"jeton.auditing", "jeton.report"}),
     ],
