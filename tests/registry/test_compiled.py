@@ -16,7 +16,7 @@ import pytest
 
 import jeton
 from jeton.formats.compiled import MAGIC
-from jeton.registry import compiled
+from jeton.registry import compiled, index
 from tests.formats import small
 
 TEXT = "hello <|end|> naïve 中文 123\n"
@@ -284,7 +284,7 @@ def test_another_release_makes_its_own(
     folder: Path, source: Path, monkeypatch: pytest.MonkeyPatch, loads: list[Path]
 ) -> None:
     load(source)
-    monkeypatch.setattr(compiled, "__version__", "99.0")
+    monkeypatch.setattr(index, "__version__", "99.0")
     load(source)
     assert len(loads) == 2
     assert len(entries(folder)) == 2
@@ -298,7 +298,8 @@ def test_sentencepiece_is_remembered_as_such(
     settle(path)
     load(path)
     assert entries(folder) == []
-    assert [p.read_text() for p in (folder / "index").iterdir()] == ["-"]
+    (note,) = (folder / "index").iterdir()
+    assert note.read_text().split("\0")[0] == index.NOT_COMPILED
     same(load(path), load(path, cache=False))
 
 
@@ -343,12 +344,49 @@ def test_clear(folder: Path, source: Path) -> None:
 def test_loading_what_is_cached_imports_little(folder: Path, source: Path) -> None:
     load(source)
     code = (
-        "import sys, jeton; from jeton.registry import compiled; compiled._MIN_SOURCE_BYTES = 1; "
-        "jeton.load(sys.argv[1]); "
-        "print([m for m in ('http.client', 'numpy', 'jeton._published', 'jeton.formats.single', "
-        "'jeton.registry.places', 'dataclasses') if m in sys.modules])"
+        "import sys, jeton; before = set(sys.modules); jeton.load(sys.argv[1]); "
+        "print(sorted(m for m in set(sys.modules) - before if m.startswith('jeton'))); "
+        "print([m for m in ('http.client', 'numpy', 'dataclasses') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(source)], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
+    imported, others = done.stdout.splitlines()
+    names = [f"jeton.registry{name}" for name in ("", ".folders", ".index", ".loading")]
+    assert imported == str(names)
+    assert others == "[]"
+
+
+def test_one_file_under_two_names(folder: Path, tmp_path: Path, loads: list[Path]) -> None:
+    """What lies beside a name counts, not what lies beside the file that it links to."""
+    words = tmp_path / "vocab.txt"
+    words.write_text("[UNK]\n[CLS]\n[SEP]\nhello\nHello\nworld\n")
+    settle(words)
+    places = [tmp_path / name / "vocab.txt" for name in ("cased  ones", "low\nercase")]
+    for place, lower in zip(places, ("false", "true"), strict=True):
+        place.parent.mkdir()
+        place.symlink_to(words)
+        config = place.with_name("tokenizer_config.json")
+        config.write_text(f'{{"do_lower_case": {lower}}}')
+        settle(config)
+    first = [load(place).fingerprint for place in places]
+    assert first[0] != first[1]
+    assert [load(place).fingerprint for place in places] == first
+    assert loads == places
+
+
+def test_a_relative_path_means_another_file_elsewhere(
+    folder: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loads: list[Path]
+) -> None:
+    monkeypatch.chdir(source.parent)
+    here = load(Path(source.name)).fingerprint
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    tokenizer = jeton.load("jeton-code-32k")
+    loads.clear()
+    (other / source.name).write_bytes(tokenizer.to_hf_json())
+    settle(other / source.name)
+    monkeypatch.chdir(other)
+    assert load(Path(source.name)).fingerprint != here
+    assert load(Path(source.name)).fingerprint != here
+    assert len(loads) == 1

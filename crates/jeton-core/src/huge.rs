@@ -49,26 +49,29 @@ impl<T: Zeroed> Huge<T> {
         let Some(layout) = Self::layout(len) else {
             return Self::default();
         };
-        let start = if is_mapped(layout.size()) {
-            map(layout.size())
-        } else {
+        Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(layout))
+    }
+
+    /// The same; none where there is no such memory.
+    pub(crate) fn try_zeroed(len: usize) -> Option<Self> {
+        let layout = Layout::array::<T>(len).ok()?;
+        let start = match layout.size() {
+            0 => return Some(Self::default()),
+            size if is_mapped(size) => map(size)?,
             // SAFETY: the size of the layout is not zero.
-            NonNull::new(unsafe { alloc_zeroed(layout) })
+            _ => NonNull::new(unsafe { alloc_zeroed(layout) })?,
         };
-        let Some(start) = start else {
-            handle_alloc_error(layout)
-        };
-        Self {
+        Some(Self {
             start: start.cast(),
             len,
             lender: None,
-        }
+        })
     }
 
     /// So many elements in memory that somebody lends, from a byte of it on; none where they do not fit or are not aligned.
     ///
     /// # Safety
-    /// These bytes must be zeros that nobody else refers to, now or later.
+    /// These bytes must be values of the type, as zeros are, that nobody else refers to, now or later.
     pub(crate) unsafe fn part_of(
         lender: &Arc<Huge<u64>>,
         begin: usize,

@@ -31,6 +31,7 @@ mod lossy;
 mod maker;
 pub mod measure;
 pub mod normalize;
+mod numbers;
 pub mod parallel;
 mod phrases;
 pub mod pipeline;

@@ -5,10 +5,11 @@
 #![allow(unsafe_code)] // parts of one allocation have owners of their own
 
 use std::fmt;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 use crate::huge::{HUGE_PAGE, Huge, Zeroed, is_mapped, prepare_pages};
+use crate::numbers::Number;
 
 /// Lists begin where a vector of the widest registers does.
 const ALIGNMENT: usize = 64;
@@ -17,10 +18,12 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Where lists are put, as long as there is room; then each has memory of its own.
 pub(crate) struct Shelf {
-    /// Nobody refers to all of it.
+    /// Nobody refers to all of it, but before the first list.
     room: Option<Arc<Huge<u64>>>,
-    /// Bytes that lists have.
+    /// Bytes of what was written before the first list, and of lists behind it.
     used: usize,
+    /// Bytes of what was written that no list has yet.
+    written: Range<usize>,
 }
 
 impl Shelf {
@@ -31,7 +34,53 @@ impl Shelf {
         Self {
             room: is_mapped(bytes).then(|| Arc::new(Huge::zeroed(whole / size_of::<u64>()))),
             used: 0,
+            written: 0..0,
         }
+    }
+
+    /// A shelf that begins with lists as a file has them, so many words in all, which `write` writes, and that has room for lists of
+    /// so many bytes with them. None where there is no such memory.
+    pub(crate) fn begun_with<T>(
+        n_words: usize,
+        bytes: usize,
+        write: impl FnOnce(&mut [u64]) -> T,
+    ) -> Option<(Self, T)> {
+        let n_bytes = n_words.checked_mul(size_of::<u64>())?;
+        let room = Self::with_room(bytes.max(n_bytes)).room;
+        let mut room = match room.filter(|room| room.len() >= n_words) {
+            Some(room) => room,
+            None => Arc::new(Huge::try_zeroed(n_words)?),
+        };
+        let result = write(Arc::get_mut(&mut room)?.get_mut(..n_words)?);
+        let shelf = Self {
+            room: Some(room),
+            used: n_bytes.next_multiple_of(ALIGNMENT),
+            written: 0..n_bytes,
+        };
+        Some((shelf, result))
+    }
+
+    /// The next list of what was written; none where that ends before.
+    pub(crate) fn next_written<T: Number>(&mut self, len: usize) -> Option<Shelved<T>> {
+        const { assert!(align_of::<T>() <= ALIGNMENT) };
+        let Range { start, end } = self.written;
+        let list_end = len.checked_mul(size_of::<T>())?.checked_add(start)?;
+        if list_end > end {
+            return None;
+        }
+        // SAFETY: any bytes are numbers; these were written by whoever had all of the room before anything was lent, and what was
+        // lent since lies before or behind them, as does whatever is lent later.
+        let part = unsafe { Huge::part_of(self.room.as_ref()?, start, len)? };
+        self.written.start = list_end.next_multiple_of(ALIGNMENT).min(end);
+        Some(Shelved {
+            part: Some(part),
+            own: Vec::new(),
+        })
+    }
+
+    /// Whether lists have all that was written.
+    pub(crate) fn is_read(&self) -> bool {
+        self.written.is_empty()
     }
 
     /// A list of so many zeros.
@@ -182,6 +231,45 @@ mod tests {
         assert!(room <= MOST_BYTES);
         assert!(shelf.part::<u64>(usize::MAX).is_none());
         assert!(shelf.part::<u64>(usize::MAX / 8).is_none());
+    }
+
+    #[test]
+    fn what_was_written_comes_first_and_zeros_behind_it() {
+        for (n_words, room) in [(40, 0), (40, HUGE_PAGE), (HUGE_PAGE / 4, 0), (0, 0)] {
+            let write = |words: &mut [u64]| {
+                assert_eq!(words.len(), n_words);
+                words.fill(u64::MAX);
+                7
+            };
+            let (mut shelf, result) = Shelf::begun_with(n_words, room, write).unwrap();
+            assert_eq!(result, 7);
+            assert_eq!(shelf.is_read(), n_words == 0);
+            let mut zeros = shelf.zeroed::<u64>(100);
+            assert!(zeros.iter().all(|&value| value == 0));
+            zeros.fill(1);
+            if n_words == 0 {
+                assert!(shelf.next_written::<u8>(1).is_none());
+                continue;
+            }
+            let mut first = shelf.next_written::<u8>(65).unwrap();
+            assert!(first.iter().all(|&value| value == u8::MAX));
+            first.fill(2);
+            // It begins behind the next whole vector; and more than there is is none.
+            let left = n_words - 16;
+            assert!(shelf.next_written::<u64>(left + 1).is_none());
+            assert!(shelf.next_written::<u64>(usize::MAX).is_none());
+            let second = shelf.next_written::<u64>(left).unwrap();
+            assert!(second.iter().all(|&value| value == u64::MAX));
+            assert!(shelf.is_read());
+            assert_eq!((first[64], zeros[99]), (2, 1));
+        }
+    }
+
+    #[test]
+    fn more_than_there_can_be_is_not_begun() {
+        for n_words in [usize::MAX, usize::MAX / 8, 1 << 55] {
+            assert!(Shelf::begun_with(n_words, 0, |_| ()).is_none());
+        }
     }
 
     #[test]

@@ -160,9 +160,9 @@ def compiled_command(*, clear: bool, as_json: bool) -> None:
       jeton vocab compiled
       jeton vocab compiled --clear
     """
-    from jeton.registry import compiled
+    from jeton.registry import compiled, index
 
-    folder = compiled.compiled_dir(choice=True)
+    folder = index.compiled_dir(choice=True)
     count = compiled.clear if clear else compiled.contents
     n_entries, n_bytes = (0, 0) if folder is None else count(folder)
     where = None if folder is None else str(folder)

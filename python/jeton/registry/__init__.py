@@ -16,9 +16,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jeton.registry.adding import add
     from jeton.registry.fetching import fetch
-    from jeton.registry.finding import bundled_dir, cache_dir
-    from jeton.registry.loading import add, load
+    from jeton.registry.folders import bundled_dir, cache_dir
+    from jeton.registry.loading import load
     from jeton.registry.places import VocabularyEntry, list_vocabularies, training_card
 
 __all__ = [
@@ -35,9 +36,9 @@ __all__ = [
 # Loaded when first asked for: who loads a tokenizer need not wait for what downloads one.
 _LAZY = {
     "VocabularyEntry": "jeton.registry.places",
-    "add": "jeton.registry.loading",
-    "bundled_dir": "jeton.registry.finding",
-    "cache_dir": "jeton.registry.finding",
+    "add": "jeton.registry.adding",
+    "bundled_dir": "jeton.registry.folders",
+    "cache_dir": "jeton.registry.folders",
     "fetch": "jeton.registry.fetching",
     "list_vocabularies": "jeton.registry.places",
     "load": "jeton.registry.loading",

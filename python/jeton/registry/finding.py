@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from jeton.formats.names import name_of_file
+from jeton.registry.folders import bundled_dir, cache_dir, vocab_dir
 
 __all__ = [
     "LISTED_SUFFIXES",
     "Place",
     "bundled",
-    "bundled_dir",
-    "cache_dir",
     "files_by_name",
     "find",
     "folders",
     "suffix_of",
-    "vocab_dir",
 ]
 
 Place: TypeAlias = Literal["bundled", "vocab-dir", "cache", "published"]
@@ -51,38 +47,6 @@ _SUFFIXES = (
 LISTED_SUFFIXES = tuple(s for s in _SUFFIXES if s not in (".merges.txt", ".txt"))
 """A listing leaves out the second half of a pair, and text files, most of which are something else;
 they are found by name all the same."""
-
-
-def bundled_dir() -> Path:
-    """The folder of the tokenizers that travel with the package."""
-    return Path(__file__).resolve().parent.parent / "vocabularies"
-
-
-def vocab_dir() -> Path | None:
-    """``$JETON_VOCAB_DIR``, where it is set."""
-    value = os.environ.get("JETON_VOCAB_DIR")
-    return Path(value).expanduser() if value else None
-
-
-def cache_dir() -> Path:
-    r"""The user's own folder of vocabularies: ``$JETON_CACHE_DIR`` or the platform's cache.
-
-    Linux: ``$XDG_CACHE_HOME/jeton``, by default ``~/.cache/jeton``. macOS:
-    ``~/Library/Caches/jeton``. Windows: ``%LOCALAPPDATA%\jeton\cache``.
-    """
-    own = os.environ.get("JETON_CACHE_DIR")
-    if own:
-        return Path(own).expanduser()
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        base = Path(local) if local else Path.home() / "AppData" / "Local"
-        return base / "jeton" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "jeton"
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    # The XDG specification: a relative path is to be ignored.
-    base = Path(xdg) if xdg and Path(xdg).is_absolute() else Path.home() / ".cache"
-    return base / "jeton"
 
 
 def find(name: str) -> tuple[Place, Path] | None:

@@ -1,9 +1,8 @@
-"""``load`` a tokenizer by name or path, ``add`` one to the cache."""
+"""``load`` a tokenizer by name or path."""
 
 from __future__ import annotations
 
 import os
-import re
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,16 +10,16 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from jeton._core import Tokenizer
-from jeton.errors import UnknownTokenizerError, UsageError
-from jeton.formats.names import name_of_file
-from jeton.registry.compiled import (
+from jeton.errors import UnknownTokenizerError
+from jeton.registry.index import (
     CacheChoice,
     Sources,
     compiled_dir,
-    load_through,
-    sources_of,
+    look_up,
+    read_entry,
+    said_of,
+    state_of,
 )
-from jeton.registry.finding import cache_dir, find
 
 # What follows is imported where it is needed: who loads a compiled tokenizer, which takes some
 # milliseconds, should not wait ten times as long for the readers of files. For the same
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from jeton.formats import Reference
-    from jeton.registry.places import VocabularyEntry
 
     class _Options(TypedDict):
         """Keywords of ``load_file`` that go through unchanged."""
@@ -41,10 +39,9 @@ if TYPE_CHECKING:
         reference: Reference | None
 
 
-__all__ = ["add", "load"]
+__all__ = ["FILE_SUFFIXES", "load"]
 
-_FILE_SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".gguf", ".jetonc")
-_NAME = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
+FILE_SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".gguf", ".jetonc")
 
 
 # Files that are loaded twice share one tokenizer, as long as somebody holds it: a vocabulary of
@@ -100,10 +97,14 @@ def load(
     if not isinstance(name_or_path, str) or _is_path(name_or_path):
         return _load(Path(name_or_path), options=options, name=None, cache=cache)
     name = name_or_path
+    from jeton.registry.finding import find
+
     found = find(name)
     if found is not None:
         place, path = found
         # The newest version of a bundled tokenizer says which one it is.
+        from jeton.formats.names import name_of_file
+
         label = name_of_file(path) if place == "bundled" else name
         return _load(path, options=options, name=label, cache=cache)
     if name and Path(name).exists():
@@ -122,70 +123,10 @@ def load(
     raise UnknownTokenizerError(name, nearest=nearest(name, known_names()))
 
 
-def add(
-    path: str | os.PathLike[str],
-    *,
-    name: str | None = None,
-    pattern: str | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-) -> VocabularyEntry:
-    """Copy a vocabulary into the user's cache, so that its name works everywhere.
-
-    The file is loaded first: what does not load is not added. A file that says everything
-    about its tokenizer is copied as it is; a rank file with a pattern of its own is kept in the
-    canonical form, which remembers the pattern.
-
-    Args:
-        path: A file or a folder, as for ``load``.
-        name: The name to give it; by default the file's name without suffixes.
-        pattern: Split pattern of a rank file that is not a published one.
-        special_tokens: Special tokens of a rank file, text to id.
-
-    Raises:
-        UsageError: The name is not usable, or is that of a bundled tokenizer.
-        FormatError: The file is damaged or in no supported format.
-        OSError: The file cannot be read, or the cache cannot be written.
-    """
-    from jeton._files import write_whole
-    from jeton.formats import load_file, save_file
-    from jeton.registry.places import VocabularyEntry
-
-    source = Path(path)
-    label = name or name_of_file(source.resolve())
-    if not re.fullmatch(_NAME, label) or label.lower().endswith(_FILE_SUFFIXES):
-        raise UsageError(
-            f"{label!r} cannot be the name of a vocabulary\n"
-            "hint: letters, digits and . _ + - without a file suffix; pass name="
-        )
-    found = find(label)
-    if found is not None and found[0] == "bundled":
-        raise UsageError(f"{label!r} is the name of a bundled tokenizer\nhint: pass another name=")
-    tokenizer = load_file(source, pattern=pattern, special_tokens=special_tokens, name=label)
-    folder = cache_dir()
-    suffix = _stored_suffix(source)
-    if suffix is None or pattern is not None or special_tokens is not None:
-        target = folder / f"{label}.jeton.json.zst"
-        save_file(tokenizer.with_name(label), target)
-    else:
-        target = folder / f"{label}{suffix}"
-        folder.mkdir(parents=True, exist_ok=True)
-        write_whole(target, source.read_bytes())
-    for other in _same_name(folder, label, keep=target):
-        # An older copy in another format would win or confuse.
-        other.unlink(missing_ok=True)
-    return VocabularyEntry(
-        name=label,
-        where="cache",
-        path=target,
-        size_bytes=target.stat().st_size,
-        available=True,
-    )
-
-
 def _is_path(text: str) -> bool:
     plain = text.lower().removesuffix(".zst").removesuffix(".gz")
     separators = {os.sep, os.altsep or os.sep}
-    return any(s in text for s in separators) or plain.endswith(_FILE_SUFFIXES) or text == "."
+    return any(s in text for s in separators) or plain.endswith(FILE_SUFFIXES) or text == "."
 
 
 def _not_at_hand(name: str) -> UnknownTokenizerError:
@@ -202,67 +143,66 @@ def _not_at_hand(name: str) -> UnknownTokenizerError:
 
 def _load(path: Path, *, options: _Options, name: str | None, cache: CacheChoice) -> Tokenizer:
     special_tokens = options["special_tokens"]
-    said = (
+    choices = (
         *(value for option, value in sorted(options.items()) if option != "special_tokens"),
         None if special_tokens is None else tuple(sorted(special_tokens.items())),
         name,
     )
+    folder = compiled_dir(cache)
+    said = said_of(path, choices)
+    if folder is not None and (known := look_up(path, said=said, folder=folder)) is not None:
+        entry_name, sources = known
+        key = _key(path, sources, choices)
+        tokenizer = _held(key)
+        if tokenizer is None:
+            tokenizer = read_entry(folder, entry_name)
+        if tokenizer is not None:
+            return _hold(key, tokenizer)
+    from jeton.registry.compiled import load_through, sources_of
 
-    def load(sources: Sources) -> Tokenizer:
-        folder = compiled_dir(cache)
-        if folder is None:
-            return _load_file(path, options=options, name=name)
-        return load_through(
-            path,
-            sources=sources,
-            key=said,
-            folder=folder,
-            load=lambda: _load_file(path, options=options, name=name),
-        )
-
-    if path.is_dir():
-        try:
-            sources = sources_of(path)
-        except OSError:
-            # Whatever it is, who reads the folder says it best.
-            return _load_file(path, options=options, name=name)
-        return load(sources)
-    sources = sources_of(path)
-    if sources[0][1] is None:
+    try:
+        sources = sources_of(path)
+    except OSError:
+        # Whatever it is, who reads the folder says it best.
+        return _load_file(path, options=options, name=name)
+    key = _key(path, sources, choices)
+    if key is not None and state_of(path) is None:
         path.stat()  # says why
-    states = [(place, s.st_mtime_ns, s.st_size, s.st_ino) for place, s in sources if s is not None]
-    key = (os.path.realpath(path), *states, *said)
+    tokenizer = _held(key)
+    if tokenizer is not None:
+        return tokenizer
+    if folder is None:
+        return _hold(key, _load_file(path, options=options, name=name))
+    tokenizer = load_through(
+        path,
+        sources=sources,
+        said=said,
+        folder=folder,
+        load=lambda: _load_file(path, options=options, name=name),
+    )
+    return _hold(key, tokenizer)
+
+
+def _key(path: Path, sources: Sources, choices: tuple[object, ...]) -> tuple[object, ...] | None:
+    """What tells a tokenizer among those that somebody holds; None: folders are read each time."""
+    if path.is_dir():
+        return None
+    states = [(file, s.st_mtime_ns, s.st_size, s.st_ino) for file, s in sources if s is not None]
+    return (os.path.abspath(path), *states, *choices)  # noqa: PTH100
+
+
+def _held(key: tuple[object, ...] | None) -> Tokenizer | None:
     with _loaded_lock:
-        tokenizer = _loaded.get(key)
-    if tokenizer is None:
-        tokenizer = load(sources)
-        with _loaded_lock:
-            tokenizer = _loaded.setdefault(key, tokenizer)
-    return tokenizer
+        return None if key is None else _loaded.get(key)
+
+
+def _hold(key: tuple[object, ...] | None, tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer, or the one that another thread has loaded meanwhile."""
+    with _loaded_lock:
+        return tokenizer if key is None else _loaded.setdefault(key, tokenizer)
 
 
 def _load_file(path: Path, *, options: _Options, name: str | None) -> Tokenizer:
     from jeton.formats import load_file
 
     return load_file(path, name=name, **options)
-
-
-def _stored_suffix(source: Path) -> str | None:
-    """The suffix under which a copy is found again; None: keep the canonical form instead."""
-    from jeton.formats import FileFormat
-    from jeton.formats.describing import format_of
-
-    if source.is_dir() or format_of(source) in (FileFormat.GPT2_VOCAB, FileFormat.GPT2_MERGES):
-        # Half of a pair says nothing alone.
-        return None
-    lower = source.name.lower()
-    compressed = next((s for s in (".zst", ".gz") if lower.endswith(s)), "")
-    plain = lower.removesuffix(compressed)
-    for suffix in (".jeton.json", ".tiktoken", ".json"):
-        if plain.endswith(suffix):
-            return suffix + compressed
-    return None
-
-
-def _same_name(folder: Path, name: str, *, keep: Path) -> list[Path]:
-    return [p for p in folder.iterdir() if p != keep and p.is_file() and name_of_file(p) == name]

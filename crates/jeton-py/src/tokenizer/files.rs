@@ -215,14 +215,14 @@ impl Tokenizer {
         Ok(Self::wrap(core, name.or(own_name)))
     }
 
-    /// The same from a file, which does not lie in memory as a whole meanwhile.
+    /// The same from a file, which is read to where its lists stay.
     #[staticmethod]
     #[pyo3(signature = (path, *, name=None))]
     fn from_compiled_file(py: Python<'_>, path: &str, name: Option<String>) -> PyResult<Self> {
-        let mut file = std::fs::File::open(path)?;
+        let file = std::fs::File::open(path)?;
         let n_bytes = file.metadata()?.len();
         let (core, own_name) = py
-            .detach(|| format::read_compiled(&mut file, n_bytes))
+            .detach(|| format::read_compiled(&file, n_bytes))
             .map_err(|error| to_python_at(py, &error, Some(path)))?;
         Ok(Self::wrap(core, name.or(own_name)))
     }

@@ -2,25 +2,25 @@
 //!
 //! A compiled file belongs to the release that wrote it; every other one refuses it, and the file that it was made from is
 //! read again. It is the same on every machine (little-endian, hashes of our own). Layout: [`MAGIC`], the version of the
-//! layout (`u32`), a zero (`u32`), the length of what follows (`u64`) and its 128-bit XXH3; then the release, the name,
-//! the canonical form without its bulk as JSON, and the bulk: tokens and the table that finds them, merges, pieces,
-//! and the automata of split patterns.
+//! layout (`u32`), a zero (`u32`), the length of what follows (`u64`) and its checksum ([`checksum`]); then the length of the head
+//! (`u64`), the head, and from the next page on the image. The head has the release, the name, the canonical form without its bulk
+//! as JSON, and the bulk: lengths of tokens, merges, pieces, and the automata of split patterns. The image has the lists that stay as
+//! they are: bytes of tokens, the table that finds them, pairs that merge. It is all that takes long to read, and is read in blocks,
+//! each with a digest of its own, by two threads.
 //!
 //! Nothing in a file is trusted. The checksum finds damage; whoever makes a file on purpose can make any tokenizer, but every
 //! length and id is checked, so that a hostile file is an error or a tokenizer, and never more.
 
+mod image;
 mod model;
-mod numbers;
 mod patterns;
+mod source;
 mod wire;
-
-use std::io::Read;
-
-use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use self::model::{read_model, take_bulk};
 use self::patterns::{read_automata, write_automata};
-use self::wire::{Reader, Writer, bad};
+pub use self::source::Source;
+use self::wire::{Reader, Writer, bad, checksum};
 use crate::assembly::Parts;
 use crate::config::{CANONICAL_VERSION, Config};
 use crate::error::{Error, ErrorKind, Result};
@@ -31,7 +31,10 @@ use crate::tokenizer::Tokenizer;
 pub(super) const MAGIC: [u8; 8] = [0x93, b'J', b'E', b'T', b'O', b'N', b'\n', 0x1A];
 
 /// Version of the layout and of all that decides what the bulk means, such as the hash of tokens.
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
+
+/// Seed of checksums.
+const SEED: u64 = VERSION as u64;
 
 const HEADER_BYTES: usize = 40;
 
@@ -60,8 +63,7 @@ pub fn to_compiled(tokenizer: &Tokenizer, name: Option<&str>) -> Result<Vec<u8>>
     out.number(u64::from(name.is_some()));
     out.bytes(name.unwrap_or_default().as_bytes());
     out.bytes(&config.to_bytes()?);
-    out.0.extend_from_slice(&bulk.0);
-    Ok(sealed(&out.0))
+    Ok(sealed(&bulk.behind(out).finish(HEADER_BYTES)))
 }
 
 /// A file with the header that belongs to what follows it: for whoever makes such files on purpose, as tests do.
@@ -71,7 +73,7 @@ pub fn sealed(payload: &[u8]) -> Vec<u8> {
         &VERSION.to_le_bytes(),
         &[0; 4],
         &(payload.len() as u64).to_le_bytes(),
-        &checksum(payload).to_le_bytes(),
+        &checksum(payload, SEED).to_le_bytes(),
         payload,
     ];
     fields.concat()
@@ -81,17 +83,17 @@ pub fn sealed(payload: &[u8]) -> Vec<u8> {
 ///
 /// Fails with `Format` where the file is damaged, or another release wrote it.
 pub fn from_compiled(bytes: &[u8]) -> Result<(Tokenizer, Option<String>)> {
-    let mut source = bytes;
-    read_compiled(&mut source, bytes.len() as u64)
+    read_compiled(bytes, bytes.len() as u64)
 }
 
-/// The same from wherever bytes come from. There must be exactly so many, so that what is reserved is never more than
-/// there is.
-pub fn read_compiled(source: &mut dyn Read, n_bytes: u64) -> Result<(Tokenizer, Option<String>)> {
+/// The same from wherever bytes are, so many of them.
+pub fn read_compiled(
+    source: &(impl Source + ?Sized),
+    n_bytes: u64,
+) -> Result<(Tokenizer, Option<String>)> {
     let checksum = read_header(source, n_bytes)?;
-    let n_bytes = n_bytes.saturating_sub(HEADER_BYTES as u64);
-    let mut reader = Reader::new(source, n_bytes, u64::from(VERSION));
-    let release = String::from_utf8_lossy(&reader.bytes()?).into_owned();
+    let mut reader = Reader::read(source, HEADER_BYTES as u64, n_bytes, checksum, SEED)?;
+    let release = String::from_utf8_lossy(reader.bytes()?).into_owned();
     if release != RELEASE {
         let release: String = release.chars().take(40).collect();
         return Err(stale(&format!(
@@ -99,28 +101,30 @@ pub fn read_compiled(source: &mut dyn Read, n_bytes: u64) -> Result<(Tokenizer, 
         )));
     }
     let is_named = reader.number()? != 0;
-    let name = String::from_utf8(reader.bytes()?).map_err(|_| bad("its name is not UTF-8"))?;
-    let config: Config = serde_json::from_slice(&reader.bytes()?)
+    let name =
+        String::from_utf8(reader.bytes()?.to_vec()).map_err(|_| bad("its name is not UTF-8"))?;
+    let config: Config = serde_json::from_slice(reader.bytes()?)
         .map_err(|error| bad(format!("its configuration: {error}")))?;
     if config.jeton != CANONICAL_VERSION {
         return Err(bad("its configuration has another version"));
     }
     let mut parts = Parts::from_config(config, |model| read_model(model, &mut reader))?;
     parts.automata = read_automata(&mut reader)?;
-    let shelf = reader.finish(checksum)?;
+    let shelf = reader.finish()?;
     let tokenizer = Tokenizer::from_parts(parts)?;
     tokenizer.pool.budget().begin_on(shelf);
     Ok((tokenizer, is_named.then_some(name)))
 }
 
 /// The checksum of what follows the header, in a file of so many bytes.
-fn read_header(source: &mut dyn Read, n_bytes: u64) -> Result<u128> {
-    let mut header = Vec::with_capacity(HEADER_BYTES);
-    let read = source.take(HEADER_BYTES as u64).read_to_end(&mut header);
+fn read_header(source: &(impl Source + ?Sized), n_bytes: u64) -> Result<u128> {
+    let mut header = [0; HEADER_BYTES];
+    let there = n_bytes.min(HEADER_BYTES as u64) as usize;
+    let read = source.read_at(0, header.get_mut(..there).unwrap_or_default());
     if !is_compiled(&header) {
         return Err(bad("it does not begin as one"));
     }
-    if read.is_err() || header.len() < HEADER_BYTES {
+    if read.is_err() || there < HEADER_BYTES {
         return Err(bad("it breaks off"));
     }
     let version = u32::from_le_bytes(field(&header, 8));
@@ -141,10 +145,6 @@ fn field<const N: usize>(header: &[u8], at: usize) -> [u8; N] {
         .get(at..at + N)
         .and_then(|field| field.try_into().ok());
     field.unwrap_or([0; N])
-}
-
-fn checksum(payload: &[u8]) -> u128 {
-    xxh3_128_with_seed(payload, u64::from(VERSION))
 }
 
 fn stale(why: &str) -> Error {

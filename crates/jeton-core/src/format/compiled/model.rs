@@ -69,7 +69,7 @@ pub(super) fn take_bulk(engine: &Engine, model: &mut ModelConfig, out: &mut Writ
 }
 
 /// Puts a canonical form and its bulk together.
-pub(super) fn read_model(model: ModelConfig, reader: &mut Reader<'_>) -> Result<ModelParts> {
+pub(super) fn read_model(model: ModelConfig, reader: &mut Reader) -> Result<ModelParts> {
     let is_listed = matches!(
         &model,
         ModelConfig::Bpe {
@@ -124,7 +124,7 @@ const OPEN: u64 = 0;
 
 fn write_vocab(vocab: &Vocab, out: &mut Writer) {
     let raw = vocab.raw();
-    out.bytes(&raw.arena);
+    out.lasting(&raw.arena);
     out.bytes(&raw.lengths);
     out.u32s(raw.long.into_iter());
     out.u32s(raw.opaque.into_iter());
@@ -132,21 +132,21 @@ fn write_vocab(vocab: &Vocab, out: &mut Writer) {
         RawIndex::Packed(packed) => {
             out.number(PACKED);
             out.number(packed.n_tokens as u64);
-            out.u64s(packed.slots.iter().copied());
-            out.u64s(packed.filter.iter().copied());
+            out.lasting(&packed.slots);
+            out.lasting(&packed.filter);
             out.bytes(packed.lengths.bytes());
             out.number(u64::from(packed.seed));
         }
         RawIndex::Open { slots, seed } => {
             out.number(OPEN);
-            out.u32s(slots.iter().copied());
+            out.lasting(&slots);
             out.number(u64::from(seed));
         }
     }
 }
 
-fn read_vocab(reader: &mut Reader<'_>) -> Result<Vocab> {
-    let (arena, lengths) = (reader.lasting()?, reader.bytes()?);
+fn read_vocab(reader: &mut Reader) -> Result<Vocab> {
+    let (arena, lengths) = (reader.lasting()?, reader.bytes()?.to_vec());
     let (long, opaque) = (reader.u32s()?, reader.u32s()?);
     let index = match reader.number()? {
         PACKED => RawIndex::Packed(RawPacked {
@@ -154,7 +154,7 @@ fn read_vocab(reader: &mut Reader<'_>) -> Result<Vocab> {
                 .map_err(|_| bad("more tokens than there can be"))?,
             slots: reader.lasting()?,
             filter: reader.lasting()?,
-            lengths: Lengths::from_bytes(&reader.bytes()?)
+            lengths: Lengths::from_bytes(reader.bytes()?)
                 .ok_or_else(|| bad("lengths of tokens that are none"))?,
             seed: read_seed(reader)?,
         }),
@@ -168,7 +168,7 @@ fn read_vocab(reader: &mut Reader<'_>) -> Result<Vocab> {
         .ok_or_else(|| bad("its vocabulary is none"))
 }
 
-fn read_seed(reader: &mut Reader<'_>) -> Result<u32> {
+fn read_seed(reader: &mut Reader) -> Result<u32> {
     u32::try_from(reader.number()?).map_err(|_| bad("a seed that no table has"))
 }
 
@@ -180,7 +180,7 @@ fn write_list(list: &Listed, out: &mut Writer) {
     out.u32s(pairs.iter().map(|pair| pair.merged));
 }
 
-fn read_list(vocab: &Vocab, reader: &mut Reader<'_>) -> Result<Listed> {
+fn read_list(vocab: &Vocab, reader: &mut Reader) -> Result<Listed> {
     let (starts, right) = (reader.u32s()?, reader.u32s()?);
     let (rank, merged) = (reader.u32s()?, reader.u32s()?);
     if right.len() != rank.len() || right.len() != merged.len() {
@@ -198,13 +198,15 @@ fn read_list(vocab: &Vocab, reader: &mut Reader<'_>) -> Result<Listed> {
 fn write_known(known: Option<&Known>, out: &mut Writer) {
     out.number(u64::from(known.is_some()));
     if let Some(known) = known {
-        for column in known.columns() {
-            out.u64s(column.iter().copied());
-        }
+        let [entries, filter, grid, cuts] = known.columns();
+        out.lasting(entries);
+        out.lasting(filter);
+        out.u64s(grid.iter().copied());
+        out.u64s(cuts.iter().copied());
     }
 }
 
-fn read_known(reader: &mut Reader<'_>) -> Result<Option<Known>> {
+fn read_known(reader: &mut Reader) -> Result<Option<Known>> {
     if reader.number()? == 0 {
         return Ok(None);
     }
@@ -213,9 +215,9 @@ fn read_known(reader: &mut Reader<'_>) -> Result<Option<Known>> {
     Ok(Some(Known::new(lasting, others, reader.shelf())))
 }
 
-fn read_pieces(reader: &mut Reader<'_>) -> Result<Vec<(String, f64)>> {
-    let texts = reader.bytes()?;
-    let texts = std::str::from_utf8(&texts).map_err(|_| bad("a piece is not UTF-8"))?;
+fn read_pieces(reader: &mut Reader) -> Result<Vec<(String, f64)>> {
+    let texts = reader.bytes()?.to_vec();
+    let texts = String::from_utf8(texts).map_err(|_| bad("a piece is not UTF-8"))?;
     let (lengths, scores) = (reader.u32s()?, reader.u64s()?);
     if lengths.len() != scores.len() {
         return Err(bad("a piece without a score"));

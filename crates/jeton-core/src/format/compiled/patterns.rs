@@ -26,24 +26,24 @@ pub(super) fn write_automata(automata: &[Option<RawAutomaton>], out: &mut Writer
 }
 
 /// What [`write_automata`] wrote.
-pub(super) fn read_automata(reader: &mut Reader<'_>) -> Result<Vec<Option<RawAutomaton>>> {
+pub(super) fn read_automata(reader: &mut Reader) -> Result<Vec<Option<RawAutomaton>>> {
     let n = reader.number()?;
     // Nothing is reserved for so many: where they are not there, it breaks off.
     (0..n).map(|_| read_automaton(reader)).collect()
 }
 
-fn read_automaton(reader: &mut Reader<'_>) -> Result<Option<RawAutomaton>> {
+fn read_automaton(reader: &mut Reader) -> Result<Option<RawAutomaton>> {
     if reader.number()? == 0 {
         return Ok(None);
     }
     Ok(Some(RawAutomaton {
         classes: RawClasses {
-            single: reader.bytes()?,
+            single: reader.bytes()?.to_vec(),
             blocks: reader.u32s()?,
-            table: reader.bytes()?,
+            table: reader.bytes()?.to_vec(),
             n_classes: reader.number()?,
         },
         transitions: reader.u32s()?,
-        boundaries: reader.bytes()?,
+        boundaries: reader.bytes()?.to_vec(),
     }))
 }

@@ -1,69 +1,171 @@
 //! Numbers, bytes and lists as a compiled file has them: little-endian, each list with its length in front.
-
-use std::io::Read;
+//!
+//! What is read and looked at is in the head. Of a list that stays as it is, and may be long, the head has the length; the list is in
+//! the image behind it, which lies in memory as it lies in the file.
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::numbers::{Number, bytes_of};
+use super::image;
+use super::source::Source;
 use crate::error::{Error, Result};
-use crate::huge::{Zeroed, prepare_pages};
+use crate::huge::prepare_pages;
+use crate::numbers::{Number, bytes_of};
+use crate::parallel::available_threads;
 use crate::shelf::{Shelf, Shelved};
 
 pub(super) const FORMAT: &str = "compiled tokenizer";
+
+/// Where lists of the image begin, from its beginning on.
+const ALIGNMENT: usize = 64;
+
+/// Where the image begins in a file is a multiple of this, so that whole pages are copied to whole pages.
+const PAGE: usize = 4 << 10;
+
+/// Bytes of an image at most: as many as a vocabulary with all the tokens and bytes that one may have, and too few for sums of
+/// places to overflow.
+const MAX_IMAGE_BYTES: u64 = 8 << 30;
 
 pub(super) fn bad(reason: impl Into<String>) -> Error {
     Error::format(FORMAT, reason.into())
 }
 
+fn breaks_off() -> Error {
+    bad("it breaks off")
+}
+
 /// Bytes to which values are appended.
 #[derive(Default)]
-pub(super) struct Writer(pub(super) Vec<u8>);
+pub(super) struct Writer {
+    head: Vec<u8>,
+    image: Vec<u8>,
+}
 
 impl Writer {
     pub(super) fn number(&mut self, value: u64) {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.head.extend_from_slice(&value.to_le_bytes());
     }
 
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
+        self.head.extend_from_slice(bytes);
     }
 
     pub(super) fn u32s(&mut self, values: impl ExactSizeIterator<Item = u32>) {
         self.number(values.len() as u64);
-        self.0.reserve(values.len() * 4);
-        values.for_each(|value| self.0.extend_from_slice(&value.to_le_bytes()));
+        self.head.reserve(values.len() * 4);
+        values.for_each(|value| self.head.extend_from_slice(&value.to_le_bytes()));
     }
 
     pub(super) fn u64s(&mut self, values: impl ExactSizeIterator<Item = u64>) {
         self.number(values.len() as u64);
         values.for_each(|value| self.number(value));
     }
+
+    /// A list that the tokenizer keeps.
+    pub(super) fn lasting<T: Number>(&mut self, values: &[T]) {
+        self.number(values.len() as u64);
+        let mut values = values.to_vec();
+        values.iter_mut().for_each(Number::take_as_little_endian);
+        self.image.extend_from_slice(bytes_of(&mut values));
+        self.image
+            .resize(self.image.len().next_multiple_of(ALIGNMENT), 0);
+    }
+
+    /// All of it, behind what another writer has in its head.
+    pub(super) fn behind(self, mut first: Self) -> Self {
+        first.head.extend(self.head);
+        first.image.extend(self.image);
+        first
+    }
+
+    /// The length of the head, the head, and the image, if so many bytes are before them in a file.
+    pub(super) fn finish(mut self, n_before: usize) -> Vec<u8> {
+        let begin = (n_before + 8 + self.head.len()).next_multiple_of(PAGE);
+        self.head.resize(begin - n_before - 8, 0);
+        let mut payload = (self.head.len() as u64).to_le_bytes().to_vec();
+        payload.extend(self.head);
+        payload.extend(self.image);
+        payload
+    }
 }
 
-/// Bytes that come from somewhere, of which values are taken as they come, so that nothing lies in memory twice. A
-/// length that what is left cannot hold is an error, before anything is reserved.
-pub(super) struct Reader<'r> {
-    source: &'r mut dyn Read,
-    /// Bytes that are still to come.
-    left: u64,
-    checksum: Box<Xxh3>,
-    /// Where lists lie that stay.
+/// The checksum of what [`Writer::finish`] gave: of its head, and of the digests of the image's blocks.
+pub(super) fn checksum(payload: &[u8], seed: u64) -> u128 {
+    let (length, rest) = payload.split_at(payload.len().min(8));
+    let head = length.try_into().map_or(0, u64::from_le_bytes);
+    let head = usize::try_from(head).map_or(rest.len(), |head| head.min(rest.len()));
+    let (head, image) = rest.split_at(head);
+    sum(length, head, &image::digests(image, seed), seed)
+}
+
+fn sum(length: &[u8], head: &[u8], digests: &[u8], seed: u64) -> u128 {
+    let mut sum = Xxh3::with_seed(seed);
+    for part in [length, head, digests] {
+        sum.update(part);
+    }
+    sum.digest128()
+}
+
+/// A file that was read, of which values are taken as they come. A length that what is left cannot hold is an error, before
+/// anything is reserved.
+pub(super) struct Reader {
+    head: Vec<u8>,
+    /// Bytes of the head that were taken.
+    at: usize,
+    /// Where lists lie that stay, those of the image first.
     shelf: Shelf,
 }
 
-/// Bytes of a list that are read at once.
-const PART_BYTES: usize = 1 << 15;
-
-impl<'r> Reader<'r> {
-    pub(super) fn new(source: &'r mut dyn Read, left: u64, seed: u64) -> Self {
-        Self {
-            source,
-            left,
-            checksum: Box::new(Xxh3::with_seed(seed)),
-            // Some of it is read and not kept, what is made of some takes more: of where tokens lie six times as much.
-            shelf: Shelf::with_room(usize::try_from(left).unwrap_or(0).saturating_mul(3)),
+impl Reader {
+    /// Reads what lies between two places of a source, if it has this checksum.
+    pub(super) fn read(
+        source: &(impl Source + ?Sized),
+        place: u64,
+        end: u64,
+        wanted: u128,
+        seed: u64,
+    ) -> Result<Self> {
+        let mut length = [0; 8];
+        source
+            .read_at(place, &mut length)
+            .map_err(|_| breaks_off())?;
+        let head_place = place.saturating_add(8);
+        let head_end = u64::from_le_bytes(length).checked_add(head_place);
+        let head_end = head_end.filter(|&head_end| head_end <= end);
+        let head_end = head_end.ok_or_else(breaks_off)?;
+        if end - head_end > MAX_IMAGE_BYTES || !(end - head_end).is_multiple_of(ALIGNMENT as u64) {
+            return Err(bad("its lists are none"));
         }
+        let too_large = || bad("it is too large for this machine");
+        let n_head = usize::try_from(head_end - head_place).map_err(|_| too_large())?;
+        let n_image = usize::try_from(end - head_end).map_err(|_| too_large())?;
+        let read_head = || {
+            let mut head = Vec::new();
+            head.try_reserve_exact(n_head).map_err(|_| too_large())?;
+            prepare_pages(head.spare_capacity_mut());
+            head.resize(n_head, 0);
+            source
+                .read_at(head_place, &mut head)
+                .map_err(|_| breaks_off())?;
+            Ok(head)
+        };
+        let threads = if image::is_large(n_image) {
+            available_threads()
+        } else {
+            1
+        };
+        let read = |words: &mut [u64]| {
+            image::read(source, head_end, bytes_of(words), seed, threads, read_head)
+        };
+        // What is made of some lists takes more than the file has: of where tokens lie eight times as much.
+        let room = n_head.saturating_add(n_image).saturating_mul(3);
+        let read = Shelf::begun_with(n_image / size_of::<u64>(), room, read);
+        let (shelf, read) = read.ok_or_else(too_large)?;
+        let (digests, head) = read?;
+        if sum(&length, &head, &digests, seed) != wanted {
+            return Err(bad("its checksum does not fit: it is damaged"));
+        }
+        Ok(Self { head, at: 0, shelf })
     }
 
     /// Where lists lie that stay, for what is made of them.
@@ -71,76 +173,34 @@ impl<'r> Reader<'r> {
         &mut self.shelf
     }
 
-    /// Reads bytes to the end of a list.
-    fn read(source: &mut dyn Read, n: usize, out: &mut Vec<u8>) -> Result<()> {
-        out.reserve_exact(n);
-        prepare_pages(out.spare_capacity_mut());
-        let wanted = out.len() + n;
-        // What `read_to_end` reads beyond the capacity to find the end is one small try.
-        let read = source.take(n as u64).read_to_end(out);
-        if read.is_err() || out.len() != wanted {
-            return Err(bad("it breaks off"));
-        }
-        Ok(())
-    }
-
-    /// The bytes of a list of `n` items, which are taken from what is left.
-    fn claim(&mut self, n: u64, width: u64) -> Result<usize> {
-        let n_bytes = n.checked_mul(width).filter(|&n_bytes| n_bytes <= self.left);
-        let n_bytes = n_bytes.ok_or_else(|| bad("it breaks off"))?;
-        self.left -= n_bytes;
-        usize::try_from(n_bytes).map_err(|_| bad("it is too large for this machine"))
-    }
-
-    pub(super) fn number(&mut self) -> Result<u64> {
-        self.claim(1, 8)?;
-        let mut eight = [0; 8];
-        self.source
-            .read_exact(&mut eight)
-            .map_err(|_| bad("it breaks off"))?;
-        self.checksum.update(&eight);
-        Ok(u64::from_le_bytes(eight))
-    }
-
-    pub(super) fn bytes(&mut self) -> Result<Vec<u8>> {
-        let n = self.number()?;
-        let n_bytes = self.claim(n, 1)?;
-        let mut bytes = Vec::new();
-        Self::read(self.source, n_bytes, &mut bytes)?;
-        self.checksum.update(&bytes);
+    /// The bytes of a list of `n` items.
+    fn take(&mut self, n: u64, width: usize) -> Result<&[u8]> {
+        let n_bytes = usize::try_from(n).ok().and_then(|n| n.checked_mul(width));
+        let end = n_bytes.and_then(|n_bytes| n_bytes.checked_add(self.at));
+        let start = self.at;
+        let taken = end.and_then(|end| Some((self.head.get(start..end)?, end)));
+        let (bytes, end) = taken.ok_or_else(breaks_off)?;
+        self.at = end;
         Ok(bytes)
     }
 
-    /// How many numbers a list has.
-    fn length<T>(&mut self) -> Result<usize> {
-        let n = self.number()?;
-        Ok(self.claim(n, size_of::<T>() as u64)? / size_of::<T>())
+    pub(super) fn number(&mut self) -> Result<u64> {
+        let bytes = self.take(8, 1)?;
+        let eight = bytes.try_into().map_err(|_| breaks_off())?;
+        Ok(u64::from_le_bytes(eight))
     }
 
-    /// Numbers to where they stay, a part at a time, so that their checksum is taken while they are near.
-    fn fill<T: Number>(&mut self, values: &mut [T]) -> Result<()> {
-        for part in bytes_of(values).chunks_mut(PART_BYTES) {
-            self.source
-                .read_exact(part)
-                .map_err(|_| bad("it breaks off"))?;
-            self.checksum.update(part);
-        }
-        values.iter_mut().for_each(Number::take_as_little_endian);
-        Ok(())
+    pub(super) fn bytes(&mut self) -> Result<&[u8]> {
+        let n = self.number()?;
+        self.take(n, 1)
     }
 
     fn list<T: Number>(&mut self) -> Result<Vec<T>> {
-        let mut values = vec![T::default(); self.length::<T>()?];
-        prepare_pages(&mut values);
-        self.fill(&mut values)?;
-        Ok(values)
-    }
-
-    /// A list that the tokenizer keeps.
-    pub(super) fn lasting<T: Number + Zeroed>(&mut self) -> Result<Shelved<T>> {
-        let len = self.length::<T>()?;
-        let mut values = self.shelf.zeroed(len);
-        self.fill(&mut values)?;
+        let n = self.number()?;
+        let bytes = self.take(n, size_of::<T>())?;
+        let mut values = vec![T::default(); bytes.len() / size_of::<T>()];
+        bytes_of(&mut values).copy_from_slice(bytes);
+        values.iter_mut().for_each(Number::take_as_little_endian);
         Ok(values)
     }
 
@@ -152,13 +212,20 @@ impl<'r> Reader<'r> {
         self.list()
     }
 
-    /// Whether all was read, and is what was written. Gives what is left of the shelf.
-    pub(super) fn finish(self, checksum: u128) -> Result<Shelf> {
-        if self.left > 0 {
-            return Err(bad(format!("{} bytes too many", self.left)));
-        }
-        if self.checksum.digest128() != checksum {
-            return Err(bad("its checksum does not fit: it is damaged"));
+    /// A list that the tokenizer keeps.
+    pub(super) fn lasting<T: Number>(&mut self) -> Result<Shelved<T>> {
+        let len = usize::try_from(self.number()?).ok();
+        let list = len.and_then(|len| self.shelf.next_written(len));
+        let mut list: Shelved<T> = list.ok_or_else(breaks_off)?;
+        list.iter_mut().for_each(Number::take_as_little_endian);
+        Ok(list)
+    }
+
+    /// Whether all was taken. Gives what is left of the shelf.
+    pub(super) fn finish(self) -> Result<Shelf> {
+        let rest = self.head.get(self.at..).unwrap_or_default();
+        if rest.len() >= PAGE || rest.iter().any(|&byte| byte != 0) || !self.shelf.is_read() {
+            return Err(bad("it has more than a tokenizer"));
         }
         Ok(self.shelf)
     }

@@ -1,11 +1,13 @@
 //! Numbers as bytes of a file: read to where they lie in memory.
 #![allow(unsafe_code)] // the only reason for this module
 
+use crate::huge::Zeroed;
+
 /// An unsigned number of some bytes, all of which are its own.
 ///
 /// # Safety
 /// Whatever its bytes are, they must be a value of the type, and none of them may be padding.
-pub(super) unsafe trait Number: Copy + Default {
+pub(crate) unsafe trait Number: Zeroed + Default {
     /// Makes it what its bytes say in little-endian order, which on most machines it is.
     fn take_as_little_endian(&mut self);
 }
@@ -33,7 +35,7 @@ unsafe impl Number for u64 {
 }
 
 /// The bytes of numbers, to be written to.
-pub(super) fn bytes_of<T: Number>(numbers: &mut [T]) -> &mut [u8] {
+pub(crate) fn bytes_of<T: Number>(numbers: &mut [T]) -> &mut [u8] {
     let n_bytes = size_of_val(numbers);
     // SAFETY: these are the bytes of the slice, borrowed for as long and by nobody else; bytes need no alignment, none of these is
     // padding, and whatever is written there leaves numbers.

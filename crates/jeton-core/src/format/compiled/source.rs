@@ -1,0 +1,61 @@
+//! Where the bytes of a compiled file are, for several threads at once.
+
+use std::fs::File;
+use std::io;
+
+/// Bytes that anyone can read from any place.
+pub trait Source: Sync {
+    /// Fills `out` with the bytes from a place on.
+    ///
+    /// Fails where there are not so many, and where they cannot be read.
+    fn read_at(&self, place: u64, out: &mut [u8]) -> io::Result<()>;
+}
+
+impl Source for [u8] {
+    fn read_at(&self, place: u64, out: &mut [u8]) -> io::Result<()> {
+        let start = usize::try_from(place).ok();
+        let behind = start.and_then(|start| self.get(start..));
+        let bytes = behind.and_then(|behind| behind.get(..out.len()));
+        out.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+impl Source for File {
+    fn read_at(&self, place: u64, out: &mut [u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(self, out, place)
+    }
+}
+
+#[cfg(windows)]
+impl Source for File {
+    fn read_at(&self, mut place: u64, mut out: &mut [u8]) -> io::Result<()> {
+        while !out.is_empty() {
+            let n = std::os::windows::fs::FileExt::seek_read(self, out, place)?;
+            if n == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            place += n as u64;
+            out = out.get_mut(n..).unwrap_or_default();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_from_any_place() {
+        let bytes: &[u8] = b"0123456789";
+        let mut three = [0; 3];
+        bytes.read_at(7, &mut three).unwrap();
+        assert_eq!(&three, b"789");
+        for place in [8, 10, 11, u64::MAX] {
+            assert!(bytes.read_at(place, &mut three).is_err());
+        }
+        bytes.read_at(10, &mut []).unwrap();
+    }
+}
