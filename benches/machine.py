@@ -28,9 +28,10 @@ CAVEATS = (
     "before each process of a first pass or a load 512 MB of memory are written to and given back, "
     "so that none waits for the host of a virtual machine to find memory, 5 ms for 2 MB; numpy's "
     "own threads are not begun (first batches of a process were recorded before that)",
-    "medians of 7 rounds (warm) or 9 (first pass; 5 in records before 2026-11-25); of 3 or 1 for "
-    "libraries over three times slower than the fastest of the others (ours not counted), once for "
-    "those over ten times slower; over twenty times slower in the first of cases that are alike: "
+    "medians of 11 rounds (warm; 7 in records that say so) or 9 (first pass; 5 in records before "
+    "2026-11-25); of 3 or 1 for libraries over three times slower than the fastest of the others "
+    "(ours not counted), once for those over ten times slower; over twenty times slower in the "
+    "first of cases that are alike: "
     "left out of the rest, and named",
 )
 

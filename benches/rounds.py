@@ -37,7 +37,7 @@ class Settings:
     """
 
     quick: bool = False
-    rounds: int = 7
+    rounds: int = 11
     fresh_rounds: int = 9
     distant_rounds: int = 3
     warm_bytes: int = 4_000_000

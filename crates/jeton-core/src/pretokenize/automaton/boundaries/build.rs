@@ -12,6 +12,9 @@ use super::tables::{
 /// Most operations in the search for what runs come to.
 const MAX_WORK: usize = 4_000_000;
 
+/// How often characters of a kind come at least, in thousandths.
+const LEAST_WEIGHT: u64 = 5;
+
 /// What may come of a place: its match may end there, or go on.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct May {
@@ -173,10 +176,12 @@ impl Builder<'_> {
         may
     }
 
-    /// How often characters of a kind come.
+    /// How often characters of a kind come. Of those that no ASCII character is of nobody knows: marks are half of what some scripts
+    /// have, and other texts have none.
     fn weight(&self, weights: &[u64], kind: usize) -> u64 {
         let members = self.members[kind].iter();
-        members.map(|&class| weights[class]).sum::<u64>().max(1)
+        let weight: u64 = members.map(|&class| weights[class]).sum();
+        weight.max(LEAST_WEIGHT)
     }
 
     /// The kinds whose runs leave most unsure where nothing spoils: one, and those that are as it is before any other.
