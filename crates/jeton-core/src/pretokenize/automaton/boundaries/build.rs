@@ -395,8 +395,14 @@ pub(super) fn build(
             .zip(&kind_weights)
             .map(move |(row, &last)| (row, weight * u128::from(last)))
     });
-    let (row_of, mut rows) = fewer::rows(&costs, each.collect(), MAX_RULES);
-    fewer::nexts(&costs, &mut rows, MAX_SLICES);
+    let each: Vec<(Row, u128)> = each.collect();
+    let weights: Vec<u128> = each.iter().map(|&(_, weight)| weight).collect();
+    let (row_of, mut rows) = fewer::rows(&costs, each, MAX_RULES);
+    let mut row_weights = vec![0; rows.len()];
+    for (&row, weight) in row_of.iter().zip(weights) {
+        row_weights[row] += weight;
+    }
+    fewer::nexts(&costs, &mut rows, &row_weights, MAX_SLICES);
 
     let mut nexts: Vec<Vec<u8>> = Vec::new();
     let mut depending: Vec<Vec<u8>> = vec![vec![0; n]];

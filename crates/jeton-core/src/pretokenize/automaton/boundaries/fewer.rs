@@ -208,8 +208,8 @@ fn numbered(n: usize, groups: Vec<Group>) -> (Vec<usize>, Vec<Vec<Row>>) {
     (of, groups.into_iter().map(|group| group.rows).collect())
 }
 
-/// Makes next kinds alike in all rows until there are few enough of them that differ.
-pub(super) fn nexts(costs: &Costs<'_>, rows: &mut [Row], most: usize) {
+/// Makes next kinds alike in all rows until there are few enough of them that differ. `weights`: how often each row is met.
+pub(super) fn nexts(costs: &Costs<'_>, rows: &mut [Row], weights: &[u128], most: usize) {
     let n = rows.first().map_or(0, Row::n_next);
     loop {
         let mut distinct: Vec<Vec<usize>> = Vec::new();
@@ -237,7 +237,10 @@ pub(super) fn nexts(costs: &Costs<'_>, rows: &mut [Row], most: usize) {
             }
             rows
         };
-        let cost = |rows: &[Row]| -> u128 { rows.iter().map(|row| costs.of_row(row)).sum() };
+        let cost = |rows: &[Row]| -> u128 {
+            let each = rows.iter().zip(weights);
+            each.map(|(row, weight)| costs.of_row(row) * weight).sum()
+        };
         let mut best: Option<(u128, usize, usize)> = None;
         for (index, one) in distinct.iter().enumerate() {
             for (other_index, other) in distinct.iter().enumerate().skip(index + 1) {
