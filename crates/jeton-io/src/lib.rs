@@ -11,10 +11,12 @@ pub mod counts;
 pub mod error;
 mod jsonl;
 mod lines;
+pub mod places;
 pub mod reader;
 mod text;
 mod window;
 
 pub use compress::{compress_zstd, decompress};
 pub use error::IoError;
+pub use places::Places;
 pub use reader::{DocumentReader, Documents, Format, ReaderOptions};

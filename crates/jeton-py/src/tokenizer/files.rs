@@ -4,6 +4,7 @@ use jeton_core::format::gguf::HeaderBytes;
 use jeton_core::format::writing::{FileFormat, write};
 use jeton_core::format::{self, BertOptions, Gpt2Options};
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
+use jeton_io::Places;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList, PyTuple};
@@ -219,10 +220,9 @@ impl Tokenizer {
     #[staticmethod]
     #[pyo3(signature = (path, *, name=None))]
     fn from_compiled_file(py: Python<'_>, path: &str, name: Option<String>) -> PyResult<Self> {
-        let file = std::fs::File::open(path)?;
-        let n_bytes = file.metadata()?.len();
+        let file = Places::open(path.as_ref())?;
         let (core, own_name) = py
-            .detach(|| format::read_compiled(&file, n_bytes))
+            .detach(|| format::read_compiled(&file, file.n_bytes()))
             .map_err(|error| to_python_at(py, &error, Some(path)))?;
         Ok(Self::wrap(core, name.or(own_name)))
     }

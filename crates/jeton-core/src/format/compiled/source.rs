@@ -1,6 +1,5 @@
 //! Where the bytes of a compiled file are, for several threads at once.
 
-use std::fs::File;
 use std::io;
 
 /// Bytes that anyone can read from any place.
@@ -17,28 +16,6 @@ impl Source for [u8] {
         let behind = start.and_then(|start| self.get(start..));
         let bytes = behind.and_then(|behind| behind.get(..out.len()));
         out.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
-}
-
-#[cfg(unix)]
-impl Source for File {
-    fn read_at(&self, place: u64, out: &mut [u8]) -> io::Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(self, out, place)
-    }
-}
-
-#[cfg(windows)]
-impl Source for File {
-    fn read_at(&self, mut place: u64, mut out: &mut [u8]) -> io::Result<()> {
-        while !out.is_empty() {
-            let n = std::os::windows::fs::FileExt::seek_read(self, out, place)?;
-            if n == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            place += n as u64;
-            out = out.get_mut(n..).unwrap_or_default();
-        }
         Ok(())
     }
 }
