@@ -10,9 +10,9 @@ use std::thread::{Builder, ScopedJoinHandle};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
 
 use super::source::Source;
-use super::wire::bad;
+use super::wire::breaks_off;
 use crate::elsewhere::Here;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::huge::prepare_pages;
 
 /// Bytes that have a digest of their own.
@@ -96,10 +96,6 @@ pub(super) fn read<T>(
         })?
     };
     Ok((digests, result))
-}
-
-fn breaks_off() -> Error {
-    bad("it breaks off")
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(super) fn bad(reason: impl Into<String>) -> Error {
     Error::format(FORMAT, reason.into())
 }
 
-fn breaks_off() -> Error {
+pub(super) fn breaks_off() -> Error {
     bad("it breaks off")
 }
 
