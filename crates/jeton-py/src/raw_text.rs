@@ -36,16 +36,12 @@ enum Raw<'a> {
 impl<'a> Raw<'a> {
     fn of(text: &'a Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(string) = text.cast::<PyString>() {
-            if let Some(text) = utf8_copy(string) {
+            if let Some(text) = ascii_text(text).or_else(|| utf8_copy(string)) {
                 return Ok(Self::Text(text));
             }
             // SAFETY: what `data` gives are the characters of the `str` in the form that its kind tells. A `str` never
             // changes, and `text` keeps it alive for as long as the slice lives.
             return Ok(match unsafe { string.data() }? {
-                PyStringData::Ucs1(characters) if is_ascii(string) => {
-                    // SAFETY: ASCII is UTF-8.
-                    Self::Text(unsafe { std::str::from_utf8_unchecked(characters) })
-                }
                 PyStringData::Ucs1(characters) => Self::Characters(Kept::One(characters)),
                 PyStringData::Ucs2(characters) => Self::Characters(Kept::Two(characters)),
                 PyStringData::Ucs4(characters) => Self::Characters(Kept::Four(characters)),
@@ -98,6 +94,22 @@ fn is_ascii(string: &Bound<'_, PyString>) -> bool {
     unsafe { ffi::PyUnicode_IS_ASCII(string.as_ptr()) != 0 }
 }
 
+/// The text of a `str` that is ASCII, without a result that is larger than it: most texts are, and short.
+#[inline]
+fn ascii_text<'a>(text: &'a Bound<'_, PyAny>) -> Option<&'a str> {
+    let string = text.cast::<PyString>().ok().filter(|string| is_ascii(string))?;
+    let object = string.as_ptr();
+    // SAFETY: a `str` that says it is ASCII has as many characters of one byte as it says. It never changes, and `text` keeps it alive
+    // for as long as the slice lives. ASCII is UTF-8.
+    unsafe {
+        let length = usize::try_from(ffi::PyUnicode_GET_LENGTH(object)).ok()?;
+        let characters = ffi::PyUnicode_DATA(object).cast::<u8>();
+        Some(std::str::from_utf8_unchecked(std::slice::from_raw_parts(
+            characters, length,
+        )))
+    }
+}
+
 /// The UTF-8 of a `str` that is not ASCII, if it has been asked for one before, by `PyUnicode_AsUTF8AndSize` say: most extensions that
 /// read a `str` do, once. Nothing is written here.
 #[inline]
@@ -136,6 +148,9 @@ pub(crate) fn with_text<R>(
     text: &Bound<'_, PyAny>,
     use_text: impl FnOnce(&str) -> PyResult<R>,
 ) -> PyResult<R> {
+    if let Some(text) = ascii_text(text) {
+        return use_text(text);
+    }
     let raw = Raw::of(text)?;
     let invalid = |error| to_python(text.py(), &error);
     if let Some(text) = raw.as_it_is().map_err(invalid)? {
@@ -154,7 +169,11 @@ pub(crate) fn with_text<R>(
 }
 
 /// A long text that is not UTF-8 where it lies: its characters. Anything else is for [`with_text`], which says what is wrong with it.
+#[inline]
 pub(crate) fn long_characters<'a>(text: &'a Bound<'_, PyAny>) -> Option<Kept<'a>> {
+    if ascii_text(text).is_some() {
+        return None;
+    }
     match Raw::of(text) {
         Ok(Raw::Characters(characters)) if characters.len() >= MANY_CHARACTERS => Some(characters),
         _ => None,

@@ -243,18 +243,25 @@ impl PreTokenizer {
         self.stages.iter().any(|stage| stage.rewrite.needs_origin())
     }
 
-    /// The pretokens of a text, if all of it is cut by one pattern and nothing is left out: the shape of every
+    /// What gives the pretokens of a text, if all of it is cut by one pattern and nothing is left out: the shape of every
     /// published pattern.
     #[inline]
-    pub(crate) fn pieces_of_text<'s, 't>(&'s self, text: &'t str) -> Option<TextPieces<'s, 't>> {
+    pub(crate) fn only_automaton(&self) -> Option<&Automaton> {
         match (
             self.text.as_slice(),
             self.bytes.as_slice(),
             self.stages.as_slice(),
         ) {
-            ([Cut::Pattern(only)], [], []) => only.isolated_pieces(text),
+            ([Cut::Pattern(only)], [], []) => only.isolating(),
             _ => None,
         }
+    }
+
+    /// The pretokens that it gives.
+    #[inline]
+    pub(crate) fn pieces_of_text<'s, 't>(&'s self, text: &'t str) -> Option<TextPieces<'s, 't>> {
+        let automaton = self.only_automaton()?;
+        Some(automaton.pieces(text.as_bytes()))
     }
 
     /// A place of a part of a text where a pretoken ends, whatever is around that part, if its characters tell of one; only where

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result};
 
 use super::SplitConfig;
-use super::automaton::{Automaton, BuildError, Pieces};
+use super::automaton::{Automaton, BuildError};
 use super::backtracking::Backtracking;
 use super::pattern::{Dialect, ParseError, parse};
 
@@ -126,21 +126,21 @@ impl Splitter {
         matches!(self.engine, Engine::Automaton(_))
     }
 
-    /// All pieces, matches or not, if that is what this split comes down to.
+    /// What gives all pieces, matches or not, if that is what this split comes down to.
     #[inline]
-    pub(crate) fn isolated_pieces<'s, 't>(&'s self, text: &'t str) -> Option<Pieces<'s, 't>> {
+    pub(crate) fn isolating(&self) -> Option<&Automaton> {
         match &self.engine {
             // Inverting an isolating split changes nothing: both kinds of piece are kept.
             Engine::Automaton(automaton)
                 if self.behavior == Behavior::Isolated && !automaton.looks_behind() =>
             {
-                Some(automaton.pieces(text.as_bytes()))
+                Some(automaton)
             }
             _ => None,
         }
     }
 
-    /// A place of a part of a text where a piece ends, whatever is around that part; only where [`Self::isolated_pieces`] gives some.
+    /// A place of a part of a text where a piece ends, whatever is around that part; only where [`Self::isolating`] gives an automaton.
     pub(crate) fn sure_end(&self, part: &str) -> Option<usize> {
         match &self.engine {
             Engine::Automaton(automaton) => automaton.sure_end(part),
@@ -408,7 +408,7 @@ mod tests {
         assert!(splitter.is_linear());
         // What is a match in a whole text need not be one in a part of it.
         assert!(splitter.automaton().is_none());
-        assert!(splitter.isolated_pieces("abbab").is_none());
+        assert!(splitter.isolating().is_none());
         assert_eq!(
             split(r"(?<=a)b", Behavior::Isolated, false, "abbab"),
             ["a", "b", "ba", "b"]

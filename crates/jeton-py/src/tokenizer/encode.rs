@@ -35,6 +35,19 @@ impl Tokenizer {
         )
     }
 
+    /// The same, in room for it: nearly always nothing is given, and nothing is moved then.
+    #[inline]
+    fn allow_in<'a>(
+        &self,
+        room: &'a mut Allow,
+        allow_special: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<&'a Allow> {
+        if allow_special.is_some() {
+            *room = self.allow(allow_special)?;
+        }
+        Ok(room)
+    }
+
     /// Encodes a text and makes something of its ids: short texts without letting other Python threads run.
     #[inline]
     fn with_ids<R>(
@@ -46,12 +59,13 @@ impl Tokenizer {
         made: Made<R, impl FnOnce(&[u32]) -> PyResult<R>, impl FnOnce(Vec<u32>) -> PyResult<R>>,
     ) -> PyResult<R> {
         let py = text.py();
-        let allow = self.allow(allow_special)?;
+        let mut given = Allow::None;
+        let allow = self.allow_in(&mut given, allow_special)?;
         let threads = threads_at_most(num_threads)?;
         if let Some(characters) = long_characters(text) {
             let ids = enter(py, |keep_going| {
                 let core = &self.core;
-                core.encode_characters(characters, &allow, add_special_tokens, threads, keep_going)
+                core.encode_characters(characters, allow, add_special_tokens, threads, keep_going)
             })?;
             return (made.of_owned)(ids);
         }
@@ -59,12 +73,12 @@ impl Tokenizer {
             if text.len() <= SHORT_BYTES {
                 let made = self
                     .core
-                    .with_ids(text, &allow, add_special_tokens, made.of_lent);
+                    .with_ids(text, allow, add_special_tokens, made.of_lent);
                 return quick(py, made)?;
             }
             let ids = enter(py, |keep_going| {
                 self.core
-                    .encode_shared(text, &allow, add_special_tokens, threads, keep_going)
+                    .encode_shared(text, allow, add_special_tokens, threads, keep_going)
             })?;
             (made.of_owned)(ids)
         })
@@ -168,7 +182,8 @@ impl Tokenizer {
         num_threads: Option<isize>,
     ) -> PyResult<u64> {
         let py = text.py();
-        let allow = self.allow(allow_special)?;
+        let mut given = Allow::None;
+        let allow = self.allow_in(&mut given, allow_special)?;
         let threads = threads_at_most(num_threads)?;
         if let Some(characters) = long_characters(text) {
             return enter(py, |keep_going| {

@@ -256,6 +256,7 @@ impl Automaton {
     }
 
     /// All matches, left to right; characters where nothing matches lie between them.
+    #[inline]
     pub(crate) fn matches<'t>(&self, text: &'t [u8]) -> Matches<'_, 't> {
         Matches {
             automaton: self,
@@ -266,12 +267,15 @@ impl Automaton {
     }
 
     /// The whole text as pieces: matches, and what lies between them.
+    #[inline]
     pub(crate) fn pieces<'t>(&self, text: &'t [u8]) -> Pieces<'_, 't> {
+        // Before anything is written: what was written just now is not moved elsewhere then, which waits.
+        let boundaries = self.boundaries(text.len());
         Pieces {
             matches: self.matches(text),
             position: 0,
             pending: None,
-            boundaries: self.boundaries(text.len()),
+            boundaries,
             progress: Progress::default(),
         }
     }
@@ -288,21 +292,24 @@ fn is_noted(position: usize, width: usize) -> bool {
     position / STRIDE != (position - width) / STRIDE
 }
 
-/// States known to lead to no match, by position. Empty (and free) unless a search ran far ahead.
+/// States and places.
+type StatesAt = HashSet<(u16, usize), foldhash::fast::FixedState>;
+
+/// States known to lead to no match, by position. None (and free) unless a search ran far ahead.
 #[derive(Default)]
-struct Hopeless {
-    set: HashSet<(u16, usize), foldhash::fast::FixedState>,
-}
+struct Hopeless(Option<Box<StatesAt>>);
 
 impl Hopeless {
     #[inline]
     fn is_hopeless(&self, state: u16, position: usize) -> bool {
-        !self.set.is_empty() && self.set.contains(&(state, position))
+        let states = self.0.as_ref();
+        states.is_some_and(|states| states.contains(&(state, position)))
     }
 
     fn insert(&mut self, state: u16, position: usize) {
-        if self.set.len() < MAX_REMEMBERED {
-            self.set.insert((state, position));
+        let states = self.0.get_or_insert_default();
+        if states.len() < MAX_REMEMBERED {
+            states.insert((state, position));
         }
     }
 }
