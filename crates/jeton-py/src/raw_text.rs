@@ -97,7 +97,10 @@ fn is_ascii(string: &Bound<'_, PyString>) -> bool {
 /// The text of a `str` that is ASCII, without a result that is larger than it: most texts are, and short.
 #[inline]
 fn ascii_text<'a>(text: &'a Bound<'_, PyAny>) -> Option<&'a str> {
-    let string = text.cast::<PyString>().ok().filter(|string| is_ascii(string))?;
+    let string = text
+        .cast::<PyString>()
+        .ok()
+        .filter(|string| is_ascii(string))?;
     let object = string.as_ptr();
     // SAFETY: a `str` that says it is ASCII has as many characters of one byte as it says. It never changes, and `text` keeps it alive
     // for as long as the slice lives. ASCII is UTF-8.

@@ -188,15 +188,15 @@ impl Tokenizer {
         if let Some(characters) = long_characters(text) {
             return enter(py, |keep_going| {
                 self.core
-                    .count_characters(characters, &allow, threads, keep_going)
+                    .count_characters(characters, allow, threads, keep_going)
             });
         }
         with_text(text, |text| {
             if text.len() <= SHORT_BYTES {
-                quick(py, self.core.count(text, &allow))
+                quick(py, self.core.count(text, allow))
             } else {
                 enter(py, |keep_going| {
-                    self.core.count_shared(text, &allow, threads, keep_going)
+                    self.core.count_shared(text, allow, threads, keep_going)
                 })
             }
         })

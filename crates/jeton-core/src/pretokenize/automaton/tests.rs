@@ -135,7 +135,10 @@ fn what_is_remembered_lasts_for_long_texts() {
     let mut matches = automaton.matches(text.as_bytes());
     assert_eq!(matches.by_ref().count(), 100_000);
     let places = text.len() / STRIDE;
-    assert!((places - 2..=places).contains(&matches.hopeless.0.as_ref().map_or(0, |states| states.len())));
+    assert!(
+        (places - 2..=places)
+            .contains(&matches.hopeless.0.as_ref().map_or(0, |states| states.len()))
+    );
 }
 
 /// The ends of all pieces, a few at a time, which are the same at all levels that the machine has.
