@@ -14,6 +14,8 @@ pub(super) struct Joined {
     /// By code point: whether a pair begins, or ends, with the character. Most of Chinese is in none where a vocabulary
     /// was made for other scripts (Llama 2).
     sides: Vec<u8>,
+    /// Whether characters without a token are left out, so that what is on either side of them is joined as neighbours are.
+    leaves_out: bool,
 }
 
 /// In [`Joined::sides`]: the character stands before another one in some pair, or behind one.
@@ -55,7 +57,16 @@ impl Joined {
                 sides[at] |= side;
             }
         }
-        Self { pairs, sides }
+        Self {
+            pairs,
+            sides,
+            leaves_out: false,
+        }
+    }
+
+    /// The same for a model that may leave out characters.
+    pub(super) fn leaving_out(self, leaves_out: bool) -> Self {
+        Self { leaves_out, ..self }
     }
 
     /// Of the last character of a token and the first of one that merges with it.
@@ -89,7 +100,9 @@ impl Joined {
             .filter(|pair| pair.1 == SPACE && pair.0 != SPACE);
         let before = barred.len();
         barred.extend(crossing.map(|&(left, _)| left));
-        let crosses = barred.len() > before;
+        // A space never is before a cut, but it may be before what is left out there.
+        let joins_spaces = self.pairs.contains(&(SPACE, SPACE));
+        let crosses = barred.len() > before || self.leaves_out && joins_spaces;
         barred.sort_unstable();
         barred.dedup();
         let mut members = [0; 256];

@@ -13,7 +13,8 @@
 //!   known if nothing longer begins with it, or begins with it and what follows; what becomes of the one in front, if
 //!   it is inside of nothing. A character that no token has but its own (the end of a line in Llama 2) is joined with
 //!   nothing: of what is beside it nothing has to be known. On one side of a cut at least the character has tokens,
-//!   so that no unknown text is joined across it; and unknown tokens merge with nothing.
+//!   so that no unknown text is joined across it; and unknown tokens merge with nothing. Where unknown characters are left out and spaces
+//!   merge with spaces, the one in front of the cut must have a token: else the space before it would be what the one behind is joined with.
 
 use super::joined::Joined;
 use super::scan::{ALONE, Edge, Lie, ODD, Scanner, WORD};
@@ -144,9 +145,11 @@ impl RawWords {
                 if !has(SPACE) || sides.any(stands_for_others) {
                     return Ok(None);
                 }
-                let joined = Joined::of_merges(texts);
+                let is_spelled = options.byte_fallback && has_all_bytes(vocab);
+                let leaves_out = options.missing == Missing::Skip && !is_spelled;
+                let joined = Joined::of_merges(texts).leaving_out(leaves_out);
                 let scanner = joined.touching(&known, &has);
-                if options.byte_fallback && has_all_bytes(vocab) && known.only_spaces {
+                if is_spelled && known.only_spaces {
                     inside = Inside::Unjoined(joined);
                 }
                 scanner

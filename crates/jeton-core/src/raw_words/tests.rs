@@ -190,6 +190,24 @@ fn line_ends_beside_everything() {
     }
 }
 
+/// Characters that a model leaves out, with spaces around them.
+#[test]
+fn what_is_left_out_may_be_between_spaces() {
+    for pair in tokenizers() {
+        for text in [
+            "日 キ",
+            "x 日 a",
+            " 日",
+            "日 ",
+            "a日 b",
+            "x z  y ",
+            "日\n 日",
+        ] {
+            pair.check(text);
+        }
+    }
+}
+
 /// Words of many parts, which are kept whole, by phrases, or by parts.
 #[test]
 fn long_words_are_their_parts() {

@@ -325,6 +325,12 @@ pub(super) fn tokenizers() -> Vec<Pair> {
     let mut left_out = character_bpe(&[("b", "▁"), ("a", ".")], false);
     left_out["unk_token"] = Value::Null;
     all.push(Pair::new("left out", || hf(&llama, &null, &left_out)));
+    // The same where only spaces merge with a space behind them: what is between two of them may be left out.
+    let mut left_out = character_bpe(&[], false);
+    left_out["unk_token"] = Value::Null;
+    all.push(Pair::new("left out between spaces", || {
+        hf(&llama, &null, &left_out)
+    }));
     // What one step makes another step takes away, or changes together with its neighbours.
     let space = replace(" ", "▁");
     let steps: [&[&Value]; 4] = [
