@@ -14,6 +14,19 @@ pub(crate) fn prefetch<T>(value: &T) {
     let _ = value;
 }
 
+/// The same for a cache that holds more, and where what is used all the time stays in the smallest one.
+#[inline(always)]
+fn prefetch_far(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: as above.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::without_provenance(address)) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 /// How far ahead of where text is read it is asked for: text is read in bursts of some blocks, between which all is done for
 /// their pretokens, and hardware that sees but a few reads in a row does not ask for enough.
 pub(crate) const TEXT_AHEAD: usize = 1 << 10;
@@ -26,4 +39,65 @@ pub(crate) fn prefetch_beginning(text: &[u8]) {
     let beginning = &text[..text.len().min(TEXT_AHEAD)];
     let lines = beginning.chunks(CACHE_LINE).filter_map(<[u8]>::first);
     lines.for_each(prefetch);
+}
+
+/// What [`ReadLater`] asks for at a time: of characters as many as a block of a text has bytes, after each of which it is called.
+const AT_ONCE: usize = 64;
+
+/// Memory that is read when something else is done, asked for bit by bit meanwhile: read at once, it comes no faster than a core may have
+/// reads under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReadLater {
+    /// From where to where it is not asked for yet: addresses and no references, because nothing is read there.
+    from: usize,
+    to: usize,
+    /// Bytes that are asked for at a time.
+    bytes: usize,
+}
+
+impl ReadLater {
+    /// To be asked for [`AT_ONCE`] at a time.
+    pub(crate) fn new<T>(memory: &[T]) -> Self {
+        let from = memory.as_ptr().addr();
+        Self {
+            from,
+            to: from + size_of_val(memory),
+            bytes: AT_ONCE * size_of::<T>(),
+        }
+    }
+
+    /// Asks for what is next.
+    #[inline(always)]
+    pub(crate) fn ask(&mut self) {
+        if self.from < self.to {
+            let to = self.from + self.bytes;
+            for line in (self.from..to).step_by(CACHE_LINE) {
+                prefetch_far(line);
+            }
+            self.from = to;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_it_is_asked_for_in_turn() {
+        for n in [0, 1, AT_ONCE, 3 * AT_ONCE + 1] {
+            let characters = vec![0u32; n];
+            let mut later = ReadLater::new(&characters);
+            let begin = later.from;
+            for turn in 0..n.div_ceil(AT_ONCE) {
+                assert_eq!(later.from, begin + turn * AT_ONCE * 4);
+                assert!(later.from < later.to);
+                later.ask();
+            }
+            assert!(later.from >= later.to);
+            let end = later.from;
+            later.ask();
+            assert_eq!(later.from, end, "there is no more of it");
+        }
+    }
 }

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::pipeline::{Counter, Model, Pipeline, WordScratch};
+use crate::prefetch::ReadLater;
 use crate::pretokenize::TextPieces;
 use crate::word_batch::Ends;
 
@@ -58,11 +59,12 @@ impl Ends for Until<'_, '_> {
 impl<M: Model> Pipeline<M> {
     /// Appends the ids of a stretch of a section, and of what follows it until the next stretch is met. Returns how many
     /// of the ids that the next one begins with are among them; None if the two do not meet, and where the section is
-    /// not cut by one automaton.
+    /// not cut by one automaton. `later` is what will be read next.
     pub(crate) fn encode_stretch(
         &self,
         section: &str,
         stretch: &Stretch,
+        later: ReadLater,
         words: &mut WordScratch,
         scratch: &mut M::Scratch,
         ids: &mut Vec<u32>,
@@ -71,9 +73,10 @@ impl<M: Model> Pipeline<M> {
             let rest = section.get(from..)?;
             Some((rest.as_bytes(), self.pretokenizer().pieces_of_text(rest)?))
         };
-        let Some((bytes, pieces)) = pieces_from(stretch.from) else {
+        let Some((bytes, mut pieces)) = pieces_from(stretch.from) else {
             return Ok(None);
         };
+        pieces.set_later(later);
         let mut until = Until {
             pieces,
             limit: stretch.until - stretch.from,

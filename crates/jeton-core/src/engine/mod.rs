@@ -17,6 +17,7 @@ use crate::bpe::{BpeModel, BpeScratch, CharacterBpeModel, CharacterBpeScratch};
 use crate::error::{Error, Result};
 use crate::longest_match::PopStack;
 use crate::pipeline::{EachSpan, Model, Pipeline, Sink, WordScratch};
+use crate::prefetch::ReadLater;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::rwkv::GreedyModel;
@@ -258,6 +259,7 @@ impl Engine {
         &self,
         section: &str,
         stretch: &Stretch,
+        later: ReadLater,
         scratch: &mut EngineScratch,
         ids: &mut Vec<u32>,
     ) -> Result<Option<usize>> {
@@ -265,14 +267,15 @@ impl Engine {
             pipeline: &Pipeline<M>,
             section: &str,
             stretch: &Stretch,
+            later: ReadLater,
             scratch: &mut EngineScratch,
             ids: &mut Vec<u32>,
         ) -> Result<Option<usize>> {
             let EngineScratch { words, models, .. } = scratch;
-            pipeline.encode_stretch(section, stretch, words, M::scratch(models), ids)
+            pipeline.encode_stretch(section, stretch, later, words, M::scratch(models), ids)
         }
         of_kind!(self,
-            pipeline => with(pipeline, section, stretch, scratch, ids),
+            pipeline => with(pipeline, section, stretch, later, scratch, ids),
             _engine => Ok(None)
         )
     }

@@ -7,6 +7,7 @@ use super::{Scratch, TokenBatch, Tokenizer};
 use crate::documents::Documents;
 use crate::error::Result;
 use crate::parallel::{Work, chunk_bytes, chunks, in_order};
+use crate::prefetch::ReadLater;
 use crate::scratch::Lease;
 use crate::special::Allow;
 use crate::stretch::Stretch;
@@ -155,7 +156,13 @@ impl Tokenizer {
                     match piece {
                         Piece::Token(id) => tokens.ids.push(*id),
                         Piece::Stretch(stretch) => {
-                            *ahead = self.stretch(text, stretch, scratch, &mut tokens.ids)?;
+                            *ahead = self.stretch(
+                                text,
+                                stretch,
+                                ReadLater::default(),
+                                scratch,
+                                &mut tokens.ids,
+                            )?;
                             if ahead.is_none() {
                                 return Ok(());
                             }
@@ -195,18 +202,19 @@ impl Tokenizer {
         })
     }
 
-    /// Encodes a stretch of a text.
+    /// Encodes a stretch of a text. `later` is what will be read next.
     pub(super) fn stretch(
         &self,
         text: &str,
         stretch: &Stretch,
+        later: ReadLater,
         scratch: &mut Scratch,
         ids: &mut Vec<u32>,
     ) -> Result<Option<usize>> {
         let section = text.get(stretch.section.clone()).unwrap_or_default();
         let ahead = self
             .engine
-            .encode_stretch(section, stretch, &mut scratch.engine, ids);
+            .encode_stretch(section, stretch, later, &mut scratch.engine, ids);
         scratch.after_text(stretch.until - stretch.from);
         ahead
     }

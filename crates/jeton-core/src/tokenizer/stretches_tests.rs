@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use crate::batch::DocumentBatch;
 use crate::code_points::floor_boundary;
 use crate::format::{TiktokenOptions, from_tiktoken};
+use crate::prefetch::ReadLater;
 use crate::pretokenize::published::by_name;
 use crate::special::Allow;
 use crate::stretch::Stretch;
@@ -74,7 +75,13 @@ fn in_stretches(tokenizer: &Tokenizer, text: &str, cuts: &[usize]) -> Option<Vec
         let next = tokenizer.pool.with(|scratch| {
             tokenizer
                 .engine
-                .encode_stretch(text, &stretch, &mut scratch.engine, &mut ids)
+                .encode_stretch(
+                    text,
+                    &stretch,
+                    ReadLater::default(),
+                    &mut scratch.engine,
+                    &mut ids,
+                )
                 .unwrap()
         });
         whole.extend_from_slice(&ids[ahead..]);

@@ -11,6 +11,7 @@ use super::{Scratch, Tokenizer};
 use crate::error::{ErrorKind, Result};
 use crate::huge::prefer_huge_pages;
 use crate::parallel::{Work, in_order};
+use crate::prefetch::ReadLater;
 use crate::scratch::Lease;
 use crate::special::Allow;
 use crate::stretch::Stretch;
@@ -102,7 +103,12 @@ impl Tokenizer {
                     text.len()
                 };
                 let place = (text, begin..end, sizes.look);
-                made.meets = self.encode_written(place, scratch.get(), room, &mut made.ids)?;
+                // With several threads most probably the one that this thread takes next.
+                let next = begin.saturating_add(sizes.part.saturating_mul(threads));
+                let next = next..text.len().min(next.saturating_add(sizes.part));
+                let later = text.part(next).later();
+                made.meets =
+                    self.encode_written(place, later, scratch.get(), room, &mut made.ids)?;
                 Ok(())
             },
         };
@@ -125,6 +131,7 @@ impl Tokenizer {
     fn encode_written(
         &self,
         (text, part, look): (Kept<'_>, Range<usize>, usize),
+        later: ReadLater,
         scratch: &mut Scratch,
         room: &mut Vec<u8>,
         ids: &mut Vec<u32>,
@@ -152,7 +159,7 @@ impl Tokenizer {
             until,
             limit: section.len(),
         };
-        Ok(self.stretch(section, &stretch, scratch, ids)? == Some(0))
+        Ok(self.stretch(section, &stretch, later, scratch, ids)? == Some(0))
     }
 }
 

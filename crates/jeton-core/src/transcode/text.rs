@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::{Kept, Unit, Written, to_utf8};
 use crate::documents::as_text;
 use crate::error::Result;
+use crate::prefetch::ReadLater;
 
 /// The text that characters are, written into `room`, which grows and is not emptied, so that one which is used again need not
 /// be filled with zeros again. Half a surrogate pair, or a number that is no character's, is `InvalidUtf8` at the byte where it would be.
@@ -43,6 +44,15 @@ impl Kept<'_> {
             Self::One(characters) => Self::One(characters.get(range).unwrap_or_default()),
             Self::Two(characters) => Self::Two(characters.get(range).unwrap_or_default()),
             Self::Four(characters) => Self::Four(characters.get(range).unwrap_or_default()),
+        }
+    }
+
+    /// They, as what is to be read later.
+    pub(crate) fn later(self) -> ReadLater {
+        match self {
+            Self::One(characters) => ReadLater::new(characters),
+            Self::Two(characters) => ReadLater::new(characters),
+            Self::Four(characters) => ReadLater::new(characters),
         }
     }
 

@@ -37,6 +37,7 @@ use self::program::{Node, Program};
 pub(crate) use self::raw::RawAutomaton;
 
 use super::pattern::{Ast, Greed};
+use crate::prefetch::ReadLater;
 
 /// Most states an automaton may have; published patterns need fewer than 100.
 const MAX_STATES: usize = 4096;
@@ -353,6 +354,11 @@ pub(crate) struct Pieces<'a, 't> {
 }
 
 impl Pieces<'_, '_> {
+    /// What is to be asked for while they are found.
+    pub(crate) fn set_later(&mut self, later: ReadLater) {
+        self.progress.later = later;
+    }
+
     /// Puts the ends of the next pieces there, as many as fit; each begins where the one before ends. Returns how
     /// many there are: none at the end of the text.
     #[inline(always)]

@@ -34,7 +34,7 @@ use self::tables::{
 use self::wide::{code_of, width};
 use super::Automaton;
 use super::classes::Characters;
-use crate::prefetch::{TEXT_AHEAD, prefetch};
+use crate::prefetch::{ReadLater, TEXT_AHEAD, prefetch};
 use crate::simd::Kernel;
 
 /// How far behind a block the end of a run is looked for.
@@ -71,6 +71,8 @@ pub(super) struct Progress {
     last: [u8; 3],
     /// The rows of longer characters that came last.
     recent: Recent,
+    /// What is read after this text, asked for while blocks are looked at, which need not wait for memory themselves.
+    pub(super) later: ReadLater,
 }
 
 impl Automaton {
@@ -236,6 +238,7 @@ impl Boundaries {
         if let Some(later) = text.get(start + TEXT_AHEAD) {
             prefetch(later);
         }
+        progress.later.ask();
         let mut padded = [0; WINDOW];
         let inside = start.checked_sub(2).and_then(|from| text.get(from..));
         let window = inside.and_then(<[u8]>::first_chunk).unwrap_or_else(|| {
