@@ -53,6 +53,7 @@ pub mod transcode;
 pub mod unicode;
 pub mod uniform;
 pub mod unigram;
+mod units;
 pub mod varint;
 pub mod vocab;
 pub mod word;

@@ -13,15 +13,14 @@ use crate::kept_ids::KeptIds;
 use crate::prefetch::prefetch_beginning;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
+use crate::simd::Kernel;
+use crate::units::Units;
 use crate::vocab::{Search, Vocab};
 use crate::word_batch::{Ends, Unknown, WordBatch};
 use crate::word_key::{Key, Role};
 
 /// Room for ids of one word that is kept from text to text.
 const MAX_KEPT_IDS: usize = 1 << 16;
-
-/// Units of a long pretoken that are cut, keyed and looked up together.
-const UNITS_AT_ONCE: usize = 32;
 
 /// A tokenization model: turns one pretoken into ids, and knows nothing of other models.
 pub trait Model: Send + Sync {
@@ -138,6 +137,7 @@ impl Sink for Counter {
 pub struct Pipeline<M> {
     pretokenizer: PreTokenizer,
     model: M,
+    kernel: Kernel,
 }
 
 /// What a thread needs to encode, whatever the model: its word caches and room for ids.
@@ -258,6 +258,7 @@ impl<M: Model> Pipeline<M> {
         Self {
             pretokenizer,
             model,
+            kernel: Kernel::fastest(),
         }
     }
 
@@ -395,7 +396,13 @@ impl<M: Model> Pipeline<M> {
         let result = if pretoken.len() <= Key::<1>::MAX_WORD_BYTES {
             self.model.encode_unit(pretoken, scratch, &mut ids)
         } else {
-            self.units(pretoken, words, scratch, &mut ids)
+            self.units(
+                &bytes[unknown.start..],
+                pretoken.len(),
+                words,
+                scratch,
+                &mut ids,
+            )
         };
         if result.is_ok() {
             words.keep_unknown(unknown, pretoken, &ids);
@@ -405,28 +412,23 @@ impl<M: Model> Pipeline<M> {
         result
     }
 
-    /// A long pretoken, unit by unit: most long ones come once, most of their units often. Appends its ids.
+    /// A long pretoken, the first `n` bytes of a text, unit by unit: most long ones come once, most of their units often. Appends its
+    /// ids.
     fn units(
         &self,
-        pretoken: &[u8],
+        text: &[u8],
+        n: usize,
         words: &mut WordScratch,
         scratch: &mut M::Scratch,
         ids: &mut Vec<u32>,
     ) -> Result<()> {
-        let mut ends = [0; UNITS_AT_ONCE];
-        let mut keys = [(Key::NONE, 0); UNITS_AT_ONCE];
-        let role = self.role_of_units();
+        let pretoken = &text[..n];
+        let mut units = Units::new(self.kernel, self.role_of_units());
         let mut start = 0;
         while start < pretoken.len() {
-            let n = self.model.units(pretoken, start, &mut ends);
-            let mut from = start;
-            let places = words.caches.short.places();
-            for (key, &end) in keys.iter_mut().zip(&ends[..n]) {
-                let unit = Key::new(pretoken, from, end).map_or(Key::NONE, |key| key.of(role));
-                *key = (unit, places.fetch(unit));
-                from = end;
-            }
-            for (&(key, place), &end) in keys.iter().zip(&ends[..n]) {
+            let n = self.model.units(pretoken, start, units.ends());
+            units.make_keys(text, start, n, &words.caches);
+            for (key, place, end) in units.all(n) {
                 if let Some(known) = words.caches.short.places().find(key, place) {
                     // All of them are written, as many as count stay: no loop, no branch.
                     let counting = ids.len() + known[SHORT_IDS] as usize;

@@ -206,7 +206,10 @@ impl WordBatch {
                 break;
             };
             let mut eight = Made { keys, places, long };
-            let Some(more_long) = self.kernel.make_eight(text, from, ends, made, &mut eight) else {
+            let Some(more_long) =
+                self.kernel
+                    .make_eight(text, from, ends, made, Role::Pretoken, &mut eight)
+            else {
                 break;
             };
             for &mut place in places {

@@ -5,7 +5,7 @@
 //! few words.
 
 use crate::simd::Kernel;
-use crate::word_key::Key;
+use crate::word_key::{Key, Role};
 
 /// Words at once.
 pub(crate) const EIGHT: usize = 8;
@@ -21,7 +21,7 @@ pub(crate) struct Made<'a> {
 
 impl Kernel {
     /// Makes the keys of the words that begin at `start` and end at `ends`; long ones have [`Key::NONE`]. `first`: the number of the
-    /// first of them. Returns how many are long. None, and nothing is made, where the text may end before sixteen bytes of the last
+    /// first of them, `role`: what they are. Returns how many are long. None, and nothing is made, where the text may end before sixteen bytes of the last
     /// word, and where there are no instructions for it.
     #[inline(always)]
     pub(crate) fn make_eight(
@@ -30,11 +30,12 @@ impl Kernel {
         start: usize,
         ends: &[usize; EIGHT],
         first: usize,
+        role: Role,
         made: &mut Made<'_>,
     ) -> Option<usize> {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => avx512::call_make(text, start, ends, first, made),
+            Self::Avx512(_) => avx512::call_make(text, start, ends, first, role, made),
             _ => None,
         }
     }
@@ -49,14 +50,15 @@ mod avx512 {
     use std::arch::x86_64::{
         __m512i, _mm_loadu_si128, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_castsi128_si512,
         _mm512_cmpgt_epu8_mask, _mm512_cmpgt_epu64_mask, _mm512_inserti32x4, _mm512_loadu_si512,
-        _mm512_mask_mov_epi8, _mm512_maskz_compress_epi64, _mm512_maskz_mov_epi8, _mm512_min_epu64,
-        _mm512_mul_epu32, _mm512_permutex2var_epi64, _mm512_permutexvar_epi8, _mm512_set1_epi8,
-        _mm512_set1_epi64, _mm512_shuffle_epi32, _mm512_srli_epi64, _mm512_storeu_si512,
-        _mm512_sub_epi64, _mm512_xor_si512,
+        _mm512_mask_mov_epi8, _mm512_maskz_compress_epi64, _mm512_maskz_mov_epi8,
+        _mm512_maskz_set1_epi8, _mm512_min_epu64, _mm512_mul_epu32, _mm512_or_si512,
+        _mm512_permutex2var_epi64, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi64,
+        _mm512_shuffle_epi32, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_sub_epi64,
+        _mm512_xor_si512,
     };
 
     use super::{EIGHT, Made};
-    use crate::word_key::{HIGH_FACTOR, Key, LOW_FACTOR};
+    use crate::word_key::{HIGH_FACTOR, Key, LOW_FACTOR, Role};
 
     /// Bytes of a key, the last of which has the length.
     const KEY: usize = 16;
@@ -93,11 +95,12 @@ mod avx512 {
         start: usize,
         ends: &[usize; EIGHT],
         first: usize,
+        role: Role,
         made: &mut Made<'_>,
     ) -> Option<usize> {
         debug_assert!(is_x86_feature_detected!("avx512vbmi2"));
         // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW, VBMI and VBMI2.
-        unsafe { make(text, start, ends, first, made) }
+        unsafe { make(text, start, ends, first, role, made) }
     }
 
     #[inline]
@@ -107,6 +110,7 @@ mod avx512 {
         start: usize,
         ends: &[usize; EIGHT],
         first: usize,
+        role: Role,
         made: &mut Made<'_>,
     ) -> Option<usize> {
         let last = text.len().checked_sub(KEY)?;
@@ -128,7 +132,12 @@ mod avx512 {
         let lengths = _mm512_sub_epi64(until, from);
         // What does not fit a byte is long in any case.
         let in_bytes = _mm512_min_epu64(lengths, _mm512_set1_epi64(0xFF));
-        let [low, high] = [0, 1].map(|half| four_keys(words[half], in_bytes, &LENGTHS[half]));
+        // What stands for a long word has all bits anyway.
+        let role = _mm512_maskz_set1_epi8(LAST_BYTES, role as i8);
+        let [low, high] = [0, 1].map(|half| {
+            let keys = four_keys(words[half], in_bytes, &LENGTHS[half]);
+            _mm512_or_si512(keys, role)
+        });
         let places = four_and_four_places(low, high);
         let long = _mm512_cmpgt_epu64_mask(lengths, _mm512_set1_epi64(MAX_WORD));
         let numbers = _mm512_add_epi64(number(first), load(&NUMBERS));
@@ -216,6 +225,7 @@ mod tests {
             behind in 0usize..40,
             bytes in prop::collection::vec(any::<u8>(), 1..50),
             first in 0usize..200,
+            role in prop::sample::select(&[Role::Pretoken, Role::Unit, Role::First][..]),
         ) {
             let Some(kernel) = Kernel::of(Level::Avx512) else {
                 return Ok(());
@@ -228,7 +238,7 @@ mod tests {
             let text: Vec<u8> = bytes.iter().copied().cycle().take(end + behind).collect();
             let (mut keys, mut places, mut long) = ([Key::NONE; 8], [0; 8], [0; 8]);
             let mut made = Made { keys: &mut keys, places: &mut places, long: &mut long };
-            let n_long = kernel.make_eight(&text, before, &ends, first, &mut made);
+            let n_long = kernel.make_eight(&text, before, &ends, first, role, &mut made);
             let last_begin = ends[6];
             prop_assert_eq!(n_long.is_some(), last_begin + 16 <= text.len());
             let Some(n_long) = n_long else {
@@ -241,7 +251,7 @@ mod tests {
                 if key.is_none() {
                     expected_long.push(first + index);
                 }
-                prop_assert_eq!(keys[index], key.unwrap_or(Key::NONE));
+                prop_assert_eq!(keys[index], key.map_or(Key::NONE, |key| key.of(role)));
                 prop_assert_eq!(places[index], keys[index].hash());
                 begin = end;
             }

@@ -17,6 +17,10 @@
 //! Of the beginnings only the first byte is kept, of the ends only the last. What is in a set is a filter of bits: the
 //! answer "straddled" may be wrong, at the price of a longer unit, "a cut" never is.
 
+mod triples;
+
+use self::triples::AT_ONCE;
+use crate::simd::Kernel;
 use crate::vocab::Vocab;
 
 /// Bits for each token of the vocabulary. How many pairs there are is not known before all tokens have been seen: one
@@ -38,7 +42,14 @@ pub(super) struct Cuts {
     ends: Filter,
     /// The last byte of the left one: a bit for the first byte of the right one, both without their two highest bits.
     both: [u64; 64],
+    /// The same of first bytes of three: bits for the last four bits of these.
+    both_of_triples: [u16; 64],
+    kernel: Kernel,
 }
+
+/// What the keys of filters are multiplied with, when their upper bits are in the lower ones, too.
+const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+const FOLD: u32 = 29;
 
 /// A set of numbers that may claim to have more than it has.
 #[derive(Debug, PartialEq)]
@@ -68,7 +79,7 @@ impl Filter {
     #[inline(always)]
     fn place(&self, left: u32, right: u32) -> (usize, u64) {
         let key = u64::from(left) << 32 | u64::from(right);
-        let hash = (key ^ key >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift;
+        let hash = (key ^ key >> FOLD).wrapping_mul(FACTOR) >> self.shift;
         ((hash >> 6) as usize, 1 << (hash & 63))
     }
 
@@ -116,6 +127,12 @@ pub(super) fn character(bytes: &[u8], from: usize) -> Option<(u32, usize)> {
     }
 }
 
+/// Whether a character has three bytes.
+#[inline(always)]
+fn is_triple(character: u32) -> bool {
+    (0xE0_0000..0xF0_0000).contains(&character)
+}
+
 /// The `N` bytes of a character as a number; none if they are not those of one.
 #[inline(always)]
 fn number<const N: usize>(bytes: &[u8]) -> Option<u32> {
@@ -130,6 +147,11 @@ enum Side {
     Whole(u32),
     /// The byte at the place.
     Part(u8),
+}
+
+/// Of a row of first bytes those that begin three bytes.
+fn of_triples(row: u64) -> u16 {
+    (row >> (0xE0 & 63)) as u16
 }
 
 /// Calls `each` with every place inside a token where a character begins, or seems to, and with what the token has on both
@@ -200,6 +222,8 @@ impl Cuts {
             begins,
             ends,
             both,
+            both_of_triples: both.map(of_triples),
+            kernel: Kernel::fastest(),
         }
     }
 
@@ -232,6 +256,8 @@ impl Cuts {
             begins: Filter::from_bits(begins)?,
             ends: Filter::from_bits(ends)?,
             both: *both,
+            both_of_triples: both.map(of_triples),
+            kernel: Kernel::fastest(),
         })
     }
 
@@ -264,13 +290,43 @@ impl Cuts {
         ]
     }
 
-    /// Fills `ends` with the next cuts after `from`, which is the beginning of a character, and with the end of the
-    /// pretoken behind the last one; returns how many they are. Behind bytes that are no character there are no
+    /// Puts the next cuts after `from`, which is the beginning of a character, into `ends`, and the end of the pretoken behind
+    /// the last one; returns how many they are, at least one, but not as many as there is room for at times. Behind bytes that are no character there are no
     /// cuts any more.
     pub(super) fn ends(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
-        let mut n = 0;
-        let mut here = character(pretoken, from);
-        while n < ends.len() {
+        let (mut n, mut at) = (0, from);
+        loop {
+            if let Some(rest) = pretoken.get(at..)
+                && let Some(room) = ends.get_mut(n..).and_then(<[usize]>::first_chunk_mut)
+            {
+                let decided = self.of_triples(rest, at, room);
+                n += decided.n_cuts;
+                at += 3 * decided.n_boundaries;
+                if decided.n_boundaries == AT_ONCE {
+                    continue;
+                }
+            } else if ends.len() >= AT_ONCE {
+                // With more room the next ones are found sooner.
+                return n;
+            }
+            match self.ends_to_triple(pretoken, at, ends, &mut n) {
+                Some(triple) => at = triple,
+                None => return n,
+            }
+        }
+    }
+
+    /// The same for one character after the other from `at` on, behind the first `n` of `ends`. If a character of three bytes comes
+    /// behind one of another length, where it begins.
+    fn ends_to_triple(
+        &self,
+        pretoken: &[u8],
+        at: usize,
+        ends: &mut [usize],
+        n: &mut usize,
+    ) -> Option<usize> {
+        let mut here = character(pretoken, at);
+        while *n < ends.len() {
             let Some((left, place)) = here else {
                 break;
             };
@@ -279,15 +335,18 @@ impl Cuts {
                 break;
             };
             // Written in any case, counted if it is one.
-            ends[n] = place;
+            ends[*n] = place;
             let cut = !self.straddled(left, right, pretoken[place - 1], pretoken[place]);
-            n += usize::from(cut);
+            *n += usize::from(cut);
+            if is_triple(right) && !is_triple(left) {
+                return Some(place);
+            }
         }
-        if n < ends.len() {
-            ends[n] = pretoken.len();
-            n += 1;
+        if let Some(end) = ends.get_mut(*n) {
+            *end = pretoken.len();
+            *n += 1;
         }
-        n
+        None
     }
 }
 

@@ -1,0 +1,89 @@
+//! Units of a long pretoken, some at a time: where they end, their keys, and where these would be kept, as a batch has it of pretokens
+//! ([`crate::word_batch`]), but with fewer of them and no room for their ids.
+
+use crate::caches::Caches;
+use crate::simd::Kernel;
+use crate::word_key::{Hashed, Key, Role};
+use crate::word_keys::{EIGHT, Made};
+
+/// Units that are cut, keyed and looked up together.
+const AT_ONCE: usize = 32;
+
+pub(crate) struct Units {
+    kernel: Kernel,
+    role: Role,
+    ends: [usize; AT_ONCE],
+    keys: [Key<1>; AT_ONCE],
+    places: [usize; AT_ONCE],
+}
+
+impl Units {
+    pub(crate) fn new(kernel: Kernel, role: Role) -> Self {
+        Self {
+            kernel,
+            role,
+            ends: [0; AT_ONCE],
+            keys: [Key::NONE; AT_ONCE],
+            places: [0; AT_ONCE],
+        }
+    }
+
+    /// Where they end, to be filled.
+    pub(crate) fn ends(&mut self) -> &mut [usize] {
+        &mut self.ends
+    }
+
+    /// Makes the keys of `n` units of a text, the first of which begins at `start`, and asks for where they would be.
+    pub(crate) fn make_keys(&mut self, text: &[u8], start: usize, n: usize, caches: &Caches) {
+        let n = n.min(AT_ONCE);
+        // The last eight are as many: what is behind them is empty.
+        let last = n.checked_sub(1).map_or(start, |last| self.ends[last]);
+        self.ends[n..n.next_multiple_of(EIGHT)].fill(last);
+        let short = caches.short.places();
+        let mut from = start;
+        let (ends, _) = self.ends[..n.next_multiple_of(EIGHT)].as_chunks();
+        let (keys, _) = self.keys.as_chunks_mut();
+        let (places, _) = self.places.as_chunks_mut();
+        for ((ends, keys), places) in ends.iter().zip(keys).zip(places) {
+            let made = Made {
+                keys,
+                places,
+                long: &mut [0; EIGHT],
+            };
+            make_eight(self.kernel, text, from, ends, self.role, made);
+            for &mut place in places {
+                short.fetch_at(place);
+            }
+            from = ends[EIGHT - 1];
+        }
+    }
+
+    /// The key of each, its place and where it ends.
+    pub(crate) fn all(&self, n: usize) -> impl Iterator<Item = (Key<1>, usize, usize)> {
+        let both = self.keys.iter().zip(&self.places).zip(&self.ends);
+        both.take(n).map(|((&key, &place), &end)| (key, place, end))
+    }
+}
+
+#[inline]
+fn make_eight(
+    kernel: Kernel,
+    text: &[u8],
+    start: usize,
+    ends: &[usize; EIGHT],
+    role: Role,
+    mut made: Made<'_>,
+) {
+    if kernel
+        .make_eight(text, start, ends, 0, role, &mut made)
+        .is_some()
+    {
+        return;
+    }
+    let mut from = start;
+    for ((&end, key), place) in ends.iter().zip(made.keys).zip(made.places) {
+        *key = Key::new(text, from, end).map_or(Key::NONE, |key| key.of(role));
+        *place = key.hash();
+        from = end;
+    }
+}
