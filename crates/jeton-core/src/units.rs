@@ -9,12 +9,14 @@ use crate::word_keys::{EIGHT, Made};
 /// Units that are cut, keyed and looked up together.
 const AT_ONCE: usize = 32;
 
+/// Its arrays begin with cache lines, as those of a batch.
+#[repr(C, align(64))]
 pub(crate) struct Units {
-    kernel: Kernel,
-    role: Role,
     ends: [usize; AT_ONCE],
     keys: [Key<1>; AT_ONCE],
     places: [usize; AT_ONCE],
+    kernel: Kernel,
+    role: Role,
 }
 
 impl Units {
@@ -50,8 +52,7 @@ impl Units {
                 places,
                 long: &mut [0; EIGHT],
             };
-            make_eight(self.kernel, text, from, ends, self.role, made);
-            for &mut place in places {
+            for place in make_eight(self.kernel, text, from, ends, self.role, made) {
                 short.fetch_at(place);
             }
             from = ends[EIGHT - 1];
@@ -73,17 +74,15 @@ fn make_eight(
     ends: &[usize; EIGHT],
     role: Role,
     mut made: Made<'_>,
-) {
-    if kernel
-        .make_eight(text, start, ends, 0, role, &mut made)
-        .is_some()
-    {
-        return;
+) -> [usize; EIGHT] {
+    if let Some((_, hashes)) = kernel.make_eight(text, start, ends, 0, role, &mut made) {
+        return hashes;
     }
     let mut from = start;
-    for ((&end, key), place) in ends.iter().zip(made.keys).zip(made.places) {
+    for ((&end, key), place) in ends.iter().zip(made.keys).zip(&mut *made.places) {
         *key = Key::new(text, from, end).map_or(Key::NONE, |key| key.of(role));
         *place = key.hash();
         from = end;
     }
+    *made.places
 }

@@ -44,9 +44,11 @@ impl Ends for TextPieces<'_, '_> {
 
 /// A batch of pretokens, and the ids of those that are known. What is lent to one call after the other needs no
 /// clearing in between.
+///
+/// Arrays come first, and begin with cache lines: no vector is in two of them.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct WordBatch {
-    kernel: Kernel,
     ends: [usize; AT_ONCE],
     /// The key of each that is short, and what tells its place in a cache: for long ones their hash.
     keys: [Key<1>; AT_ONCE],
@@ -60,6 +62,7 @@ pub(crate) struct WordBatch {
     start: usize,
     known: [u32; ROOM],
     n_known: usize,
+    kernel: Kernel,
     /// Of the last pretoken that was looked for by [`Self::rare`], see [`Unknown`].
     is_new: bool,
     search: Search,
@@ -206,13 +209,13 @@ impl WordBatch {
                 break;
             };
             let mut eight = Made { keys, places, long };
-            let Some(more_long) =
+            let Some((more_long, hashes)) =
                 self.kernel
                     .make_eight(text, from, ends, made, Role::Pretoken, &mut eight)
             else {
                 break;
             };
-            for &mut place in places {
+            for place in hashes {
                 short.fetch_at(place);
                 if RICH {
                     rich.fetch_at(place);
