@@ -1,5 +1,6 @@
-//! Units of a long pretoken, some at a time: where they end, their keys, and where these would be kept. A batch has the same of pretokens
-//! ([`crate::word_batch`]), but with fewer of them and no room for their ids.
+//! Units of a long pretoken, some at a time: where they end, their keys, and where these would be kept.
+//!
+//! A batch has the same of pretokens ([`crate::word_batch`]), but more of them, and room for their ids.
 
 use crate::caches::Caches;
 use crate::simd::Kernel;

@@ -291,8 +291,8 @@ impl Cuts {
     }
 
     /// Puts the next cuts after `from`, which is the beginning of a character, into `ends`, and the end of the pretoken behind
-    /// the last one; returns how many they are, at least one, but not as many as there is room for at times. Behind bytes that are no character there are no
-    /// cuts any more.
+    /// the last one; returns how many they are, at least one, but not as many as there is room for at times. Behind bytes that
+    /// are no character there are no cuts any more.
     pub(super) fn ends(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
         let (mut n, mut at) = (0, from);
         loop {
