@@ -1,12 +1,16 @@
 //! Runs of a class of which a match takes a few at a time, as `\p{N}{1,3}` does with digits.
 //!
 //! The characters around a place between two digits do not tell whether a match ends there: that depends on where the run
-//! began. But where the match began is known by then, and all that is between is of the class; so counting is enough.
+//! began. But where the match began is known by then, and all that is between is of the class; so counting is enough. Runs of a
+//! block before which it is sure that a match ends are counted together, as bits; they are most.
+
+use std::ops::RangeInclusive;
 
 use super::super::DEAD;
 use super::super::classes::ClassMap;
 use super::possible::Possible;
 use super::tables::BLOCK;
+use crate::simd::Kernel;
 
 /// Most characters of a match that are counted.
 const MOST: usize = 15;
@@ -16,6 +20,8 @@ const MOST: usize = 15;
 pub(super) struct Counted {
     /// Whether a byte is a character of the class.
     has: [bool; 256],
+    /// The same, if these bytes are side by side, as digits are, and there are any.
+    bytes: Option<RangeInclusive<u8>>,
     /// How many a match takes of a run that is longer; 0 if there is no such class.
     n: usize,
 }
@@ -26,15 +32,18 @@ impl Counted {
         let counted = (0..possible.n_classes())
             .filter_map(|class| Some((*weights.get(class)?, class, taken(possible, class)?)));
         let Some((_, class, n)) = counted.max() else {
-            return Self {
-                has: [false; 256],
-                n: 0,
-            };
+            return Self::of([false; 256], 0);
         };
-        Self {
-            has: std::array::from_fn(|byte| usize::from(classes.single[byte]) == class),
-            n,
-        }
+        let has = std::array::from_fn(|byte| usize::from(classes.single[byte]) == class);
+        Self::of(has, n)
+    }
+
+    fn of(has: [bool; 256], n: usize) -> Self {
+        let there = || (0..=u8::MAX).filter(|&byte| has[usize::from(byte)]);
+        let all = there().min().zip(there().max());
+        let bytes = all.map(|(first, last)| first..=last);
+        let bytes = bytes.filter(|bytes| bytes.len() == there().count());
+        Self { has, bytes, n }
     }
 
     /// As bytes: whether each byte is counted, and how many are taken.
@@ -57,10 +66,34 @@ impl Counted {
         } else {
             (2..=MOST).contains(&n) && has[128..].iter().all(|&has| has == 0)
         };
-        is_possible.then(|| Self {
-            has: has.map(|has| has != 0),
-            n,
-        })
+        is_possible.then(|| Self::of(has.map(|has| has != 0), n))
+    }
+
+    /// Decides the unsure places of a block that lie in runs before which a match ends for certain: which are decided, and which of
+    /// those are ends, a bit each. Others depend on what is before them.
+    #[inline]
+    pub(super) fn decide_runs(
+        &self,
+        kernel: Kernel,
+        block: &[u8; BLOCK],
+        boundaries: u64,
+        unsure: u64,
+    ) -> (u64, u64) {
+        let Some(bytes) = &self.bytes else {
+            return (0, 0);
+        };
+        let counted = kernel.bytes_within(block, bytes);
+        let begins = counted & !(counted << 1) & boundaries;
+        // The sum has no bits of the runs that begin so: each carries to behind its end.
+        let decided = counted & !counted.wrapping_add(begins) & !begins & unsure;
+        // Where so many are before a place, and one is behind it.
+        let full = (0..self.n).fold(counted, |full, _| full << 1 & counted);
+        let (mut ends, mut end) = (0, begins << self.n & full);
+        while end != 0 {
+            ends |= end;
+            end = end << self.n & full;
+        }
+        (decided, ends & decided)
     }
 
     /// Decides places of a block by counting from where a match begins, `place` the first of them: which are decided, and which
@@ -115,4 +148,49 @@ fn taken(possible: &Possible<'_>, class: usize) -> Option<usize> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Level;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn runs_are_decided_together_as_each_by_itself(
+            block in prop::collection::vec(prop::sample::select(&b"0189 a:/"[..]), BLOCK),
+            n in 2..=MOST,
+            unsure in any::<u64>(),
+            sure in any::<u64>(),
+        ) {
+            let block: [u8; BLOCK] = block.try_into().unwrap();
+            let counted = Counted::of(std::array::from_fn(|byte| (byte as u8).is_ascii_digit()), n);
+            let is_counted = |at: usize| block.get(at).is_some_and(u8::is_ascii_digit);
+            // Certain is only what is not inside of a run.
+            let begins = (0..BLOCK).filter(|&at| at == 0 || !is_counted(at - 1));
+            let sure = sure & begins.fold(0, |all, at| all | 1 << at);
+            let (mut decided, mut ends) = (0, 0);
+            for from in (0..BLOCK).filter(|&from| sure >> from & 1 != 0 && is_counted(from)) {
+                let (of_run, ends_there) = counted.decide(&block, 0, from, from + 1);
+                decided |= of_run & unsure;
+                ends |= ends_there & unsure;
+            }
+            for kernel in Level::ALL.into_iter().filter_map(Kernel::of) {
+                prop_assert_eq!(counted.decide_runs(kernel, &block, sure, unsure), (decided, ends));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_side_by_side_are_counted_run_by_run() {
+        let has = std::array::from_fn(|byte| b"02".contains(&(byte as u8)));
+        let counted = Counted::of(has, 3);
+        assert_eq!(
+            counted.decide_runs(Kernel::Portable, &[b'0'; BLOCK], 1, u64::MAX),
+            (0, 0)
+        );
+        assert_eq!(counted.decide(b"02020", 0, 0, 1), (0b11110, 0b1000));
+        assert_eq!(Counted::of([false; 256], 0).bytes, None);
+    }
 }

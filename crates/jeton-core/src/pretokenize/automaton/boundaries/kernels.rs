@@ -9,7 +9,9 @@ pub(super) mod avx512_wide;
 #[cfg(test)]
 mod tests;
 
-use super::tables::{Codes, Found, Tables, WINDOW};
+use std::ops::RangeInclusive;
+
+use super::tables::{BLOCK, Codes, Found, Tables, WINDOW};
 use super::wide::{AROUND, leads};
 use crate::simd::Kernel;
 
@@ -41,6 +43,21 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => avx512::call_places(bits, base, places),
             _ => places_by_eight(bits, base, places),
+        }
+    }
+
+    /// A bit for each byte of a block that is one of so many side by side.
+    #[inline]
+    pub(super) fn bytes_within(self, block: &[u8; BLOCK], bytes: &RangeInclusive<u8>) -> u64 {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => avx512::call_bytes_within(block, bytes),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => avx2::call_bytes_within(block, bytes),
+            Self::Portable => {
+                let within = block.iter().map(|byte| u64::from(bytes.contains(byte)));
+                within.rev().fold(0, |bits, bit| bits << 1 | bit)
+            }
         }
     }
 

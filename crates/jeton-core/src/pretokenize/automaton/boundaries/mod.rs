@@ -171,6 +171,9 @@ impl Automaton {
                 progress.boundaries &= left;
                 progress.unsure &= left;
             }
+            if progress.unsure != 0 {
+                rules.count_runs(progress, text);
+            }
         }
     }
 }
@@ -346,6 +349,22 @@ impl Boundaries {
             unsure |= u64::from(outcome & not_sure != 0) << place;
         }
         (boundaries, unsure)
+    }
+
+    /// Decides places of the block that was looked at last by counting.
+    #[inline(always)]
+    fn count_runs(&self, progress: &mut Progress, text: &[u8]) {
+        let there = text.get(progress.next_block - BLOCK..);
+        // At the end of a text there may be less than a block: places there are decided one run after the other.
+        let Some(block) = there.and_then(<[u8]>::first_chunk) else {
+            return;
+        };
+        let (boundaries, unsure) = (progress.boundaries, progress.unsure);
+        let (decided, ends) = self
+            .counted
+            .decide_runs(self.kernel, block, boundaries, unsure);
+        progress.unsure = unsure & !decided;
+        progress.boundaries = boundaries | ends;
     }
 
     /// Whether a match ends at a place, where a run of characters of one kind is before it that tells what one of them would, and

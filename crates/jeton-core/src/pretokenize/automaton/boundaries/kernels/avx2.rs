@@ -5,9 +5,11 @@
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_loadu_si128, _mm256_adds_epu8, _mm256_and_si256, _mm256_blendv_epi8,
     _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
-    _mm256_max_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256,
-    _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_storeu_si256, _mm256_xor_si256,
+    _mm256_max_epu8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_storeu_si256,
+    _mm256_sub_epi8, _mm256_xor_si256,
 };
+use std::ops::RangeInclusive;
 
 use super::super::tables::{
     BLOCK, Codes, DEPENDS, Found, MAX_KINDS, MAX_SLICES, Table, Tables, WINDOW,
@@ -51,6 +53,26 @@ pub(super) fn call_wide_codes(
 pub(super) fn call_find(tables: &Tables, codes: &Codes) -> Found {
     // SAFETY: as above.
     unsafe { find(tables, codes) }
+}
+
+#[inline]
+pub(super) fn call_bytes_within(block: &[u8; BLOCK], bytes: &RangeInclusive<u8>) -> u64 {
+    // SAFETY: as above.
+    unsafe { bytes_within(block, bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn bytes_within(block: &[u8; BLOCK], bytes: &RangeInclusive<u8>) -> u64 {
+    let [first, last] = [*bytes.start(), *bytes.end()];
+    let half = |at: usize| {
+        let from_first = _mm256_sub_epi8(load(block, at), all(first));
+        // Not more than the last one where the lesser of both is the byte itself.
+        let lesser = _mm256_min_epu8(from_first, all(last.wrapping_sub(first)));
+        let within = _mm256_cmpeq_epi8(lesser, from_first);
+        u64::from(_mm256_movemask_epi8(within).cast_unsigned())
+    };
+    half(HALF) << HALF | half(0)
 }
 
 /// 32 of the bytes from a place on; the place is where so many are left, or else nothing is read.

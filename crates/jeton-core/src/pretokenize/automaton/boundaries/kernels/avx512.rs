@@ -5,11 +5,13 @@
 
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_loadu_si128, _mm_unpackhi_epi64, _mm512_add_epi64, _mm512_and_si512,
-    _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_cvtepu8_epi64,
+    _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_cmple_epu8_mask, _mm512_cvtepu8_epi64,
     _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_mask_blend_epi8,
     _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi8,
-    _mm512_set1_epi8, _mm512_set1_epi64, _mm512_storeu_si512, _mm512_test_epi8_mask,
+    _mm512_set1_epi8, _mm512_set1_epi64, _mm512_storeu_si512, _mm512_sub_epi8,
+    _mm512_test_epi8_mask,
 };
+use std::ops::RangeInclusive;
 
 use super::super::tables::{
     BLOCK, BOUNDARY, DEPENDS, Found, MAX_KINDS, SPOILED_BOUNDARY, SPOILED_UNSURE, Table, Tables,
@@ -41,6 +43,21 @@ pub(super) fn call_find_ascii(
 pub(super) fn call_places(bits: u64, base: usize, places: &mut [usize; 64]) {
     // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW, VBMI and VBMI2.
     unsafe { find_places(bits, base, places) }
+}
+
+#[inline]
+pub(super) fn call_bytes_within(block: &[u8; BLOCK], bytes: &RangeInclusive<u8>) -> u64 {
+    // SAFETY: as above.
+    unsafe { bytes_within(block, bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vbmi")]
+fn bytes_within(block: &[u8; BLOCK], bytes: &RangeInclusive<u8>) -> u64 {
+    let [first, last] = [bytes.start(), bytes.end()];
+    let all = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
+    let from_first = _mm512_sub_epi8(load_block(block), all(*first));
+    _mm512_cmple_epu8_mask(from_first, all(last.wrapping_sub(*first)))
 }
 
 /// The numbers of the bits that are set are pressed together, then widened, eight at a time.
