@@ -14,7 +14,7 @@ use crate::prefetch::prefetch_beginning;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::simd::Kernel;
-use crate::units::Units;
+use crate::units::{Lately, Units};
 use crate::vocab::{Search, Vocab};
 use crate::word_batch::{Ends, Unknown, WordBatch};
 use crate::word_key::{Key, Role};
@@ -51,6 +51,12 @@ pub trait Model: Send + Sync {
 
     /// Whether there may be such tokens: what caches know of units is then not what they know of pretokens.
     fn has_whole(&self) -> bool {
+        false
+    }
+
+    /// Whether [`Self::units`] may find more than one in a pretoken of so many bytes, and is ready to look for them or it is
+    /// worth to make it so.
+    fn has_units(&self, _n_bytes: usize) -> bool {
         false
     }
 
@@ -145,6 +151,7 @@ pub struct Pipeline<M> {
 pub struct WordScratch {
     caches: Caches,
     ids: Vec<u32>,
+    lately: Lately,
     /// Lent to one call at a time; made for the first.
     batch: Option<Box<WordBatch>>,
 }
@@ -393,9 +400,7 @@ impl<M: Model> Pipeline<M> {
             return Ok(());
         }
         let mut ids = words.take_ids();
-        let result = if pretoken.len() <= Key::<1>::MAX_WORD_BYTES {
-            self.model.encode_unit(pretoken, scratch, &mut ids)
-        } else {
+        let result = if self.model.has_units(pretoken.len()) && words.lately.is_worth(pretoken) {
             self.units(
                 &bytes[unknown.start..],
                 pretoken.len(),
@@ -403,6 +408,8 @@ impl<M: Model> Pipeline<M> {
                 scratch,
                 &mut ids,
             )
+        } else {
+            self.model.encode_unit(pretoken, scratch, &mut ids)
         };
         if result.is_ok() {
             words.keep_unknown(unknown, pretoken, &ids);
@@ -412,8 +419,7 @@ impl<M: Model> Pipeline<M> {
         result
     }
 
-    /// A long pretoken, the first `n` bytes of a text, unit by unit: most long ones come once, most of their units often. Appends its
-    /// ids.
+    /// A pretoken, the first `n` bytes of a text, unit by unit: most of those that are new have units that are not. Appends its ids.
     fn units(
         &self,
         text: &[u8],
@@ -424,9 +430,10 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         let pretoken = &text[..n];
         let mut units = Units::new(self.kernel, self.role_of_units());
-        let mut start = 0;
+        let (mut start, mut n_units) = (0, 0);
         while start < pretoken.len() {
             let n = self.model.units(pretoken, start, units.ends());
+            n_units += n;
             units.make_keys(text, start, n, &words.caches);
             for (key, place, end) in units.all(n) {
                 if let Some(known) = words.caches.short.places().find(key, place) {
@@ -440,6 +447,7 @@ impl<M: Model> Pipeline<M> {
                 start = end;
             }
         }
+        words.lately.note(pretoken.len(), n_units);
         Ok(())
     }
 

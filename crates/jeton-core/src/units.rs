@@ -10,6 +10,63 @@ use crate::word_keys::{EIGHT, Made};
 /// Units that are cut, keyed and looked up together.
 const AT_ONCE: usize = 32;
 
+/// From so many bytes on a pretoken may be cut. A character of a script without spaces has three.
+const LEAST: usize = 7;
+/// Longer ones are cut in any case: most come once, and merging takes long.
+const MOST: usize = 64;
+/// Units of so many bytes at most, in the mean, are short.
+const SHORT: u32 = 8;
+/// Bytes of pretokens, about, after which half of what is known of them is forgotten.
+const LATELY: u32 = 1 << 14;
+/// Where units are long, one pretoken of so many is cut, to see whether they still are.
+const OF_LONG: u32 = 16;
+
+/// How long units were lately: whether it is worth to cut pretokens that could be merged at once.
+///
+/// Where units are short, most of them came before, and are found. Where they are long (10 bytes of Russian under `cl100k_base`, 21
+/// under `o200k_base`; short ones have 3 to 5 in Chinese, Japanese, Korean and Thai), it takes longer to look for them than to merge the word.
+#[derive(Debug, Default)]
+pub(crate) struct Lately {
+    bytes: u32,
+    units: u32,
+    /// Pretokens that were merged since one was cut.
+    merged: u32,
+}
+
+impl Lately {
+    /// Whether to cut a pretoken.
+    #[inline]
+    pub(crate) fn is_worth(&mut self, pretoken: &[u8]) -> bool {
+        match pretoken.len() {
+            ..LEAST => return false,
+            LEAST..=MOST => {}
+            _ => return true,
+        }
+        // Words of ASCII are merged quickly.
+        if pretoken.is_ascii() {
+            return false;
+        }
+        if self.bytes <= SHORT * self.units {
+            return true;
+        }
+        self.merged = (self.merged + 1) % OF_LONG;
+        self.merged == 0
+    }
+
+    /// Says how many units a pretoken of so many bytes had.
+    #[inline]
+    pub(crate) fn note(&mut self, n_bytes: usize, n_units: usize) {
+        if n_bytes > MOST {
+            return;
+        }
+        self.bytes += n_bytes as u32;
+        self.units += n_units as u32;
+        if self.bytes > LATELY {
+            (self.bytes, self.units) = (self.bytes / 2, self.units / 2);
+        }
+    }
+}
+
 /// Its arrays begin with cache lines, as those of a batch.
 #[repr(C, align(64))]
 pub(crate) struct Units {
@@ -86,4 +143,35 @@ fn make_eight(
         from = end;
     }
     *made.places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_cut_as_long_as_units_are_short() {
+        let mut lately = Lately::default();
+        let (word, long) = ("слово".as_bytes(), "слово".repeat(7));
+        assert!(lately.is_worth(word));
+        lately.note(10, 2);
+        assert!(lately.is_worth(word));
+        // Those that are never cut and those that always are.
+        assert!(!lately.is_worth("сло".as_bytes()));
+        assert!(!lately.is_worth(b"incomprehensible"));
+        for _ in 0..100 {
+            lately.note(20, 1);
+        }
+        let n_cut = |lately: &mut Lately| (0..160).filter(|_| lately.is_worth(word)).count();
+        assert_eq!(n_cut(&mut lately), 10);
+        assert!(lately.is_worth(long.as_bytes()));
+        lately.note(long.len(), 1 << 20);
+        assert_eq!(n_cut(&mut lately), 10);
+        // Another script follows.
+        let n_noted = (0..10_000).take_while(|_| {
+            lately.note(12, 4);
+            n_cut(&mut lately) < 160
+        });
+        assert!((10..2_000).contains(&n_noted.count()));
+    }
 }

@@ -57,6 +57,9 @@ use crate::vocab::{Search, Vocab};
 /// What stands for "no token" in tables of ids.
 const NONE: u32 = u32::MAX;
 
+/// Bytes of a pretoken for which all tokens are looked at, to find out where it may be cut.
+const WORTH_CUTS: usize = 16;
+
 /// Which pairs may merge, and in which order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merges {
@@ -398,14 +401,13 @@ impl Model for BpeModel {
         self.whole_pretokens
     }
 
+    fn has_units(&self, n_bytes: usize) -> bool {
+        let is_ready = n_bytes >= WORTH_CUTS || self.cuts.get().is_some();
+        is_ready && self.tables.are_complete()
+    }
+
     fn units(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
-        // Long words of ASCII are few, and merged quickly: for them alone nobody looks at all tokens.
-        let may_be_cut = pretoken.len() > small::MOST || !pretoken.is_ascii();
-        if may_be_cut && self.tables.are_complete() {
-            return self.cuts().ends(pretoken, from, ends);
-        }
-        ends[0] = pretoken.len();
-        1
+        self.cuts().ends(pretoken, from, ends)
     }
 
     fn encode_spans(
