@@ -1,4 +1,4 @@
-//! Units of a long pretoken, some at a time: where they end, their keys, and where these would be kept.
+//! Units of a pretoken: whether it is worth to cut it and, some at a time, where they end, their keys, and where these would be kept.
 //!
 //! A batch has the same of pretokens ([`crate::word_batch`]), but more of them, and room for their ids.
 
