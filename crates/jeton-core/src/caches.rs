@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::cache_budget::CacheBudget;
-use crate::phrases::Phrases;
+use crate::phrases::{MAX_PHRASE, Phrases};
 use crate::word_cache::{LongWords, RichWords, ShortWords};
 use crate::word_key::{Key, Role};
 
@@ -123,7 +123,7 @@ impl Caches {
                 return self.long.put(key, ids);
             }
         }
-        self.phrases.put(word, ids, role);
+        self.keep_phrase(role, word, ids);
     }
 
     /// The same of a short one, whose key in that role is known already.
@@ -137,7 +137,15 @@ impl Caches {
             return self.rich.put(key, ids);
         }
         self.are_crowded = true;
-        self.phrases.put(word, ids, role);
+        self.keep_phrase(role, word, ids);
+    }
+
+    /// The same of what no other cache has room for: most phrases come once, so that they are kept when they come again. Whether longer
+    /// pretokens do is to be asked before ([`Phrases::is_worth`]).
+    fn keep_phrase(&mut self, role: Role, word: &[u8], ids: &[u32]) {
+        if word.len() > MAX_PHRASE || self.phrases.comes_again(word) {
+            self.phrases.put(word, ids, role);
+        }
     }
 }
 

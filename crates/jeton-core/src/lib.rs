@@ -41,6 +41,7 @@ mod raw_words;
 pub mod rewrite;
 pub mod rwkv;
 mod scratch;
+mod seen;
 mod shelf;
 pub mod simd;
 pub mod special;

@@ -5,7 +5,7 @@
 //! forgotten at once. A search looks at a few slots only, so that bytes which somebody has chosen for their hash do no harm.
 //!
 //! A pretoken may be a page where a model has no pre-tokenization, and most texts come once: those longer than a phrase
-//! are kept when they come again, so that they do not push out what is worth more. Their ids take two bytes each where that is
+//! are kept when they come again, so that they do not push out what is worth more; so are phrases, most of which come once, too. Their ids take two bytes each where that is
 //! enough: of a script without spaces they would take more room than the text.
 
 use std::sync::Arc;
@@ -15,19 +15,16 @@ use crate::cache_memory::MIN_BYTES;
 use crate::huge::Huge;
 use crate::kept_ids::{self, KeptIds};
 use crate::prefetch::prefetch;
+use crate::seen::Seen;
 use crate::word_key::{Hashed, Key, Role, mix};
 
-/// Longest pretoken that is kept the first time, in bytes: twenty words of a script without spaces.
+/// Longest pretoken that is a phrase, in bytes: twenty words of a script without spaces.
 pub(crate) const MAX_PHRASE: usize = 255;
 /// Longest one that is kept at all: what a record's head has room for, some pages of text.
 pub(crate) const MAX_KEPT: usize = 0x3FFF;
 
 /// Most ids that are kept: one for each byte.
 const MAX_IDS: usize = MAX_KEPT;
-/// How many of the longer pretokens that came once are recognized, at most: about as many as there is room for. They share
-/// lines of so many, in which the last one that came is the first.
-const N_SEEN: usize = 1 << 13;
-const SEEN_TOGETHER: usize = 8;
 /// Bytes of a cache for one slot: few records have less than 64.
 const BYTES_PER_SLOT: usize = 32;
 /// Slots in use at first.
@@ -56,8 +53,8 @@ pub(crate) struct Phrases {
     unpacked: Vec<u32>,
     /// How often nothing could be kept since it was last asked whether there may be a cache.
     refused: usize,
-    /// Hashes of pretokens longer than a phrase that were not kept; none until the first of them comes.
-    seen: Vec<u32>,
+    /// Pretokens that came and were not kept.
+    seen: Seen,
     share: Share,
 }
 
@@ -133,13 +130,13 @@ impl Phrases {
     pub(crate) fn clear(&mut self) {
         let bytes = self.n_bytes();
         (self.slots, self.records) = (Huge::default(), Huge::default());
-        self.seen = Vec::new();
+        self.seen = Seen::default();
         (self.mask, self.n_kept, self.used, self.refused) = (0, 0, 0, 0);
         self.share.give_back(bytes);
     }
 
     fn n_bytes(&self) -> usize {
-        self.n_bytes_of_records() + self.seen.len() * size_of::<u32>()
+        self.n_bytes_of_records() + self.seen.n_bytes()
     }
 
     fn n_bytes_of_records(&self) -> usize {
@@ -267,25 +264,21 @@ impl Phrases {
         if !(MAX_PHRASE + 1..=MAX_KEPT).contains(&word.len()) {
             return word.len() <= MAX_PHRASE;
         }
-        let hash = hash(word);
-        if self.seen.is_empty() {
-            let bytes = self.n_bytes();
-            if !self
-                .share
-                .exchange(bytes, bytes + N_SEEN * size_of::<u32>())
-            {
-                return false;
+        self.comes_again(word)
+    }
+
+    /// Whether a pretoken that is not kept came before, not long ago.
+    pub(crate) fn comes_again(&mut self, word: &[u8]) -> bool {
+        if let Some(n) = self.seen.wants() {
+            let bytes = self.seen.n_bytes();
+            let more = Seen::bytes_of(n);
+            if more > bytes && self.share.exchange(bytes, more) {
+                self.seen.grow(self.share.zeroed(n));
+            } else {
+                self.seen.forget();
             }
-            self.seen = vec![0; N_SEEN];
         }
-        let (lines, _) = self.seen.as_chunks_mut::<SEEN_TOGETHER>();
-        let Some(line) = lines.get_mut(hash as usize % (N_SEEN / SEEN_TOGETHER)) else {
-            return false;
-        };
-        let at = line.iter().position(|&seen| seen == hash);
-        line[..=at.unwrap_or(SEEN_TOGETHER - 1)].rotate_right(1);
-        line[0] = hash;
-        at.is_some()
+        self.seen.came_before(hash(word))
     }
 
     /// Makes room for a record of so many numbers: by more memory if the budget allows it, or else by forgetting. Says whether there is any.

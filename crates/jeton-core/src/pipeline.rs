@@ -241,7 +241,7 @@ impl WordScratch {
         }
     }
 
-    /// Remembers them in any case.
+    /// Remembers them, whether the word is longer than a phrase or not: whoever calls this has asked.
     pub(crate) fn keep_surely(&mut self, role: Role, word: &[u8], ids: &[u32]) {
         self.caches.keep(role, word, ids);
     }

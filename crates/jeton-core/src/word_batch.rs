@@ -577,6 +577,12 @@ mod tests {
                             let any_many = words.len() > changes;
                             prop_assert!(is_new || any_many || bytes.len() > MAX_PHRASE);
                             caches.keep(Role::Pretoken, bytes, of_word);
+                            if caches.get(Role::Pretoken, &text, start, end).is_none() {
+                                // Phrases are kept when they come again.
+                                let is_short = bytes.len() <= Key::<1>::MAX_WORD_BYTES;
+                                prop_assert!(!is_short || of_word.len() > RICH_IDS);
+                                caches.keep(Role::Pretoken, bytes, of_word);
+                            }
                             let known = caches.get(Role::Pretoken, &text, start, end);
                             prop_assert_eq!(known, Some(&of_word[..]));
                         }
