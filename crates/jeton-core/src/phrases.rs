@@ -5,8 +5,8 @@
 //! forgotten at once. A search looks at a few slots only, so that bytes which somebody has chosen for their hash do no harm.
 //!
 //! A pretoken may be a page where a model has no pre-tokenization, and most texts come once: those longer than a phrase
-//! are kept when they come again, so that they do not push out what is worth more; so are phrases, most of which come once, too. Their ids take two bytes each where that is
-//! enough: of a script without spaces they would take more room than the text.
+//! are kept when they come again, so that they do not push out what is worth more; so are phrases, most of which come once, too.
+//! The ids of longer ones take two bytes each where that is enough: of a script without spaces they would take more room than the text.
 
 use std::sync::Arc;
 
@@ -143,6 +143,13 @@ impl Phrases {
         self.slots.len() * size_of::<u64>() + self.records.len() * size_of::<u32>()
     }
 
+    /// Takes `new` bytes from the budget in place of `old` ones, and says whether it has them. All that is here is counted with them, as a
+    /// forked child counts anew what it gives back later.
+    fn exchange(&mut self, old: usize, new: usize) -> bool {
+        let bytes = self.n_bytes();
+        self.share.exchange(bytes, bytes - old + new)
+    }
+
     /// Asks for the slots of a pretoken, to be there when it is looked for.
     #[inline(always)]
     pub(crate) fn fetch(&self, hash: u32) {
@@ -270,9 +277,8 @@ impl Phrases {
     /// Whether a pretoken that is not kept came before, not long ago.
     pub(crate) fn comes_again(&mut self, word: &[u8]) -> bool {
         if let Some(n) = self.seen.wants() {
-            let bytes = self.seen.n_bytes();
-            let more = Seen::bytes_of(n);
-            if more > bytes && self.share.exchange(bytes, more) {
+            let (bytes, more) = (self.seen.n_bytes(), Seen::bytes_of(n));
+            if more > bytes && self.exchange(bytes, more) {
                 self.seen.grow(self.share.zeroed(n));
             } else {
                 self.seen.forget();
@@ -293,7 +299,7 @@ impl Phrases {
         while n_bytes < MAX_BYTES && n_records(n_bytes) < self.used + len {
             n_bytes *= 2;
         }
-        if n_bytes > old_bytes && self.share.exchange(old_bytes, n_bytes) {
+        if n_bytes > old_bytes && self.exchange(old_bytes, n_bytes) {
             let slots = std::mem::replace(&mut self.slots, self.share.zeroed(n_slots(n_bytes)));
             let records =
                 std::mem::replace(&mut self.records, self.share.zeroed(n_records(n_bytes)));

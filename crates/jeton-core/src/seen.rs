@@ -26,7 +26,7 @@ pub(crate) struct Seen {
 impl Seen {
     /// Bytes that it takes.
     pub(crate) fn n_bytes(&self) -> usize {
-        self.words.len() * size_of::<u64>()
+        Self::bytes_of(self.words.len())
     }
 
     /// For how many words there should be room, if it is full.
