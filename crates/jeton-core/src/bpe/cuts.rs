@@ -17,8 +17,10 @@
 //! Of the beginnings only the first byte is kept, of the ends only the last. What is in a set is a filter of bits: the
 //! answer "straddled" may be wrong, at the price of a longer unit, "a cut" never is.
 
+mod parts;
 mod triples;
 
+use self::parts::Parts;
 use self::triples::AT_ONCE;
 use crate::simd::Kernel;
 use crate::vocab::Vocab;
@@ -44,6 +46,8 @@ pub(super) struct Cuts {
     both: [u64; 64],
     /// The same of first bytes of three: bits for the last four bits of these.
     both_of_triples: [u16; 64],
+    /// What `begins`, `ends` and `both` were made of.
+    parts: Parts,
     kernel: Kernel,
 }
 
@@ -138,16 +142,25 @@ fn is_triple(character: u32) -> bool {
 fn number<const N: usize>(bytes: &[u8]) -> Option<u32> {
     let character = bytes.first_chunk::<N>()?;
     let is_one = character[1..].iter().all(|&byte| continues(byte));
+    is_one.then(|| joined(character))
+}
+
+/// The bytes of a character as a number.
+#[inline(always)]
+fn joined(character: &[u8]) -> u32 {
     let number = |number, &byte| number << 8 | u32::from(byte);
-    is_one.then(|| character.iter().fold(0, number))
+    character.iter().fold(0, number)
 }
 
 /// What of a character a token has on one side of a place inside it.
-enum Side {
-    Whole(u32),
-    /// The byte at the place.
-    Part(u8),
+#[derive(Clone, Copy)]
+enum Side<'t> {
+    Whole(&'t [u8]),
+    Part(&'t [u8]),
 }
+
+/// Most bytes of a part of a character.
+const MOST_OF_PART: usize = 3;
 
 /// Of a row of first bytes those that begin three bytes.
 fn of_triples(row: u64) -> u16 {
@@ -156,9 +169,10 @@ fn of_triples(row: u64) -> u16 {
 
 /// Calls `each` with every place inside a token where a character begins, or seems to, and with what the token has on both
 /// sides of it; not where a side is neither, for no text of whole characters has what such a token has.
-fn boundaries(token: &[u8], mut each: impl FnMut(&Side, &Side)) {
+fn boundaries<'t>(token: &'t [u8], mut each: impl FnMut(Side<'t>, Side<'t>)) {
     let mut place = token.iter().take_while(|&&byte| continues(byte)).count();
-    let mut before = place.checked_sub(1).map(|last| Side::Part(token[last]));
+    let part = &token[place.saturating_sub(MOST_OF_PART)..place];
+    let mut before = (place > 0).then_some(Side::Part(part));
     while place < token.len() {
         let rest = &token[place..];
         let tail = rest[1..]
@@ -166,13 +180,13 @@ fn boundaries(token: &[u8], mut each: impl FnMut(&Side, &Side)) {
             .take_while(|&&byte| continues(byte))
             .count();
         let (after, end) = match character(token, place) {
-            Some((number, end)) => (Some(Side::Whole(number)), end),
+            Some((_, end)) => (Some(Side::Whole(&token[place..end])), end),
             None if tail + 1 == rest.len() && rest.len() < length(rest[0]) => {
-                (Some(Side::Part(rest[0])), token.len())
+                (Some(Side::Part(rest)), token.len())
             }
             None => (None, place),
         };
-        if let (Some(before), Some(after)) = (&before, &after) {
+        if let (Some(before), Some(after)) = (before, after) {
             each(before, after);
         }
         place += 1 + tail;
@@ -189,6 +203,7 @@ impl Cuts {
         let mut whole = Filter::with_bits(vocab.n_tokens() as usize * BITS_PER_TOKEN);
         let mut begins = Filter::with_bits(BITS_OF_PARTS);
         let mut ends = Filter::with_bits(BITS_OF_PARTS);
+        let mut parts: Vec<(&[u8], &[u8], u32)> = Vec::new();
         for (id, token) in vocab.iter().filter(|(_, token)| token.len() > 1) {
             if !vocab.is_findable(id) {
                 continue;
@@ -200,14 +215,23 @@ impl Cuts {
                 continue;
             }
             boundaries(token, |before, after| match (before, after) {
-                (&Side::Whole(left), &Side::Whole(right)) if left < 128 && right < 128 => {
-                    ascii[left as usize][right as usize] = true;
+                (Side::Whole(&[left]), Side::Whole(&[right])) => {
+                    ascii[usize::from(left & 127)][usize::from(right & 127)] = true;
                 }
-                (&Side::Whole(left), &Side::Whole(right)) => whole.insert(left, right),
-                (&Side::Whole(left), &Side::Part(right)) => begins.insert(left, u32::from(right)),
-                (&Side::Part(left), &Side::Whole(right)) => ends.insert(u32::from(left), right),
-                (&Side::Part(left), &Side::Part(right)) => {
-                    both[usize::from(left & 63)] |= 1 << (right & 63);
+                (Side::Whole(left), Side::Whole(right)) => {
+                    whole.insert(joined(left), joined(right));
+                }
+                (Side::Whole(left), Side::Part(right)) => {
+                    begins.insert(joined(left), u32::from(right[0]));
+                    parts.push((left, right, id));
+                }
+                (Side::Part(left), Side::Whole(right)) => {
+                    ends.insert(u32::from(left[left.len() - 1]), joined(right));
+                    parts.push((left, right, id));
+                }
+                (Side::Part(left), Side::Part(right)) => {
+                    both[usize::from(left[left.len() - 1] & 63)] |= 1 << (right[0] & 63);
+                    parts.push((left, right, id));
                 }
             });
         }
@@ -223,17 +247,21 @@ impl Cuts {
             ends,
             both,
             both_of_triples: both.map(of_triples),
+            parts: Parts::new(parts.into_iter()),
             kernel: Kernel::fastest(),
         }
     }
 
-    /// All sets as numbers: the one whose size depends on the vocabulary is the last.
+    /// All sets as numbers: those whose sizes depend on the vocabulary are the last, with how many numbers the first of them has.
     pub(super) fn raw(&self) -> Vec<u64> {
         let halves = |word: u128| [word as u64, (word >> 64) as u64];
         let mut raw: Vec<u64> = self.ascii.into_iter().flat_map(halves).collect();
         raw.extend(self.both);
         raw.extend(&self.begins.bits);
         raw.extend(&self.ends.bits);
+        let parts: Vec<u64> = self.parts.raw().collect();
+        raw.push(parts.len() as u64);
+        raw.extend(parts);
         raw.extend(&self.whole.bits);
         raw
     }
@@ -244,7 +272,9 @@ impl Cuts {
         let (ascii, rest) = raw.split_at_checked(256)?;
         let (both, rest) = rest.split_first_chunk::<64>()?;
         let (begins, rest) = rest.split_at_checked(WORDS_OF_PARTS)?;
-        let (ends, whole) = rest.split_at_checked(WORDS_OF_PARTS)?;
+        let (ends, rest) = rest.split_at_checked(WORDS_OF_PARTS)?;
+        let (&n_of_parts, rest) = rest.split_first()?;
+        let (parts, whole) = rest.split_at_checked(usize::try_from(n_of_parts).ok()?)?;
         let (pairs, _) = ascii.as_chunks::<2>();
         let of_left = |left: usize| {
             let [low, high] = pairs.get(left).copied().unwrap_or_default();
@@ -257,6 +287,7 @@ impl Cuts {
             ends: Filter::from_bits(ends)?,
             both: *both,
             both_of_triples: both.map(of_triples),
+            parts: Parts::from_raw(parts)?,
             kernel: Kernel::fastest(),
         })
     }
@@ -281,13 +312,28 @@ impl Cuts {
     /// Whether some token may have a part of one character and something of the other: a part of the left one, a part
     /// of the right one.
     #[inline]
-    pub(super) fn parts(&self, left: u32, right: u32, last: u8, first: u8) -> [bool; 2] {
+    fn parts(&self, left: u32, right: u32, last: u8, first: u8) -> [bool; 2] {
         let are_longer = u64::from((last & first) >> 7);
         let both = self.both[usize::from(last & 63)] >> (first & 63) & are_longer != 0;
         [
             both | self.ends.has(u32::from(last), right),
             both | self.begins.has(left, u32::from(first)),
         ]
+    }
+
+    /// Whether some merge may take a part of one of two characters together with something of the other: a part of the left one, a part of
+    /// the right one. `wholes`: the tokens that their own merges end with, where it is one. Only for merges that are
+    /// [in order](super::table::MergeTable::is_in_order).
+    pub(super) fn come_apart(&self, both: [&[u8]; 2], wholes: [Option<u32>; 2]) -> [bool; 2] {
+        let [left, right] = both;
+        let (&[.., last], &[first, ..]) = (left, right) else {
+            return [false; 2];
+        };
+        // Most have no such tokens, as far as filters tell.
+        if self.parts(joined(left), joined(right), last, first) == [false; 2] {
+            return [false; 2];
+        }
+        self.parts.come_first(both, wholes)
     }
 
     /// Puts the next cuts after `from`, which is the beginning of a character, into `ends`, and the end of the pretoken behind

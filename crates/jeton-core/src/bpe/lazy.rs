@@ -65,6 +65,8 @@ pub(super) struct LazyTables {
     /// Whether a symbol stands for bytes that are not its own.
     every: bool,
     fits: bool,
+    /// Whether every byte has a symbol. It is asked for every word that is new.
+    has_symbols: bool,
     tables: OnceBox<Tables>,
     /// Which words are no tokens, and which pieces do not merge.
     filter: OnceBox<TokenFilter>,
@@ -104,6 +106,7 @@ impl LazyTables {
             fits: table::fits(vocab, n_listed),
             list,
             symbols: *symbols,
+            has_symbols: !symbols.contains(&NONE),
             every,
             tables: made.map_or_else(OnceBox::new, OnceBox::with_value),
             every_pair: OnceLock::new(),
@@ -123,8 +126,9 @@ impl LazyTables {
     }
 
     /// Whether there is, or will be, a table of merges, and every byte has a symbol.
+    #[inline]
     pub(super) fn are_complete(&self) -> bool {
-        self.fits && !self.symbols.contains(&NONE)
+        self.fits && self.has_symbols
     }
 
     /// The tables, if they are made.

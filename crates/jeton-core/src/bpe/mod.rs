@@ -25,6 +25,7 @@ mod lookups;
 pub(crate) mod merge;
 #[cfg(test)]
 mod naive;
+mod neighbours;
 pub(crate) mod pairs;
 mod queue;
 mod small;
@@ -401,6 +402,7 @@ impl Model for BpeModel {
         self.whole_pretokens
     }
 
+    #[inline]
     fn has_units(&self, n_bytes: usize) -> bool {
         let is_ready = n_bytes >= WORTH_CUTS || self.cuts.get().is_some();
         is_ready && self.tables.are_complete()

@@ -104,34 +104,73 @@ pub(super) fn merge_bytes(pairs: &impl Find, pretoken: &[u8], out: &mut Vec<u32>
     }
 }
 
-/// Appends what merging symbols ends with, at most [`MOST`] of them.
-#[inline]
-pub(super) fn merge_symbols(table: &MergeTable, symbols: &[u32], out: &mut Vec<u32>) {
-    // Characters merge with their neighbours less often than bytes do.
-    let lookups = &table.lookups().by_filter();
-    match symbols.len() {
-        0 | 1 => out.extend_from_slice(symbols),
-        2..=16 => push_symbols::<16>(lookups, symbols, out),
-        17..=32 => push_symbols::<32>(lookups, symbols, out),
-        _ => push_symbols::<MOST>(lookups, symbols, out),
+/// Symbols, and how they merge: what merging begins with, one after the other.
+pub(super) struct Begun {
+    ids: [u32; MOST],
+    /// Of each with the one that follows it.
+    candidates: [i32; MOST],
+    n: usize,
+}
+
+impl Default for Begun {
+    #[inline(always)]
+    fn default() -> Self {
+        Self {
+            ids: [0; MOST],
+            candidates: [NOTHING; MOST],
+            n: 0,
+        }
+    }
+}
+
+impl Begun {
+    /// What there is.
+    #[inline(always)]
+    pub(super) fn symbols(&self) -> &[u32] {
+        &self.ids[..self.n.min(MOST)]
+    }
+
+    /// Adds a symbol. `candidate`: how the one before merges with it, as [`Find::find`] says it; [`NO_PAIR`] of the first one. False if
+    /// there is no room.
+    #[inline(always)]
+    pub(super) fn push(&mut self, symbol: u32, candidate: u32) -> bool {
+        let Some(id) = self.ids.get_mut(self.n) else {
+            return false;
+        };
+        *id = symbol;
+        // Nothing follows the last place, where that of the first one is put: it has none.
+        let before = self.n.wrapping_sub(1) % MOST;
+        self.candidates[before] = (candidate | before as u32) as i32;
+        self.n += 1;
+        true
+    }
+
+    /// Appends what merging ends with. The numbers are merged where they are: to move what was written just now would wait for it.
+    #[inline]
+    pub(super) fn merge(&mut self, table: &MergeTable, out: &mut Vec<u32>) {
+        match self.n {
+            0 | 1 => out.extend_from_slice(&self.ids[..self.n]),
+            2..=16 => self.merge_first::<16>(table, out),
+            17..=32 => self.merge_first::<32>(table, out),
+            _ => self.merge_first::<MOST>(table, out),
+        }
+    }
+
+    fn merge_first<const N: usize>(&mut self, table: &MergeTable, out: &mut Vec<u32>) {
+        let ids = self.ids.first_chunk_mut::<N>();
+        let candidates = self.candidates.first_chunk_mut::<N>();
+        if let (Some(ids), Some(candidates)) = (ids, candidates) {
+            // Characters merge with their neighbours less often than bytes do.
+            let lookups = &table.lookups().by_filter();
+            let left = lanes::merge(lookups, self.n, candidates, ids);
+            push_left(left, ids, out);
+        }
     }
 }
 
 fn push<const N: usize>(pairs: &impl Find, pretoken: &[u8], out: &mut Vec<u32>) {
     let mut ids = [0; N];
     let left = merge_in_place(pairs, pretoken, &mut ids);
-    push_left(left, &ids, out);
-}
-
-fn push_symbols<const N: usize>(table: &Lookups, symbols: &[u32], out: &mut Vec<u32>) {
-    let (mut ids, mut candidates) = ([0; N], [NOTHING; N]);
-    for (place, (pair, candidate)) in symbols.windows(2).zip(&mut candidates).enumerate() {
-        *candidate = (table.find(pair[0], pair[1]) | place as u32) as i32;
-    }
-    for (id, &symbol) in ids.iter_mut().zip(symbols) {
-        *id = symbol;
-    }
-    let left = lanes::merge(table, symbols.len(), &mut candidates, &mut ids);
     push_left(left, &ids, out);
 }
 

@@ -16,8 +16,9 @@
 //! Where either does not hold merging begins with bytes, as it is defined.
 
 use super::cuts::{Cuts, character};
-use super::small;
-use super::table::MergeTable;
+use super::neighbours::{Begins, Neighbours, Start};
+use super::small::{self, Begun};
+use super::table::{MergeTable, NO_PAIR};
 
 /// Characters that are known at a time: those of a script lie beside each other. At most 64 KB for each thread, so that what is
 /// known of Chinese stays within the second cache; a page at first, which is enough for most scripts.
@@ -27,8 +28,6 @@ const MOST_KNOWN: usize = 1 << 12;
 const MOST_SYMBOLS: usize = 3;
 /// What stands for no symbol: no id is that large.
 const NO_SYMBOL: u32 = u32::MAX;
-/// Room for the symbols of a unit, and for all of a character's behind the last one that counts.
-const ROOM: usize = small::MOST + MOST_SYMBOLS;
 
 /// A character, by its bytes as a number, and what its merges end with; all zeros is none.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,12 +43,7 @@ struct Known {
 pub(super) struct Starts {
     /// A power of two of them; none before the first one.
     known: Vec<Known>,
-}
-
-/// Symbols in the order of the text.
-struct Symbols {
-    ids: [u32; ROOM],
-    n: usize,
+    neighbours: Neighbours,
 }
 
 impl Starts {
@@ -62,39 +56,105 @@ impl Starts {
         unit: &[u8],
         out: &mut Vec<u32>,
     ) -> bool {
-        let mut symbols = Symbols {
-            ids: [0; ROOM],
-            n: 0,
-        };
-        if !self.begin(table, cuts, unit, &mut symbols) {
+        let mut begun = Begun::default();
+        if !self.begin(table, cuts, unit, &mut begun) {
             return false;
         }
-        small::merge_symbols(table, &symbols.ids[..symbols.n], out);
+        begun.merge(table, out);
         true
     }
 
-    fn begin(
+    /// Puts there what merging begins with; false if that cannot be done.
+    #[inline(always)]
+    fn begin(&mut self, table: &MergeTable, cuts: &Cuts, unit: &[u8], begun: &mut Begun) -> bool {
+        let Some((mut here, mut end)) = character(unit, 0) else {
+            return unit.is_empty();
+        };
+        let symbols = self.alone(table, here, &unit[..end]);
+        let mut start = Start::new(one(symbols), NO_PAIR, [false; 2]);
+        let (mut at, mut is_whole) = (0, true);
+        loop {
+            let next = character(unit, end);
+            let next_start = match next {
+                None => Start::AT_END,
+                Some((right, right_end)) => match self.neighbours.get(here, right) {
+                    Some(start) => start,
+                    None => {
+                        let both = [(here, &unit[at..end]), (right, &unit[end..right_end])];
+                        self.find_out_both(table, cuts, both)
+                    }
+                },
+            };
+            let has_room = match start.begins(next_start) {
+                Begins::Whole(symbol) if is_whole => begun.push(symbol, start.candidate),
+                begins => {
+                    is_whole = matches!(begins, Begins::Whole(_));
+                    self.push_parts(table, begins, here, &unit[at..end], begun)
+                }
+            };
+            if !has_room {
+                return false;
+            }
+            let Some((right, right_end)) = next else {
+                return end == unit.len();
+            };
+            (here, at, end, start) = (right, end, right_end, next_start);
+        }
+    }
+
+    /// Adds what a character begins as next to a neighbour that is not one symbol, or is none itself.
+    #[inline(never)]
+    fn push_parts(
+        &mut self,
+        table: &MergeTable,
+        begins: Begins,
+        character: u32,
+        bytes: &[u8],
+        begun: &mut Begun,
+    ) -> bool {
+        let mut symbols = match begins {
+            Begins::Whole(symbol) => [symbol, NO_SYMBOL, NO_SYMBOL],
+            Begins::Parts => self.alone(table, character, bytes),
+            Begins::Bytes => [NO_SYMBOL; MOST_SYMBOLS],
+        };
+        // None at all: as bytes.
+        let is_bytes = symbols[0] == NO_SYMBOL;
+        if let (true, &[first, ..]) = (is_bytes, bytes) {
+            symbols[0] = table.symbol(first);
+        }
+        for symbol in symbols
+            .into_iter()
+            .take_while(|&symbol| symbol != NO_SYMBOL)
+        {
+            let last = begun.symbols().last();
+            let candidate = last.map_or(NO_PAIR, |&last| table.find(last, symbol));
+            if !begun.push(symbol, candidate) {
+                return false;
+            }
+        }
+        !is_bytes
+            || bytes.windows(2).all(|both| {
+                let candidate = table.find_bytes(both[0], both[1]);
+                begun.push(table.symbol(both[1]), candidate)
+            })
+    }
+
+    /// What merging the right one of two characters begins with.
+    #[cold]
+    fn find_out_both(
         &mut self,
         table: &MergeTable,
         cuts: &Cuts,
-        unit: &[u8],
-        symbols: &mut Symbols,
-    ) -> bool {
-        let mut here = character(unit, 0);
-        let (mut at, mut is_open) = (0, false);
-        while let Some((left, end)) = here {
-            here = character(unit, end);
-            let next = here.map(|(right, _)| cuts.parts(left, right, unit[end - 1], unit[end]));
-            let [of_left, of_right] = next.unwrap_or_default();
-            let bytes = &unit[at..end];
-            let begins_whole =
-                !(is_open || of_left) && symbols.push(self.alone(table, left, bytes));
-            if !begins_whole && !symbols.push_bytes(table, bytes) {
-                return false;
-            }
-            (at, is_open) = (end, of_right);
-        }
-        at == unit.len()
+        [(left, left_bytes), (right, right_bytes)]: [(u32, &[u8]); 2],
+    ) -> Start {
+        let of_left = one(self.alone(table, left, left_bytes));
+        let of_right = one(self.alone(table, right, right_bytes));
+        let both = of_left.zip(of_right);
+        let candidate = both.map_or(NO_PAIR, |(left, right)| table.find(left, right));
+        let are_open = cuts.come_apart([left_bytes, right_bytes], [of_left, of_right]);
+        let start = Start::new(of_right, candidate, are_open);
+        self.neighbours.keep(left, right, start);
+        start
     }
 
     /// What a character's merges end with when it stands alone.
@@ -147,31 +207,10 @@ impl Starts {
     }
 }
 
-impl Symbols {
-    /// Adds what a character begins as; false if that is nothing, or there is no room.
-    #[inline]
-    fn push(&mut self, symbols: [u32; MOST_SYMBOLS]) -> bool {
-        let count: usize = symbols.iter().map(|&id| usize::from(id != NO_SYMBOL)).sum();
-        // All are written, as many as there are count.
-        let room = self.ids.get_mut(self.n..self.n + MOST_SYMBOLS);
-        let Some(room) = room.filter(|_| count > 0 && self.n + count <= small::MOST) else {
-            return false;
-        };
-        room.copy_from_slice(&symbols);
-        self.n += count;
-        true
-    }
-
-    fn push_bytes(&mut self, table: &MergeTable, bytes: &[u8]) -> bool {
-        for &byte in bytes {
-            if self.n == small::MOST {
-                return false;
-            }
-            self.ids[self.n] = table.symbol(byte);
-            self.n += 1;
-        }
-        true
-    }
+/// The only symbol of a character, if it has one.
+fn one(symbols: [u32; MOST_SYMBOLS]) -> Option<u32> {
+    let [first, second, _] = symbols;
+    (first != NO_SYMBOL && second == NO_SYMBOL).then_some(first)
 }
 
 #[cfg(test)]
@@ -262,14 +301,11 @@ mod tests {
     }
 
     fn begun(model: &BpeModel, text: &str) -> Vec<u32> {
-        let mut symbols = Symbols {
-            ids: [0; ROOM],
-            n: 0,
-        };
+        let mut begun = Begun::default();
         let (table, cuts) = (model.table().unwrap(), Cuts::new(model.vocab()));
         assert!(table.is_in_order());
-        assert!(Starts::default().begin(table, &cuts, text.as_bytes(), &mut symbols));
-        symbols.ids[..symbols.n].to_vec()
+        assert!(Starts::default().begin(table, &cuts, text.as_bytes(), &mut begun));
+        begun.symbols().to_vec()
     }
 
     #[test]
@@ -277,25 +313,22 @@ mod tests {
         // 256: half of 你 and of 佀; 257: 你; 258: 你你.
         let model = with_tokens(&[b"\xE4\xBD", "你".as_bytes(), "你你".as_bytes()]);
         assert_eq!(begun(&model, "a你佀é"), [97, 257, 256, 0x80, 0xC3, 0xA9]);
-        // With a token of 你 and the first byte of é, é begins as its bytes.
-        let model = with_tokens(&[
-            b"\xE4\xBD",
-            "你".as_bytes(),
-            "é".as_bytes(),
-            b"\xE4\xBD\xA0\xC3",
-        ]);
-        assert_eq!(begun(&model, "你é佀é"), [257, 0xC3, 0xA9, 256, 0x80, 258]);
+        // With a token of 你 and the first byte of é, é begins as its bytes, if that token comes before é.
+        let half: [&[u8]; 2] = [b"\xE4\xBD", "你".as_bytes()];
+        let (token, letter): (&[u8], _) = (b"\xE4\xBD\xA0\xC3", "é".as_bytes());
+        let model = with_tokens(&[half[0], half[1], token, letter]);
+        assert_eq!(begun(&model, "你é佀é"), [257, 0xC3, 0xA9, 256, 0x80, 259]);
+        let model = with_tokens(&[half[0], half[1], letter, token]);
+        assert_eq!(begun(&model, "你é佀é"), [257, 258, 256, 0x80, 258]);
         // And with one of the last byte of 你 and é, 你 does.
-        let model = with_tokens(&[
-            b"\xE4\xBD",
-            "你".as_bytes(),
-            "é".as_bytes(),
-            b"\xA0\xC3\xA9",
-        ]);
+        let token: &[u8] = b"\xA0\xC3\xA9";
+        let model = with_tokens(&[half[0], letter, token, half[1]]);
         assert_eq!(
             begun(&model, "你é佀é"),
-            [0xE4, 0xBD, 0xA0, 258, 256, 0x80, 258]
+            [0xE4, 0xBD, 0xA0, 257, 256, 0x80, 257]
         );
+        let model = with_tokens(&[half[0], half[1], letter, token]);
+        assert_eq!(begun(&model, "你é佀é"), [257, 258, 256, 0x80, 258]);
     }
 
     #[test]

@@ -1,0 +1,220 @@
+//! How two characters that stand beside each other begin to merge, as far as a thread has found out.
+//!
+//! Words are made of few pairs of letters: a thousand make nearly all Russian words. What merging such a pair begins with depends on
+//! nothing else ([`super::starts`]), and is found in one place here.
+
+use super::table::{MAX_ID, NO_PAIR};
+
+/// Bits of either character that tell where a pair is. Seven are all in which letters of a script differ, but 64 KB are enough for most.
+const FEW_BITS: u32 = 6;
+const MOST_BITS: u32 = 7;
+/// So many pairs push out others before there is more room.
+const PATIENCE: usize = 256;
+
+/// Two neighbours; all zeros is none.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(16))]
+struct Known {
+    /// Both as one number, and one more.
+    pair: u64,
+    start: Start,
+}
+
+/// What merging the right one of two neighbours begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(super) struct Start {
+    /// The symbol of the right one, if it has one only, and flags: see below.
+    symbol: u32,
+    /// How the left one's symbol merges with it, as a table of merges says it; of any value unless both have one symbol only.
+    pub(super) candidate: u32,
+}
+
+/// Flags above a symbol, which is below this.
+const FLAGS: u32 = MAX_ID;
+/// Something may merge a part of the left one with something of the right one, or the other way round.
+const LEFT_IS_OPEN: u32 = FLAGS;
+const RIGHT_IS_OPEN: u32 = FLAGS << 1;
+/// The right one is not one symbol by itself.
+const MANY: u32 = FLAGS << 2;
+
+/// Of one character, between a neighbour and another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// As its symbol.
+    Whole(u32),
+    /// As what its own merges end with, several symbols.
+    Parts,
+    /// As its bytes.
+    Bytes,
+}
+
+impl Start {
+    /// Behind the last character, where nothing follows.
+    pub(super) const AT_END: Self = Self {
+        symbol: 0,
+        candidate: NO_PAIR,
+    };
+
+    /// `symbol`: that of the right one, if it has only one. `are_open`: the left one, the right one.
+    pub(super) fn new(symbol: Option<u32>, candidate: u32, are_open: [bool; 2]) -> Self {
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        let flags = flag(are_open[0], LEFT_IS_OPEN) | flag(are_open[1], RIGHT_IS_OPEN);
+        Self {
+            symbol: symbol.unwrap_or(MANY) | flags,
+            candidate,
+        }
+    }
+
+    /// How the right one begins; `next`: the same of it and what follows it.
+    #[inline(always)]
+    pub(super) fn begins(self, next: Self) -> Begins {
+        let of_left = (next.symbol & LEFT_IS_OPEN) << 1;
+        let flags = (self.symbol | of_left) & (RIGHT_IS_OPEN | MANY);
+        if flags == 0 {
+            Begins::Whole(self.symbol & (FLAGS - 1))
+        } else if flags & RIGHT_IS_OPEN == 0 {
+            Begins::Parts
+        } else {
+            Begins::Bytes
+        }
+    }
+}
+
+/// What is known of pairs of characters.
+#[derive(Debug, Default)]
+pub(super) struct Neighbours {
+    /// None before the first one.
+    known: Vec<Known>,
+    bits: u32,
+    n_pushed_out: usize,
+}
+
+/// A character by the bits in which those of a script differ: six of its last byte, one of the byte before.
+#[inline(always)]
+fn low_bits(character: u32) -> usize {
+    (character & 0x3F | character >> 2 & 0x40) as usize
+}
+
+#[inline(always)]
+fn number(left: u32, right: u32) -> u64 {
+    (u64::from(left) << 32 | u64::from(right)) + 1
+}
+
+impl Neighbours {
+    #[inline(always)]
+    fn place(&self, left: u32, right: u32) -> usize {
+        let mask = (1 << self.bits) - 1;
+        (low_bits(left) & mask) << self.bits | low_bits(right) & mask
+    }
+
+    /// What is known of two neighbours.
+    #[inline(always)]
+    pub(super) fn get(&self, left: u32, right: u32) -> Option<Start> {
+        let known = self.known.get(self.place(left, right))?;
+        (known.pair == number(left, right)).then_some(known.start)
+    }
+
+    /// Remembers it.
+    pub(super) fn keep(&mut self, left: u32, right: u32, start: Start) {
+        if self.known.is_empty() {
+            self.make_room(FEW_BITS);
+        }
+        let is_free = self.known[self.place(left, right)].pair == 0;
+        self.n_pushed_out += usize::from(!is_free);
+        if self.n_pushed_out > PATIENCE && self.bits < MOST_BITS {
+            self.make_room(MOST_BITS);
+        }
+        let place = self.place(left, right);
+        let pair = number(left, right);
+        self.known[place] = Known { pair, start };
+    }
+
+    #[cold]
+    fn make_room(&mut self, bits: u32) {
+        let known = std::mem::take(&mut self.known);
+        self.known = vec![Known::default(); 1 << (2 * bits)];
+        self.bits = bits;
+        for known in known.into_iter().filter(|known| known.pair != 0) {
+            let pair = known.pair - 1;
+            let place = self.place((pair >> 32) as u32, pair as u32);
+            self.known[place] = known;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// The naive twin is a map: what is known is what was kept last, and it may be forgotten.
+        #[test]
+        fn what_is_known_was_kept(
+            pairs in prop::collection::vec((0..400u32, 0..400u32), 1..2000),
+        ) {
+            let (mut neighbours, mut map) = (Neighbours::default(), BTreeMap::new());
+            for (symbol, &(left, right)) in (0..).zip(&pairs) {
+                let start = Start { symbol, candidate: symbol };
+                neighbours.keep(left, right, start);
+                map.insert((left, right), start);
+                prop_assert_eq!(neighbours.get(left, right), Some(start));
+            }
+            for (&(left, right), &start) in &map {
+                prop_assert!(neighbours.get(left, right).is_none_or(|known| known == start));
+            }
+        }
+    }
+
+    #[test]
+    fn characters_begin_as_bytes_where_one_side_is_open() {
+        let start = |are_open| Start::new(Some(5), 7, are_open);
+        let closed = start([false; 2]);
+        assert_eq!(closed.begins(Start::AT_END), Begins::Whole(5));
+        assert_eq!(closed.begins(start([false, true])), Begins::Whole(5));
+        assert_eq!(closed.begins(start([true, false])), Begins::Bytes);
+        assert_eq!(start([true, false]).begins(closed), Begins::Whole(5));
+        assert_eq!(start([false, true]).begins(closed), Begins::Bytes);
+        let many = Start::new(None, 7, [false; 2]);
+        assert_eq!(many.begins(closed), Begins::Parts);
+        assert_eq!(many.begins(start([true, false])), Begins::Bytes);
+    }
+
+    #[test]
+    fn nothing_is_known_at_first() {
+        let mut neighbours = Neighbours::default();
+        assert_eq!(neighbours.get(0, 0), None);
+        neighbours.keep(1, 1, Start::AT_END);
+        assert_eq!(neighbours.get(0, 0), None);
+    }
+
+    #[test]
+    fn there_is_more_room_when_many_are_pushed_out() {
+        let mut neighbours = Neighbours::default();
+        let letters = || 0x40..0xC0u32;
+        for _ in 0..2 {
+            for (left, right) in
+                letters().flat_map(|left| letters().map(move |right| (left, right)))
+            {
+                let (left, right) = (
+                    0xD000 | (left & 0x40) << 2 | left & 0x3F,
+                    right << 2 & 0x100 | right & 0x3F,
+                );
+                neighbours.keep(
+                    left,
+                    right,
+                    Start {
+                        symbol: left,
+                        candidate: right,
+                    },
+                );
+            }
+        }
+        let known = neighbours.known.iter().filter(|known| known.pair != 0);
+        assert_eq!(known.count(), 128 * 128);
+    }
+}
