@@ -26,7 +26,8 @@ struct Known {
 pub(super) struct Start {
     /// The symbol of the right one, if it has one only, and flags: see below.
     symbol: u32,
-    /// How the left one's symbol merges with it, as a table of merges says it; of any value unless both have one symbol only.
+    /// How the left one's symbol merges with it, as a table of merges says it; of any value unless both have one symbol only. If both
+    /// of them join, the symbol that they become.
     pub(super) candidate: u32,
 }
 
@@ -37,6 +38,10 @@ const LEFT_IS_OPEN: u32 = FLAGS;
 const RIGHT_IS_OPEN: u32 = FLAGS << 1;
 /// The right one is not one symbol by itself.
 const MANY: u32 = FLAGS << 2;
+/// There is a token of a part of the left one and something of the right one, early or not.
+const LEFT_HAS_PARTS: u32 = FLAGS << 3;
+/// At the beginning of a unit both are one symbol, if nothing takes a part of the right one.
+const JOIN: u32 = FLAGS << 4;
 
 /// Of one character, between a neighbour and another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +69,30 @@ impl Start {
             symbol: symbol.unwrap_or(MANY) | flags,
             candidate,
         }
+    }
+
+    /// The same where there is a token of a part of the left one.
+    pub(super) fn with_parts(mut self) -> Self {
+        self.symbol |= LEFT_HAS_PARTS;
+        self
+    }
+
+    /// The same where both join at the beginning of a unit, and are this symbol then.
+    pub(super) fn joining(self, symbol: u32) -> Self {
+        Self {
+            symbol: self.symbol | JOIN,
+            candidate: symbol,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn joins(self) -> bool {
+        self.symbol & JOIN != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn has_parts(self) -> bool {
+        self.symbol & LEFT_HAS_PARTS != 0
     }
 
     /// How the right one begins; `next`: the same of it and what follows it.

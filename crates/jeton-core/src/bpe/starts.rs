@@ -3,9 +3,9 @@
 //! Of the merges that letters of two or three bytes take, most only put the bytes of a letter together. What they end
 //! with is the same wherever the character stands, so that it is found out once, if two things hold:
 //!
-//! *Nothing else can happen to its bytes.* No token has a part of the character and something of a neighbour, as far as the
-//! sets of [`super::cuts`] tell. Then no merge ever joins the two, and the character's own merges are done as if it
-//! stood alone.
+//! *Nothing else can happen to its bytes.* No token that comes before the character does has a part of it and something of a neighbour,
+//! as far as [`super::cuts`] tells. Then no merge joins the two before it is too late for that, and the character's own merges are done as
+//! if it stood alone.
 //!
 //! *It is not too early.* Whatever merges with the whole character does so later, by rank, than the character is made. That
 //! is so of tables in which every pair comes after the pairs that make its two sides ([`MergeTable::is_in_order`]), as
@@ -14,11 +14,16 @@
 //! asks.
 //!
 //! Where either does not hold merging begins with bytes, as it is defined.
+//!
+//! *Two characters at once.* A space and the first byte of a letter are a token in most vocabularies, and come before rare letters do. Let a unit
+//! begin with a byte and such a letter, and let both, merged alone, end with one symbol, the last merge of which takes a
+//! part of the letter: then all that ever ends where the letter does is a part of it, until both are one. If no token has a part of it and
+//! something of what follows, nothing can take that away, and the unit begins with the symbol of both.
 
 use super::cuts::{Cuts, character};
 use super::neighbours::{Begins, Neighbours, Start};
 use super::small::{self, Begun};
-use super::table::{MergeTable, NO_PAIR};
+use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
 
 /// Characters that are known at a time: those of a script lie beside each other. At most 64 KB for each thread, so that what is
 /// known of Chinese stays within the second cache; a page at first, which is enough for most scripts.
@@ -75,23 +80,35 @@ impl Starts {
         let (mut at, mut is_whole) = (0, true);
         loop {
             let next = character(unit, end);
-            let next_start = match next {
-                None => Start::AT_END,
-                Some((right, right_end)) => match self.neighbours.get(here, right) {
-                    Some(start) => start,
-                    None => {
-                        let both = [(here, &unit[at..end]), (right, &unit[end..right_end])];
-                        self.find_out_both(table, cuts, both)
-                    }
-                },
-            };
-            let has_room = match start.begins(next_start) {
-                Begins::Whole(symbol) if is_whole => begun.push(symbol, start.candidate),
-                begins => {
-                    is_whole = matches!(begins, Begins::Whole(_));
-                    self.push_parts(table, begins, here, &unit[at..end], begun)
+            let next_start = self.both(table, cuts, unit, (here, at, end), next);
+            if next_start.joins()
+                && at == 0
+                && let Some((right, right_end)) = next
+            {
+                let after = character(unit, right_end);
+                let after_start = self.both(table, cuts, unit, (right, end, right_end), after);
+                if !after_start.has_parts() {
+                    is_whole = false;
+                    begun.push(next_start.candidate, NO_PAIR);
+                    let Some((after, after_end)) = after else {
+                        return right_end == unit.len();
+                    };
+                    (here, at, end, start) = (after, right_end, after_end, after_start);
+                    continue;
                 }
+            }
+            let begins = start.begins(next_start);
+            let has_room = if let Begins::Whole(symbol) = begins {
+                let candidate = if is_whole {
+                    start.candidate
+                } else {
+                    candidate(table, begun, symbol)
+                };
+                begun.push(symbol, candidate)
+            } else {
+                self.push_parts(table, begins, here, &unit[at..end], begun)
             };
+            is_whole = matches!(begins, Begins::Whole(_));
             if !has_room {
                 return false;
             }
@@ -102,7 +119,7 @@ impl Starts {
         }
     }
 
-    /// Adds what a character begins as next to a neighbour that is not one symbol, or is none itself.
+    /// Adds what a character begins as that is not one symbol.
     #[inline(never)]
     fn push_parts(
         &mut self,
@@ -126,8 +143,7 @@ impl Starts {
             .into_iter()
             .take_while(|&symbol| symbol != NO_SYMBOL)
         {
-            let last = begun.symbols().last();
-            let candidate = last.map_or(NO_PAIR, |&last| table.find(last, symbol));
+            let candidate = candidate(table, begun, symbol);
             if !begun.push(symbol, candidate) {
                 return false;
             }
@@ -139,7 +155,26 @@ impl Starts {
             })
     }
 
-    /// What merging the right one of two characters begins with.
+    /// What merging the right one of two characters begins with. A character, where it begins and where it ends; the one behind it and
+    /// where that ends, if there is one.
+    #[inline(always)]
+    fn both(
+        &mut self,
+        table: &MergeTable,
+        cuts: &Cuts,
+        unit: &[u8],
+        (left, at, end): (u32, usize, usize),
+        next: Option<(u32, usize)>,
+    ) -> Start {
+        let Some((right, right_end)) = next else {
+            return Start::AT_END;
+        };
+        self.neighbours.get(left, right).unwrap_or_else(|| {
+            let both = [(left, &unit[at..end]), (right, &unit[end..right_end])];
+            self.find_out_both(table, cuts, both)
+        })
+    }
+
     #[cold]
     fn find_out_both(
         &mut self,
@@ -151,8 +186,17 @@ impl Starts {
         let of_right = one(self.alone(table, right, right_bytes));
         let both = of_left.zip(of_right);
         let candidate = both.map_or(NO_PAIR, |(left, right)| table.find(left, right));
-        let are_open = cuts.come_apart([left_bytes, right_bytes], [of_left, of_right]);
-        let start = Start::new(of_right, candidate, are_open);
+        let bytes = [left_bytes, right_bytes];
+        let are_open = cuts.come_apart(bytes, [of_left, of_right]);
+        let mut start = Start::new(of_right, candidate, are_open);
+        if cuts.has_parts(bytes) {
+            start = start.with_parts();
+        }
+        if let (&[left], [_, true]) = (left_bytes, are_open)
+            && let Some(symbol) = joined(table, left, right_bytes)
+        {
+            start = start.joining(symbol);
+        }
         self.neighbours.keep(left, right, start);
         start
     }
@@ -207,6 +251,33 @@ impl Starts {
     }
 }
 
+/// How the last symbol merges with one that follows it.
+#[inline(never)]
+fn candidate(table: &MergeTable, begun: &Begun, symbol: u32) -> u32 {
+    let last = begun.symbols().last();
+    last.map_or(NO_PAIR, |&last| table.find(last, symbol))
+}
+
+/// The symbol of a byte and the character behind it, if merging these alone ends with one, and the last merge takes a part of the
+/// character: then no merge before has the whole one.
+fn joined(table: &MergeTable, left: u8, right: &[u8]) -> Option<u32> {
+    let merged = |bytes: &[u8]| {
+        let mut ids = Vec::with_capacity(bytes.len());
+        small::merge(table, bytes, &mut ids);
+        let &[id] = &ids[..] else { return None };
+        Some(id)
+    };
+    let both = [&[left], right].concat();
+    let symbol = merged(&both)?;
+    let is_last = |cut: usize| {
+        let (first, last) = both.split_at(cut);
+        let sides = merged(first).zip(merged(last));
+        let pair = sides.map(|(first, last)| table.find(first, last));
+        pair.is_some_and(|pair| pair != NO_PAIR && table.merged(pair >> PLACE_BITS) == symbol)
+    };
+    (2..both.len()).any(is_last).then_some(symbol)
+}
+
 /// The only symbol of a character, if it has one.
 fn one(symbols: [u32; MOST_SYMBOLS]) -> Option<u32> {
     let [first, second, _] = symbols;
@@ -224,12 +295,17 @@ mod tests {
 
     /// All bytes, and tokens that merges make of any bytes of the letters, halves of characters above all. `backwards`: by
     /// falling ids, as no training would number them.
-    fn model(choices: &[(usize, usize)], by_rank: bool, backwards: bool) -> BpeModel {
+    fn model(
+        letters: &[&str],
+        choices: &[(usize, usize)],
+        by_rank: bool,
+        backwards: bool,
+    ) -> BpeModel {
         let mut bytes = Vocab::default();
         for byte in 0..=255u8 {
             bytes.insert(u32::from(byte), &[byte]).unwrap();
         }
-        let used: Vec<u8> = LETTERS.concat().into_bytes();
+        let used: Vec<u8> = letters.concat().into_bytes();
         let mut vocab = bytes.clone();
         let list = naive::drawn_merges(&mut vocab, &used, choices, 16);
         if backwards {
@@ -265,7 +341,7 @@ mod tests {
             by_rank in any::<bool>(),
             backwards in prop::bool::weighted(0.2),
         ) {
-            let model = model(&choices, by_rank, backwards);
+            let model = model(&LETTERS, &choices, by_rank, backwards);
             let table = model.table().unwrap();
             // Its cuts are made, as they are when texts with such letters come.
             let cuts = model.cuts();
@@ -285,6 +361,29 @@ mod tests {
                 let mut ids = Vec::new();
                 model.encode_unit(&unit, &mut scratch, &mut ids).unwrap();
                 prop_assert_eq!(ids, expected);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1024))]
+
+        /// Of few letters, so that tokens with halves of them come early and late, and units begin with all of them.
+        #[test]
+        fn characters_begin_whole_where_nothing_comes_before(
+            choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..24),
+            texts in prop::collection::vec(
+                prop::collection::vec(prop::sample::select(&["a", "b", "é", "ê"][..]), 1..7), 1..40),
+            by_rank in any::<bool>(),
+        ) {
+            let model = model(&["a", "b", "é", "ê"], &choices, by_rank, false);
+            let (table, cuts) = (model.table().unwrap(), model.cuts());
+            let mut starts = Starts::default();
+            for text in texts.iter().filter(|_| table.is_in_order()) {
+                let unit = text.concat().into_bytes();
+                let mut ids = Vec::new();
+                prop_assert!(starts.merge(table, cuts, &unit, &mut ids));
+                prop_assert_eq!(ids, naively(&model, &unit));
             }
         }
     }
@@ -329,6 +428,23 @@ mod tests {
         );
         let model = with_tokens(&[half[0], half[1], letter, token]);
         assert_eq!(begun(&model, "你é佀é"), [257, 258, 256, 0x80, 258]);
+    }
+
+    #[test]
+    fn a_unit_begins_with_two_characters_that_join() {
+        let (half, letter, both) = (&b"a\xC3"[..], "é".as_bytes(), "aé".as_bytes());
+        // 256: a and half of é; 257: é; 258: both.
+        let model = with_tokens(&[half, letter, both]);
+        assert_eq!(begun(&model, "aé"), [258]);
+        assert_eq!(begun(&model, "aéb"), [258, 98]);
+        assert_eq!(begun(&model, "aéé"), [258, 257]);
+        // Not behind another one, nor where something may take a part of é, nor where é is made first.
+        assert_eq!(begun(&model, "baé"), [98, 97, 0xC3, 0xA9]);
+        let model = with_tokens(&[half, letter, both, b"\xA9b"]);
+        assert_eq!(begun(&model, "aéb"), [97, 0xC3, 0xA9, 98]);
+        assert_eq!(begun(&model, "aéé"), [258, 257]);
+        let model = with_tokens(&[letter, half, both]);
+        assert_eq!(begun(&model, "aéb"), [97, 256, 98]);
     }
 
     #[test]
