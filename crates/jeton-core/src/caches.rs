@@ -115,15 +115,24 @@ impl Caches {
         if let Some(key) = Key::<1>::new(word, 0, word.len()) {
             return self.keep_short(key.of(role), role, word, ids);
         }
-        if let Some(key) = Key::<2>::new(word, 0, word.len()).map(|key| key.of(role)) {
-            self.many_ids -= self.many_ids / OF_LAST;
-            if n > LONG_IDS {
-                self.many_ids += OF_LAST;
-            } else if !self.are_phrases() {
-                return self.long.put(key, ids);
-            }
+        let Some(key) = Key::<2>::new(word, 0, word.len()).map(|key| key.of(role)) else {
+            self.keep_phrase(role, word, ids);
+            return;
+        };
+        let has_many = n > LONG_IDS;
+        if !has_many && !self.are_phrases() {
+            self.note_long(false);
+            self.long.put(key, ids);
+        } else if !self.keep_phrase(role, word, ids) {
+            // A word that comes again counts once.
+            self.note_long(has_many);
         }
-        self.keep_phrase(role, word, ids);
+    }
+
+    /// Notes whether a long word had too many ids for `long`.
+    fn note_long(&mut self, has_many: bool) {
+        self.many_ids -= self.many_ids / OF_LAST;
+        self.many_ids += if has_many { OF_LAST } else { 0 };
     }
 
     /// The same of a short one, whose key in that role is known already.
@@ -141,11 +150,13 @@ impl Caches {
     }
 
     /// The same of what no other cache has room for: most phrases come once, so that they are kept when they come again. Whether longer
-    /// pretokens do is to be asked before ([`Phrases::is_worth`]).
-    fn keep_phrase(&mut self, role: Role, word: &[u8], ids: &[u32]) {
-        if word.len() > MAX_PHRASE || self.phrases.comes_again(word) {
+    /// pretokens do is to be asked before ([`Phrases::is_worth`]). Says whether it was kept.
+    fn keep_phrase(&mut self, role: Role, word: &[u8], ids: &[u32]) -> bool {
+        let is_worth = word.len() > MAX_PHRASE || self.phrases.comes_again(word);
+        if is_worth {
             self.phrases.put(word, ids, role);
         }
+        is_worth
     }
 }
 
@@ -190,6 +201,32 @@ mod tests {
             .iter()
             .filter(|entry| caches.short.get(entry.key).is_some());
         assert!(back.count() * 20 > elsewhere.len() * 19);
+    }
+
+    #[test]
+    fn what_comes_again_does_not_count_as_another_long_word() {
+        let mut caches = Caches::default();
+        let long = |number: u32| format!("a long word: {number:05}").into_bytes();
+        let many_ids = [0; LONG_IDS + 1];
+        for number in 0..6000 {
+            let ids = if number % 6 == 0 {
+                &many_ids[..]
+            } else {
+                &[1, 2]
+            };
+            caches.keep(Role::Pretoken, &long(number), ids);
+        }
+        assert!(!caches.are_phrases());
+        // The others are known by now.
+        for number in (0..6000).step_by(6) {
+            caches.keep(Role::Pretoken, &long(number), &many_ids);
+            assert!(!caches.are_phrases());
+        }
+        // New ones do.
+        for number in 6000..6100 {
+            caches.keep(Role::Pretoken, &long(number), &many_ids);
+        }
+        assert!(caches.are_phrases());
     }
 
     #[test]
