@@ -321,27 +321,19 @@ impl Cuts {
         ]
     }
 
-    /// Whether some merge may take a part of one of two characters together with something of the other: a part of the left one, a part of
-    /// the right one. `wholes`: the tokens that their own merges end with, where it is one. Only for merges that are
-    /// [in order](super::table::MergeTable::is_in_order).
-    pub(super) fn come_apart(&self, both: [&[u8]; 2], wholes: [Option<u32>; 2]) -> [bool; 2] {
-        // Most have no such tokens, as far as filters tell.
-        if self.parts_of(both) == [false; 2] {
-            return [false; 2];
-        }
-        self.parts.come_first(both, wholes)
-    }
-
-    /// Whether any token may have a part of the left one of two characters together with something of the other.
-    pub(super) fn has_parts(&self, both: [&[u8]; 2]) -> bool {
-        self.parts_of(both)[0]
-    }
-
-    fn parts_of(&self, [left, right]: [&[u8]; 2]) -> [bool; 2] {
+    /// Whether any token may have a part of one of two characters together with something of the other, as far as filters tell: a part of
+    /// the left one, a part of the right one.
+    pub(super) fn may_have_parts(&self, [left, right]: [&[u8]; 2]) -> [bool; 2] {
         let (&[.., last], &[first, ..]) = (left, right) else {
             return [false; 2];
         };
         self.parts(joined(left), joined(right), last, first)
+    }
+
+    /// Whether some merge may do so before that character is made. `wholes`: the tokens that their own merges end with, where it is one. Only
+    /// for merges that are [in order](super::table::MergeTable::is_in_order).
+    pub(super) fn come_apart(&self, both: [&[u8]; 2], wholes: [Option<u32>; 2]) -> [bool; 2] {
+        self.parts.come_first(both, wholes)
     }
 
     /// Puts the next cuts after `from`, which is the beginning of a character, into `ends`, and the end of the pretoken behind

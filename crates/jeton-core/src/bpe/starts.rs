@@ -106,7 +106,8 @@ impl Starts {
                 };
                 begun.push(symbol, candidate)
             } else {
-                self.push_parts(table, begins, here, &unit[at..end], begun)
+                let is_bytes = begins == Begins::Bytes;
+                self.push_parts(table, is_bytes, here, &unit[at..end], begun)
             };
             is_whole = matches!(begins, Begins::Whole(_));
             if !has_room {
@@ -119,22 +120,22 @@ impl Starts {
         }
     }
 
-    /// Adds what a character begins as that is not one symbol.
+    /// Adds what a character begins as that is not one symbol: its bytes, or what its own merges end with.
     #[inline(never)]
     fn push_parts(
         &mut self,
         table: &MergeTable,
-        begins: Begins,
+        is_bytes: bool,
         character: u32,
         bytes: &[u8],
         begun: &mut Begun,
     ) -> bool {
-        let mut symbols = match begins {
-            Begins::Whole(symbol) => [symbol, NO_SYMBOL, NO_SYMBOL],
-            Begins::Parts => self.alone(table, character, bytes),
-            Begins::Bytes => [NO_SYMBOL; MOST_SYMBOLS],
+        let mut symbols = if is_bytes {
+            [NO_SYMBOL; MOST_SYMBOLS]
+        } else {
+            self.alone(table, character, bytes)
         };
-        // None at all: as bytes.
+        // Where its merges end with too many symbols, too.
         let is_bytes = symbols[0] == NO_SYMBOL;
         if let (true, &[first, ..]) = (is_bytes, bytes) {
             symbols[0] = table.symbol(first);
@@ -187,9 +188,15 @@ impl Starts {
         let both = of_left.zip(of_right);
         let candidate = both.map_or(NO_PAIR, |(left, right)| table.find(left, right));
         let bytes = [left_bytes, right_bytes];
-        let are_open = cuts.come_apart(bytes, [of_left, of_right]);
+        let may_have_parts = cuts.may_have_parts(bytes);
+        // Most have none.
+        let are_open = if may_have_parts == [false; 2] {
+            may_have_parts
+        } else {
+            cuts.come_apart(bytes, [of_left, of_right])
+        };
         let mut start = Start::new(of_right, candidate, are_open);
-        if cuts.has_parts(bytes) {
+        if may_have_parts[0] {
             start = start.with_parts();
         }
         if let (&[left], [_, true]) = (left_bytes, are_open)
