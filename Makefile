@@ -105,10 +105,23 @@ fuzz: toolchain  ## fuzz the parsers: [TARGET=name] [SECONDS=600] each
 asan: setup  ## run the tests of all unsafe code under AddressSanitizer (Linux; some minutes)
 	@PYTHON="$(CURDIR)/$(BIN)/python" sh scripts/asan.sh
 
+# Compiled twice, the second time by what the first one noted: docs/engine.md has what that brings.
+wheel: build/wheels/.built  ## build the wheel to give away, by a profile (ten minutes)
+
+PACKAGE_SOURCES := $(shell find python -type f -not -path '*/__pycache__/*' -not -name '*.so' 2>/dev/null)
+MAKE_WHEEL = VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin build --release --locked --interpreter $(BIN)/python
+
+build/wheels/.built: $(VENV)/.built $(PACKAGE_SOURCES) scripts/profile_workload.py
+	@sh scripts/ensure_profiler.sh
+	@rm -rf build/wheels
+	@$(MAKE_WHEEL) --pgo --target-dir target/pgo --out build/wheels
+	@touch $@
+
 bench: bench-setup  ## time against other libraries in .venv-bench, rewrite BENCHMARKS.md (an hour; ONLY=languages redoes a part, ONLY=train three)
 	$(BENCH_VENV)/bin/python -m benches.run $(addprefix --only ,$(ONLY))
 
-bench-quick: bench-setup  ## the main cases on little text, in some minutes; nothing is recorded
+# With a wheel compiled once: the other one takes longer than all that is timed here.
+bench-quick: $(BENCH_VENV)/.plain  ## the main cases on little text, in some minutes; nothing is recorded
 	$(BENCH_VENV)/bin/python -m benches.run --quick
 
 bench-setup: $(BENCH_VENV)/.built
@@ -117,11 +130,17 @@ $(BENCH_VENV)/.installed: requirements/bench.lock scripts/make_venv.sh
 	@PYTHON="$(PYTHON)" sh scripts/make_venv.sh $(BENCH_VENV) requirements/bench.lock
 	@touch $@
 
-# The benchmarks time the wheel that a user would install; the core in it is the one already built.
-$(BENCH_VENV)/.built: $(BENCH_VENV)/.installed $(VENV)/.built $(shell find python -type f -not -path '*/__pycache__/*' -not -name '*.so' 2>/dev/null)
-	@rm -rf build/wheels
-	@VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin build --release --locked --interpreter $(BIN)/python --out build/wheels
+# The benchmarks time the wheel that a user would install. One of the two is there.
+$(BENCH_VENV)/.built: $(BENCH_VENV)/.installed build/wheels/.built
 	@$(BENCH_VENV)/bin/python -m pip install --quiet --no-deps --force-reinstall build/wheels/*.whl
+	@rm -f $(BENCH_VENV)/.plain
+	@touch $@
+
+$(BENCH_VENV)/.plain: $(BENCH_VENV)/.installed $(VENV)/.built $(PACKAGE_SOURCES)
+	@rm -rf build/plain
+	@$(MAKE_WHEEL) --out build/plain
+	@$(BENCH_VENV)/bin/python -m pip install --quiet --no-deps --force-reinstall build/plain/*.whl
+	@rm -f $(BENCH_VENV)/.built
 	@touch $@
 
 vocabularies: setup  ## train the bundled tokenizers again from ../shared
@@ -156,4 +175,4 @@ clean:  ## remove everything that was made here
 	find python -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup toolchain demo test test-rust test-python lint static static-python static-rust format conformance differential fuzz asan long-inputs bench bench-quick bench-setup vocabularies docs lock clean
+.PHONY: help setup toolchain demo test test-rust test-python lint static static-python static-rust format conformance differential fuzz asan long-inputs wheel bench bench-quick bench-setup vocabularies docs lock clean
