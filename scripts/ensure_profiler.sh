@@ -20,6 +20,6 @@ fi
 cat >&2 <<'TEXT'
 error: llvm-profdata of the compiler's LLVM was not found: a wheel is compiled by a profile
 hint: rustup component add llvm-tools
-      or, for a wheel without a profile: maturin build --release --locked
+      or, for a wheel without a profile: .venv/bin/maturin build --release --locked
 TEXT
 exit 1
