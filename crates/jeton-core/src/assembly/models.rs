@@ -30,7 +30,7 @@ pub(crate) enum ModelParts {
     CompiledBpe {
         vocab: Vocab,
         list: Option<Listed>,
-        known: Option<Known>,
+        known: Option<Box<Known>>,
         whole_pretokens: bool,
         missing: Missing,
     },
@@ -195,6 +195,7 @@ impl ModelParts {
                 if let Some(list) = &mut list {
                     list.cover(vocab.size());
                 }
+                let known = known.map(|known| *known);
                 let model = BpeModel::with_list(vocab, list, known, whole_pretokens, missing)?;
                 Engine::Bpe(Box::new(Pipeline::new(cut, model)))
             }

@@ -16,6 +16,10 @@ pub(crate) struct Known {
     pub(super) grid: Vec<u64>,
     /// Where they will lie by their bytes.
     pub(super) grid_room: Shelved<u32>,
+    /// The entries of scripts, and their filters.
+    pub(super) scripts: [Shelved<u64>; 2],
+    /// How many pairs each script has.
+    pub(super) script_pairs: Vec<u64>,
     /// Sets of boundaries that tokens straddle.
     pub(super) cuts: Vec<u64>,
 }
@@ -23,8 +27,8 @@ pub(crate) struct Known {
 impl Known {
     /// What [`Self::columns`] gave. What is made of the grid goes on the shelf.
     pub(crate) fn new(
-        [entries, filter]: [Shelved<u64>; 2],
-        [grid, cuts]: [Vec<u64>; 2],
+        [entries, filter, script_entries, script_filter]: [Shelved<u64>; 4],
+        [grid, cuts, script_pairs]: [Vec<u64>; 3],
         shelf: &mut Shelf,
     ) -> Self {
         Self {
@@ -32,12 +36,18 @@ impl Known {
             filter,
             grid,
             grid_room: shelf.zeroed(GRID),
+            scripts: [script_entries, script_filter],
+            script_pairs,
             cuts,
         }
     }
 
-    /// To be written.
-    pub(crate) fn columns(&self) -> [&[u64]; 4] {
-        [&self.entries, &self.filter, &self.grid, &self.cuts]
+    /// To be written: what stays as it is, and what is read to be made something of.
+    pub(crate) fn columns(&self) -> ([&[u64]; 4], [&[u64]; 3]) {
+        let [script_entries, script_filter] = &self.scripts;
+        (
+            [&self.entries, &self.filter, script_entries, script_filter],
+            [&self.grid, &self.cuts, &self.script_pairs],
+        )
     }
 }

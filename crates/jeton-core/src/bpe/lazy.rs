@@ -142,7 +142,7 @@ impl LazyTables {
         self.tables.get_or_init(|| {
             Box::new(Tables(self.fits.then(|| match &self.list {
                 None => MergeTable::from_ranks(vocab, &self.symbols, self.every),
-                Some(list) => MergeTable::from_list(&list.merges(), &self.symbols),
+                Some(list) => MergeTable::from_list(vocab, &list.merges(), &self.symbols),
             })))
         })
     }
@@ -410,42 +410,68 @@ mod tests {
     }
 
     /// As a file has them.
-    fn known_of(columns: [&[u64]; 4]) -> Known {
-        let [entries, filter, grid, cuts] = columns.map(<[u64]>::to_vec);
+    fn known_of((lasting, others): ([&[u64]; 4], [&[u64]; 3])) -> Known {
         let mut shelf = Shelf::with_room(0);
-        Known::new([entries.into(), filter.into()], [grid, cuts], &mut shelf)
+        let lasting = lasting.map(|column| column.to_vec().into());
+        Known::new(lasting, others.map(<[u64]>::to_vec), &mut shelf)
     }
 
     #[test]
     fn tables_of_no_such_model_are_refused() {
         let vocab = vocab(&[vec![0, 1]]);
         let model = BpeModel::new(vocab.clone(), &Merges::ByRank, true, Missing::Fail).unwrap();
-        let [entries, filter, grid, cuts] = model.known().unwrap().columns().map(<[u64]>::to_vec);
+        let known = model.known().unwrap();
+        let ([entries, filter, script_entries, script_filter], [grid, cuts, counts]) =
+            known.columns();
         let read = |[entries, filter, cuts]: [&[u64]; 3], grid: &[u64]| {
-            let known = known_of([entries, filter, grid, cuts]);
+            let lasting = [entries, filter, script_entries, script_filter];
+            let known = known_of((lasting, [grid, cuts, counts]));
             let vocab = vocab.clone();
             BpeModel::with_list(vocab, None, Some(known), true, Missing::Fail).is_ok()
         };
-        assert!(read([&entries, &filter, &cuts], &grid));
-        assert!(!read([&entries, &filter, &cuts[1..]], &grid));
-        assert!(!read([&entries, &filter, &[]], &grid));
-        assert!(!read([&entries, &[], &cuts], &grid));
-        assert!(!read([&[], &filter, &cuts], &grid));
+        assert!(read([entries, filter, cuts], grid));
+        assert!(!read([entries, filter, &cuts[1..]], grid));
+        assert!(!read([entries, filter, &[]], grid));
+        assert!(!read([entries, &[], cuts], grid));
+        assert!(!read([&[], filter, cuts], grid));
         // No empty entry; a token that is not there on the left, on the right, and of a merge.
         let full: Vec<u64> = entries
             .iter()
             .copied()
             .filter(|&entry| entry != u64::MAX)
             .collect();
-        assert!(read([&entries, &filter, &cuts], &[]));
-        assert!(!read([&full, &filter, &cuts], &[]));
+        assert!(read([entries, filter, cuts], &[]));
+        assert!(!read([&full, filter, cuts], &[]));
         for entry in [257 << 44, 257 << 24, 257] {
-            assert!(!read([&[entry, u64::MAX], &filter, &cuts], &[]));
+            assert!(!read([&[entry, u64::MAX], filter, cuts], &[]));
         }
         // A merge that there is not, and no two bytes.
         assert_eq!(grid, [1 << 24 | 0x100]);
         for pair in [1 << 24 | 0x101, 1 << 40 | 0x100] {
-            assert!(!read([&entries, &filter, &cuts], &[pair]));
+            assert!(!read([entries, filter, cuts], &[pair]));
+        }
+        // Scripts: one too few, of more pairs than there is room for, or with such entries.
+        let read = |script_entries: &[u64], script_filter: &[u64], counts: &[u64]| {
+            let lasting = [entries, filter, script_entries, script_filter];
+            let known = known_of((lasting, [grid, cuts, counts]));
+            let vocab = vocab.clone();
+            BpeModel::with_list(vocab, None, Some(known), true, Missing::Fail).is_ok()
+        };
+        assert!(read(script_entries, script_filter, counts));
+        assert!(read(&[], &[], &[]));
+        assert!(!read(script_entries, script_filter, &[]));
+        assert!(!read(script_entries, script_filter, &counts[1..]));
+        assert!(!read(&script_entries[1..], script_filter, counts));
+        assert!(!read(script_entries, &script_filter[1..], counts));
+        let mut more = counts.to_vec();
+        for n in [1, u64::MAX] {
+            more[0] = n;
+            assert!(!read(script_entries, script_filter, &more));
+        }
+        for entry in [0, 257 << 44, 257 << 24, 257] {
+            let mut other = script_entries.to_vec();
+            other[0] = entry;
+            assert!(!read(&other, script_filter, counts));
         }
     }
 

@@ -117,6 +117,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::vocab::Vocab;
 
     proptest! {
         /// The naive twin is a map.
@@ -126,7 +127,7 @@ mod tests {
             asked in prop::collection::vec(([(0..32u32, 0..32u32), (0..32u32, 0..32u32)], any::<[bool; 2]>()), 0..100),
         ) {
             let list: Vec<_> = pairs.into_iter().map(|(left, right)| (left, right, 0)).collect();
-            let table = MergeTable::from_list(&list, &[0; 256]);
+            let table = MergeTable::from_list(&Vocab::default(), &list, &[0; 256]);
             let map: BTreeMap<_, _> = (0u32..)
                 .zip(&list)
                 .map(|(index, &(left, right, _))| ((left, right), index << PLACE_BITS))

@@ -28,6 +28,7 @@ mod naive;
 mod neighbours;
 pub(crate) mod pairs;
 mod queue;
+mod scripts;
 mod small;
 mod starts;
 mod table;
@@ -174,12 +175,14 @@ impl BpeModel {
 
     /// What it takes time to find out; None of a vocabulary that is too large for tables.
     pub(crate) fn known(&self) -> Option<Known> {
-        let [entries, filter, grid] = self.tables.get(&self.vocab).table()?.raw();
+        let raw = self.tables.get(&self.vocab).table()?.raw();
         let cuts = self.cuts().raw();
+        let [script_entries, script_filter, script_pairs] = raw.scripts;
+        let lasting = [raw.entries, raw.filter, script_entries, script_filter];
         let mut shelf = Shelf::with_room(0);
         Some(Known::new(
-            [entries.into(), filter.into()],
-            [grid, cuts],
+            lasting.map(Into::into),
+            [raw.grid, cuts, script_pairs],
             &mut shelf,
         ))
     }

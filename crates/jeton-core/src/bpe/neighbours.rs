@@ -5,9 +5,9 @@
 
 use super::table::{MAX_ID, NO_PAIR};
 
-/// Bits of either character that tell where a pair is. Seven are all in which letters of a script differ, but 64 KB are enough for most.
-const FEW_BITS: u32 = 6;
-const MOST_BITS: u32 = 7;
+/// Pairs there is room for, as bits: 64 KB are enough for most scripts.
+const FEW_BITS: u32 = 12;
+const MOST_BITS: u32 = 14;
 /// So many pairs push out others before there is more room.
 const PATIENCE: usize = 256;
 
@@ -113,16 +113,10 @@ impl Start {
 /// What is known of pairs of characters.
 #[derive(Debug, Default)]
 pub(super) struct Neighbours {
-    /// None before the first one.
+    /// None before the first one. A pair is at either of two places, both in one cache line.
     known: Vec<Known>,
     bits: u32,
     n_pushed_out: usize,
-}
-
-/// A character by the bits in which those of a script differ: six of its last byte, one of the byte before.
-#[inline(always)]
-fn low_bits(character: u32) -> usize {
-    (character & 0x3F | character >> 2 & 0x40) as usize
 }
 
 #[inline(always)]
@@ -131,17 +125,24 @@ fn number(left: u32, right: u32) -> u64 {
 }
 
 impl Neighbours {
+    /// Where a pair is, or beside it: by the high bits of a product, to which all bits of both contribute.
     #[inline(always)]
-    fn place(&self, left: u32, right: u32) -> usize {
-        let mask = (1 << self.bits) - 1;
-        (low_bits(left) & mask) << self.bits | low_bits(right) & mask
+    fn place(&self, pair: u64) -> usize {
+        let hash = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (hash >> 32 >> (u32::BITS - self.bits)) as usize
     }
 
     /// What is known of two neighbours.
     #[inline(always)]
     pub(super) fn get(&self, left: u32, right: u32) -> Option<Start> {
-        let known = self.known.get(self.place(left, right))?;
-        (known.pair == number(left, right)).then_some(known.start)
+        let pair = number(left, right);
+        let place = self.place(pair);
+        let here = self.known.get(place)?;
+        if here.pair == pair {
+            return Some(here.start);
+        }
+        let beside = self.known.get(place ^ 1)?;
+        (beside.pair == pair).then_some(beside.start)
     }
 
     /// Remembers it.
@@ -149,25 +150,36 @@ impl Neighbours {
         if self.known.is_empty() {
             self.make_room(FEW_BITS);
         }
-        let is_free = self.known[self.place(left, right)].pair == 0;
-        self.n_pushed_out += usize::from(!is_free);
+        let known = Known {
+            pair: number(left, right),
+            start,
+        };
+        let has_pushed_out = self.put(known);
+        self.n_pushed_out += usize::from(has_pushed_out);
         if self.n_pushed_out > PATIENCE && self.bits < MOST_BITS {
             self.make_room(MOST_BITS);
         }
-        let place = self.place(left, right);
-        let pair = number(left, right);
-        self.known[place] = Known { pair, start };
+    }
+
+    /// Puts it where it is already, where there is room or else in place of another one, and says whether that was so.
+    fn put(&mut self, known: Known) -> bool {
+        let place = self.place(known.pair);
+        let both = [place, place ^ 1];
+        let holds = |pair| {
+            both.into_iter()
+                .find(|&place| self.known[place].pair == pair)
+        };
+        let free = holds(known.pair).or_else(|| holds(0));
+        self.known[free.unwrap_or(place)] = known;
+        free.is_none()
     }
 
     #[cold]
     fn make_room(&mut self, bits: u32) {
-        let known = std::mem::take(&mut self.known);
-        self.known = vec![Known::default(); 1 << (2 * bits)];
+        let known = std::mem::replace(&mut self.known, vec![Known::default(); 1 << bits]);
         self.bits = bits;
         for known in known.into_iter().filter(|known| known.pair != 0) {
-            let pair = known.pair - 1;
-            let place = self.place((pair >> 32) as u32, pair as u32);
-            self.known[place] = known;
+            self.put(known);
         }
     }
 }
@@ -243,7 +255,8 @@ mod tests {
                 );
             }
         }
+        assert_eq!(neighbours.known.len(), 1 << MOST_BITS);
         let known = neighbours.known.iter().filter(|known| known.pair != 0);
-        assert_eq!(known.count(), 128 * 128);
+        assert!(known.count() > 128 * 128 * 3 / 4);
     }
 }

@@ -6,6 +6,7 @@
 
 use super::lanes;
 use super::lookups::Lookups;
+use super::scripts::ScriptSet;
 use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
 use crate::simd::Kernel;
 
@@ -110,6 +111,8 @@ pub(super) struct Begun {
     /// Of each with the one that follows it.
     candidates: [i32; MOST],
     n: usize,
+    /// Of the text that they stand for, but for a space before it.
+    scripts: ScriptSet,
 }
 
 impl Default for Begun {
@@ -119,6 +122,7 @@ impl Default for Begun {
             ids: [0; MOST],
             candidates: [NOTHING; MOST],
             n: 0,
+            scripts: ScriptSet::default(),
         }
     }
 }
@@ -128,6 +132,18 @@ impl Begun {
     #[inline(always)]
     pub(super) fn symbols(&self) -> &[u32] {
         &self.ids[..self.n.min(MOST)]
+    }
+
+    /// Says that a character, by its bytes as a number, is in the text.
+    #[inline(always)]
+    pub(super) fn meets(&mut self, character: u32) {
+        self.scripts.add(character);
+    }
+
+    /// The scripts of what it has met.
+    #[inline(always)]
+    pub(super) fn scripts(&self) -> ScriptSet {
+        self.scripts
     }
 
     /// Adds a symbol. `candidate`: how the one before merges with it, as [`Find::find`] says it; [`NO_PAIR`] of the first one. False if
@@ -161,7 +177,7 @@ impl Begun {
         let candidates = self.candidates.first_chunk_mut::<N>();
         if let (Some(ids), Some(candidates)) = (ids, candidates) {
             // Characters merge with their neighbours less often than bytes do.
-            let lookups = &table.lookups().by_filter();
+            let lookups = &table.lookups_of(self.scripts).by_filter();
             let left = lanes::merge(lookups, self.n, candidates, ids);
             push_left(left, ids, out);
         }

@@ -22,6 +22,7 @@
 
 use super::cuts::{Cuts, character};
 use super::neighbours::{Begins, Neighbours, Start};
+use super::scripts::{N_SCRIPTS, ScriptSet};
 use super::small::{self, Begun};
 use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
 
@@ -31,6 +32,8 @@ const FEW_KNOWN: usize = 1 << 8;
 const MOST_KNOWN: usize = 1 << 12;
 /// Most symbols that a character is known by. One of four bytes that do not merge begins as these.
 const MOST_SYMBOLS: usize = 3;
+/// So many units of a script are worth asking for all of its pairs.
+const WORTH_ALL: u8 = 8;
 /// What stands for no symbol: no id is that large.
 const NO_SYMBOL: u32 = u32::MAX;
 
@@ -44,11 +47,23 @@ struct Known {
 }
 
 /// What a thread knows of characters.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Starts {
     /// A power of two of them; none before the first one.
     known: Vec<Known>,
     neighbours: Neighbours,
+    /// Units of each script so far; not all of them where there are many.
+    n_units: [u8; N_SCRIPTS],
+}
+
+impl Default for Starts {
+    fn default() -> Self {
+        Self {
+            known: Vec::new(),
+            neighbours: Neighbours::default(),
+            n_units: [0; N_SCRIPTS],
+        }
+    }
 }
 
 impl Starts {
@@ -65,8 +80,21 @@ impl Starts {
         if !self.begin(table, cuts, unit, &mut begun) {
             return false;
         }
+        if let Some(script) = begun.scripts().only() {
+            self.note_script(table, script);
+        }
         begun.merge(table, out);
         true
+    }
+
+    /// Counts the units of a script: what is looked at for them is asked for as a whole when there were some.
+    #[inline(always)]
+    fn note_script(&mut self, table: &MergeTable, script: usize) {
+        let n_units = &mut self.n_units[script % N_SCRIPTS];
+        *n_units = n_units.saturating_add(1);
+        if *n_units == WORTH_ALL {
+            table.ask_for(script);
+        }
     }
 
     /// Puts there what merging begins with; false if that cannot be done.
@@ -78,8 +106,14 @@ impl Starts {
         let symbols = self.alone(table, here, &unit[..end]);
         let mut start = Start::new(one(symbols), NO_PAIR, [false; 2]);
         let (mut at, mut is_whole) = (0, true);
+        if here != u32::from(b' ') {
+            begun.meets(here);
+        }
         loop {
             let next = character(unit, end);
+            if let Some((next, _)) = next {
+                begun.meets(next);
+            }
             let next_start = self.both(table, cuts, unit, (here, at, end), next);
             if next_start.joins()
                 && at == 0
@@ -93,6 +127,7 @@ impl Starts {
                     let Some((after, after_end)) = after else {
                         return right_end == unit.len();
                     };
+                    begun.meets(after);
                     (here, at, end, start) = (after, right_end, after_end, after_start);
                     continue;
                 }
@@ -186,7 +221,13 @@ impl Starts {
         let of_left = one(self.alone(table, left, left_bytes));
         let of_right = one(self.alone(table, right, right_bytes));
         let both = of_left.zip(of_right);
-        let candidate = both.map_or(NO_PAIR, |(left, right)| table.find(left, right));
+        let mut scripts = ScriptSet::default();
+        if left != u32::from(b' ') {
+            scripts.add(left);
+        }
+        scripts.add(right);
+        let pairs = table.lookups_of(scripts);
+        let candidate = both.map_or(NO_PAIR, |(left, right)| pairs.find(left, right));
         let bytes = [left_bytes, right_bytes];
         let may_have_parts = cuts.may_have_parts(bytes);
         // Most have none.
@@ -228,7 +269,9 @@ impl Starts {
         bytes: &[u8],
     ) -> [u32; MOST_SYMBOLS] {
         let mut ids = Vec::with_capacity(bytes.len());
-        small::merge(table, bytes, &mut ids);
+        let mut scripts = ScriptSet::default();
+        scripts.add(character);
+        small::merge_bytes(&table.lookups_of(scripts), bytes, &mut ids);
         let mut symbols = [NO_SYMBOL; MOST_SYMBOLS];
         if let Some(room) = symbols.get_mut(..ids.len()) {
             room.copy_from_slice(&ids);
@@ -262,7 +305,8 @@ impl Starts {
 #[inline(never)]
 fn candidate(table: &MergeTable, begun: &Begun, symbol: u32) -> u32 {
     let last = begun.symbols().last();
-    last.map_or(NO_PAIR, |&last| table.find(last, symbol))
+    let pairs = table.lookups_of(begun.scripts());
+    last.map_or(NO_PAIR, |&last| pairs.find(last, symbol))
 }
 
 /// The symbol of a byte and the character behind it, if merging these alone ends with one, and the last merge takes a part of the

@@ -19,6 +19,7 @@ use super::known::Known;
 use super::listed::Listed;
 use super::lookups::Lookups;
 use super::pairs::{Merge, NO_MERGE, Pairs};
+use super::scripts::{ScriptSet, Scripts};
 use super::{NONE, small};
 use crate::filter_bits::filter_bits;
 use crate::shelf::Shelved;
@@ -36,11 +37,11 @@ pub(super) const NO_PAIR: u32 = i32::MAX as u32;
 /// Bits by which [`MergeTable::find`] shifts an index: room for a place among 64.
 pub(super) const PLACE_BITS: u32 = 6;
 /// Slots for two pairs: a third of the table is empty.
-const SLOTS_FOR_TWO: usize = 3;
+pub(super) const SLOTS_FOR_TWO: usize = 3;
 /// Pairs of bytes.
 pub(super) const GRID: usize = 1 << 16;
 /// Bits of the filter for each pair. With three bits set for each, 3% of the pairs that are not there pass.
-const FILTER_BITS: usize = 10;
+pub(super) const FILTER_BITS: usize = 10;
 
 /// All pairs that may merge.
 #[derive(Debug)]
@@ -60,7 +61,18 @@ pub(super) struct MergeTable {
     /// Whether every pair comes after those that make its sides.
     is_in_order: bool,
     symbols: [u32; 256],
+    /// Those of each script once more; none of a table that is not in order.
+    scripts: Scripts,
     kernel: Kernel,
+}
+
+/// What a compiled file keeps of a table.
+pub(super) struct Raw {
+    pub(super) entries: Vec<u64>,
+    pub(super) filter: Vec<u64>,
+    pub(super) grid: Vec<u64>,
+    /// As [`Scripts::raw`] gives them.
+    pub(super) scripts: [Vec<u64>; 3],
 }
 
 /// Whether a model is small enough.
@@ -85,6 +97,7 @@ impl MergeTable {
             complete: symbols.iter().all(|&symbol| symbol != NONE),
             is_in_order: false,
             symbols: *symbols,
+            scripts: Scripts::default(),
             kernel: Kernel::fastest(),
         }
     }
@@ -125,15 +138,22 @@ impl MergeTable {
         }
         table.fill_grid();
         table.note_order(table.survey(vocab.size()).excess);
+        table.find_scripts(vocab);
         table
     }
 
-    /// The entries and the filter, as small as they can be, and what the grid has of pairs that merge: the place of each and
-    /// its index.
-    pub(super) fn raw(&self) -> [Vec<u64>; 3] {
+    /// All pairs by their index: left, right, index.
+    fn pairs(&self) -> Vec<(u32, u32, u32)> {
         let there = self.entries.iter().filter(|&&entry| entry != EMPTY);
         let mut pairs: Vec<_> = there.map(|&entry| unpack(entry)).collect();
         pairs.sort_unstable_by_key(|&(left, right, index)| (index, left, right));
+        pairs
+    }
+
+    /// The entries and the filter, as small as they can be; what the grid has of pairs that merge: the place of each and
+    /// its index; and what there is of scripts.
+    pub(super) fn raw(&self) -> Raw {
+        let pairs = self.pairs();
         let mut table = Self::with_capacity(pairs.len() + 1, &self.symbols);
         for (left, right, index) in pairs {
             table.insert(left, right, index);
@@ -142,11 +162,12 @@ impl MergeTable {
             .zip(self.grid.iter())
             .filter(|&(_, &pair)| pair != NO_PAIR);
         let grid = pairs.map(|(place, &pair)| place << 24 | u64::from(pair >> PLACE_BITS));
-        [
-            table.entries.to_vec(),
-            table.filter.to_vec(),
-            grid.collect(),
-        ]
+        Raw {
+            entries: table.entries.to_vec(),
+            filter: table.filter.to_vec(),
+            grid: grid.collect(),
+            scripts: self.scripts.raw(),
+        }
     }
 
     /// What [`Self::raw`] gave of a table of merges by rank, or of a list; None if it can be of none.
@@ -161,6 +182,8 @@ impl MergeTable {
             filter,
             grid,
             grid_room,
+            scripts: [script_entries, script_filter],
+            script_pairs,
             ..
         } = known;
         let most_ranks = list.map_or(n_ids as usize, Listed::len);
@@ -182,6 +205,15 @@ impl MergeTable {
         if !ends || !counts || n_there < n_pairs || !fits || grid_room.len() != GRID {
             return None;
         }
+        let scripts = Scripts::from_raw(script_entries, script_filter, &script_pairs)?;
+        for (entries, _) in scripts.each() {
+            let of_script = run_wide(Kernel::fastest(), Survey { entries, n_ids });
+            let ends = of_script.n_pairs < entries.len() as u64;
+            let is_there = of_script.n_there >= of_script.n_pairs;
+            if !ends || !is_there || of_script.n_ranks > n_ranks as u64 {
+                return None;
+            }
+        }
         let mut table = Self {
             entries,
             filter,
@@ -193,6 +225,7 @@ impl MergeTable {
             complete: symbols.iter().all(|&symbol| symbol != NONE),
             is_in_order: false,
             symbols: *symbols,
+            scripts,
             kernel: Kernel::fastest(),
         };
         if let Some(list) = list {
@@ -211,7 +244,7 @@ impl MergeTable {
     }
 
     /// Pairs and the tokens that they make; the place in the list is the rank.
-    pub(super) fn from_list(list: &[(u32, u32, u32)], symbols: &[u32; 256]) -> Self {
+    pub(super) fn from_list(vocab: &Vocab, list: &[(u32, u32, u32)], symbols: &[u32; 256]) -> Self {
         let mut table = Self::with_capacity(list.len(), symbols);
         for (&(left, right, _), index) in list.iter().zip(0..) {
             table.insert(left, right, index);
@@ -219,7 +252,19 @@ impl MergeTable {
         table.fill_grid();
         table.set_merged(list);
         table.note_order(table.survey(MAX_ID).excess);
+        table.find_scripts(vocab);
         table
+    }
+
+    /// Takes the pairs of each script.
+    fn find_scripts(&mut self, vocab: &Vocab) {
+        if !self.is_in_order {
+            return;
+        }
+        let pairs = self.pairs();
+        let made = |index| vocab.id_to_bytes(self.merged(index));
+        let with_bytes = |pair: (u32, u32, u32)| Some((pair, made(pair.2)?));
+        self.scripts = Scripts::new(pairs.into_iter().filter_map(with_bytes));
     }
 
     fn survey(&self, n_ids: u32) -> Surveyed {
@@ -276,16 +321,8 @@ impl MergeTable {
         if self.n_pairs * SLOTS_FOR_TWO / 2 >= self.entries.len() {
             self.grow();
         }
-        let hash = Self::hash(left, right);
-        let word = Self::scale(hash, self.filter.len());
-        self.filter[word] |= Self::filter_bits(hash);
-        let key = u64::from(left) << 20 | u64::from(right);
-        let mut slot = Self::scale(hash, self.entries.len());
-        while self.entries[slot] != EMPTY && self.entries[slot] >> 24 != key {
-            slot = (slot + 1) % self.entries.len();
-        }
-        self.n_pairs += usize::from(self.entries[slot] == EMPTY);
-        self.entries[slot] = key << 24 | u64::from(index);
+        let is_new = put(&mut self.entries, &mut self.filter, left, right, index);
+        self.n_pairs += usize::from(is_new);
         self.n_ranks = self.n_ranks.max(index as usize + 1);
     }
 
@@ -345,6 +382,21 @@ impl MergeTable {
         self.lookups().find(left, right)
     }
 
+    /// To look for many pairs of what is merged in a text of these scripts, with a space before it or not.
+    #[inline(always)]
+    pub(super) fn lookups_of(&self, scripts: ScriptSet) -> Lookups<'_> {
+        let of_script = scripts.only().and_then(|script| self.scripts.get(script));
+        match of_script {
+            Some((entries, filter)) => Lookups::new(entries, filter, self),
+            None => self.lookups(),
+        }
+    }
+
+    /// Asks for all that will be looked at in texts of a script.
+    pub(super) fn ask_for(&self, script: usize) {
+        self.scripts.ask_for(script);
+    }
+
     /// To look for many pairs.
     #[inline(always)]
     pub(super) fn lookups(&self) -> Lookups<'_> {
@@ -359,6 +411,26 @@ impl MergeTable {
         }
         self.merged[index as usize]
     }
+}
+
+/// Puts a pair among entries of which one at least is empty; a pair that is there already gets the new index. Says whether it is new.
+pub(super) fn put(
+    entries: &mut [u64],
+    filter: &mut [u64],
+    left: u32,
+    right: u32,
+    index: u32,
+) -> bool {
+    let hash = MergeTable::hash(left, right);
+    filter[MergeTable::scale(hash, filter.len())] |= MergeTable::filter_bits(hash);
+    let key = u64::from(left) << 20 | u64::from(right);
+    let mut slot = MergeTable::scale(hash, entries.len());
+    while entries[slot] != EMPTY && entries[slot] >> 24 != key {
+        slot = (slot + 1) % entries.len();
+    }
+    let is_new = entries[slot] == EMPTY;
+    entries[slot] = key << 24 | u64::from(index);
+    is_new
 }
 
 /// What can be said of entries by looking at each of them by itself.

@@ -86,7 +86,7 @@ pub(super) fn read_model(model: ModelConfig, reader: &mut Reader) -> Result<Mode
         } => {
             let vocab = read_vocab(reader)?;
             let list = is_listed.then(|| read_list(&vocab, reader)).transpose()?;
-            let known = read_known(reader)?;
+            let known = read_known(reader)?.map(Box::new);
             return Ok(ModelParts::CompiledBpe {
                 vocab,
                 list,
@@ -198,11 +198,13 @@ fn read_list(vocab: &Vocab, reader: &mut Reader) -> Result<Listed> {
 fn write_known(known: Option<&Known>, out: &mut Writer) {
     out.number(u64::from(known.is_some()));
     if let Some(known) = known {
-        let [entries, filter, grid, cuts] = known.columns();
-        out.lasting(entries);
-        out.lasting(filter);
-        out.u64s(grid.iter().copied());
-        out.u64s(cuts.iter().copied());
+        let (lasting, others) = known.columns();
+        for column in lasting {
+            out.lasting(column);
+        }
+        for column in others {
+            out.u64s(column.iter().copied());
+        }
     }
 }
 
@@ -210,8 +212,11 @@ fn read_known(reader: &mut Reader) -> Result<Option<Known>> {
     if reader.number()? == 0 {
         return Ok(None);
     }
-    let lasting = [reader.lasting()?, reader.lasting()?];
-    let others = [reader.u64s()?, reader.u64s()?];
+    let tables = [reader.lasting()?, reader.lasting()?];
+    let scripts = [reader.lasting()?, reader.lasting()?];
+    let others = [reader.u64s()?, reader.u64s()?, reader.u64s()?];
+    let ([entries, filter], [script_entries, script_filter]) = (tables, scripts);
+    let lasting = [entries, filter, script_entries, script_filter];
     Ok(Some(Known::new(lasting, others, reader.shelf())))
 }
 
