@@ -23,8 +23,8 @@ CAVEATS = (
     "each library runs in a process of its own, asked in turn; with one thread, on one core of "
     "its own",
     "our wheel is compiled by a profile, of text that is not timed here (docs/engine.md: 1.0 to "
-    "1.1 times as fast); of one compiled once are the records before 2026-11-26, and of that day "
-    "those of one document, warm text and short strings, too",
+    "1.1 times as fast); of one compiled once are the records before 2026-11-26; its profile "
+    "had not seen rank files (load and first encode, from the file)",
     "warm: the same text has been encoded before in the same process, so caches are as full as "
     "they get; first pass: the first call of a process after loading, start-up of threads "
     "included; Jeton has loaded what an earlier process kept in the user's cache, as by default",

@@ -166,13 +166,19 @@ def _use_hostile(tokenizer: Tokenizer) -> None:
         tokenizer.encode_array(text)
 
 
-def _use_files(tokenizer: Tokenizer, folder: Path) -> None:
+def _use_files(tokenizer: Tokenizer, folder: Path, documents: Sequence[str]) -> None:
     compiled = str(folder / "tokenizer.compiled")
     tokenizer.save_compiled(compiled)
     for _ in range(3):
         Tokenizer.from_compiled_file(compiled).encode("one sentence, as the first.")
     saved = tokenizer.to_hf_json()
     Tokenizer.from_hf_json(saved).encode("one sentence, as the first.")
+    ranks = tokenizer.to_tiktoken()
+    for pattern in PATTERNS:
+        read = Tokenizer.from_tiktoken(ranks, pattern=pattern)
+        # What is not compiled begins without tables of its merges.
+        for text in documents:
+            read.encode_array(text)
 
 
 def work() -> None:
@@ -183,7 +189,7 @@ def work() -> None:
         for tokenizer in _byte_level(documents):
             _use(tokenizer, documents)
             _use_hostile(tokenizer)
-            _use_files(tokenizer, Path(folder))
+            _use_files(tokenizer, Path(folder), documents)
     # Slower, and all of their code is seen soon.
     few = documents[::4]
     for tokenizer in _others(few):

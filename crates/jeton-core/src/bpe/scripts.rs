@@ -1,7 +1,7 @@
 //! The pairs of one script by themselves.
 //!
 //! Words of a script show few of a vocabulary's pairs, but in a table of all of them each lies in a cache line of its own, and the first
-//! thousand words of a text wait for these one after the other. Beside each other the pairs of Thai in o200k_base, 1,563 of them, take
+//! thousand words of a text wait for these one after the other. Beside each other the pairs of Thai in `o200k_base`, 1,563 of them, take
 //! 21 KB, so that all of them can be asked for at once, and stay near.
 //!
 //! *Why nothing else can be found.* Let a unit be characters of one script, with a space before them or not. Whatever stands for bytes of it
