@@ -15,11 +15,14 @@
 //! character, or ends in its midst. That makes four sets of pairs (cl100k: 5,992 pairs of whole characters, 198
 //! with a beginning of the right one, 42 with an end of the left one, 3 with both; o200k: 24,878, 483, 129, 7).
 //! Of the beginnings only the first byte is kept, of the ends only the last. What is in a set is a filter of bits: the
-//! answer "straddled" may be wrong, at the price of a longer unit, "a cut" never is.
+//! answer "straddled" may be wrong, at the price of a longer unit, "a cut" never is. Two characters of one alphabet have a bit of
+//! their own instead ([`alphabets`]).
 
+mod alphabets;
 mod parts;
 mod triples;
 
+use self::alphabets::{Alphabets, N_WORDS};
 use self::parts::Parts;
 use self::triples::AT_ONCE;
 use crate::simd::Kernel;
@@ -46,6 +49,8 @@ pub(super) struct Cuts {
     both: [u64; 64],
     /// The same of first bytes of three: bits for the last four bits of these.
     both_of_triples: [u16; 64],
+    /// All of these, of two characters of one alphabet.
+    alphabets: Alphabets,
     /// What `begins`, `ends` and `both` were made of.
     parts: Parts,
     kernel: Kernel,
@@ -159,6 +164,14 @@ enum Side<'t> {
     Part(&'t [u8]),
 }
 
+impl<'t> Side<'t> {
+    fn bytes(self) -> &'t [u8] {
+        match self {
+            Self::Whole(bytes) | Self::Part(bytes) => bytes,
+        }
+    }
+}
+
 /// Most bytes of a part of a character.
 const MOST_OF_PART: usize = 3;
 
@@ -203,6 +216,7 @@ impl Cuts {
         let mut whole = Filter::with_bits(vocab.n_tokens() as usize * BITS_PER_TOKEN);
         let mut begins = Filter::with_bits(BITS_OF_PARTS);
         let mut ends = Filter::with_bits(BITS_OF_PARTS);
+        let mut alphabets = Alphabets::new();
         let mut parts: Vec<(&[u8], &[u8], u32)> = Vec::new();
         for (id, token) in vocab.iter().filter(|(_, token)| token.len() > 1) {
             if !vocab.is_findable(id) {
@@ -214,25 +228,30 @@ impl Cuts {
                 }
                 continue;
             }
-            boundaries(token, |before, after| match (before, after) {
-                (Side::Whole(&[left]), Side::Whole(&[right])) => {
-                    ascii[usize::from(left & 127)][usize::from(right & 127)] = true;
+            boundaries(token, |before, after| {
+                let (left, right) = (before.bytes(), after.bytes());
+                match (before, after) {
+                    (Side::Whole(&[left]), Side::Whole(&[right])) => {
+                        ascii[usize::from(left & 127)][usize::from(right & 127)] = true;
+                        return;
+                    }
+                    (Side::Whole(_), Side::Whole(_)) => {
+                        whole.insert(joined(left), joined(right));
+                        alphabets.insert(joined(left), joined(right));
+                        return;
+                    }
+                    (Side::Whole(_), Side::Part(_)) => {
+                        begins.insert(joined(left), u32::from(right[0]));
+                    }
+                    (Side::Part(_), Side::Whole(_)) => {
+                        ends.insert(u32::from(left[left.len() - 1]), joined(right));
+                    }
+                    (Side::Part(_), Side::Part(_)) => {
+                        both[usize::from(left[left.len() - 1] & 63)] |= 1 << (right[0] & 63);
+                    }
                 }
-                (Side::Whole(left), Side::Whole(right)) => {
-                    whole.insert(joined(left), joined(right));
-                }
-                (Side::Whole(left), Side::Part(right)) => {
-                    begins.insert(joined(left), u32::from(right[0]));
-                    parts.push((left, right, id));
-                }
-                (Side::Part(left), Side::Whole(right)) => {
-                    ends.insert(u32::from(left[left.len() - 1]), joined(right));
-                    parts.push((left, right, id));
-                }
-                (Side::Part(left), Side::Part(right)) => {
-                    both[usize::from(left[left.len() - 1] & 63)] |= 1 << (right[0] & 63);
-                    parts.push((left, right, id));
-                }
+                alphabets.insert_parts(before, after);
+                parts.push((left, right, id));
             });
         }
         let bits = |row: &[bool; 128]| {
@@ -247,6 +266,7 @@ impl Cuts {
             ends,
             both,
             both_of_triples: both.map(of_triples),
+            alphabets,
             parts: Parts::new(parts.into_iter()),
             kernel: Kernel::fastest(),
         }
@@ -257,6 +277,7 @@ impl Cuts {
         let halves = |word: u128| [word as u64, (word >> 64) as u64];
         let mut raw: Vec<u64> = self.ascii.into_iter().flat_map(halves).collect();
         raw.extend(self.both);
+        raw.extend(self.alphabets.bits());
         raw.extend(&self.begins.bits);
         raw.extend(&self.ends.bits);
         let parts: Vec<u64> = self.parts.raw().collect();
@@ -271,6 +292,7 @@ impl Cuts {
         const WORDS_OF_PARTS: usize = BITS_OF_PARTS / 64;
         let (ascii, rest) = raw.split_at_checked(256)?;
         let (both, rest) = rest.split_first_chunk::<64>()?;
+        let (alphabets, rest) = rest.split_at_checked(N_WORDS)?;
         let (begins, rest) = rest.split_at_checked(WORDS_OF_PARTS)?;
         let (ends, rest) = rest.split_at_checked(WORDS_OF_PARTS)?;
         let (&n_of_parts, rest) = rest.split_first()?;
@@ -287,6 +309,7 @@ impl Cuts {
             ends: Filter::from_bits(ends)?,
             both: *both,
             both_of_triples: both.map(of_triples),
+            alphabets: Alphabets::from_bits(alphabets)?,
             parts: Parts::from_raw(parts)?,
             kernel: Kernel::fastest(),
         })
@@ -298,6 +321,9 @@ impl Cuts {
     fn straddled(&self, left: u32, right: u32, last: u8, first: u8) -> bool {
         if left < 0x80 && right < 0x80 {
             return self.ascii[left as usize] >> right & 1 != 0;
+        }
+        if let Some(straddled) = self.alphabets.straddled(left, right) {
+            return straddled;
         }
         let parts = || self.parts(left, right, last, first);
         if right < 0xE0_0000 {

@@ -1,7 +1,7 @@
 //! Cuts between characters of three bytes, sixteen at a time: in Chinese, Japanese, Korean, Thai and Hindi nearly all have so many.
 //!
 //! One by one each boundary takes some ninety instructions, most of them for three hashes, and then waits for what the filters say of it.
-//! With AVX-512 the characters are numbers of a vector, and each filter is read at sixteen places at once.
+//! With AVX-512 the characters are numbers of a vector, and the pairs of alphabets, or else each filter, are read at sixteen places at once.
 
 use super::Cuts;
 use crate::simd::Kernel;
@@ -46,15 +46,17 @@ mod x86 {
 
     use std::arch::x86_64::{
         __m512i, _mm_cvtsi64_si128, _mm512_add_epi64, _mm512_and_si512, _mm512_castsi256_si512,
-        _mm512_castsi512_si256, _mm512_cmpeq_epi32_mask, _mm512_cvtepi64_epi32,
-        _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64, _mm512_i32gather_epi32,
-        _mm512_inserti64x4, _mm512_loadu_si512, _mm512_maskz_compress_epi32,
-        _mm512_maskz_loadu_epi8, _mm512_maskz_permutexvar_epi8, _mm512_mul_epu32, _mm512_or_si512,
-        _mm512_permutex2var_epi16, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_slli_epi64,
-        _mm512_srl_epi64, _mm512_srli_epi32, _mm512_srli_epi64, _mm512_srlv_epi32,
-        _mm512_storeu_si512, _mm512_test_epi32_mask, _mm512_xor_si512,
+        _mm512_castsi512_si256, _mm512_cmpeq_epi32_mask, _mm512_cmplt_epu32_mask,
+        _mm512_cvtepi64_epi32, _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64,
+        _mm512_i32gather_epi32, _mm512_inserti64x4, _mm512_loadu_si512, _mm512_mask_mov_epi32,
+        _mm512_maskz_compress_epi32, _mm512_maskz_loadu_epi8, _mm512_maskz_permutexvar_epi8,
+        _mm512_mul_epu32, _mm512_or_si512, _mm512_permutex2var_epi16, _mm512_set1_epi32,
+        _mm512_set1_epi64, _mm512_slli_epi32, _mm512_slli_epi64, _mm512_srl_epi64,
+        _mm512_srli_epi32, _mm512_srli_epi64, _mm512_srlv_epi32, _mm512_storeu_si512,
+        _mm512_test_epi32_mask, _mm512_xor_si512,
     };
 
+    use super::super::alphabets::WORDS_OF_ALL_E0;
     use super::super::{Cuts, FACTOR, FOLD, Filter};
     use super::{AT_ONCE, Decided};
 
@@ -108,13 +110,9 @@ mod x86 {
 
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
     fn decide(cuts: &Cuts, text: &[u8], at: usize, ends: &mut [usize; AT_ONCE]) -> Decided {
-        let (rows, _) = cuts.both_of_triples.as_chunks::<32>();
-        let [low_rows, high_rows] = rows else {
+        let Some(alphabets) = cuts.alphabets.of_e0().filter(|_| !text.is_empty()) else {
             return Decided::default();
         };
-        if text.is_empty() {
-            return Decided::default();
-        }
         let there = u64::MAX >> WIDTH.saturating_sub(text.len());
         // SAFETY: bytes that are not there are not read.
         let bytes = unsafe { _mm512_maskz_loadu_epi8(there, text.as_ptr().cast()) };
@@ -130,16 +128,17 @@ mod x86 {
         if decided == 0 {
             return Decided::default();
         }
-        let last = _mm512_and_si512(left, _mm512_set1_epi32(0xFF));
-        let first = _mm512_srli_epi32::<16>(right);
-        let mut straddled = has(&cuts.whole, left, right);
-        straddled = _mm512_or_si512(straddled, has(&cuts.begins, left, first));
-        straddled = _mm512_or_si512(straddled, has(&cuts.ends, last, right));
-        // The number of a row in the lower half of each; what the upper halves get is not looked at.
-        let row = _mm512_and_si512(last, _mm512_set1_epi32(0x3F));
-        let row = _mm512_permutex2var_epi16(load(low_rows), row, load(high_rows));
-        let bit = _mm512_and_si512(first, _mm512_set1_epi32(0xF));
-        straddled = _mm512_or_si512(straddled, _mm512_srlv_epi32(row, bit));
+        let are_of_one = are_of_an_alphabet(left, right) & decided;
+        let straddled = of_alphabets(alphabets, left, right);
+        let straddled = if are_of_one == decided {
+            straddled
+        } else {
+            _mm512_mask_mov_epi32(
+                straddled_by_filters(cuts, left, right),
+                are_of_one,
+                straddled,
+            )
+        };
         let straddled = _mm512_test_epi32_mask(straddled, _mm512_set1_epi32(1));
         let are_cuts = !straddled & decided;
         let places = _mm512_maskz_compress_epi32(are_cuts, load(&ENDS));
@@ -154,6 +153,55 @@ mod x86 {
             n_boundaries: n_boundaries as usize,
             n_cuts: are_cuts.count_ones() as usize,
         }
+    }
+
+    /// Of sixteen pairs those that are of one alphabet behind 0xE0.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+    fn are_of_an_alphabet(left: __m512i, right: __m512i) -> u16 {
+        let first = _mm512_srli_epi32::<16>(right);
+        let differ = _mm512_xor_si512(left, right);
+        _mm512_cmpeq_epi32_mask(first, _mm512_set1_epi32(0xE0))
+            & _mm512_cmplt_epu32_mask(differ, _mm512_set1_epi32(0x200))
+    }
+
+    /// What the alphabets say of sixteen such pairs, in the lowest bit of each. What is none gets anything.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+    fn of_alphabets(pairs: &[u64; WORDS_OF_ALL_E0], left: __m512i, right: __m512i) -> __m512i {
+        const { assert!(WORDS_OF_ALL_E0 * 64 == 1 << (11 + 7)) };
+        // Five bits of the second byte, six of the last one: four of these tell the alphabet.
+        let index = |character| {
+            let row = _mm512_and_si512(_mm512_srli_epi32::<2>(character), _mm512_set1_epi32(0x7C0));
+            _mm512_or_si512(row, _mm512_and_si512(character, _mm512_set1_epi32(0x3F)))
+        };
+        let column = _mm512_and_si512(index(right), _mm512_set1_epi32(0x7F));
+        let bit = _mm512_or_si512(_mm512_slli_epi32::<7>(index(left)), column);
+        // SAFETY: each has 11 and 7 bits, and there are so many.
+        let words = unsafe {
+            _mm512_i32gather_epi32::<4>(_mm512_srli_epi32::<5>(bit), pairs.as_ptr().cast())
+        };
+        _mm512_srlv_epi32(words, _mm512_and_si512(bit, _mm512_set1_epi32(31)))
+    }
+
+    /// What the filters say of sixteen pairs, in the lowest bit of each.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+    fn straddled_by_filters(cuts: &Cuts, left: __m512i, right: __m512i) -> __m512i {
+        let last = _mm512_and_si512(left, _mm512_set1_epi32(0xFF));
+        let first = _mm512_srli_epi32::<16>(right);
+        let mut straddled = has(&cuts.whole, left, right);
+        straddled = _mm512_or_si512(straddled, has(&cuts.begins, left, first));
+        straddled = _mm512_or_si512(straddled, has(&cuts.ends, last, right));
+        let (rows, _) = cuts.both_of_triples.as_chunks::<32>();
+        let [low_rows, high_rows] = rows else {
+            return _mm512_set1_epi32(1);
+        };
+        // The number of a row in the lower half of each; what the upper halves get is not looked at.
+        let row = _mm512_and_si512(last, _mm512_set1_epi32(0x3F));
+        let row = _mm512_permutex2var_epi16(load(low_rows), row, load(high_rows));
+        let bit = _mm512_and_si512(first, _mm512_set1_epi32(0xF));
+        _mm512_or_si512(straddled, _mm512_srlv_epi32(row, bit))
     }
 
     #[inline]
@@ -221,8 +269,9 @@ mod tests {
     use crate::vocab::Vocab;
 
     /// Letters of three bytes that coincide in part, and some of other lengths.
-    const LETTERS: [&str; 14] = [
-        "你", "佀", "侠", "日", "の", "ー", "한", "ก", "क", "你", "日", "a", "é", "😀",
+    const LETTERS: [&str; 20] = [
+        "你", "佀", "侠", "日", "の", "ー", "한", "ก", "ข", "เ", "क", "你", "日", "ไ", "a", "é",
+        "ê", "б", "ю", "😀",
     ];
 
     fn text(letters: &[usize]) -> String {
@@ -251,8 +300,8 @@ mod tests {
     proptest! {
         #[test]
         fn all_kernels_cut_alike(
-            tokens in prop::collection::vec((prop::collection::vec(0usize..14, 1..4), 0usize..3, 0usize..3), 0..60),
-            letters in prop::collection::vec(0usize..14, 1..120),
+            tokens in prop::collection::vec((prop::collection::vec(0usize..20, 1..4), 0usize..3, 0usize..3), 0..60),
+            letters in prop::collection::vec(0usize..20, 1..120),
             only_triples in any::<bool>(),
             room in 1usize..70,
             from in 0usize..120,
@@ -268,7 +317,7 @@ mod tests {
                 }
             }
             let mut cuts = Cuts::new(&vocab);
-            let most = if only_triples { 11 } else { 14 };
+            let most = if only_triples { 14 } else { 20 };
             let letters: Vec<usize> = letters.into_iter().map(|letter| letter % most).collect();
             let from = text(&letters[..from % letters.len()]).len();
             let text = text(&letters);
