@@ -14,8 +14,9 @@ from typing import Any
 __all__ = ["CAVEATS", "describe_machine", "header"]
 
 CAVEATS = (
-    "one machine, two of whose cores may be shared with others: ratios within a run hold better "
+    "two cores of a machine, which may be shared with others: ratios within a run hold better "
     "than absolute speeds, and a difference below 10% is not one",
+    "each kind of processor has lines of its own, by its newest record of each part",
     "each library is called as its documentation says for speed; what it returns differs (lists, "
     "arrays, its own objects), so rows of one table do the same work only up to that",
     "ids are compared with the reference's on the very texts that are timed; a library whose ids "

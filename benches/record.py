@@ -1,8 +1,13 @@
-"""Keep results as JSON under benches/results/; write BENCHMARKS.md from the newest of each kind."""
+"""Keep results as JSON under benches/results/; write BENCHMARKS.md from the newest of each kind.
+
+Each kind of processor has a folder, and lines of its own in the tables: what one of them waits for
+another one may not.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +16,7 @@ from typing import Any
 from benches import summary
 from benches.harness import Row
 
-__all__ = ["DISTRIBUTIONS", "case", "main", "newest", "render", "table", "write"]
+__all__ = ["DISTRIBUTIONS", "case", "main", "newest", "newest_of_each", "render", "table", "write"]
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -100,9 +105,10 @@ def case(
 
 
 def write(result: Mapping[str, Any], *, folder: Path = RESULTS) -> Path:
-    """Write one record, whole or not at all; one file for each kind and day."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{result['date']}-{result['kind']}.json"
+    """Write one record, whole or not at all; one file for each processor, kind and day."""
+    own = folder / _folder_name(result["machine"]["cpu"])
+    own.mkdir(parents=True, exist_ok=True)
+    path = own / f"{result['date']}-{result['kind']}.json"
     temporary = path.with_suffix(".json.tmp")
     temporary.write_text(
         json.dumps(result, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
@@ -111,14 +117,30 @@ def write(result: Mapping[str, Any], *, folder: Path = RESULTS) -> Path:
     return path
 
 
-def newest(kind: str, *, folder: Path = RESULTS) -> dict[str, Any] | None:
-    """Return the newest record of a kind, or None."""
+def _plain(cpu: str) -> str:
+    """A processor's name without the marks of its trade."""
+    return re.sub(r"\((R|TM)\)", "", cpu, flags=re.IGNORECASE)
+
+
+def _folder_name(cpu: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", _plain(cpu).lower()).strip("-") or "unknown"
+
+
+def newest(kind: str, *, cpu: str, folder: Path = RESULTS) -> dict[str, Any] | None:
+    """Return the newest record of a kind from one kind of processor, or None."""
     # The date is spelled out: "models" is not "train-models".
-    paths = sorted(folder.glob(f"????-??-??-{kind}.json"))
+    paths = sorted((folder / _folder_name(cpu)).glob(f"????-??-??-{kind}.json"))
     if not paths:
         return None
     result: dict[str, Any] = json.loads(paths[-1].read_text(encoding="utf-8"))
     return result
+
+
+def newest_of_each(kind: str, *, folder: Path = RESULTS) -> list[dict[str, Any]]:
+    """Return the newest record of a kind from each kind of processor, the newest of these first."""
+    paths = {path.parent: path for path in sorted(folder.glob(f"*/????-??-??-{kind}.json"))}
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in paths.values()]
+    return sorted(found, key=lambda result: str(result["date"]), reverse=True)
 
 
 def _figure(value: float | None, form: str) -> str:
@@ -174,12 +196,20 @@ def table(measured: Mapping[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _section(title: str, result: Mapping[str, Any], common: Sequence[str]) -> str:
+def _section(title: str, results: Sequence[Mapping[str, Any]], common: Sequence[str]) -> str:
+    """The newest record in full; where others lie."""
+    result, *others = results
     own = [caveat for caveat in result["caveats"] if caveat not in common]
+    elsewhere = [
+        f"Recorded on {_plain(other['machine']['cpu'])}, too: benches/results/"
+        f"{_folder_name(other['machine']['cpu'])}/{other['date']}-{other['kind']}.json."
+        for other in others
+    ]
     parts = [
         f"## {title}",
         "",
-        f"Measured {result['date']} by `{result['command']}`{_other_machine(result, common)}.",
+        f"Measured {result['date']} by `{result['command']}` on {_machine(result)}.",
+        *elsewhere,
         "",
         *(f"- {caveat}" for caveat in own),
         *([""] if own else []),
@@ -188,35 +218,45 @@ def _section(title: str, result: Mapping[str, Any], common: Sequence[str]) -> st
     return "\n".join(parts)
 
 
-def _other_machine(result: Mapping[str, Any], common: Sequence[str]) -> str:
+def _machine(result: Mapping[str, Any]) -> str:
     machine = result["machine"]
     return (
-        f" on {machine['cpu']} ({machine['cores']} cores, {machine['memory_gib']} GiB, "
+        f"{_plain(machine['cpu'])} ({machine['cores']} cores, {machine['memory_gib']} GiB, "
         f"{machine['system']}, {machine['python']})"
     )
 
 
-def _paths(result: Mapping[str, Any]) -> list[str]:
+def _cases(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """All cases of some records; each says where it was measured."""
     return [
+        {**measured, "machine": _plain(result["machine"]["cpu"])}
+        for result in results
+        for measured in result["cases"]
+    ]
+
+
+def _paths(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines = [
         "### Each SIMD path",
         "",
         "Most processors have AVX2 and not AVX-512. Warm, one by one, into arrays, one core:",
         "",
-        summary.path_table(result["cases"]),
     ]
+    for result in results:
+        lines += [f"{_machine(result)}:", "", summary.path_table(result["cases"])]
+    return lines
 
 
-def _head(found: Mapping[str, Mapping[str, Any]], common: Sequence[str]) -> str:
+def _head(found: Mapping[str, Sequence[Mapping[str, Any]]], common: Sequence[str]) -> str:
     """Caveats, machines, dates and versions, then the table of all bars."""
+    results = [result for of_kind in found.values() for result in of_kind]
     versions: dict[str, str] = {}
-    for result in found.values():
+    for result in results:
         versions |= result["versions"]
-    machines = dict.fromkeys(
-        _other_machine(result, common).removeprefix(" on ") for result in found.values()
-    )
-    dates = sorted({result["date"] for result in found.values()})
+    machines = dict.fromkeys(map(_machine, results))
+    dates = sorted({result["date"] for result in results})
     listed = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
-    cases = [case for result in found.values() for case in result["cases"]]
+    cases = _cases(results)
     return "\n".join(
         [
             "## All cases",
@@ -225,7 +265,8 @@ def _head(found: Mapping[str, Mapping[str, Any]], common: Sequence[str]) -> str:
             "",
             *(f"- {caveat}" for caveat in common),
             "",
-            f"Machine: {'; '.join(machines)}. Measured {' to '.join({dates[0]: 0, dates[-1]: 0})}.",
+            f"Machines: {'; '.join(machines)}. "
+            f"Measured {' to '.join({dates[0]: 0, dates[-1]: 0})}.",
             f"Versions: {listed}.",
             "",
             summary.table(cases),
@@ -241,14 +282,14 @@ def render(*, folder: Path = RESULTS) -> str:
     """Return the generated part of BENCHMARKS.md."""
     found = {}
     for kind in KINDS:
-        result = newest(kind, folder=folder)
-        if result is not None:
-            found[kind] = result
+        results = newest_of_each(kind, folder=folder)
+        if results:
+            found[kind] = results
     if not found:
         return "Nothing has been recorded yet: `make bench` records.\n"
     from benches.machine import CAVEATS
 
-    sections = [_section(KINDS[kind], result, CAVEATS) for kind, result in found.items()]
+    sections = [_section(KINDS[kind], results, CAVEATS) for kind, results in found.items()]
     return "\n".join([_head(found, CAVEATS), *sections])
 
 

@@ -100,6 +100,18 @@ def verdicts(cases: Iterable[Mapping[str, Any]], target: Target) -> list[Verdict
     return [judge(case, target) for case in cases if target.key in case.get("targets", ())]
 
 
+def _by_machine(found: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """Those of each machine, by its name; machines in the order of their names."""
+    machines: dict[str, list[Verdict]] = {}
+    for verdict in found:
+        machines.setdefault(_machine(verdict), []).append(verdict)
+    return dict(sorted(machines.items()))
+
+
+def _machine(verdict: Verdict) -> str:
+    return str(verdict.case.get("machine", ""))
+
+
 def _worst(found: Sequence[Verdict], target: Target) -> Verdict:
     """The case furthest from the bar; those that cannot be judged last."""
     sign = -1 if target.rule in ("growth", "flat") else 1
@@ -117,17 +129,23 @@ def _cell(text: object) -> str:
     return str(text).replace("|", "\\|")
 
 
-def _line(target: Target, found: Sequence[Verdict]) -> list[object]:
+def _lines(target: Target, found: Sequence[Verdict]) -> list[list[object]]:
+    """One for each machine."""
     if not found:
-        return [target.case, target.words, "", "", "", "not measured", ""]
+        return [[target.case, target.words, "", "", "", "", "not measured", ""]]
+    return [
+        [target.case, target.words, machine, *_line(target, there)]
+        for machine, there in _by_machine(found).items()
+    ]
+
+
+def _line(target: Target, found: Sequence[Verdict]) -> list[object]:
     worst = _worst(found, target)
     ratios = [verdict.ratio for verdict in found if verdict.ratio is not None]
     n_met = sum(verdict.met is True for verdict in found)
     n_judged = sum(verdict.met is not None for verdict in found)
     if not ratios:
         return [
-            target.case,
-            target.words,
             "",
             "no peer does this" if worst.ours else "",
             f"{figure(worst.case, worst.ours)} {worst.case.get('figure', 'MB/s')}".strip(),
@@ -138,8 +156,6 @@ def _line(target: Target, found: Sequence[Verdict]) -> list[object]:
     met = n_met == n_judged
     reached = "met" if met else "**not met**" if n_met == 0 else f"**met in {n_met} of {n_judged}**"
     return [
-        target.case,
-        target.words,
         span,
         "" if worst.peer is None else worst.peer["name"],
         f"{figure(worst.case, worst.ours)} {worst.case.get('figure', 'MB/s')}",
@@ -165,27 +181,29 @@ def _markdown(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def table(cases: Sequence[Mapping[str, Any]]) -> str:
-    """The table at the head: a line for every bar, whatever has been measured."""
+    """The table at the head: a line for every bar and machine, whatever has been measured."""
     headings = (
         "case",
         "target",
+        "machine",
         "ratio to the best peer",
         "best peer",
         "Jeton",
         "target met",
         "remark",
     )
-    rows = [_line(target, verdicts(cases, target)) for target in TARGETS]
+    rows = [line for target in TARGETS for line in _lines(target, verdicts(cases, target))]
     return _markdown(headings, rows)
 
 
 def case_table(cases: Sequence[Mapping[str, Any]]) -> str:
-    """Every case on its own, in the order of the bars."""
+    """Every case on its own, in the order of the bars, one of several machines below the other."""
     headings = (
         "case",
         "vocabulary",
         "text",
         "target",
+        "machine",
         "ratio",
         "best peer",
         "its figure",
@@ -195,7 +213,10 @@ def case_table(cases: Sequence[Mapping[str, Any]]) -> str:
     )
     rows = []
     for target in TARGETS:
-        for verdict in verdicts(cases, target):
+        # Cases of one name come together, in the order of the first of them.
+        found = verdicts(cases, target)
+        order = {place: n for n, place in enumerate(dict.fromkeys(map(_place, found)))}
+        for verdict in sorted(found, key=lambda one: (order[_place(one)], _machine(one))):
             case = verdict.case
             rows.append(
                 [
@@ -203,6 +224,7 @@ def case_table(cases: Sequence[Mapping[str, Any]]) -> str:
                     case["vocabulary"],
                     case["text"],
                     target.words,
+                    _machine(verdict),
                     "" if verdict.ratio is None else f"{verdict.ratio:.2f}x",
                     "" if verdict.peer is None else verdict.peer["name"],
                     figure(case, verdict.peer),

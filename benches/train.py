@@ -119,7 +119,7 @@ def keep(cases: list[dict[str, Any]]) -> Path:
         distributions=[record.DISTRIBUTIONS[name] for name in TRAINERS],
         caveats=CAVEATS,
     )
-    before = record.newest(KIND)
+    before = record.newest(KIND, cpu=head["machine"]["cpu"])
     if before is not None and before["date"] == head["date"]:
         cases = [*before["cases"], *cases]
     # The later of two that say the same; the order is that of the sizes within each text.

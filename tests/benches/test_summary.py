@@ -84,8 +84,8 @@ def test_wrong_ids_of_ours_are_never_met() -> None:
     verdict = summary.judge(found, BY_KEY["warm"])
     assert (verdict.ratio, verdict.met) == (None, False)
     cells = line_of("warm", [found])
-    assert "not met" in cells[5]
-    assert "wrong or missing" in cells[6]
+    assert "not met" in cells[6]
+    assert "wrong or missing" in cells[7]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_growth_and_flatness_are_read_from_the_case() -> None:
     assert summary.judge(growth, BY_KEY["hostile-growth"]).met is True
     squared = case(("jeton", 1.0), targets=["hostile-growth"], growth=256.0)
     assert summary.judge(squared, BY_KEY["hostile-growth"]).met is False
-    assert line_of("hostile-growth", [growth, squared])[2] == "19.00-256.00x"
+    assert line_of("hostile-growth", [growth, squared])[3] == "19.00-256.00x"
     unknown = case(("jeton", 1.0), targets=["memory-flat"])
     assert summary.judge(unknown, BY_KEY["memory-flat"]).met is None
 
@@ -120,10 +120,10 @@ def test_a_line_says_the_least_ratio_and_how_many_are_met(
         case(("jeton", 1.0), ("a", 9.0), targets=["small-list"]),
     ]
     cells = line_of("warm", cases)
-    assert cells[2:6] == ["0.50-2.00x", "b", "1 MB/s", "**met in 2 of 3**"]
-    assert cells[6] == "least: an operation: v, code"
-    assert line_of("small-list", cases)[5] == "met"
-    assert line_of("first", cases)[5] == "not measured"
+    assert cells[3:7] == ["0.50-2.00x", "b", "1 MB/s", "**met in 2 of 3**"]
+    assert cells[7] == "least: an operation: v, code"
+    assert line_of("small-list", cases)[6] == "met"
+    assert line_of("first", cases)[6] == "not measured"
     rows = summary.case_table(cases).splitlines()[2:]
     assert len(rows) == 4
     assert "| 0.50x | b | 2 | 1 | MB/s | **no** |" in rows[1]
@@ -160,18 +160,38 @@ def test_paths_stand_side_by_side() -> None:
     assert line == "| v | english | 1 | 2 |  | peer | 1.25 | 1.60x |"
 
 
-def test_the_page_has_the_bars_first_then_the_parts(tmp_path: Path) -> None:
-    def result(kind: str, date: str, seconds: float) -> dict[str, Any]:
-        return {
-            "date": date,
-            "kind": kind,
-            "command": f"python -m benches.run --only {kind}",
-            "machine": {"cpu": "c", "cores": 2, "memory_gib": 4.0, "system": "s", "python": "p"},
-            "versions": {"jeton": "0.1.0", "peer": kind},
-            "caveats": [f"a caveat of {kind}"],
-            "cases": [case(("jeton", seconds), ("peer", 2.0), targets=[kind])],
-        }
+def result(kind: str, date: str, seconds: float, cpu: str = "c") -> dict[str, Any]:
+    """A record of one case."""
+    return {
+        "date": date,
+        "kind": kind,
+        "command": f"python -m benches.run --only {kind}",
+        "machine": {"cpu": cpu, "cores": 2, "memory_gib": 4.0, "system": "s", "python": "p"},
+        "versions": {"jeton": "0.1.0", "peer": kind},
+        "caveats": [f"a caveat of {kind}"],
+        "cases": [case(("jeton", seconds), ("peer", 2.0), targets=[kind])],
+    }
 
+
+def test_each_processor_has_its_newest_record_and_lines_of_its_own(tmp_path: Path) -> None:
+    record.write(result("warm", "2026-11-20", 2.0, "Maker(R) One"), folder=tmp_path)
+    record.write(result("warm", "2026-11-21", 1.0, "Maker(R) One"), folder=tmp_path)
+    record.write(result("warm", "2026-11-20", 4.0, "Maker(R) Two"), folder=tmp_path)
+    one, two = record.newest_of_each("warm", folder=tmp_path)
+    assert [one["date"], two["date"]] == ["2026-11-21", "2026-11-20"]
+    assert record.newest("warm", cpu="Maker(R) Two", folder=tmp_path) == two
+    assert record.newest("warm", cpu="Maker(R) Three", folder=tmp_path) is None
+    text = record.render(folder=tmp_path)
+    lines = [line for line in text.splitlines() if "| Maker One |" in line]
+    assert len(lines) == 2, "a bar and a case"
+    assert all("| 2.00x |" in line for line in lines)
+    lines = [line for line in text.splitlines() if "| Maker Two |" in line]
+    assert len(lines) == 2
+    assert all("| 0.50x |" in line and "no" in line for line in lines)
+    assert "on Maker Two, too: benches/results/maker-two/2026-11-20-warm.json" in text
+
+
+def test_the_page_has_the_bars_first_then_the_parts(tmp_path: Path) -> None:
     record.write(result("warm", "2026-11-20", 4.0), folder=tmp_path)
     record.write(result("warm", "2026-11-21", 1.0), folder=tmp_path)
     # A part that is done again replaces its own record and no other.

@@ -137,9 +137,11 @@ def test_one_word_names_all_parts_that_train() -> None:
 
 
 def test_records_of_one_kind_are_not_those_of_another(tmp_path: Path) -> None:
-    record.write({"date": "2026-11-22", "kind": "train-models", "cases": []}, folder=tmp_path)
-    assert record.newest("models", folder=tmp_path) is None
-    assert record.newest("train-models", folder=tmp_path) is not None
+    machine = {"cpu": "a processor"}
+    made = {"date": "2026-11-22", "kind": "train-models", "machine": machine, "cases": []}
+    record.write(made, folder=tmp_path)
+    assert record.newest("models", cpu="a processor", folder=tmp_path) is None
+    assert record.newest("train-models", cpu="a processor", folder=tmp_path) == made
 
 
 def test_cases_of_one_day_are_kept_together_and_the_later_counts(
@@ -147,7 +149,7 @@ def test_cases_of_one_day_are_kept_together_and_the_later_counts(
 ) -> None:
     write, newest = record.write, record.newest
     monkeypatch.setattr(record, "write", lambda result: write(result, folder=tmp_path))
-    monkeypatch.setattr(record, "newest", lambda kind: newest(kind, folder=tmp_path))
+    monkeypatch.setattr(record, "newest", lambda kind, cpu: newest(kind, cpu=cpu, folder=tmp_path))
 
     def done(text: str, size: str, seconds: float) -> dict[str, Any]:
         return {**case(f"train-{text}", "s", jeton=seconds), "vocabulary": f"{size} tokens"}
@@ -155,8 +157,7 @@ def test_cases_of_one_day_are_kept_together_and_the_later_counts(
     for each in (("mixed", "32,000", 2.0), ("english", "128,000", 1.0), ("english", "32,000", 0.5)):
         train.keep([done(*each)])
     train.keep([done("mixed", "32,000", 3.0)])
-    kept = newest("train-bpe", folder=tmp_path)
-    assert kept is not None
+    (kept,) = record.newest_of_each("train-bpe", folder=tmp_path)
     found = [
         (c["targets"][0], c["vocabulary"], c["rows"][0]["median_value"]) for c in kept["cases"]
     ]
