@@ -4,6 +4,7 @@
 //! what a processor does behind a wrong guess it does again. So all that is read for both is asked for before the first is
 //! looked at.
 
+use super::near::Near;
 use super::table::{EMPTY, MAX_INDEX, MergeTable, NO_PAIR, PLACE_BITS};
 use crate::prefetch::prefetch;
 
@@ -12,6 +13,7 @@ use crate::prefetch::prefetch;
 pub(super) struct Lookups<'t> {
     entries: &'t [u64],
     filter: &'t [u64],
+    near: Near,
     table: &'t MergeTable,
     /// Whether entries are asked for before the filter has said that there may be any.
     asks_ahead: bool,
@@ -20,10 +22,16 @@ pub(super) struct Lookups<'t> {
 impl<'t> Lookups<'t> {
     /// What a table has.
     #[inline(always)]
-    pub(super) fn new(entries: &'t [u64], filter: &'t [u64], table: &'t MergeTable) -> Self {
+    pub(super) fn new(
+        entries: &'t [u64],
+        filter: &'t [u64],
+        near: Near,
+        table: &'t MergeTable,
+    ) -> Self {
         Self {
             entries,
             filter,
+            near,
             table,
             asks_ahead: true,
         }
@@ -47,56 +55,62 @@ impl<'t> Lookups<'t> {
     /// As [`MergeTable::find`].
     #[inline(always)]
     pub(super) fn find(&self, left: u32, right: u32) -> u32 {
-        let hash = MergeTable::hash(left, right);
-        self.find_behind(self.word(hash), hash, left, right)
+        let sought = self.sought(left, right);
+        self.find_behind(self.word(sought), sought)
     }
 
     /// The same of two pairs, each if `is_there` says so: else it may be of any ids.
     #[inline(always)]
     pub(super) fn find_both(&self, pairs: [(u32, u32); 2], is_there: [bool; 2]) -> [u32; 2] {
-        let [first, second] = pairs;
-        let hashes = [
-            MergeTable::hash(first.0, first.1),
-            MergeTable::hash(second.0, second.1),
-        ];
-        let words = [self.word(hashes[0]), self.word(hashes[1])];
+        let sought = pairs.map(|(left, right)| self.sought(left, right));
+        let words = sought.map(|sought| self.word(sought));
         if self.asks_ahead {
-            prefetch(&self.entries[self.slot(hashes[0])]);
-            prefetch(&self.entries[self.slot(hashes[1])]);
+            prefetch(&self.entries[self.slot(sought[0])]);
+            prefetch(&self.entries[self.slot(sought[1])]);
         }
         let mut found = [NO_PAIR; 2];
         if is_there[0] {
-            found[0] = self.find_behind(words[0], hashes[0], first.0, first.1);
+            found[0] = self.find_behind(words[0], sought[0]);
         }
         if is_there[1] {
-            found[1] = self.find_behind(words[1], hashes[1], second.0, second.1);
+            found[1] = self.find_behind(words[1], sought[1]);
         }
         found
     }
 
-    /// A hash's word of the filter.
     #[inline(always)]
-    fn word(&self, hash: u64) -> u64 {
-        self.filter[MergeTable::scale(hash, self.filter.len())]
+    fn sought(&self, left: u32, right: u32) -> Sought {
+        Sought {
+            key: u64::from(left) << 20 | u64::from(right),
+            hash: MergeTable::hash(left, right),
+            is_near: self.near.has(left, right),
+        }
+    }
+
+    /// A pair's word of the filter.
+    #[inline(always)]
+    fn word(&self, sought: Sought) -> u64 {
+        let n_words = self.filter.len();
+        self.filter[self.near.word(sought.hash, sought.is_near, n_words)]
     }
 
     #[inline(always)]
-    fn slot(&self, hash: u64) -> usize {
-        MergeTable::scale(hash, self.entries.len())
+    fn slot(&self, sought: Sought) -> usize {
+        let n_slots = self.entries.len();
+        self.near.slot(sought.hash, sought.is_near, n_slots)
     }
 
     /// What is found of a pair behind its word of the filter.
     #[inline(always)]
-    fn find_behind(&self, word: u64, hash: u64, left: u32, right: u32) -> u32 {
-        let bits = MergeTable::filter_bits(hash);
+    fn find_behind(&self, word: u64, sought: Sought) -> u32 {
+        let bits = MergeTable::filter_bits(sought.hash);
         if word & bits != bits {
             return NO_PAIR;
         }
-        let key = u64::from(left) << 20 | u64::from(right);
-        let mut slot = self.slot(hash);
+        let mut slot = self.slot(sought);
         loop {
             let entry = self.entries[slot];
-            if entry >> 24 == key {
+            if entry >> 24 == sought.key {
                 return (entry as u32 & (MAX_INDEX as u32 - 1)) << PLACE_BITS;
             }
             if entry == EMPTY {
@@ -110,6 +124,14 @@ impl<'t> Lookups<'t> {
     }
 }
 
+/// A pair that is looked for.
+#[derive(Clone, Copy)]
+struct Sought {
+    key: u64,
+    hash: u64,
+    is_near: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -119,12 +141,17 @@ mod tests {
     use super::*;
     use crate::vocab::Vocab;
 
+    /// Ids of both parts of a table.
+    fn id() -> impl Strategy<Value = u32> {
+        prop_oneof![0..16u32, 1016..1032u32]
+    }
+
     proptest! {
         /// The naive twin is a map.
         #[test]
         fn both_are_found_as_in_a_map(
-            pairs in prop::collection::btree_set((0..30u32, 0..30u32), 0..200),
-            asked in prop::collection::vec(([(0..32u32, 0..32u32), (0..32u32, 0..32u32)], any::<[bool; 2]>()), 0..100),
+            pairs in prop::collection::btree_set((id(), id()), 0..200),
+            asked in prop::collection::vec(([(id(), id()), (id(), id())], any::<[bool; 2]>()), 0..100),
         ) {
             let list: Vec<_> = pairs.into_iter().map(|(left, right)| (left, right, 0)).collect();
             let table = MergeTable::from_list(&Vocab::default(), &list, &[0; 256]);

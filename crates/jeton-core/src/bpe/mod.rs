@@ -25,6 +25,7 @@ mod lookups;
 pub(crate) mod merge;
 #[cfg(test)]
 mod naive;
+mod near;
 mod neighbours;
 pub(crate) mod pairs;
 mod queue;

@@ -31,7 +31,7 @@ use crate::tokenizer::Tokenizer;
 pub(super) const MAGIC: [u8; 8] = [0x93, b'J', b'E', b'T', b'O', b'N', b'\n', 0x1A];
 
 /// Version of the layout and of all that decides what the bulk means, such as the hash of tokens.
-const VERSION: u32 = 15;
+const VERSION: u32 = 16;
 
 /// Seed of checksums.
 const SEED: u64 = VERSION as u64;
