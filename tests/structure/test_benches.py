@@ -162,7 +162,8 @@ def test_records_are_written_read_and_rendered(tmp_path: Path) -> None:
     }
     path = record.write(result, folder=tmp_path)
     assert json.loads(path.read_text(encoding="utf-8"))["cases"][0]["rows"][0]["name"] == "jeton"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["2026-11-21-warm.json"]
+    written = [entry for entry in tmp_path.rglob("*") if entry.is_file()]
+    assert written == [tmp_path / "c" / "2026-11-21-warm.json"]
     text = record.render(folder=tmp_path)
     assert "| jeton | 2 | 0.5 | 0.5 | 0.5 | 1 |  |  |" in text
     assert "crash \\| boom" in text
