@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["CAVEATS", "describe_machine", "header"]
 
 CAVEATS = (
-    "two cores of a machine, which may be shared with others: ratios within a run hold better "
+    "one machine, two of whose cores may be shared with others: ratios within a run hold better "
     "than absolute speeds, and a difference below 10% is not one",
     "each kind of processor has lines of its own, by its newest record of each part",
     "each library is called as its documentation says for speed; what it returns differs (lists, "
@@ -24,8 +24,8 @@ CAVEATS = (
     "each library runs in a process of its own, asked in turn; with one thread, on one core of "
     "its own",
     "our wheel is compiled by a profile, of text that is not timed here (docs/engine.md: 1.0 to "
-    "1.1 times as fast); of one compiled once are the records before 2026-11-26; its profile "
-    "had not seen rank files (load and first encode, from the file)",
+    "1.1 times as fast); of one compiled once are the records before 2026-11-26; the "
+    "profile of Intel's of that day had not seen rank files (load and first encode, from the file)",
     "warm: the same text has been encoded before in the same process, so caches are as full as "
     "they get; first pass: the first call of a process after loading, start-up of threads "
     "included; Jeton has loaded what an earlier process kept in the user's cache, as by default",
