@@ -55,7 +55,7 @@ impl Alphabet {
     }
 
     /// The characters of which a token has this on one side of a boundary.
-    fn of_side(self, side: Side<'_>) -> impl Iterator<Item = usize> + Clone {
+    fn of_side(self, side: Side<'_>) -> impl Iterator<Item = usize> {
         let is_of = move |index: &usize| {
             let (bytes, len) = self.bytes(*index);
             let bytes = &bytes[..len];
@@ -128,9 +128,12 @@ impl Alphabets {
                 let (bytes, len) = alphabet.bytes(index);
                 super::joined(&bytes[..len])
             };
-            let rights = alphabet.of_side(after);
+            let rights: Vec<usize> = alphabet.of_side(after).collect();
+            if rights.is_empty() {
+                continue;
+            }
             for left in alphabet.of_side(before) {
-                for right in rights.clone() {
+                for &right in &rights {
                     self.insert(number(left), number(right));
                 }
             }
