@@ -8,6 +8,8 @@
 //! are kept when they come again, so that they do not push out what is worth more; so are phrases, most of which come once, too.
 //! The ids of longer ones take two bytes each where that is enough: of a script without spaces they would take more room than the text.
 
+mod record;
+
 use std::sync::Arc;
 
 use crate::cache_budget::{CacheBudget, MAX_BYTES, Share};
@@ -17,6 +19,8 @@ use crate::kept_ids::{self, KeptIds};
 use crate::prefetch::prefetch;
 use crate::seen::Seen;
 use crate::word_key::{Hashed, Key, Role, mix};
+
+pub(crate) use self::record::Found;
 
 /// Longest pretoken that is a phrase, in bytes: twenty words of a script without spaces.
 pub(crate) const MAX_PHRASE: usize = 255;
@@ -45,7 +49,7 @@ pub(crate) struct Phrases {
     mask: usize,
     /// How many slots are taken.
     n_kept: usize,
-    /// A record: its head (see [`head`]), the bytes by four, zeros behind the last, and the ids.
+    /// A record: its head, the bytes and the ids (see [`record`]).
     records: Huge<u32>,
     /// How much of it records take.
     used: usize,
@@ -96,21 +100,6 @@ pub(crate) fn hash(word: &[u8]) -> u32 {
         hash = mix(hash, u128::from_le_bytes(last));
     }
     (hash ^ hash >> 32) as u32
-}
-
-/// How many bytes and how many ids a record has, and the role of the bytes, as a number.
-#[inline(always)]
-fn head(word: &[u8], n_ids: u32, role: Role) -> u32 {
-    (role as u32) << 24 | (word.len() as u32) << 16 | n_ids
-}
-
-/// The bytes by four, and those that are left, with zeros behind them; 0 if none are.
-#[inline(always)]
-fn by_four(word: &[u8]) -> (&[[u8; 4]], u32) {
-    let (fours, rest) = word.as_chunks();
-    let mut padded = [0; 4];
-    padded[..rest.len()].copy_from_slice(rest);
-    (fours, u32::from_le_bytes(padded))
 }
 
 impl Phrases {
@@ -176,12 +165,13 @@ impl Phrases {
 
     /// The ids of a pretoken that is no longer than a phrase; `hash`: its hash.
     #[inline(always)]
-    pub(crate) fn find(&self, word: &[u8], hash: u32, role: Role) -> Option<&[u32]> {
+    pub(crate) fn find(&self, word: &[u8], hash: u32, role: Role) -> Option<Found<'_>> {
         if word.len() > MAX_PHRASE {
             return None;
         }
-        let (_, ids) = search(&self.slots, self.mask, &self.records, word, hash, role)?;
-        Some(ids)
+        let (n_ids, from) = search(&self.slots, self.mask, &self.records, word, hash, role)?;
+        // Each has a number of its own.
+        Some(Found::new(n_ids as usize, from))
     }
 
     /// The ids of a pretoken of any length.
@@ -195,8 +185,8 @@ impl Phrases {
             records,
             ..
         } = self;
-        let (n_ids, numbers) = search(slots, *mask, records, word, hash(word), role)?;
-        let ids = KeptIds::new(n_ids, numbers);
+        let (n_ids, from) = search(slots, *mask, records, word, hash(word), role)?;
+        let ids = KeptIds::new(n_ids, from.get(..kept_ids::n_numbers(n_ids))?);
         if let Some(ids) = ids.as_they_are() {
             return Some(ids);
         }
@@ -212,7 +202,8 @@ impl Phrases {
             return None;
         }
         let hash = hash(word);
-        let (n_ids, numbers) = search(&self.slots, self.mask, &self.records, word, hash, role)?;
+        let (n_ids, from) = search(&self.slots, self.mask, &self.records, word, hash, role)?;
+        let numbers = from.get(..kept_ids::n_numbers(n_ids))?;
         Some(KeptIds::new(n_ids, numbers))
     }
 
@@ -221,27 +212,16 @@ impl Phrases {
         if word.is_empty() || word.len() > MAX_KEPT || ids.len() > MAX_IDS {
             return;
         }
-        let (fours, last) = by_four(word);
-        let n_words = word.len().div_ceil(4);
         // What is no longer than a phrase is copied from its record as it lies there.
         let n_ids = kept_ids::head(ids, word.len() > MAX_PHRASE);
-        let len = 1 + n_words + kept_ids::n_numbers(n_ids);
+        let len = record::len(word, n_ids);
         if self.used + len > self.records.len() && !self.make_room(len) {
             return;
         }
-        let Some(record) = self.records.get_mut(self.used..self.used + len) else {
+        let Some(there) = self.records.get_mut(self.used..self.used + len) else {
             return;
         };
-        let (first, rest) = record.split_at_mut(1);
-        first.fill(head(word, n_ids, role));
-        let (text, of_ids) = rest.split_at_mut(n_words);
-        for (there, &here) in text.iter_mut().zip(fours) {
-            *there = u32::from_le_bytes(here);
-        }
-        if let Some(there) = text.get_mut(fours.len()) {
-            *there = last;
-        }
-        kept_ids::write(ids, n_ids, of_ids);
+        record::write(there, word, role, ids, n_ids);
         let slot = u64::from(hash(word)) << 32 | (self.used + 1) as u64;
         self.used += len;
         self.insert(slot);
@@ -324,7 +304,7 @@ impl Phrases {
     }
 }
 
-/// How many ids a pretoken has, as its record's head says it, and what the record has of them.
+/// How many ids a pretoken has, as its record's head says it, and where the record has them: what is behind them follows.
 #[inline(always)]
 fn search<'r>(
     slots: &[u64],
@@ -340,35 +320,12 @@ fn search<'r>(
             return None;
         }
         if (slot >> 32) as u32 == hash
-            && let Some(found) = record(records, begin(slot), word, role)
+            && let Some(found) = record::read(records, begin(slot), word, role)
         {
             return Some(found);
         }
     }
     None
-}
-
-/// The same of the record at a place, if it is that of the pretoken.
-#[inline(always)]
-fn record<'r>(records: &'r [u32], at: usize, word: &[u8], role: Role) -> Option<(u32, &'r [u32])> {
-    let (&first, rest) = records.get(at..)?.split_first()?;
-    let n_ids = first & 0xFFFF;
-    let n_words = word.len().div_ceil(4);
-    let text = rest.get(..n_words)?;
-    let (fours, last) = by_four(word);
-    // All of it without a branch: it is the same nearly always.
-    let mut differs = first ^ head(word, n_ids, role);
-    for (there, &here) in text.iter().zip(fours) {
-        differs |= there ^ u32::from_le_bytes(here);
-    }
-    if let Some(there) = text.get(fours.len()) {
-        differs |= there ^ last;
-    }
-    if differs != 0 {
-        return None;
-    }
-    let len = kept_ids::n_numbers(n_ids);
-    Some((n_ids, rest.get(n_words..n_words + len)?))
 }
 
 /// How many slots and how many numbers of records a cache of so many bytes has.
@@ -408,9 +365,17 @@ mod tests {
         let known = phrases.get(word, Role::Pretoken).map(<[u32]>::to_vec);
         let as_phrase = phrases.find(word, hash(word), Role::Pretoken);
         assert_eq!(
-            as_phrase,
+            as_phrase.and_then(Found::ids),
             known.as_deref().filter(|_| word.len() <= MAX_PHRASE)
         );
+        if let (Some(found), Some(ids)) = (as_phrase, &known) {
+            for room in [0, 1, 20, 2 * MAX_PHRASE] {
+                let mut room = vec![7; room];
+                let n = found.copy_to(&mut room);
+                assert_eq!(n, (ids.len() <= room.len()).then_some(ids.len()));
+                assert!(n.is_none_or(|n| room[..n] == ids[..]));
+            }
+        }
         known
     }
 
@@ -477,9 +442,10 @@ mod tests {
             phrases.put(&one, &[1, 2], Role::Pretoken);
             prop_assert_eq!(found(&mut phrases, &other).is_some(), one == other);
             // As a unit it is none, until that is kept beside it.
-            prop_assert_eq!(phrases.find(&one, hash(&one), Role::Unit), None);
+            prop_assert!(phrases.find(&one, hash(&one), Role::Unit).is_none());
             phrases.put(&one, &[3], Role::Unit);
-            prop_assert_eq!(phrases.find(&one, hash(&one), Role::Unit), Some(&[3][..]));
+            let unit = phrases.find(&one, hash(&one), Role::Unit).and_then(Found::ids);
+            prop_assert_eq!(unit, Some(&[3][..]));
             prop_assert_eq!(found(&mut phrases, &one), Some(vec![1, 2]));
             // Whatever the hash says.
             prop_assert_eq!(phrases.find(&other, hash(&one), Role::Pretoken).is_some(), one == other);

@@ -4,15 +4,16 @@
 //! up before the next one is cut waits for memory each time: while keys are made, the sets of the cache where the words
 //! would be are on their way already.
 
+mod long;
+
 use std::hint::select_unpredictable;
 
-use crate::caches::{Caches, LONG_IDS, RICH_IDS, SHORT_IDS};
-use crate::phrases::{MAX_PHRASE, hash};
+use crate::caches::{Caches, RICH_IDS, SHORT_IDS};
 use crate::pretokenize::TextPieces;
 use crate::simd::{Kernel, Work, run_at, run_wide};
 use crate::vocab::Search;
 use crate::word_cache::Payload;
-use crate::word_key::{Hashed, Key, Role};
+use crate::word_key::{Key, Role};
 use crate::word_keys::{EIGHT, Made};
 
 /// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block of 64 bytes, so that
@@ -227,35 +228,6 @@ impl WordBatch {
         (made, n_long)
     }
 
-    /// Where longer pretokens would be, and what is there on its way.
-    #[inline(never)]
-    fn fill_long(&mut self, text: &[u8], n_long: usize, caches: &Caches) {
-        let (words, phrases) = (caches.long.places(), &caches.phrases);
-        let mut n_phrases = 0;
-        for long in 0..n_long {
-            let index = self.long[long];
-            let (begin, end) = (self.end_before(index), self.ends[index]);
-            if let Some(key) = Key::<2>::new(text, begin, end) {
-                self.places[index] = key.hash();
-                if !caches.are_phrases() {
-                    words.fetch_at(self.places[index]);
-                    continue;
-                }
-            } else if end - begin <= MAX_PHRASE {
-                self.places[index] = hash(&text[begin..end]) as usize;
-            } else {
-                continue;
-            }
-            phrases.fetch(self.places[index] as u32);
-            self.long[n_phrases] = index;
-            n_phrases += 1;
-        }
-        // By now the slots have arrived that say where the records are.
-        for &index in &self.long[..n_phrases] {
-            phrases.fetch_record(self.places[index] as u32);
-        }
-    }
-
     /// Where a pretoken of the batch begins.
     #[inline]
     fn end_before(&self, index: usize) -> usize {
@@ -332,7 +304,12 @@ impl WordBatch {
                 index += 1;
                 continue;
             }
-            let Some(more) = self.rare(index, n_known, text, caches, search) else {
+            let more = if self.keys[index] == Key::NONE {
+                self.known_long(index, n_known, text, caches)
+            } else {
+                self.rare(index, n_known, text, caches, search)
+            };
+            let Some(more) = more else {
                 self.n_rich += n_rich;
                 (self.at, self.n_known) = (index + 1, n_known);
                 return true;
@@ -361,7 +338,7 @@ impl WordBatch {
         }
     }
 
-    /// Looks for a pretoken where most are not, and puts its ids behind those that are known so far; how many they are.
+    /// Looks for a short pretoken where most are not, and puts its ids behind those that are known so far; how many they are.
     #[inline(never)]
     fn rare(
         &mut self,
@@ -374,60 +351,33 @@ impl WordBatch {
         let (key, place) = (self.keys[index], self.places[index]);
         let (begin, end) = (self.end_before(index), self.ends[index]);
         (self.is_new, self.search) = (false, Search::NotBegun);
-        if key != Key::NONE {
-            let (short, rich) = (caches.short.places(), caches.rich.places());
-            let found = short.find(key, place);
-            if found.is_none() {
-                // Where many have many ids, their set was asked for with the word's own.
-                if self.is_rich
-                    && let Some(payload) = rich.find(key, place)
-                {
-                    return self.take_rich(n_known, payload);
-                }
-                // All that it may take until the word is known, at once: else one would wait for the other.
-                short.fetch_beside(place);
-                rich.fetch_at(place);
-                self.search = search(&text[begin..end]);
+        let (short, rich) = (caches.short.places(), caches.rich.places());
+        let found = short.find(key, place);
+        if found.is_none() {
+            // Where many have many ids, their set was asked for with the word's own.
+            if self.is_rich
+                && let Some(payload) = rich.find(key, place)
+            {
+                return self.take_rich(n_known, payload);
             }
-            if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
-                self.n_detours += usize::from(found.is_none());
-                *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
-                return Some(payload[SHORT_IDS] as usize);
-            }
-            let found = rich.find(key, place);
-            let found = found.or_else(|| rich.find_beside(key, place));
-            let Some(payload) = found else {
-                self.n_rich += 1;
-                self.is_new = !caches.are_crowded();
-                return None;
-            };
-            return self.take_rich(n_known, payload);
+            // All that it may take until the word is known, at once: else one would wait for the other.
+            short.fetch_beside(place);
+            rich.fetch_at(place);
+            self.search = search(&text[begin..end]);
         }
-        let word = &text[begin..end];
-        let mut found = None;
-        let are_phrases = caches.are_phrases();
-        let key = Key::<2>::new(text, begin, end);
-        if key.is_none() || are_phrases {
-            found = caches.phrases.find(word, place as u32, Role::Pretoken);
+        if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
+            self.n_detours += usize::from(found.is_none());
+            *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
+            return Some(payload[SHORT_IDS] as usize);
         }
-        if found.is_none()
-            && let Some(key) = key
-        {
-            let words = caches.long.places();
-            let long = words.find(key, place);
-            if let Some(payload) = long.or_else(|| words.find_beside(key, place)) {
-                *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
-                return Some(payload[LONG_IDS] as usize);
-            }
-            if !are_phrases {
-                found = caches.phrases.find(word, place as u32, Role::Pretoken);
-            }
-        }
-        self.is_new = found.is_none() && word.len() <= MAX_PHRASE;
-        let ids = found?;
-        let room = self.known.get_mut(n_known..)?.get_mut(..ids.len())?;
-        room.copy_from_slice(ids);
-        Some(ids.len())
+        let found = rich.find(key, place);
+        let found = found.or_else(|| rich.find_beside(key, place));
+        let Some(payload) = found else {
+            self.n_rich += 1;
+            self.is_new = !caches.are_crowded();
+            return None;
+        };
+        self.take_rich(n_known, payload)
     }
 
     /// Puts ids of a word that was among those with many behind those that are known so far; how many they are.

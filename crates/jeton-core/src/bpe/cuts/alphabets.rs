@@ -4,7 +4,9 @@
 //! Devanagari, are 128. So all of their pairs have 8 KB or 2 KB, which stay near, and are found without a hash; nor is any pair of an
 //! alphabet taken for another one.
 
-use super::{Side, continues};
+use std::ops::Range;
+
+use super::Side;
 
 /// Alphabets of two bytes a character, told by three bits of the first byte; two more, and six of the last byte, tell their characters.
 const N_OF_TWO: usize = 8;
@@ -31,42 +33,64 @@ pub(super) struct Alphabets {
 #[derive(Clone, Copy)]
 struct Alphabet(usize);
 
+/// Characters of an alphabet: their rows, told by all bytes but the last, and in each of them those whose last byte has a bit.
+struct Characters {
+    rows: Range<usize>,
+    last: u64,
+}
+
+impl Characters {
+    /// By their places in the alphabet.
+    fn places(&self) -> impl Iterator<Item = usize> {
+        let of_row = |row: usize| (row << 6..(row + 1) << 6).zip(0..);
+        let all = self.rows.clone().flat_map(of_row);
+        all.filter(|(_, bit)| self.last >> bit & 1 != 0)
+            .map(|(place, _)| place)
+    }
+}
+
 impl Alphabet {
     fn all() -> impl Iterator<Item = Self> {
         (0..N_OF_TWO + N_OF_E0).map(Self)
     }
 
-    fn n_characters(self) -> usize {
-        1 << if self.0 < N_OF_TWO {
+    /// As many words as the pairs with one left character have: one for each row.
+    fn n_rows(self) -> usize {
+        let bits = if self.0 < N_OF_TWO {
             BITS_OF_TWO
         } else {
             BITS_OF_E0
-        }
-    }
-
-    /// The bytes of a character, with as many of them as it has. Not all are characters.
-    fn bytes(self, index: usize) -> ([u8; 3], usize) {
-        let last = 0x80 | index as u8 & 0x3F;
-        let row = (index >> 6) as u8;
-        match self.0.checked_sub(N_OF_TWO) {
-            None => ([0xC0 | (self.0 as u8) << 2 | row, last, 0], 2),
-            Some(number) => ([0xE0, 0xA0 | (number as u8) << 1 | row, last], 3),
-        }
-    }
-
-    /// The characters of which a token has this on one side of a boundary.
-    fn of_side(self, side: Side<'_>) -> impl Iterator<Item = usize> {
-        let is_of = move |index: &usize| {
-            let (bytes, len) = self.bytes(*index);
-            let bytes = &bytes[..len];
-            match side {
-                Side::Whole(character) => bytes == character,
-                // What remains of a character, or what there is of it so far.
-                Side::Part(part) if continues(part[0]) => bytes.ends_with(part),
-                Side::Part(part) => bytes.starts_with(part),
-            }
         };
-        (0..self.n_characters()).filter(is_of)
+        1 << bits >> 6
+    }
+
+    /// Those of its characters of which a token has this on one side of a boundary, if there are any.
+    fn of_side(self, side: Side<'_>) -> Option<Characters> {
+        let is_of_two = self.0 < N_OF_TWO;
+        let is_whole = matches!(side, Side::Whole(_));
+        let (rows, last) = match (side.bytes(), is_whole, is_of_two) {
+            (&[lead @ 0xC0..0xE0, last], true, true) => (self.row(lead)?, Some(last)),
+            // With or without the byte before the last two.
+            (&[0xE0, second, last], true, false) | (&[second @ 0xA0..0xC0, last], false, false) => {
+                (self.row(second)?, Some(last))
+            }
+            (&[last @ 0x80..0xC0], false, _) => (0..self.n_rows(), Some(last)),
+            // What there is of one so far.
+            (&[lead @ 0xC0..0xE0], false, true) => (self.row(lead)?, None),
+            (&[0xE0, second], false, false) => (self.row(second)?, None),
+            (&[0xE0], false, false) => (0..self.n_rows(), None),
+            _ => return None,
+        };
+        let last = last.map_or(u64::MAX, |last| 1 << (last & 0x3F));
+        Some(Characters { rows, last })
+    }
+
+    /// The row of characters whose last byte but one is that, if they are of this alphabet.
+    fn row(self, byte: u8) -> Option<Range<usize>> {
+        let number = self.0.checked_sub(N_OF_TWO).unwrap_or(self.0);
+        let (of_byte, n_rows) = (usize::from(byte & 0x1F), self.n_rows());
+        let row = of_byte % n_rows;
+        (of_byte / n_rows == number).then_some(row..row + 1)
     }
 }
 
@@ -124,18 +148,31 @@ impl Alphabets {
     /// A token has a part of at least one of two characters.
     pub(super) fn insert_parts(&mut self, before: Side<'_>, after: Side<'_>) {
         for alphabet in Alphabet::all() {
-            let number = |index| {
-                let (bytes, len) = alphabet.bytes(index);
-                super::joined(&bytes[..len])
-            };
-            let rights: Vec<usize> = alphabet.of_side(after).collect();
-            if rights.is_empty() {
-                continue;
-            }
-            for left in alphabet.of_side(before) {
-                for &right in &rights {
-                    self.insert(number(left), number(right));
+            if let Some(lefts) = alphabet.of_side(before)
+                && let Some(rights) = alphabet.of_side(after)
+            {
+                let n_rows = alphabet.n_rows();
+                let words = self.of_mut(alphabet);
+                for left in lefts.places() {
+                    let rows = &mut words[left * n_rows..(left + 1) * n_rows];
+                    rows[rights.rows.clone()]
+                        .iter_mut()
+                        .for_each(|row| *row |= rights.last);
                 }
+            }
+        }
+    }
+
+    /// The pairs of an alphabet.
+    fn of_mut(&mut self, Alphabet(number): Alphabet) -> &mut [u64] {
+        match number.checked_sub(N_OF_TWO) {
+            None => {
+                let n = WORDS_OF_ALL_TWO / N_OF_TWO;
+                &mut self.of_two[number * n..(number + 1) * n]
+            }
+            Some(number) => {
+                let n = WORDS_OF_ALL_E0 / N_OF_E0;
+                &mut self.of_e0[number * n..(number + 1) * n]
             }
         }
     }
