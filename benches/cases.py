@@ -35,6 +35,8 @@ class Case:
         before: text that a fresh process encodes first, outside the clock.
         fallback: the library whose ids are right where the reference fails.
         rounds: of a fresh case, if others than the settings'.
+        takes_memory: whether each round of a warm case takes some megabytes anew, so that they are
+            made ready before each, as they are before fresh ones.
         timeout_s: what one run of a fresh case may take.
         group: cases of one group with one vocabulary are alike: a library that is hopeless in the
             first of them, warm or fresh, is left out of the others, which the page says.
@@ -53,6 +55,7 @@ class Case:
     before: Sample | None = None
     fallback: str | None = None
     rounds: int | None = None
+    takes_memory: bool = False
     timeout_s: float = TIMEOUT_S
     group: str | None = None
 

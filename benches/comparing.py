@@ -223,6 +223,8 @@ class Comparison(Closing):
             run.guarded(begin)
 
         def once(run: Run) -> None:
+            if case.takes_memory:
+                host_memory.touch()
             run.seconds.append(self._contenders[run.name].ask("run")["seconds"])
 
         rounds_in_turn(

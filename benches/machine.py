@@ -29,13 +29,15 @@ CAVEATS = (
     "warm: the same text has been encoded before in the same process, so caches are as full as "
     "they get; first pass: the first call of a process after loading, start-up of threads "
     "included; Jeton has loaded what an earlier process kept in the user's cache, as by default",
-    "before each process of a first pass or a load 512 MB of memory are written to and given back, "
-    "so that none waits for the host of a virtual machine to find memory, 5 ms for 2 MB; numpy's "
-    "own threads are not begun (first batches of a process were recorded before that)",
+    "before each process of a first pass or a load, and before each round over one document (on "
+    "AMD), 512 MB of memory are written to and given back, so that none waits for the host of a "
+    "virtual machine to find memory, 5 ms for 2 MB; numpy's own threads are not begun (Intel's "
+    "first batches of a process were recorded before that)",
     "medians of 11 rounds (warm; 7 in records that say so) or 9 (first pass; 5 in records before "
-    "2026-11-25); of 3 or 1 for libraries over three times slower than the fastest of the others "
-    "(ours not counted), once for those over ten times slower; over twenty times slower in the "
-    "first of cases that are alike: "
+    "2026-11-25; 15 of first passes over English, code, medical text and logs on AMD); of 3 or 1 "
+    "for libraries over three times slower than the fastest of the others (ours not counted), "
+    "once for those over ten times slower; over twenty times slower in the first of cases that "
+    "are alike: "
     "left out of the rest, and named",
 )
 

@@ -27,6 +27,7 @@ def _cases(settings: Settings) -> Iterator[Case]:
                 files,
                 sample,
                 ["document"],
+                takes_memory=True,
                 title="one document, one core, warm",
                 group="one core",
             )
@@ -36,6 +37,7 @@ def _cases(settings: Settings) -> Iterator[Case]:
                 ["document-threads"],
                 "one document",
                 all_cores=True,
+                takes_memory=True,
                 title="one document, all cores, warm",
                 group="all cores",
             )
