@@ -14,13 +14,8 @@ __all__ = ["PROGRAM", "main"]
 
 CAVEATS = ("logs are 7 MB: there are no more of them",)
 
-ROUNDS = 15
-"""More than other first passes have: where cores are shared with other machines, ratios of medians
-of nine differed by a tenth to a fifth between two runs of one wheel."""
-
 
 def _cases(settings: Settings) -> Iterator[Case]:
-    rounds = ROUNDS if settings.fresh_rounds == Settings().fresh_rounds else None
     for files in files_of(*vocabularies.DEFAULT_NAMES):
         for kind in texts.KINDS:
             easiest = (files.name, kind) == ("cl100k_base", "english")
@@ -29,7 +24,7 @@ def _cases(settings: Settings) -> Iterator[Case]:
                 texts.sample(kind, max_bytes=settings.fresh_bytes),
                 ["first-cl100k-english" if easiest else "first"],
                 fresh=True,
-                rounds=rounds,
+                rounds=settings.longest_fresh_rounds,
                 group="kinds",
             )
 

@@ -39,8 +39,8 @@ _WIDE = (
     "pairs by gathers (0.96x to 1.00x), characters that begin whole where no earlier token has "
     "a part of them (first passes 0.96x to 1.16x), the pairs of each script by themselves (first "
     "passes 1.01x to 1.5x), a bit for each two letters of an alphabet (Thai 1.0x to 1.2x), phrases "
-    "compared and copied by sixteen (1.0x to 1.1x), long pretokens found when their batch is "
-    "filled (0.9x to 1.05x)"
+    "compared and copied by sixteen (0.96x to 1.08x), long pretokens found when their batch is "
+    "filled (0.7x to 1.07x)"
 )
 _LISTS = "integers that are made once for each id: a list is a count and a pointer for each"
 _RAW = "words kept under their raw bytes where cuts are proved"

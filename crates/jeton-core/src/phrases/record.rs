@@ -78,7 +78,7 @@ impl<'r> Found<'r> {
 
     /// Puts them where room for them begins; says how many they are, and nothing if there is not enough.
     ///
-    /// Sixteen numbers at once, whichever of them count: how many ids a phrase has cannot be foreseen, and few have more.
+    /// Sixteen numbers at once, whichever of them count: how many ids a phrase has cannot be foreseen.
     #[inline(always)]
     pub(crate) fn copy_to(self, room: &mut [u32]) -> Option<usize> {
         if let (Some(there), Some(here)) =
