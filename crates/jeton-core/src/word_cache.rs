@@ -69,7 +69,8 @@ impl<const W: usize, const P: usize> Set<W, P> {
     #[inline(always)]
     fn find(&self, key: Key<W>) -> Option<&Payload<P>> {
         let [first, second] = &self.0;
-        let (is_first, is_second) = (first.key == key, second.key == key);
+        // Not by vectors: a key that has just been made is in registers.
+        let [is_first, is_second] = [first, second].map(|entry| entry.key.differs(key) == 0);
         let entry = &self.0[usize::from(is_second)];
         (is_first | is_second).then_some(&entry.payload)
     }

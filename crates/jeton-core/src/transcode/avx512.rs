@@ -8,12 +8,13 @@
 
 use std::arch::x86_64::{
     __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm256_loadu_si256, _mm256_storeu_si256,
-    _mm512_and_si512, _mm512_cmpeq_epi32_mask, _mm512_cmpge_epu32_mask, _mm512_cvtepi16_epi8,
-    _mm512_cvtepi32_epi8, _mm512_cvtepu8_epi32, _mm512_cvtepu16_epi32, _mm512_loadu_si512,
-    _mm512_mask_blend_epi32, _mm512_maskz_compress_epi8, _mm512_movepi8_mask,
-    _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_set1_epi16, _mm512_set1_epi32,
-    _mm512_set1_epi64, _mm512_storeu_si512, _mm512_test_epi8_mask, _mm512_test_epi16_mask,
-    _mm512_test_epi32_mask,
+    _mm512_and_si512, _mm512_castsi512_si128, _mm512_castsi512_si256, _mm512_cmpeq_epi32_mask,
+    _mm512_cmpge_epu32_mask, _mm512_cvtepi16_epi8, _mm512_cvtepi32_epi8, _mm512_cvtepu8_epi32,
+    _mm512_cvtepu16_epi32, _mm512_loadu_si512, _mm512_mask_blend_epi32, _mm512_maskz_compress_epi8,
+    _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi16, _mm512_maskz_loadu_epi32,
+    _mm512_movepi8_mask, _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_set1_epi16,
+    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_storeu_si512, _mm512_test_epi8_mask,
+    _mm512_test_epi16_mask, _mm512_test_epi32_mask,
 };
 
 use super::{AT_ONCE, Kept, MOST_BYTES, Written};
@@ -26,25 +27,31 @@ pub(super) fn call_write(characters: Kept<'_>, room: &mut [u8]) -> Written {
     unsafe { write(characters, room) }
 }
 
-/// Writes as many as there are whole blocks of.
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
 fn write(characters: Kept<'_>, room: &mut [u8]) -> Written {
     match characters {
         Kept::One(characters) => write_all(
             characters,
             room,
-            |block| {
-                // SAFETY: sixteen bytes are there.
-                _mm512_cvtepu8_epi32(unsafe { _mm_loadu_si128(block.as_ptr().cast()) })
+            // SAFETY: sixteen bytes are there.
+            |block| _mm512_cvtepu8_epi32(unsafe { _mm_loadu_si128(block.as_ptr().cast()) }),
+            |some| {
+                // SAFETY: as many as are loaded are there.
+                let bytes = unsafe { _mm512_maskz_loadu_epi8(lowest(some), some.as_ptr().cast()) };
+                _mm512_cvtepu8_epi32(_mm512_castsi512_si128(bytes))
             },
             |block, place| ascii_of_bytes(block, place),
         ),
         Kept::Two(characters) => write_all(
             characters,
             room,
-            |block| {
-                // SAFETY: sixteen numbers of two bytes are there.
-                _mm512_cvtepu16_epi32(unsafe { _mm256_loadu_si256(block.as_ptr().cast()) })
+            // SAFETY: sixteen numbers of two bytes are there.
+            |block| _mm512_cvtepu16_epi32(unsafe { _mm256_loadu_si256(block.as_ptr().cast()) }),
+            |some| {
+                let mask = lowest(some) as u32;
+                // SAFETY: as many as are loaded are there.
+                let pairs = unsafe { _mm512_maskz_loadu_epi16(mask, some.as_ptr().cast()) };
+                _mm512_cvtepu16_epi32(_mm512_castsi512_si256(pairs))
             },
             |block, place| ascii_of_pairs(block, place),
         ),
@@ -53,17 +60,27 @@ fn write(characters: Kept<'_>, room: &mut [u8]) -> Written {
             room,
             // SAFETY: sixteen numbers of four bytes are there.
             |block| unsafe { _mm512_loadu_si512(block.as_ptr().cast()) },
+            // SAFETY: as many as are loaded are there.
+            |some| unsafe { _mm512_maskz_loadu_epi32(lowest(some) as u16, some.as_ptr().cast()) },
             |block, place| ascii_of_fours(block, place),
         ),
     }
 }
 
+/// A bit for each of fewer than sixteen: what has none is not loaded.
+#[inline]
+fn lowest<U>(some: &[U]) -> u64 {
+    (1 << some.len().min(AT_ONCE)) - 1
+}
+
+/// Writes all, as long as there is room.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
 fn write_all<U>(
     characters: &[U],
     room: &mut [u8],
     load: impl Fn(&[U; AT_ONCE]) -> __m512i,
+    load_some: impl Fn(&[U]) -> __m512i,
     write_ascii: impl Fn(&[U; MANY], &mut [u8; MANY]) -> bool,
 ) -> Written {
     let (mut at, mut odd) = (0, 0);
@@ -83,11 +100,17 @@ fn write_all<U>(
             }
         }
     }
-    let (sixteens, _) = rest.as_chunks();
+    let (sixteens, last) = rest.as_chunks();
     for block in sixteens {
         if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
             at += write_sixteen(load(block), place, &mut odd);
         }
+    }
+    if !last.is_empty()
+        && let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut)
+    {
+        // What they lack of sixteen are zeros, a byte each.
+        at += write_sixteen(load_some(last), place, &mut odd) - (AT_ONCE - last.len());
     }
     Written {
         n_bytes: at,
@@ -184,20 +207,27 @@ fn write_sixteen(characters: __m512i, place: &mut [u8; MOST_BYTES], odd: &mut u1
         }
         return AT_ONCE;
     }
-    let two = spread(
-        characters,
-        [6, 0, 0, 0],
-        [0x1F, 0x3F, 0, 0],
-        [0xC0, 0x80, 0, 0],
-    );
-    let three = spread(
-        characters,
-        [12, 6, 0, 0],
-        [0x0F, 0x3F, 0x3F, 0],
-        [0xE0, 0x80, 0x80, 0],
-    );
-    let mut bytes = _mm512_mask_blend_epi32(is_two, characters, two);
-    bytes = _mm512_mask_blend_epi32(at_least(0x800), bytes, three);
+    let is_three = at_least(0x800);
+    let mut bytes = characters;
+    // Most scripts have the one or the other.
+    if is_two != is_three {
+        let two = spread(
+            characters,
+            [6, 0, 0, 0],
+            [0x1F, 0x3F, 0, 0],
+            [0xC0, 0x80, 0, 0],
+        );
+        bytes = _mm512_mask_blend_epi32(is_two, bytes, two);
+    }
+    if is_three != 0 {
+        let three = spread(
+            characters,
+            [12, 6, 0, 0],
+            [0x0F, 0x3F, 0x3F, 0],
+            [0xE0, 0x80, 0x80, 0],
+        );
+        bytes = _mm512_mask_blend_epi32(is_three, bytes, three);
+    }
     let surrogate = _mm512_and_si512(characters, all(0xFFFF_F800));
     *odd |= _mm512_cmpeq_epi32_mask(surrogate, all(0xD800));
     let is_four = at_least(0x1_0000);

@@ -120,8 +120,12 @@ fn to_utf8<U: Unit>(characters: &[U], room: &mut Vec<u8>) -> Written {
 
 /// Writes characters to the beginning of room that suffices; what is behind them there is overwritten.
 fn write_all<U: Unit>(kernel: Kernel, characters: &[U], room: &mut [u8]) -> Written {
+    #[cfg(target_arch = "x86_64")]
+    if let Kernel::Avx512(_) = kernel {
+        return avx512::call_write(U::kept(characters), room);
+    }
     let (blocks, rest) = characters.as_chunks();
-    let mut written = kernel.write(blocks, room);
+    let mut written = run_at(kernel, Write(blocks, room));
     if !rest.is_empty()
         && let Some(room) = room.get_mut(written.n_bytes..)
     {
@@ -130,21 +134,11 @@ fn write_all<U: Unit>(kernel: Kernel, characters: &[U], room: &mut [u8]) -> Writ
         for (number, unit) in block.iter_mut().zip(rest) {
             *number = unit.number();
         }
-        let last = kernel.write(&[block], room);
+        let last = run_at(kernel, Write(&[block], room));
         written.n_bytes += last.n_bytes - (AT_ONCE - rest.len());
         written.is_text &= last.is_text;
     }
     written
-}
-
-impl Kernel {
-    fn write<U: Unit>(self, blocks: &[[U; AT_ONCE]], room: &mut [u8]) -> Written {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => avx512::call_write(U::kept(blocks.as_flattened()), room),
-            _ => run_at(self, Write(blocks, room)),
-        }
-    }
 }
 
 /// Writes blocks of characters.

@@ -4,6 +4,7 @@ use super::WordBatch;
 use crate::caches::{Caches, LONG_IDS};
 use crate::phrases::{MAX_PHRASE, hash};
 use crate::vocab::Search;
+use crate::word_cache::Payload;
 use crate::word_key::{Hashed, Key, Role};
 
 impl WordBatch {
@@ -49,31 +50,57 @@ impl WordBatch {
         let (place, are_phrases) = (self.places[index], caches.are_phrases());
         let (begin, end) = (self.end_before(index), self.ends[index]);
         let has_key = end - begin <= Key::<2>::MAX_WORD_BYTES;
-        let phrase = || {
-            let word = &text[begin..end];
-            caches.phrases.find(word, place as u32, Role::Pretoken)
+        let word = Long {
+            text,
+            begin,
+            end,
+            place,
         };
+        // Each of the caches in one place of the code, or it would be called there.
         let mut found = None;
-        if are_phrases || !has_key {
-            found = phrase();
+        if !are_phrases && has_key {
+            found = word.as_word(caches);
         }
-        if found.is_none()
-            && let Some(key) = Key::<2>::new(text, begin, end)
-        {
-            let words = caches.long.places();
-            let long = words.find(key, place);
-            if let Some(payload) = long.or_else(|| words.find_beside(key, place)) {
-                *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
-                return Some(payload[LONG_IDS] as usize);
-            }
-            if !are_phrases {
-                found = phrase();
+        if found.is_none() {
+            let word = &text[begin..end];
+            if let Some(phrase) = caches.phrases.find(word, place as u32, Role::Pretoken) {
+                return phrase.copy_to(self.known.get_mut(n_known..)?);
             }
         }
-        let Some(found) = found else {
+        if are_phrases && has_key {
+            found = word.as_word_after_all(caches);
+        }
+        let Some(payload) = found else {
             self.is_new = end - begin <= MAX_PHRASE;
             return None;
         };
-        found.copy_to(self.known.get_mut(n_known..)?)
+        *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
+        Some(payload[LONG_IDS] as usize)
+    }
+}
+
+/// A long pretoken that has a key, and what tells its place in a cache.
+#[derive(Clone, Copy)]
+struct Long<'t> {
+    text: &'t [u8],
+    begin: usize,
+    end: usize,
+    place: usize,
+}
+
+impl Long<'_> {
+    /// What is kept of it among words.
+    #[inline(always)]
+    fn as_word(self, caches: &Caches) -> Option<&Payload<{ LONG_IDS + 1 }>> {
+        let key = Key::<2>::new(self.text, self.begin, self.end)?;
+        let words = caches.long.places();
+        let found = words.find(key, self.place);
+        found.or_else(|| words.find_beside(key, self.place))
+    }
+
+    /// The same where few of them are kept as words.
+    #[inline(never)]
+    fn as_word_after_all(self, caches: &Caches) -> Option<&Payload<{ LONG_IDS + 1 }>> {
+        self.as_word(caches)
     }
 }

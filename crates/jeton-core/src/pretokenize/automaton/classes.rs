@@ -75,21 +75,21 @@ impl Characters {
     /// What is known of the 64 characters whose code points are 64 times this number and more.
     #[inline(always)]
     pub(super) fn row(&self, number: u32) -> &[u8; 64] {
-        self.row_at(self.row_place(number))
+        let (rows, _) = self.leaf_at(self.leaf_place(number >> 1)).as_chunks();
+        &rows[number as usize & 1]
     }
 
-    /// Where that is.
+    /// Where it is said what is known of the 128 characters whose code points are 128 times this number and more.
     #[inline(always)]
-    pub(super) fn row_place(&self, number: u32) -> usize {
-        let block = self.blocks.get(number as usize >> 1).copied().unwrap_or(0);
-        usize::from(block) << 7 | (number as usize & 1) << 6
+    pub(super) fn leaf_place(&self, number: u32) -> usize {
+        usize::from(self.blocks.get(number as usize).copied().unwrap_or(0))
     }
 
-    /// What is there.
+    /// What is said there.
     #[inline(always)]
-    pub(super) fn row_at(&self, place: usize) -> &[u8; 64] {
-        let row = self.table.get(place..).and_then(<[u8]>::first_chunk);
-        row.unwrap_or(&[0; 64])
+    pub(super) fn leaf_at(&self, place: usize) -> &[u8; 128] {
+        let (leaves, _) = self.table.as_chunks();
+        leaves.get(place).unwrap_or(&[0; 128])
     }
 }
 

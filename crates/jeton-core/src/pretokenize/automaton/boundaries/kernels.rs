@@ -36,12 +36,13 @@ impl Kernel {
         }
     }
 
-    /// Writes where the bits of a number are, counted from `base`, lowest first; what is behind them is overwritten.
+    /// Writes where the bits of a number are, counted from `base`, lowest first; what is behind them is overwritten. `few`: most such
+    /// numbers have no more than sixteen.
     #[inline(always)]
-    pub(super) fn places(self, bits: u64, base: usize, places: &mut [usize; 64]) {
+    pub(super) fn places(self, bits: u64, few: bool, base: usize, places: &mut [usize; 64]) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => avx512::call_places(bits, base, places),
+            Self::Avx512(_) => avx512::call_places(bits, few, base, places),
             _ => places_by_eight(bits, base, places),
         }
     }

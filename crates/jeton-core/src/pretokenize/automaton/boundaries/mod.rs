@@ -127,7 +127,8 @@ impl Automaton {
             } else {
                 let (places, _) = ends[n..].as_chunks_mut::<BLOCK>();
                 if let Some(places) = places.first_mut() {
-                    rules.kernel.places(sure, block, places);
+                    // Characters of three bytes are no more than 22.
+                    rules.kernel.places(sure, progress.is_wide, block, places);
                 }
                 n += n_sure;
             }
@@ -250,11 +251,13 @@ impl Boundaries {
             padded[from + 2 - start..][..there.len()].copy_from_slice(there);
             &padded
         });
-        // Two calls, so that what is found stays in registers.
+        // Two calls, so that what is found stays in registers, or is read as it was written: a copy, which would read more at once
+        // than a store has written, waits for memory.
         match kernel.find_ascii(tables, window, start == 0) {
             Some(found) => self.note::<false>(progress, text, &found, u64::MAX),
             None => {
-                let (found, begins) = self.find_wide(progress, text, start);
+                let mut found = Found::default();
+                let begins = self.find_wide(progress, text, start, &mut found);
                 self.note::<true>(progress, text, &found, begins);
             }
         }

@@ -1,9 +1,9 @@
 //! Rows of 64 characters, whose encodings differ in the last byte only: what is known of all of a row, or of all rows that begin
-//! with the same byte.
+//! with the same byte. And leaves: two rows, which vectors look up at once.
 //!
 //! Most rows of most scripts are letters of one kind, so that vectors tell the kinds of a whole block by the bytes that its
-//! characters begin with: most Chinese and Korean ones by the first, others by the second, and the few rows that are left in a block
-//! are looked up one by one, each for all of its characters.
+//! characters begin with: most Chinese and Korean ones by the first, others by the second, and the few leaves that are left in a
+//! block are looked up one by one, each for all of its characters. Alphabets of up to 128 characters are a leaf or two.
 
 use crate::pretokenize::automaton::classes::Characters;
 
@@ -36,25 +36,25 @@ impl Rows {
     }
 }
 
-/// Rows and first bytes that came last: most of a text is of few of them, so that vectors look all of these up, whether they come
+/// Leaves and first bytes that came last: most of a text is of few of them, so that vectors look all of these up, whether they come
 /// again or not, which cannot be guessed.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    /// First bytes of three, of which the second tells the kind or the row.
+    /// First bytes of three, of which the second tells the kind.
     leads: [u8; 2],
-    rows: [Row; 4],
+    leaves: [Leaf; 4],
     /// How many of each were taken in; where there is no more room, they take the places of others in turn.
     n_leads: usize,
-    n_rows: usize,
+    n_leaves: usize,
 }
 
-/// A row of characters.
+/// A leaf of characters.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Row {
-    /// The byte that they begin with.
+pub(super) struct Leaf {
+    /// The byte that they begin with, if they have three, or 0 if they have two.
     pub(super) lead: u8,
-    /// The second byte, or 0 if they have two.
-    pub(super) second: u8,
+    /// The last but one, with its lowest bit set, which says which of the two rows it is.
+    pub(super) middle: u8,
     /// Where their kinds are.
     pub(super) place: usize,
 }
@@ -65,9 +65,13 @@ impl Recent {
         &self.leads[..self.n_leads.min(self.leads.len())]
     }
 
+    /// That which came first, mostly that of the text's alphabet, and the others.
     #[inline(always)]
-    pub(super) fn rows(&self) -> &[Row] {
-        &self.rows[..self.n_rows.min(self.rows.len())]
+    pub(super) fn leaves(&self) -> (Option<&Leaf>, &[Leaf]) {
+        match &self.leaves[..self.n_leaves.min(self.leaves.len())] {
+            [first, others @ ..] => (Some(first), others),
+            [] => (None, &[]),
+        }
     }
 
     pub(super) fn take_lead(&mut self, lead: u8) {
@@ -75,9 +79,9 @@ impl Recent {
         self.n_leads += 1;
     }
 
-    pub(super) fn take_row(&mut self, row: Row) {
-        self.rows[self.n_rows % self.rows.len()] = row;
-        self.n_rows += 1;
+    pub(super) fn take_leaf(&mut self, leaf: Leaf) {
+        self.leaves[self.n_leaves % self.leaves.len()] = leaf;
+        self.n_leaves += 1;
     }
 }
 

@@ -72,22 +72,6 @@ pub(in super::super) struct Found {
     pub(super) spoils: u64,
 }
 
-impl Found {
-    /// The same with something done to the bits of each.
-    #[inline(always)]
-    pub(super) fn map(self, bits: impl Fn(u64) -> u64) -> Self {
-        Self {
-            boundaries: bits(self.boundaries),
-            unsure: bits(self.unsure),
-            spoiled_boundaries: bits(self.spoiled_boundaries),
-            spoiled_unsure: bits(self.spoiled_unsure),
-            depends: bits(self.depends),
-            runs: bits(self.runs),
-            spoils: bits(self.spoils),
-        }
-    }
-}
-
 /// Places of a block.
 pub(in super::super) const BLOCK: usize = 64;
 /// Bytes around a block that are looked at: two before it and one behind.

@@ -68,15 +68,16 @@ impl Characters {
 }
 
 impl Boundaries {
-    /// What is known of the places of a block that has longer characters, and where characters begin. Blocks are looked at one
-    /// after the other.
+    /// Writes what is known of the places of a block that has longer characters, and returns where characters begin: what would be spoiled
+    /// only where something spoils. `found`: nothing yet. Blocks are looked at one after the other.
     #[inline(always)]
     pub(super) fn find_wide(
         &self,
         progress: &mut Progress,
         text: &[u8],
         start: usize,
-    ) -> (Found, u64) {
+        found: &mut Found,
+    ) -> u64 {
         let before = self.near(progress, text, start);
         match self.kernel {
             #[cfg(target_arch = "x86_64")]
@@ -87,11 +88,13 @@ impl Boundaries {
                     padded[..there.len()].copy_from_slice(there);
                     &padded
                 });
-                let mut found = Found::default();
-                let begins = avx512_wide::call_find_wide(self, progress, ahead, before, &mut found);
-                (found, begins)
+                avx512_wide::call_find_wide(self, progress, ahead, before, found)
             }
-            _ => self.find_around(progress, text, start, before),
+            _ => {
+                let begins;
+                (*found, begins) = self.find_around(progress, text, start, before);
+                begins
+            }
         }
     }
 

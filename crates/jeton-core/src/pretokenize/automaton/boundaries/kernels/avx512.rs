@@ -40,9 +40,9 @@ pub(super) fn call_find_ascii(
 }
 
 #[inline]
-pub(super) fn call_places(bits: u64, base: usize, places: &mut [usize; 64]) {
+pub(super) fn call_places(bits: u64, few: bool, base: usize, places: &mut [usize; 64]) {
     // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW, VBMI and VBMI2.
-    unsafe { find_places(bits, base, places) }
+    unsafe { find_places(bits, few, base, places) }
 }
 
 #[inline]
@@ -63,7 +63,7 @@ fn bytes_within(block: &[u8; BLOCK], bytes: &RangeInclusive<u8>) -> u64 {
 /// The numbers of the bits that are set are pressed together, then widened, eight at a time.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2")]
-fn find_places(bits: u64, base: usize, places: &mut [usize; 64]) {
+fn find_places(bits: u64, few: bool, base: usize, places: &mut [usize; 64]) {
     let numbers = _mm512_maskz_compress_epi8(bits, load_block(&LANES));
     let base = _mm512_set1_epi64(base as i64);
     let store = |to: &mut [usize; 8], numbers: __m128i| {
@@ -75,14 +75,17 @@ fn find_places(bits: u64, base: usize, places: &mut [usize; 64]) {
     let [a, b, c, d, e, f, g, h] = eights else {
         return;
     };
-    // Thirty-two in any case: a block of text has a dozen or two, and whether it has more than so many cannot be guessed.
-    for (quarter, [low, high]) in [
-        (_mm512_castsi512_si128(numbers), [a, b]),
-        (_mm512_extracti32x4_epi32::<1>(numbers), [c, d]),
-    ] {
-        store(low, quarter);
-        store(high, _mm_unpackhi_epi64(quarter, quarter));
+    let quarter = _mm512_castsi512_si128(numbers);
+    store(a, quarter);
+    store(b, _mm_unpackhi_epi64(quarter, quarter));
+    // Thirty-two in any case, if they are not few: a block of text has a dozen or two, and whether it has more than so many cannot
+    // be guessed.
+    if few && bits.count_ones() <= 16 {
+        return;
     }
+    let quarter = _mm512_extracti32x4_epi32::<1>(numbers);
+    store(c, quarter);
+    store(d, _mm_unpackhi_epi64(quarter, quarter));
     if bits.count_ones() > 32 {
         for (quarter, [low, high]) in [
             (_mm512_extracti32x4_epi32::<2>(numbers), [e, f]),

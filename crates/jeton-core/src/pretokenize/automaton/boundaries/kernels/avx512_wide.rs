@@ -7,12 +7,13 @@
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_cvtsi128_si32, _mm512_add_epi8, _mm512_and_si512, _mm512_castsi512_si128,
     _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask, _mm512_loadu_si512,
-    _mm512_mask_cmpeq_epi8_mask, _mm512_mask_mov_epi8, _mm512_mask_permutexvar_epi8,
-    _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8,
-    _mm512_set1_epi8, _mm512_setzero_si512, _mm512_shuffle_epi8, _pdep_u64,
+    _mm512_mask_cmpeq_epi8_mask, _mm512_mask_mov_epi8, _mm512_maskz_compress_epi8,
+    _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_set1_epi8,
+    _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_slli_epi16, _pdep_u64,
 };
+use std::hint::select_unpredictable;
 
-use super::super::rows::{Recent, Row};
+use super::super::rows::{Leaf, MIXED, Recent};
 use super::super::tables::{BLOCK, Found};
 use super::super::wide::{AHEAD, Near, code_of, next_character};
 use super::super::{Boundaries, Progress};
@@ -55,55 +56,72 @@ fn kinds(rules: &Boundaries, recent: &mut Recent, ahead: &[u8; AHEAD]) -> __m512
     let at_least = |least: u8| _mm512_cmpge_epu8_mask(first, all(least));
     let (twos, threes, fours) = (at_least(0xC0), at_least(0xE0), at_least(0xF0));
     let (twos, threes) = (twos & !threes, threes & !fours);
-    // Three bytes: mostly the first of them says it, often the second.
+    // Three bytes: mostly the first of them says it.
     let by_lead = _mm512_shuffle_epi8(slice(&rows.leads), _mm512_and_si512(first, all(0x0F)));
     kinds = _mm512_mask_mov_epi8(kinds, threes, by_lead);
-    let mut left = threes & _mm512_movepi8_mask(by_lead);
-    let mut mixed = twos;
-    let mut look_at_second = |lead: u8| {
-        let same = _mm512_cmpeq_epi8_mask(first, all(lead));
+    let mut left = twos | threes & _mm512_movepi8_mask(by_lead);
+    // Else all but the last byte are the row, of which there are two in a leaf, and the lower six bits of that are looked up.
+    let long = twos | threes;
+    let lead = _mm512_mask_mov_epi8(first, twos, _mm512_setzero_si512());
+    let middle = _mm512_mask_mov_epi8(second, twos, first);
+    let last = _mm512_mask_mov_epi8(third, twos, second);
+    let row = _mm512_and_si512(_mm512_slli_epi16::<6>(middle), all(0x40));
+    let place = _mm512_or_si512(last, row);
+    let middle = _mm512_or_si512(middle, all(1));
+    let look_at_leaf = |leaf: Leaf, kinds: &mut __m512i| {
+        let same = _mm512_mask_cmpeq_epi8_mask(long, lead, all(leaf.lead));
+        let same = _mm512_mask_cmpeq_epi8_mask(same, middle, all(leaf.middle));
+        let leaf = look_up(characters.leaf_at(leaf.place), place);
+        *kinds = _mm512_mask_mov_epi8(*kinds, same, leaf);
+        same
+    };
+    let (common, others) = recent.leaves();
+    if let Some(&leaf) = common {
+        left &= !look_at_leaf(leaf, &mut kinds);
+    }
+    // Or the first two bytes say it.
+    let look_at_second = |lead: u8, left: u64, kinds: &mut __m512i| {
+        let same = _mm512_mask_cmpeq_epi8_mask(left, first, all(lead));
         let by_second = load_block(&rows.seconds[usize::from(lead & 0x0F)]);
         let by_second = _mm512_permutexvar_epi8(second, by_second);
-        kinds = _mm512_mask_mov_epi8(kinds, same, by_second);
-        mixed |= same & _mm512_movepi8_mask(by_second);
-        same
+        let told = same & !_mm512_movepi8_mask(by_second);
+        *kinds = _mm512_mask_mov_epi8(*kinds, told, by_second);
+        told
     };
     for &lead in recent.leads() {
-        left &= !look_at_second(lead);
+        left &= !look_at_second(lead, left, &mut kinds);
+    }
+    // Of an alphabet of one leaf there is mostly nothing left, of others mostly something.
+    if left != 0 {
+        for &leaf in others {
+            left &= !look_at_leaf(leaf, &mut kinds);
+        }
     }
     while left != 0 {
-        let lead = ahead[left.trailing_zeros() as usize % BLOCK];
-        left &= !look_at_second(lead);
-        recent.take_lead(lead);
-    }
-    // Else all but the last byte are the row, and the lower six bits of that are looked up.
-    let last = _mm512_mask_mov_epi8(third, twos, second);
-    let second = _mm512_mask_mov_epi8(second, twos, _mm512_setzero_si512());
-    let mut look_at_row = |row: Row| {
-        let same = _mm512_cmpeq_epi8_mask(first, all(row.lead));
-        let same = _mm512_mask_cmpeq_epi8_mask(same, second, all(row.second));
-        let row = load_block(characters.row_at(row.place));
-        kinds = _mm512_mask_permutexvar_epi8(kinds, same, last, row);
-        same
-    };
-    for &row in recent.rows() {
-        mixed &= !look_at_row(row);
-    }
-    while mixed != 0 {
-        let at = mixed.trailing_zeros() as usize % BLOCK;
+        let at = left.trailing_zeros() as usize % BLOCK;
         let (lead, next) = (ahead[at], ahead[at + 1]);
-        let (number, second) = if lead < 0xE0 {
-            (u32::from(lead & 0x1F), 0)
+        let is_two = lead < 0xE0;
+        if !is_two && rows.seconds[usize::from(lead & 0x0F)][usize::from(next & 0x3F)] != MIXED {
+            left &= !look_at_second(lead, left, &mut kinds);
+            recent.take_lead(lead);
+            continue;
+        }
+        let (number, lead, middle) = if is_two {
+            (u32::from(lead & 0x1F), 0, lead)
         } else {
-            (u32::from(lead & 0x0F) << 6 | u32::from(next & 0x3F), next)
+            (
+                u32::from(lead & 0x0F) << 6 | u32::from(next & 0x3F),
+                lead,
+                next,
+            )
         };
-        let row = Row {
+        let leaf = Leaf {
             lead,
-            second,
-            place: characters.row_place(number),
+            middle: middle | 1,
+            place: characters.leaf_place(number >> 1),
         };
-        mixed &= !look_at_row(row);
-        recent.take_row(row);
+        left &= !look_at_leaf(leaf, &mut kinds);
+        recent.take_leaf(leaf);
     }
     // Four bytes: few texts have many of these.
     let mut left = fours;
@@ -171,11 +189,12 @@ fn find_wide(
         column = _mm512_mask_mov_epi8(column, 0b10, all(tables.start_column));
     }
     let behind = next_character(ahead);
-    let behind = if behind < 0x80 {
-        tables.kind[behind as usize & 0x7F]
-    } else {
-        rules.kinds.get(behind)
-    };
+    // Without a branch: whether words end with a block cannot be guessed.
+    let behind = select_unpredictable(
+        behind < 0x80,
+        tables.kind[behind as usize & 0x7F],
+        rules.kinds.get(behind),
+    );
     let end = 1u64.rotate_left(n.wrapping_sub(1));
     let vectors = [
         _mm512_or_si512(column, last),
@@ -183,7 +202,18 @@ fn find_wide(
         _mm512_mask_mov_epi8(away(1, here), end, all(behind)),
     ];
     // Back to bytes.
-    *found = find_vectors(tables, vectors).map(|bits| _pdep_u64(bits, begins));
+    let bytes = |bits: u64| _pdep_u64(bits, begins);
+    let lanes = find_vectors(tables, vectors);
+    found.boundaries = bytes(lanes.boundaries);
+    found.unsure = bytes(lanes.unsure);
+    found.depends = bytes(lanes.depends);
+    // Few blocks have any, and nothing is spoiled where nothing spoils.
+    if lanes.runs | lanes.spoils != 0 || before.spoils {
+        found.runs = bytes(lanes.runs);
+        found.spoils = bytes(lanes.spoils);
+        found.spoiled_boundaries = bytes(lanes.spoiled_boundaries);
+        found.spoiled_unsure = bytes(lanes.spoiled_unsure);
+    }
     begins
 }
 
