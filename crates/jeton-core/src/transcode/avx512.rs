@@ -207,40 +207,36 @@ fn write_sixteen(characters: __m512i, place: &mut [u8; MOST_BYTES], odd: &mut u1
         }
         return AT_ONCE;
     }
-    let is_three = at_least(0x800);
+    let (is_three, is_four) = (at_least(0x800), at_least(0x1_0000));
+    // Most scripts have characters of one of these widths.
     let mut bytes = characters;
-    // Most scripts have the one or the other.
-    if is_two != is_three {
-        let two = spread(
-            characters,
+    for (those, shifts, masks, marks) in [
+        (
+            is_two & !is_three,
             [6, 0, 0, 0],
             [0x1F, 0x3F, 0, 0],
             [0xC0, 0x80, 0, 0],
-        );
-        bytes = _mm512_mask_blend_epi32(is_two, bytes, two);
-    }
-    if is_three != 0 {
-        let three = spread(
-            characters,
+        ),
+        (
+            is_three & !is_four,
             [12, 6, 0, 0],
             [0x0F, 0x3F, 0x3F, 0],
             [0xE0, 0x80, 0x80, 0],
-        );
-        bytes = _mm512_mask_blend_epi32(is_three, bytes, three);
-    }
-    let surrogate = _mm512_and_si512(characters, all(0xFFFF_F800));
-    *odd |= _mm512_cmpeq_epi32_mask(surrogate, all(0xD800));
-    let is_four = at_least(0x1_0000);
-    if is_four != 0 {
-        let four = spread(
-            characters,
+        ),
+        (
+            is_four,
             [18, 12, 6, 0],
             [0x07, 0x3F, 0x3F, 0x3F],
             [0xF0, 0x80, 0x80, 0x80],
-        );
-        bytes = _mm512_mask_blend_epi32(is_four, bytes, four);
-        *odd |= at_least(0x11_0000);
+        ),
+    ] {
+        if those != 0 {
+            let spread = spread(characters, shifts, masks, marks);
+            bytes = _mm512_mask_blend_epi32(those, bytes, spread);
+        }
     }
+    let surrogate = _mm512_and_si512(characters, all(0xFFFF_F800));
+    *odd |= _mm512_cmpeq_epi32_mask(surrogate, all(0xD800)) | at_least(0x11_0000);
     // Bytes that do not count are zeros, and of those that count only U+0000 is one, a first byte.
     let counting = _mm512_test_epi8_mask(bytes, bytes) | 0x1111_1111_1111_1111;
     // SAFETY: there is room for 64 bytes.
