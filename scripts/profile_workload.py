@@ -42,7 +42,7 @@ SCRIPTS: dict[str, tuple[tuple[int, int], bool]] = {
     "Hebrew": ((0x05D0, 0x05EA), True),
     "Arabic": ((0x0621, 0x064A), True),
     "Devanagari": ((0x0904, 0x094D), True),
-    "Thai": ((0x0E01, 0x0E2E), False),
+    "Thai": ((0x0E01, 0x0E4E), False),
     "kana": ((0x3041, 0x3096), False),
     "Han": ((0x4E00, 0x5300), False),
     "Hangul": ((0xAC00, 0xB000), True),
@@ -76,11 +76,13 @@ def _made_text(letters: tuple[int, int], *, spaces: bool, seed: int) -> str:
 
     words = [word() for _ in range(6000)]
     of_words = _zipf(len(words))
+    # Scripts without spaces between words may have them where others have commas.
+    ends = (". ", ", ", "\n") if spaces else (" ", ", ", "\n")
     sentences = []
     n_chars = 0
     while n_chars < MADE_CHARS:
         drawn = draw.choices(words, cum_weights=of_words, k=draw.randint(3, 15))
-        sentences.append((" " if spaces else "").join(drawn) + draw.choice((". ", ", ", "\n")))
+        sentences.append((" " if spaces else "").join(drawn) + draw.choice(ends))
         n_chars += len(sentences[-1])
     return "".join(sentences)
 
@@ -134,7 +136,7 @@ def _others(documents: Sequence[str]) -> Iterator[Tokenizer]:
 def _use(tokenizer: Tokenizer, documents: Sequence[str]) -> None:
     for _ in range(2):
         tokenizer.clear_cache()
-        for _ in range(3):
+        for _ in range(4):
             for text in documents:
                 tokenizer.encode_array(text)
     for text in documents:

@@ -33,6 +33,7 @@ pub mod measure;
 pub mod normalize;
 mod numbers;
 pub mod parallel;
+mod passages;
 mod phrases;
 pub mod pipeline;
 mod prefetch;

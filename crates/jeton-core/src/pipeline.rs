@@ -10,6 +10,7 @@ use crate::cache_budget::CacheBudget;
 use crate::caches::{Caches, SHORT_IDS};
 use crate::error::Result;
 use crate::kept_ids::KeptIds;
+use crate::passages::{Passages, may_have_passages};
 use crate::prefetch::prefetch_beginning;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
@@ -154,12 +155,14 @@ pub struct WordScratch {
     lately: Lately,
     /// Lent to one call at a time; made for the first.
     batch: Option<Box<WordBatch>>,
+    passages: Option<Box<Passages>>,
 }
 
 impl WordScratch {
     /// The budget that the cache shares with those of other threads.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.caches.set_budget(budget);
+        self.passages.get_or_insert_default().set_budget(budget);
     }
 
     /// Gives back all but the caches, whose size does not depend on any text's.
@@ -176,11 +179,17 @@ impl WordScratch {
     /// Keeps to a budget that was made less meanwhile.
     pub(crate) fn fit(&mut self) {
         self.caches.fit();
+        if let Some(passages) = &mut self.passages {
+            passages.fit();
+        }
     }
 
     /// Forgets all words.
     pub(crate) fn clear(&mut self) {
         self.caches.clear();
+        if let Some(passages) = &mut self.passages {
+            passages.clear();
+        }
     }
 
     /// What tells where a short word would be, on its way from memory when this returns.
@@ -246,6 +255,16 @@ impl WordScratch {
         self.caches.keep(role, word, ids);
     }
 
+    /// What is known of passages, to be given back.
+    pub(crate) fn take_passages(&mut self) -> Box<Passages> {
+        self.passages.take().unwrap_or_default()
+    }
+
+    /// Gives it back.
+    pub(crate) fn give_passages(&mut self, passages: Box<Passages>) {
+        self.passages = Some(passages);
+    }
+
     /// Room for ids, empty.
     pub(crate) fn take_ids(&mut self) -> Vec<u32> {
         let mut ids = std::mem::take(&mut self.ids);
@@ -290,6 +309,11 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         if let Some(automaton) = self.pretokenizer.only_automaton() {
             let bytes = text.as_bytes();
+            if may_have_passages(bytes)
+                && self.encode_passages(automaton, bytes, words, scratch, sink)?
+            {
+                return Ok(());
+            }
             // Made where they stay: to move what was written just now waits for it, which counts in a short text (docs/engine.md).
             let mut pieces = automaton.pieces(bytes);
             return self.encode_pieces(bytes, &mut pieces, words, scratch, sink);

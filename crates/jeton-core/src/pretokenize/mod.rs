@@ -21,7 +21,7 @@ pub mod rewriting;
 pub mod scripts;
 mod splitter;
 
-pub(crate) use automaton::{Pieces as TextPieces, RawAutomaton, RawClasses};
+pub(crate) use automaton::{Automaton, Pieces as TextPieces, RawAutomaton, RawClasses};
 pub(crate) use backtracking::Backtracking;
 pub(crate) use emptiness::ParsedPattern;
 pub(crate) use open::GrowingPiece;
@@ -30,7 +30,6 @@ pub use splitter::{Behavior, Splitter};
 
 use serde::{Deserialize, Serialize};
 
-use self::automaton::Automaton;
 use self::fixed_length::FixedLength;
 use self::metaspace::MetaspaceConfig;
 use self::rewriting::{Origin, Pieces, Rewrite};

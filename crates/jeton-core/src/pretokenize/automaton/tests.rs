@@ -7,7 +7,7 @@ use crate::simd::Level;
 use crate::unicode::UnicodeVersion;
 use proptest::prelude::*;
 
-fn automaton(pattern: &str) -> Automaton {
+pub(super) fn automaton(pattern: &str) -> Automaton {
     let ast = parse(pattern, Dialect::FancyRegex, UnicodeVersion(99, 0)).unwrap();
     Automaton::new(&ast, false).unwrap()
 }
