@@ -24,7 +24,7 @@ def _cases(settings: Settings) -> Iterator[Case]:
                 texts.sample(kind, max_bytes=settings.fresh_bytes),
                 ["first-cl100k-english" if easiest else "first"],
                 fresh=True,
-                rounds=settings.longest_fresh_rounds,
+                rounds=settings.first_pass_rounds,
                 group="kinds",
             )
 

@@ -33,7 +33,14 @@ def _cases(settings: Settings) -> Iterator[Case]:
                 files, sample, ["language-warm"], options={"repeats": repeats}, group="languages"
             )
         for sample in texts.language_samples(LANGUAGES, max_bytes=settings.fresh_bytes):
-            yield Case(files, sample, ["language-first"], fresh=True, group="languages")
+            yield Case(
+                files,
+                sample,
+                ["language-first"],
+                fresh=True,
+                rounds=settings.first_pass_rounds,
+                group="languages",
+            )
 
 
 PROGRAM = Program("languages", compared(_cases), CAVEATS)

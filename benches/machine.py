@@ -34,14 +34,13 @@ CAVEATS = (
     "virtual machine to find memory, 5 ms for 2 MB; numpy's own threads are not begun (Intel's "
     "first batches of a process were recorded before that)",
     "medians of 11 rounds (warm; 7 in records that say so) or 9 (first pass; 5 in records before "
-    "2026-11-25; 15 of first passes over English, code, medical text and logs on AMD); of 3 or 1 "
-    "for libraries over three times slower than the fastest of the others (ours not counted), "
-    "once for those over ten times slower; over twenty times slower in the first of cases that "
-    "are alike: "
-    "left out of the rest, and named",
+    "2026-11-25; 15 of first passes over English, code, medical text, logs and, since 2026-11-27, "
+    "languages on AMD); of 3 or 1 for libraries over three times slower than the fastest of the "
+    "others (ours not counted), once for those over ten times slower; over twenty times slower in "
+    "the first of cases that are alike: left out of the rest, and named",
     "all warm rounds of a library are of one process, and processes differ: Thai under cl100k_base "
     "took ours 6.5 to 7.0 ms in ten of them, 11.2 in another and 7.6 in the record (AMD, "
-    "2026-11-26, a throwaway script that asks the same workers)",
+    "2026-11-26, before passages were kept, a throwaway script that asks the same workers)",
 )
 
 

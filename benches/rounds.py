@@ -30,9 +30,9 @@ class Settings:
         quick: little text, few rounds; nothing is recorded.
         rounds: of each case, for all that are not far behind.
         fresh_rounds: of each case whose rounds are processes of their own: one tells less.
-        longest_fresh_rounds: of first passes over most text: where cores are shared with other
-            machines, ratios of medians of nine differed by a tenth to a fifth between two runs of
-            one wheel.
+        first_pass_rounds: of the first passes over text of many kinds and languages: where cores
+            are shared with other machines, ratios of medians of nine differed by a tenth to a
+            fifth between two runs of one wheel.
         distant_rounds: for those that are far behind; one in fresh processes.
         warm_bytes: text of a warm case.
         fresh_bytes: text of a first pass.
@@ -42,7 +42,7 @@ class Settings:
     quick: bool = False
     rounds: int = 11
     fresh_rounds: int = 9
-    longest_fresh_rounds: int = 15
+    first_pass_rounds: int = 15
     distant_rounds: int = 3
     warm_bytes: int = 4_000_000
     fresh_bytes: int = 12_000_000
@@ -54,7 +54,7 @@ class Settings:
             self,
             rounds=rounds or self.rounds,
             fresh_rounds=rounds or self.fresh_rounds,
-            longest_fresh_rounds=rounds or self.longest_fresh_rounds,
+            first_pass_rounds=rounds or self.first_pass_rounds,
             warm_bytes=warm_bytes or self.warm_bytes,
         )
 
@@ -65,7 +65,7 @@ class Settings:
             quick=True,
             rounds=3,
             fresh_rounds=1,
-            longest_fresh_rounds=1,
+            first_pass_rounds=1,
             distant_rounds=1,
             warm_bytes=1_000_000,
             fresh_bytes=2_000_000,
