@@ -1,41 +1,25 @@
 //! Passages that come again have the ids that they had.
 
-use super::Tokenizer;
-use crate::format::{TiktokenOptions, from_tiktoken};
+use proptest::prelude::*;
+
 use crate::kept_ids::KeptIds;
 use crate::pretokenize::published::by_name;
 use crate::special::Allow;
-use base64::prelude::{BASE64_STANDARD, Engine as _};
-use proptest::prelude::*;
+use crate::tokenizer::Tokenizer;
+use crate::tokenizer::stretches::tests;
 
 fn tokenizer(pattern: &str) -> Tokenizer {
-    let bytes = (0..=255u8).map(|byte| vec![byte]);
-    let pieces = ["ก", "ข", " ก", "กข", "้", "ข้", "  ", "\n\n", "ab"];
-    let pieces = pieces.iter().map(|piece| piece.as_bytes().to_vec());
-    // What those of Thai begin with.
-    let tokens = bytes
-        .chain([vec![0xE0, 0xB8], vec![0xE0, 0xB9]])
-        .chain(pieces);
-    let lines: Vec<String> = tokens
-        .enumerate()
-        .map(|(rank, token)| format!("{} {rank}\n", BASE64_STANDARD.encode(token)))
-        .collect();
-    let options = TiktokenOptions {
-        pattern: by_name(pattern).unwrap().to_owned(),
-        special_tokens: Vec::new(),
-        normalizer: Vec::new(),
-        reference: crate::config::Reference::Tiktoken,
-    };
-    from_tiktoken(lines.concat().as_bytes(), options).unwrap()
+    // What those of Thai begin with, and some of Thai.
+    let mut tokens: Vec<&[u8]> = vec![b"\xE0\xB8", b"\xE0\xB9"];
+    let of_thai = ["ก", "ข", " ก", "กข", "้", "ข้", "  ", "\n\n", "ab"];
+    tokens.extend(of_thai.map(str::as_bytes));
+    tests::tokenizer(by_name(pattern).unwrap(), &tokens)
 }
 
+/// Also counted, which goes over the text once more.
 fn ids(tokenizer: &Tokenizer, text: &str) -> Vec<u32> {
-    let mut ids = Vec::new();
-    let allow = Allow::None;
-    tokenizer
-        .encode_into(text, &allow, false, &mut ids)
-        .unwrap();
-    let n = tokenizer.count(text, &allow).unwrap();
+    let ids = tests::ids(tokenizer, text);
+    let n = tokenizer.count(text, &Allow::None).unwrap();
     assert_eq!(n, ids.len() as u64);
     ids
 }

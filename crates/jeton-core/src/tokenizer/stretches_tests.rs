@@ -14,13 +14,11 @@ use crate::special::Allow;
 use crate::stretch::Stretch;
 use crate::tokenizer::Tokenizer;
 
-fn tokenizer(pattern: &str) -> Tokenizer {
+/// One with these tokens, behind those of single bytes.
+pub(in crate::tokenizer) fn tokenizer(pattern: &str, words: &[&[u8]]) -> Tokenizer {
     let bytes = (0..=255u8).map(|byte| vec![byte]);
-    let words = [
-        " a", "aa", "ab", " b", "\n\n", "  ", "    ", " the", "11", "é", "中", "'s", "!!",
-    ];
     let lines: Vec<String> = bytes
-        .chain(words.iter().map(|word| word.as_bytes().to_vec()))
+        .chain(words.iter().map(|word| word.to_vec()))
         .enumerate()
         .map(|(rank, token)| format!("{} {rank}\n", BASE64_STANDARD.encode(token)))
         .collect();
@@ -51,7 +49,12 @@ pub(in crate::tokenizer) static TOKENIZERS: LazyLock<Vec<Tokenizer>> = LazyLock:
         ]
         .map(str::to_owned),
     );
-    patterns.iter().map(|pattern| tokenizer(pattern)).collect()
+    let words = [
+        " a", "aa", "ab", " b", "\n\n", "  ", "    ", " the", "11", "é", "中", "'s", "!!",
+    ];
+    let words = words.map(str::as_bytes);
+    let tokenizers = patterns.iter().map(|pattern| tokenizer(pattern, &words));
+    tokenizers.collect()
 });
 
 /// What all stretches make together; None if two of them do not meet.
