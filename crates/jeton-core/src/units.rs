@@ -42,8 +42,8 @@ impl Lately {
             LEAST..=MOST => {}
             _ => return true,
         }
-        // Words of ASCII are merged quickly.
-        if pretoken.is_ascii() {
+        // Words of ASCII are merged quickly, and letters of two bytes are cut while they are ([`crate::bpe`]).
+        if ends_with_two_bytes(pretoken) || pretoken.is_ascii() {
             return false;
         }
         if self.bytes <= SHORT * self.units {
@@ -65,6 +65,12 @@ impl Lately {
             (self.bytes, self.units) = (self.bytes / 2, self.units / 2);
         }
     }
+}
+
+/// Whether the last letter has two bytes.
+#[inline(always)]
+fn ends_with_two_bytes(pretoken: &[u8]) -> bool {
+    matches!(pretoken, [.., 0xC0..0xE0, _])
 }
 
 /// Its arrays begin with cache lines, as those of a batch.
@@ -152,12 +158,13 @@ mod tests {
     #[test]
     fn words_are_cut_as_long_as_units_are_short() {
         let mut lately = Lately::default();
-        let (word, long) = ("слово".as_bytes(), "слово".repeat(7));
+        let (word, long) = ("คำไทย".as_bytes(), "คำไทย".repeat(5));
         assert!(lately.is_worth(word));
         lately.note(10, 2);
         assert!(lately.is_worth(word));
         // Those that are never cut and those that always are.
-        assert!(!lately.is_worth("сло".as_bytes()));
+        assert!(!lately.is_worth("คำ".as_bytes()));
+        assert!(!lately.is_worth("слово".as_bytes()));
         assert!(!lately.is_worth(b"incomprehensible"));
         for _ in 0..100 {
             lately.note(20, 1);
@@ -165,6 +172,7 @@ mod tests {
         let n_cut = |lately: &mut Lately| (0..160).filter(|_| lately.is_worth(word)).count();
         assert_eq!(n_cut(&mut lately), 10);
         assert!(lately.is_worth(long.as_bytes()));
+        assert!(lately.is_worth("слово".repeat(7).as_bytes()));
         lately.note(long.len(), 1 << 20);
         assert_eq!(n_cut(&mut lately), 10);
         // Another script follows.

@@ -18,7 +18,7 @@
 //! answer "straddled" may be wrong, at the price of a longer unit, "a cut" never is. Two characters of one alphabet have a bit of
 //! their own instead ([`alphabets`]).
 
-mod alphabets;
+pub(super) mod alphabets;
 mod parts;
 mod triples;
 
@@ -345,6 +345,14 @@ impl Cuts {
             both | self.ends.has(u32::from(last), right),
             both | self.begins.has(left, u32::from(first)),
         ]
+    }
+
+    /// Whether some token may be on both sides of the boundary between two characters.
+    pub(super) fn may_straddle(&self, [left, right]: [&[u8]; 2]) -> bool {
+        let (&[.., last], &[first, ..]) = (left, right) else {
+            return false;
+        };
+        self.straddled(joined(left), joined(right), last, first)
     }
 
     /// Whether any token may have a part of one of two characters together with something of the other, as far as filters tell: a part of

@@ -6,31 +6,31 @@
 use super::small::{Find, merge_by};
 use crate::simd::Kernel;
 
-/// Merges the first `n` of `ids`, as [`merge_by`] does.
+/// Merges those of `ids` that are `there`, as [`merge_by`] does.
 #[inline]
 pub(super) fn merge<const N: usize>(
     pairs: &impl Find,
-    n: usize,
+    there: u64,
     candidates: &mut [i32; N],
     ids: &mut [u32; N],
 ) -> u64 {
-    merge_with(pairs.kernel(), pairs, n, candidates, ids)
+    merge_with(pairs.kernel(), pairs, there, candidates, ids)
 }
 
 #[inline]
 fn merge_with<const N: usize>(
     kernel: Kernel,
     pairs: &impl Find,
-    n: usize,
+    there: u64,
     candidates: &mut [i32; N],
     ids: &mut [u32; N],
 ) -> u64 {
     match kernel {
-        Kernel::Portable => merge_by(pairs, n, candidates, ids),
+        Kernel::Portable => merge_by(pairs, there, candidates, ids),
         #[cfg(target_arch = "x86_64")]
-        Kernel::Avx2(_) => x86::call_avx2(pairs, n, candidates, ids),
+        Kernel::Avx2(_) => x86::call_avx2(pairs, there, candidates, ids),
         #[cfg(target_arch = "x86_64")]
-        Kernel::Avx512(_) => x86::call_avx512(pairs, n, candidates, ids),
+        Kernel::Avx512(_) => x86::call_avx512(pairs, there, candidates, ids),
     }
 }
 
@@ -120,19 +120,19 @@ mod x86 {
     #[inline]
     pub(super) fn call_avx512<const N: usize>(
         pairs: &impl Find,
-        n: usize,
+        there: u64,
         candidates: &[i32; N],
         ids: &mut [u32; N],
     ) -> u64 {
         debug_assert!(is_x86_feature_detected!("avx512bw"));
         // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW, and the instructions on bits that come with AVX2.
-        unsafe { avx512(pairs, n, candidates, ids) }
+        unsafe { avx512(pairs, there, candidates, ids) }
     }
 
     #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt,avx512bw")]
     fn avx512<const N: usize>(
         pairs: &impl Find,
-        n: usize,
+        there: u64,
         candidates: &[i32; N],
         ids: &mut [u32; N],
     ) -> u64 {
@@ -142,30 +142,30 @@ mod x86 {
             // SAFETY: sixteen numbers of 32 bits.
             *lanes = unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) };
         }
-        merge_by(pairs, n, &mut lanes, ids)
+        merge_by(pairs, there, &mut lanes, ids)
     }
 
     #[inline]
     pub(super) fn call_avx2<const N: usize>(
         pairs: &impl Find,
-        n: usize,
+        there: u64,
         candidates: &mut [i32; N],
         ids: &mut [u32; N],
     ) -> u64 {
         debug_assert!(is_x86_feature_detected!("avx2"));
         // SAFETY: a `Kernel::Avx2` exists only where the machine has AVX2 and instructions on bits.
-        unsafe { avx2(pairs, n, candidates, ids) }
+        unsafe { avx2(pairs, there, candidates, ids) }
     }
 
     #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt,avx2")]
     fn avx2<const N: usize>(
         pairs: &impl Find,
-        n: usize,
+        there: u64,
         candidates: &mut [i32; N],
         ids: &mut [u32; N],
     ) -> u64 {
         if N > MOST_NARROW {
-            return merge_by(pairs, n, candidates, ids);
+            return merge_by(pairs, there, candidates, ids);
         }
         let mut lanes = Narrow::<N>([_mm256_setzero_si256(); MOST_NARROW / NARROW]);
         let (vectors, _) = candidates.as_chunks::<NARROW>();
@@ -173,7 +173,7 @@ mod x86 {
             // SAFETY: eight numbers of 32 bits.
             *lanes = unsafe { _mm256_loadu_si256(vector.as_ptr().cast()) };
         }
-        merge_by(pairs, n, &mut lanes, ids)
+        merge_by(pairs, there, &mut lanes, ids)
     }
 }
 
@@ -181,7 +181,7 @@ mod x86 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::small::{Candidates, NOTHING};
+    use super::super::small::{Candidates, NOTHING, first};
     use super::super::table::MergeTable;
     use super::*;
     use crate::simd::Level;
@@ -203,7 +203,7 @@ mod tests {
                 let left = merge_with(
                     kernel,
                     &table.lookups(),
-                    word.len(),
+                    first(word.len()),
                     &mut candidates,
                     &mut ids,
                 );

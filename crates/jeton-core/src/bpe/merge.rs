@@ -20,7 +20,7 @@ const END: u32 = u32::MAX;
 /// (`python -m scripts.long_inputs --only cl100k --text 'random letters' --text 'only a'` on either tree).
 const HUGE: usize = 1 << 16;
 
-/// Memory that long merges reuse.
+/// Memory that merges reuse, and what a thread has found out of a model: for that one only.
 #[derive(Debug, Default)]
 pub struct BpeScratch {
     heap: BinaryHeap<Reverse<Candidate>>,

@@ -20,6 +20,8 @@ pub(crate) mod known;
 mod lanes;
 mod last;
 mod lazy;
+mod letter_pairs;
+mod letters;
 pub(crate) mod listed;
 mod lookups;
 pub(crate) mod merge;
@@ -320,8 +322,11 @@ impl BpeModel {
         if !table.is_in_order() || self.missing.id().is_some() || unit.is_ascii() {
             return false;
         }
-        // They are made for the first word with such characters, unless that is merged by itself.
-        let cuts = self.cuts.get();
+        // They are made for the first longer word with such characters.
+        let cuts = match self.cuts.get() {
+            None if unit.len() >= WORTH_CUTS => Some(self.cuts()),
+            made => made,
+        };
         cuts.is_some_and(|cuts| scratch.starts.merge(table, cuts, unit, out))
     }
 

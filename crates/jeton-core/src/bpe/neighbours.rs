@@ -3,6 +3,7 @@
 //! Words are made of few pairs of letters: a thousand make nearly all Russian words. What merging such a pair begins with depends on
 //! nothing else ([`super::starts`]), and is found in one place here.
 
+use super::letter_pairs::{LetterPairs, Place};
 use super::table::{MAX_ID, NO_PAIR};
 
 /// Pairs there is room for, as bits: 64 KB are enough for most scripts.
@@ -26,8 +27,8 @@ struct Known {
 pub(super) struct Start {
     /// The symbol of the right one, if it has one only, and flags: see below.
     symbol: u32,
-    /// How the left one's symbol merges with it, as a table of merges says it; of any value unless both have one symbol only. If both
-    /// of them join, the symbol that they become.
+    /// How the left one's symbol merges with it, as a table of merges says it, or with its first byte if it is open and has two; of any value unless both have one
+    /// symbol only. If both of them join, the symbol that they become; if they are split, the second one, and above that the first.
     pub(super) candidate: u32,
 }
 
@@ -42,6 +43,67 @@ const MANY: u32 = FLAGS << 2;
 const LEFT_HAS_PARTS: u32 = FLAGS << 3;
 /// At the beginning of a unit both are one symbol, if nothing takes a part of the right one.
 const JOIN: u32 = FLAGS << 4;
+/// At the beginning of a unit both are two symbols, of which the first one ends within the right one, if nothing takes a part of that.
+const SPLIT: u32 = FLAGS << 7;
+/// No token straddles the boundary between them.
+const CUT: u32 = FLAGS << 5;
+/// It is something.
+const IS_KNOWN: u32 = FLAGS << 6;
+
+/// What words of letters do not have that are merged without a look at each letter.
+const UNUSUAL: u32 = LEFT_IS_OPEN | JOIN | SPLIT;
+
+/// What is before a letter: a symbol or, of a letter that begins as these, bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Before {
+    /// What is unusual behind it and nowhere else.
+    unusual: u32,
+    no_pair: u32,
+}
+
+impl Before {
+    pub(super) const SYMBOL: Self = Self {
+        unusual: 0,
+        no_pair: 0,
+    };
+    /// Where no token begins with a part of the letter nothing merges with its last byte.
+    pub(super) const BYTES: Self = Self {
+        unusual: LEFT_HAS_PARTS,
+        no_pair: NO_PAIR,
+    };
+
+    /// How it merges with the letter.
+    #[inline(always)]
+    pub(super) fn candidate(self, start: Start) -> u32 {
+        start.candidate | self.no_pair
+    }
+}
+
+/// What is known of all neighbours in a word of letters, one pair after the other.
+#[derive(Clone, Copy)]
+pub(super) struct All {
+    unusual: u32,
+    of_each: u32,
+}
+
+impl All {
+    pub(super) const NONE: Self = Self {
+        unusual: 0,
+        of_each: IS_KNOWN,
+    };
+
+    #[inline(always)]
+    pub(super) fn add(&mut self, start: Start, before: Before) {
+        self.unusual |= start.symbol & (UNUSUAL | before.unusual);
+        self.of_each &= start.symbol;
+    }
+
+    /// Whether all is known, and each letter begins as its symbol or as its bytes, as [`Start::begins_as_bytes`] says.
+    #[inline(always)]
+    pub(super) fn are_usual(self) -> bool {
+        self.of_each & IS_KNOWN != 0 && self.unusual == 0
+    }
+}
 
 /// Of one character, between a neighbour and another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +128,21 @@ impl Start {
         let flag = |is_set, flag| if is_set { flag } else { 0 };
         let flags = flag(are_open[0], LEFT_IS_OPEN) | flag(are_open[1], RIGHT_IS_OPEN);
         Self {
-            symbol: symbol.unwrap_or(MANY) | flags,
+            symbol: symbol.unwrap_or(MANY) | flags | IS_KNOWN,
             candidate,
         }
+    }
+
+    /// Whether the right one, if it has two bytes, begins as these unless the next one says that it is open.
+    #[inline(always)]
+    pub(super) fn begins_as_bytes(self) -> bool {
+        self.symbol & (RIGHT_IS_OPEN | MANY) != 0
+    }
+
+    /// False of the default.
+    #[inline(always)]
+    pub(super) fn is_known(self) -> bool {
+        self.symbol & IS_KNOWN != 0
     }
 
     /// The same where there is a token of a part of the left one.
@@ -85,6 +159,37 @@ impl Start {
         }
     }
 
+    /// The same with another left one.
+    pub(super) fn with_candidate(self, candidate: u32) -> Self {
+        Self { candidate, ..self }
+    }
+
+    /// The same where no token straddles the boundary between both.
+    pub(super) fn with_cut(mut self) -> Self {
+        self.symbol |= CUT;
+        self
+    }
+
+    #[inline(always)]
+    pub(super) fn is_cut(self) -> bool {
+        self.symbol & CUT != 0
+    }
+
+    /// The same where both are these two symbols at the beginning of a unit.
+    pub(super) fn split(self, [first, second]: [u32; 2]) -> Self {
+        let flags = self.symbol & !(FLAGS - 1);
+        Self {
+            symbol: first | flags | SPLIT,
+            candidate: second,
+        }
+    }
+
+    /// The two symbols that both are at the beginning of a unit, if they are.
+    #[inline(always)]
+    pub(super) fn halves(self) -> Option<[u32; 2]> {
+        (self.symbol & SPLIT != 0).then(|| [self.symbol(), self.candidate])
+    }
+
     #[inline(always)]
     pub(super) fn joins(self) -> bool {
         self.symbol & JOIN != 0
@@ -95,13 +200,19 @@ impl Start {
         self.symbol & LEFT_HAS_PARTS != 0
     }
 
+    /// The symbol of the right one, if it has one only.
+    #[inline(always)]
+    pub(super) fn symbol(self) -> u32 {
+        self.symbol & (FLAGS - 1)
+    }
+
     /// How the right one begins; `next`: the same of it and what follows it.
     #[inline(always)]
     pub(super) fn begins(self, next: Self) -> Begins {
         let of_left = (next.symbol & LEFT_IS_OPEN) << 1;
         let flags = (self.symbol | of_left) & (RIGHT_IS_OPEN | MANY);
         if flags == 0 {
-            Begins::Whole(self.symbol & (FLAGS - 1))
+            Begins::Whole(self.symbol())
         } else if flags & RIGHT_IS_OPEN == 0 {
             Begins::Parts
         } else {
@@ -113,7 +224,9 @@ impl Start {
 /// What is known of pairs of characters.
 #[derive(Debug, Default)]
 pub(super) struct Neighbours {
-    /// None before the first one. A pair is at either of two places, both in one cache line.
+    /// Most of those of alphabets.
+    pub(super) letters: LetterPairs,
+    /// All others; none before the first one. A pair is at either of two places, both in one cache line.
     known: Vec<Known>,
     bits: u32,
     n_pushed_out: usize,
@@ -135,6 +248,12 @@ impl Neighbours {
     /// What is known of two neighbours.
     #[inline(always)]
     pub(super) fn get(&self, left: u32, right: u32) -> Option<Start> {
+        if let Some(place) = Place::of(left, right) {
+            let start = self.letters.get(place);
+            if start.is_known() {
+                return Some(start);
+            }
+        }
         let pair = number(left, right);
         let place = self.place(pair);
         let here = self.known.get(place)?;
@@ -147,6 +266,11 @@ impl Neighbours {
 
     /// Remembers it.
     pub(super) fn keep(&mut self, left: u32, right: u32, start: Start) {
+        if let Some(place) = Place::of(left, right)
+            && self.letters.keep(place, start)
+        {
+            return;
+        }
         if self.known.is_empty() {
             self.make_room(FEW_BITS);
         }
@@ -200,7 +324,7 @@ mod tests {
         ) {
             let (mut neighbours, mut map) = (Neighbours::default(), BTreeMap::new());
             for (symbol, &(left, right)) in (0..).zip(&pairs) {
-                let start = Start { symbol, candidate: symbol };
+                let start = Start::new(Some(symbol), symbol, [false; 2]);
                 neighbours.keep(left, right, start);
                 map.insert((left, right), start);
                 prop_assert_eq!(neighbours.get(left, right), Some(start));

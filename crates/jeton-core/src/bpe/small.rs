@@ -178,7 +178,7 @@ impl Begun {
         if let (Some(ids), Some(candidates)) = (ids, candidates) {
             // Characters merge with their neighbours less often than bytes do.
             let lookups = &table.lookups_of(self.scripts).by_filter();
-            let left = lanes::merge(lookups, self.n, candidates, ids);
+            let left = lanes::merge(lookups, first(self.n), candidates, ids);
             push_left(left, ids, out);
         }
     }
@@ -191,7 +191,7 @@ fn push<const N: usize>(pairs: &impl Find, pretoken: &[u8], out: &mut Vec<u32>) 
 }
 
 #[inline]
-fn push_left<const N: usize>(mut left: u64, ids: &[u32; N], out: &mut Vec<u32>) {
+pub(super) fn push_left<const N: usize>(mut left: u64, ids: &[u32; N], out: &mut Vec<u32>) {
     while left != 0 {
         out.push(ids[left.trailing_zeros() as usize % N]);
         left &= left - 1;
@@ -233,19 +233,25 @@ pub(super) fn merge_in_place<const N: usize>(
     for (id, &byte) in ids.iter_mut().zip(pretoken) {
         *id = pairs.symbol(byte);
     }
-    lanes::merge(pairs, pretoken.len(), &mut candidates, ids)
+    lanes::merge(pairs, first(pretoken.len()), &mut candidates, ids)
 }
 
-/// Merges the first `n` of `ids`, at least one and at most `N`; `candidates`: how each merges with the next. Inlined into what is
-/// compiled for wider vectors ([`lanes`]).
+/// The first `n` places, at least one and at most [`MOST`].
+#[inline(always)]
+pub(super) fn first(n: usize) -> u64 {
+    u64::MAX >> (MOST - n)
+}
+
+/// Merges those of `ids` that are `there`, at least one and none from `N` on, and says which are left; `candidates`: how each merges with the
+/// next. Inlined into what is compiled for wider vectors ([`lanes`]).
 #[inline(always)]
 pub(super) fn merge_by<const N: usize>(
     pairs: &impl Find,
-    n: usize,
+    mut there: u64,
     candidates: &mut impl Candidates,
     ids: &mut [u32; N],
 ) -> u64 {
-    let mut there = u64::MAX >> (MOST - n);
+    let n = MOST - there.leading_zeros() as usize;
     // Where the next one begins what is before it ends.
     let end = |after: u64| (after.trailing_zeros() as usize).min(n);
     let mut best = candidates.least();

@@ -18,9 +18,12 @@
 //! *Two characters at once.* A space and the first byte of a letter are a token in most vocabularies, and come before rare letters do. Let a unit
 //! begin with a byte and such a letter, and let both, merged alone, end with one symbol, the last merge of which takes a
 //! part of the letter: then all that ever ends where the letter does is a part of it, until both are one. If no token has a part of it and
-//! something of what follows, nothing can take that away, and the unit begins with the symbol of both.
+//! something of what follows, nothing can take that away, and the unit begins with the symbol of both. If they end with two symbols, one of the byte and a part of
+//! the letter, one of the rest, what ends where the letter does is a part of it for ever: the unit begins with both symbols, and nothing merges with them.
 
 use super::cuts::{Cuts, character};
+use super::letter_pairs::{Left, Place, is_letter};
+use super::letters::{self, Word};
 use super::neighbours::{Begins, Neighbours, Start};
 use super::scripts::{N_SCRIPTS, ScriptSet};
 use super::small::{self, Begun};
@@ -76,6 +79,18 @@ impl Starts {
         unit: &[u8],
         out: &mut Vec<u32>,
     ) -> bool {
+        self.merge_letters(table, unit, out) || self.merge_characters(table, cuts, unit, out)
+    }
+
+    /// The same of any characters, one after the other.
+    #[inline]
+    fn merge_characters(
+        &mut self,
+        table: &MergeTable,
+        cuts: &Cuts,
+        unit: &[u8],
+        out: &mut Vec<u32>,
+    ) -> bool {
         let mut begun = Begun::default();
         if !self.begin(table, cuts, unit, &mut begun) {
             return false;
@@ -85,6 +100,91 @@ impl Starts {
         }
         begun.merge(table, out);
         true
+    }
+
+    /// Appends the ids of letters of one alphabet, with a space before them or not; false where it is not that, or something is not as it mostly
+    /// is, or not known.
+    #[inline]
+    fn merge_letters(&mut self, table: &MergeTable, unit: &[u8], out: &mut Vec<u32>) -> bool {
+        let (has_space, letters) = match unit {
+            [b' ', letters @ ..] => (true, letters),
+            letters => (false, letters),
+        };
+        // Those before are of Latin ones, and stand between these.
+        let (&[0xCC..0xE0, ..], Some((letter, rest))) = (letters, letters.split_first_chunk())
+        else {
+            return false;
+        };
+        let (first, from) = (letters::number(letter), out.len());
+        if !is_letter(first) {
+            return false;
+        }
+        let word = if has_space {
+            self.begin_behind_space(table, letters, first, out)
+        } else {
+            let symbol = one(self.alone(table, first, letter));
+            symbol.map(|symbol| Word {
+                symbol,
+                left: Left::letter(first),
+                letters: rest,
+                first,
+            })
+        };
+        let Some(word) = word else {
+            return false;
+        };
+        if !letters::merge(table, &self.neighbours.letters, word, out) {
+            out.truncate(from);
+            return false;
+        }
+        if let Some(script) = letters::scripts_of(first).only() {
+            self.note_script(table, script);
+        }
+        true
+    }
+
+    /// What a word of a space and letters begins as; what is split from it is appended already.
+    #[inline(always)]
+    fn begin_behind_space<'t>(
+        &mut self,
+        table: &MergeTable,
+        letters: &'t [u8],
+        first: u32,
+        out: &mut Vec<u32>,
+    ) -> Option<Word<'t>> {
+        let left = Left::space(first);
+        let start = self.neighbours.letters.get(Place::new(left, first));
+        let (_, rest) = letters.split_first_chunk::<2>()?;
+        if start.joins() {
+            return Some(Word {
+                symbol: start.candidate,
+                left: Left::joined(first),
+                letters: rest,
+                first,
+            });
+        }
+        let Some(halves) = start.halves() else {
+            return Some(Word {
+                symbol: table.symbol(b' '),
+                left,
+                letters,
+                first,
+            });
+        };
+        let (letter, rest) = rest.split_first_chunk()?;
+        let second = letters::number(letter);
+        let behind = self.neighbours.letters.get(Place::of(first, second)?);
+        if !behind.is_known() || behind.has_parts() {
+            return None;
+        }
+        let symbol = one(self.alone(table, second, letter))?;
+        out.extend_from_slice(&halves);
+        Some(Word {
+            symbol,
+            left: Left::letter(second),
+            letters: rest,
+            first,
+        })
     }
 
     /// Counts the units of a script: what is looked at for them is asked for as a whole when there were some.
@@ -128,7 +228,26 @@ impl Starts {
                         return right_end == unit.len();
                     };
                     begun.meets(after);
+                    self.note_joined(table, begun, [right, after], after_start);
                     (here, at, end, start) = (after, right_end, after_end, after_start);
+                    continue;
+                }
+            }
+            if let Some([first, second]) = next_start.halves()
+                && at == 0
+                && let Some((right, right_end)) = next
+            {
+                let after = character(unit, right_end);
+                let after_start = self.both(table, cuts, unit, (right, end, right_end), after);
+                if !after_start.has_parts() {
+                    begun.push(first, NO_PAIR);
+                    begun.push(second, NO_PAIR);
+                    let Some((after, after_end)) = after else {
+                        return right_end == unit.len();
+                    };
+                    begun.meets(after);
+                    (here, at, end) = (after, right_end, after_end);
+                    start = after_start.with_candidate(NO_PAIR);
                     continue;
                 }
             }
@@ -152,6 +271,32 @@ impl Starts {
                 return end == unit.len();
             };
             (here, at, end, start) = (right, end, right_end, next_start);
+        }
+    }
+
+    /// Remembers how what has just begun as two characters in one symbol merges with the character behind it. `start`: what is known of
+    /// the right one of the two, and that one.
+    fn note_joined(
+        &mut self,
+        table: &MergeTable,
+        begun: &Begun,
+        [left, right]: [u32; 2],
+        start: Start,
+    ) {
+        let letters = &mut self.neighbours.letters;
+        if Place::of(left, right).is_none() {
+            return;
+        }
+        let place = Place::new(Left::joined(left), right);
+        if !letters.get(place).is_known() {
+            let [.., first_byte, _] = right.to_be_bytes();
+            let symbol = if start.begins_as_bytes() {
+                table.symbol(first_byte)
+            } else {
+                start.symbol()
+            };
+            let candidate = candidate(table, begun, symbol);
+            letters.keep(place, start.with_candidate(candidate));
         }
     }
 
@@ -220,14 +365,12 @@ impl Starts {
     ) -> Start {
         let of_left = one(self.alone(table, left, left_bytes));
         let of_right = one(self.alone(table, right, right_bytes));
-        let both = of_left.zip(of_right);
         let mut scripts = ScriptSet::default();
         if left != u32::from(b' ') {
             scripts.add(left);
         }
         scripts.add(right);
         let pairs = table.lookups_of(scripts);
-        let candidate = both.map_or(NO_PAIR, |(left, right)| pairs.find(left, right));
         let bytes = [left_bytes, right_bytes];
         let may_have_parts = cuts.may_have_parts(bytes);
         // Most have none.
@@ -236,14 +379,27 @@ impl Starts {
         } else {
             cuts.come_apart(bytes, [of_left, of_right])
         };
+        // Of two bytes one that is open, or has no symbol, begins as these.
+        let begins = match (right_bytes, are_open) {
+            (&[first, _], [_, true]) => Some(table.symbol(first)),
+            (&[first, _], _) => of_right.or(Some(table.symbol(first))),
+            _ => of_right,
+        };
+        let both = of_left.zip(begins);
+        let candidate = both.map_or(NO_PAIR, |(left, right)| pairs.find(left, right));
         let mut start = Start::new(of_right, candidate, are_open);
         if may_have_parts[0] {
             start = start.with_parts();
         }
-        if let (&[left], [_, true]) = (left_bytes, are_open)
-            && let Some(symbol) = joined(table, left, right_bytes)
-        {
-            start = start.joining(symbol);
+        if let (&[left], [_, true]) = (left_bytes, are_open) {
+            start = match beginning(table, left, right_bytes) {
+                Some(Beginning::Joined(symbol)) => start.joining(symbol),
+                Some(Beginning::Split(symbols)) => start.split(symbols),
+                None => start,
+            };
+        }
+        if !cuts.may_straddle(bytes) {
+            start = start.with_cut();
         }
         self.neighbours.keep(left, right, start);
         start
@@ -309,24 +465,43 @@ fn candidate(table: &MergeTable, begun: &Begun, symbol: u32) -> u32 {
     last.map_or(NO_PAIR, |&last| pairs.find(last, symbol))
 }
 
-/// The symbol of a byte and the character behind it, if merging these alone ends with one, and the last merge takes a part of the
-/// character: then no merge before has the whole one.
-fn joined(table: &MergeTable, left: u8, right: &[u8]) -> Option<u32> {
+/// What a byte and the character behind it may begin as.
+enum Beginning {
+    Joined(u32),
+    Split([u32; 2]),
+}
+
+/// The symbols that merging these alone ends with, if it is one, and the last merge takes a part of the character: then no merge before has the whole one; or if they
+/// are two, the first of which ends within the character.
+fn beginning(table: &MergeTable, left: u8, right: &[u8]) -> Option<Beginning> {
     let merged = |bytes: &[u8]| {
         let mut ids = Vec::with_capacity(bytes.len());
         small::merge(table, bytes, &mut ids);
-        let &[id] = &ids[..] else { return None };
-        Some(id)
+        ids
+    };
+    let one = |bytes: &[u8]| match merged(bytes)[..] {
+        [id] => Some(id),
+        _ => None,
     };
     let both = [&[left], right].concat();
-    let symbol = merged(&both)?;
-    let is_last = |cut: usize| {
+    let mut sides = (2..both.len()).filter_map(|cut| {
         let (first, last) = both.split_at(cut);
-        let sides = merged(first).zip(merged(last));
-        let pair = sides.map(|(first, last)| table.find(first, last));
-        pair.is_some_and(|pair| pair != NO_PAIR && table.merged(pair >> PLACE_BITS) == symbol)
-    };
-    (2..both.len()).any(is_last).then_some(symbol)
+        one(first).zip(one(last))
+    });
+    match merged(&both)[..] {
+        [symbol] => {
+            let is_last = |(first, last)| {
+                let pair = table.find(first, last);
+                pair != NO_PAIR && table.merged(pair >> PLACE_BITS) == symbol
+            };
+            sides.any(is_last).then_some(Beginning::Joined(symbol))
+        }
+        [first, second] => {
+            let are_these = sides.any(|sides| sides == (first, second));
+            are_these.then_some(Beginning::Split([first, second]))
+        }
+        _ => None,
+    }
 }
 
 /// The only symbol of a character, if it has one.
@@ -336,172 +511,5 @@ fn one(symbols: [u32; MOST_SYMBOLS]) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::cuts::tests::LETTERS;
-    use super::super::{BpeModel, BpeScratch, Merges, Missing, naive};
-    use super::*;
-    use crate::pipeline::Model;
-    use crate::vocab::Vocab;
-    use proptest::prelude::*;
-
-    /// All bytes, and tokens that merges make of any bytes of the letters, halves of characters above all. `backwards`: by
-    /// falling ids, as no training would number them.
-    fn model(
-        letters: &[&str],
-        choices: &[(usize, usize)],
-        by_rank: bool,
-        backwards: bool,
-    ) -> BpeModel {
-        let mut bytes = Vocab::default();
-        for byte in 0..=255u8 {
-            bytes.insert(u32::from(byte), &[byte]).unwrap();
-        }
-        let used: Vec<u8> = letters.concat().into_bytes();
-        let mut vocab = bytes.clone();
-        let list = naive::drawn_merges(&mut vocab, &used, choices, 16);
-        if backwards {
-            let made = vocab.iter().filter(|&(id, _)| id >= 256);
-            let tokens: Vec<Vec<u8>> = made.map(|(_, token)| token.to_vec()).collect();
-            vocab = bytes;
-            for (id, token) in (256..).zip(tokens.iter().rev()) {
-                vocab.insert(id, token).unwrap();
-            }
-        }
-        let merges = if by_rank || backwards {
-            Merges::ByRank
-        } else {
-            Merges::List(list)
-        };
-        BpeModel::new(vocab, &merges, false, Missing::Fail).unwrap()
-    }
-
-    /// What merging ends with by definition.
-    fn naively(model: &BpeModel, unit: &[u8]) -> Vec<u32> {
-        match model.merges() {
-            Merges::ByRank => naive::encode_by_rank(model.vocab(), unit),
-            Merges::List(list) => naive::encode_by_list(model.vocab(), &list, unit),
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn beginning_with_characters_ends_as_beginning_with_bytes(
-            choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..80),
-            texts in prop::collection::vec(
-                prop::collection::vec(prop::sample::select(&LETTERS[..]), 1..30), 1..20),
-            by_rank in any::<bool>(),
-            backwards in prop::bool::weighted(0.2),
-        ) {
-            let model = model(&LETTERS, &choices, by_rank, backwards);
-            let table = model.table().unwrap();
-            // Its cuts are made, as they are when texts with such letters come.
-            let cuts = model.cuts();
-            let (mut starts, mut scratch) = (Starts::default(), BpeScratch::default());
-            for text in texts {
-                let unit = text.concat().into_bytes();
-                let expected = naively(&model, &unit);
-                if table.is_in_order() {
-                    let mut ids = Vec::new();
-                    if starts.merge(table, cuts, &unit, &mut ids) {
-                        prop_assert_eq!(&ids, &expected);
-                    } else {
-                        prop_assert!(unit.len() > small::MOST);
-                        prop_assert!(ids.is_empty());
-                    }
-                }
-                let mut ids = Vec::new();
-                model.encode_unit(&unit, &mut scratch, &mut ids).unwrap();
-                prop_assert_eq!(ids, expected);
-            }
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1024))]
-
-        /// Of few letters, so that tokens with halves of them come early and late, and units begin with all of them.
-        #[test]
-        fn characters_begin_whole_where_nothing_comes_before(
-            choices in prop::collection::vec((any::<usize>(), any::<usize>()), 0..24),
-            texts in prop::collection::vec(
-                prop::collection::vec(prop::sample::select(&["a", "b", "é", "ê"][..]), 1..7), 1..40),
-            by_rank in any::<bool>(),
-        ) {
-            let model = model(&["a", "b", "é", "ê"], &choices, by_rank, false);
-            let (table, cuts) = (model.table().unwrap(), model.cuts());
-            let mut starts = Starts::default();
-            for text in texts.iter().filter(|_| table.is_in_order()) {
-                let unit = text.concat().into_bytes();
-                let mut ids = Vec::new();
-                prop_assert!(starts.merge(table, cuts, &unit, &mut ids));
-                prop_assert_eq!(ids, naively(&model, &unit));
-            }
-        }
-    }
-
-    /// The tokens of these pairs of bytes or of tokens that there are by then.
-    fn with_tokens(tokens: &[&[u8]]) -> BpeModel {
-        let mut vocab = Vocab::default();
-        let bytes = (0..=255u8).map(|byte| vec![byte]);
-        let tokens = tokens.iter().map(|token| token.to_vec());
-        for (id, token) in (0..).zip(bytes.chain(tokens)) {
-            vocab.insert(id, &token).unwrap();
-        }
-        BpeModel::new(vocab, &Merges::ByRank, false, Missing::Fail).unwrap()
-    }
-
-    fn begun(model: &BpeModel, text: &str) -> Vec<u32> {
-        let mut begun = Begun::default();
-        let (table, cuts) = (model.table().unwrap(), Cuts::new(model.vocab()));
-        assert!(table.is_in_order());
-        assert!(Starts::default().begin(table, &cuts, text.as_bytes(), &mut begun));
-        begun.symbols().to_vec()
-    }
-
-    #[test]
-    fn characters_begin_as_what_they_are_alone() {
-        // 256: half of 你 and of 佀; 257: 你; 258: 你你.
-        let model = with_tokens(&[b"\xE4\xBD", "你".as_bytes(), "你你".as_bytes()]);
-        assert_eq!(begun(&model, "a你佀é"), [97, 257, 256, 0x80, 0xC3, 0xA9]);
-        // With a token of 你 and the first byte of é, é begins as its bytes, if that token comes before é.
-        let half: [&[u8]; 2] = [b"\xE4\xBD", "你".as_bytes()];
-        let (token, letter): (&[u8], _) = (b"\xE4\xBD\xA0\xC3", "é".as_bytes());
-        let model = with_tokens(&[half[0], half[1], token, letter]);
-        assert_eq!(begun(&model, "你é佀é"), [257, 0xC3, 0xA9, 256, 0x80, 259]);
-        let model = with_tokens(&[half[0], half[1], letter, token]);
-        assert_eq!(begun(&model, "你é佀é"), [257, 258, 256, 0x80, 258]);
-        // And with one of the last byte of 你 and é, 你 does.
-        let token: &[u8] = b"\xA0\xC3\xA9";
-        let model = with_tokens(&[half[0], letter, token, half[1]]);
-        assert_eq!(
-            begun(&model, "你é佀é"),
-            [0xE4, 0xBD, 0xA0, 257, 256, 0x80, 257]
-        );
-        let model = with_tokens(&[half[0], half[1], letter, token]);
-        assert_eq!(begun(&model, "你é佀é"), [257, 258, 256, 0x80, 258]);
-    }
-
-    #[test]
-    fn a_unit_begins_with_two_characters_that_join() {
-        let (half, letter, both) = (&b"a\xC3"[..], "é".as_bytes(), "aé".as_bytes());
-        // 256: a and half of é; 257: é; 258: both.
-        let model = with_tokens(&[half, letter, both]);
-        assert_eq!(begun(&model, "aé"), [258]);
-        assert_eq!(begun(&model, "aéb"), [258, 98]);
-        assert_eq!(begun(&model, "aéé"), [258, 257]);
-        // Not behind another one, nor where something may take a part of é, nor where é is made first.
-        assert_eq!(begun(&model, "baé"), [98, 97, 0xC3, 0xA9]);
-        let model = with_tokens(&[half, letter, both, b"\xA9b"]);
-        assert_eq!(begun(&model, "aéb"), [97, 0xC3, 0xA9, 98]);
-        assert_eq!(begun(&model, "aéé"), [258, 257]);
-        let model = with_tokens(&[letter, half, both]);
-        assert_eq!(begun(&model, "aéb"), [97, 256, 98]);
-    }
-
-    #[test]
-    fn what_is_not_in_order_is_said_to_be_so() {
-        let is_in_order = |tokens: &[&[u8]]| with_tokens(tokens).table().unwrap().is_in_order();
-        assert!(is_in_order(&[b"ab", b"abc"]));
-        assert!(!is_in_order(&[b"abc", b"ab"]));
-    }
-}
+#[path = "starts_tests.rs"]
+mod tests;

@@ -120,15 +120,15 @@ pub(crate) fn by_rank(vocab: &Vocab, list: &[(u32, u32)]) -> std::result::Result
     };
     let ranks = model(&Merges::ByRank)?;
     let merges = model(&Merges::List(list.to_vec()))?;
-    let mut scratch = BpeScratch::default();
+    let mut scratches = [BpeScratch::default(), BpeScratch::default()];
     let (mut one, mut two) = (Vec::new(), Vec::new());
     let mut unreached = Vec::new();
     for (id, bytes) in tokens(vocab) {
         one.clear();
         two.clear();
         let encoded = ranks
-            .encode_pretoken(bytes, &mut scratch, &mut one)
-            .and_then(|()| merges.encode_pretoken(bytes, &mut scratch, &mut two));
+            .encode_pretoken(bytes, &mut scratches[0], &mut one)
+            .and_then(|()| merges.encode_pretoken(bytes, &mut scratches[1], &mut two));
         encoded.map_err(|error| error.to_string())?;
         if one != two {
             let text = String::from_utf8_lossy(bytes);
@@ -179,6 +179,43 @@ mod tests {
             }
         }
         vocab
+    }
+
+    #[test]
+    fn what_is_found_out_of_one_model_is_not_used_for_the_other() {
+        let mut vocab = Vocab::default();
+        for byte in 0..=255u8 {
+            vocab.insert(u32::from(byte), &[byte]).unwrap();
+        }
+        let mut list = Vec::new();
+        let mut add = |left: &[u8], right: &[u8]| {
+            let pair = [left, right].map(|side| vocab.bytes_to_id(side).unwrap());
+            vocab.insert(vocab.size(), &[left, right].concat()).unwrap();
+            list.push(pair.into());
+        };
+        let letters: Vec<String> = ('\u{3041}'..='\u{3090}').map(String::from).collect();
+        // So long a token has the tables made that others are merged with.
+        for n in (0..13).map(|doublings| 1 << doublings) {
+            add(&b"a".repeat(n), &b"a".repeat(n));
+        }
+        for second in [b"\x81", b"\x82"] {
+            add(b"\xE3", second);
+        }
+        for letter in &letters {
+            add(&letter.as_bytes()[..2], &letter.as_bytes()[2..]);
+        }
+        for (left, right) in letters
+            .iter()
+            .flat_map(|left| letters.iter().map(move |right| (left, right)))
+        {
+            add(left.as_bytes(), right.as_bytes());
+        }
+        for letter in &letters {
+            let [two, four] = [2, 4].map(|n| letter.repeat(n));
+            add(two.as_bytes(), two.as_bytes());
+            add(four.as_bytes(), two.as_bytes());
+        }
+        assert_eq!(by_rank(&vocab, &list), Ok(Vec::new()));
     }
 
     fn encode(vocab: &Vocab, merges: &Merges, whole: bool, text: &str) -> Vec<u32> {
