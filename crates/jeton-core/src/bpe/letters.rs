@@ -99,7 +99,7 @@ fn merge_in<const N: usize>(
     }
     if merging != 0 {
         // Letters merge with their neighbours less often than bytes do.
-        let lookups = &table.lookups_of(scripts_of(word.first)).by_filter();
+        let lookups = &table.lookups_of(ScriptSet::of(word.first)).by_filter();
         there = lanes::merge(lookups, there, &mut candidates, &mut ids);
     }
     push_left(there, &ids, out);
@@ -110,12 +110,4 @@ fn merge_in<const N: usize>(
 #[inline(always)]
 pub(super) fn number(letter: &[u8; 2]) -> u32 {
     u16::from_be_bytes(*letter).into()
-}
-
-/// The script of a letter.
-#[inline(always)]
-pub(super) fn scripts_of(letter: u32) -> ScriptSet {
-    let mut scripts = ScriptSet::default();
-    scripts.add(letter);
-    scripts
 }

@@ -41,6 +41,14 @@ impl ScriptSet {
     const ALL: u64 = (1 << N_SCRIPTS) - 1;
     const OTHER: u64 = 1 << 63;
 
+    /// That of a character, by its bytes as a number.
+    #[inline(always)]
+    pub(super) fn of(character: u32) -> Self {
+        let mut scripts = Self::default();
+        scripts.add(character);
+        scripts
+    }
+
     /// Adds the script of a character, by its bytes as a number.
     #[inline(always)]
     pub(super) fn add(&mut self, character: u32) {

@@ -137,7 +137,7 @@ impl Starts {
             out.truncate(from);
             return false;
         }
-        if let Some(script) = letters::scripts_of(first).only() {
+        if let Some(script) = ScriptSet::of(first).only() {
             self.note_script(table, script);
         }
         true
@@ -425,9 +425,7 @@ impl Starts {
         bytes: &[u8],
     ) -> [u32; MOST_SYMBOLS] {
         let mut ids = Vec::with_capacity(bytes.len());
-        let mut scripts = ScriptSet::default();
-        scripts.add(character);
-        small::merge_bytes(&table.lookups_of(scripts), bytes, &mut ids);
+        small::merge_bytes(&table.lookups_of(ScriptSet::of(character)), bytes, &mut ids);
         let mut symbols = [NO_SYMBOL; MOST_SYMBOLS];
         if let Some(room) = symbols.get_mut(..ids.len()) {
             room.copy_from_slice(&ids);
