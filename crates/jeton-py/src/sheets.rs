@@ -6,7 +6,8 @@
 //!
 //! What lies in a sheet is not given back by itself. So there are sheets only while arrays are kept: they begin when the allocator's
 //! arrays no longer come where others were before, begin anew when nobody has an array of theirs any more, and none is added while less
-//! than half of what was put into sheets is still in use: then memory is the allocator's, which fills gaps.
+//! than half of what was put into sheets is still in use: then memory is the allocator's, which fills gaps. An allocator with many gaps
+//! may fill one after the other although nothing is kept; then there is one sheet, which begins anew with each array.
 #![allow(unsafe_code)] // arrays refer to parts of a sheet
 
 use std::mem::size_of;
