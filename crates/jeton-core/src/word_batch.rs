@@ -13,7 +13,7 @@ use crate::pretokenize::TextPieces;
 use crate::simd::{Kernel, Work, run_at, run_wide};
 use crate::vocab::Search;
 use crate::word_cache::Payload;
-use crate::word_key::{Key, Role};
+use crate::word_key::{Hashed, Key, Role};
 use crate::word_keys::{EIGHT, Made};
 
 /// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block of 64 bytes, so that
@@ -51,11 +51,13 @@ impl Ends for TextPieces<'_, '_> {
 #[repr(C, align(64))]
 pub(crate) struct WordBatch {
     ends: [usize; AT_ONCE],
-    /// The key of each that is short, and what tells its place in a cache: for long ones their hash.
+    /// The key of each that is short, and what tells its place in a cache. Long ones all have the same, which is not there: whether a
+    /// pretoken is long is seen behind a look at that place, and to wait for memory there would be in vain.
     keys: [Key<1>; AT_ONCE],
     places: [usize; AT_ONCE],
-    /// Which are long.
+    /// Which are long, and their hashes, by the same indices as all.
     long: [usize; AT_ONCE + EIGHT],
+    long_places: [usize; AT_ONCE],
     n: usize,
     /// Pretokens that have been looked up.
     at: usize,
@@ -109,6 +111,7 @@ impl Default for WordBatch {
             keys: [Key::NONE; AT_ONCE],
             places: [0; AT_ONCE],
             long: [0; AT_ONCE + EIGHT],
+            long_places: [0; AT_ONCE],
             n: 0,
             at: 0,
             start: 0,
@@ -187,7 +190,7 @@ impl WordBatch {
                 self.keys[index] = short;
                 self.places[index] = place;
             } else {
-                self.keys[index] = Key::NONE;
+                (self.keys[index], self.places[index]) = (Key::NONE, Key::<1>::NONE.hash());
                 self.long[n_long % AT_ONCE] = index;
                 n_long += 1;
             }

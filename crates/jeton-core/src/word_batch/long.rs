@@ -17,23 +17,23 @@ impl WordBatch {
             let index = self.long[long];
             let (begin, end) = (self.end_before(index), self.ends[index]);
             if let Some(key) = Key::<2>::new(text, begin, end) {
-                self.places[index] = key.hash();
+                self.long_places[index] = key.hash();
                 if !caches.are_phrases() {
-                    words.fetch_at(self.places[index]);
+                    words.fetch_at(self.long_places[index]);
                     continue;
                 }
             } else if end - begin <= MAX_PHRASE {
-                self.places[index] = hash(&text[begin..end]) as usize;
+                self.long_places[index] = hash(&text[begin..end]) as usize;
             } else {
                 continue;
             }
-            phrases.fetch(self.places[index] as u32);
+            phrases.fetch(self.long_places[index] as u32);
             self.long[n_phrases] = index;
             n_phrases += 1;
         }
         // By now the slots have arrived that say where the records are.
         for &index in &self.long[..n_phrases] {
-            phrases.fetch_record(self.places[index] as u32);
+            phrases.fetch_record(self.long_places[index] as u32);
         }
     }
 
@@ -47,7 +47,7 @@ impl WordBatch {
         caches: &Caches,
     ) -> Option<usize> {
         (self.is_new, self.search) = (false, Search::NotBegun);
-        let (place, are_phrases) = (self.places[index], caches.are_phrases());
+        let (place, are_phrases) = (self.long_places[index], caches.are_phrases());
         let (begin, end) = (self.end_before(index), self.ends[index]);
         let has_key = end - begin <= Key::<2>::MAX_WORD_BYTES;
         let word = Long {

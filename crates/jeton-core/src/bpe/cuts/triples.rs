@@ -30,7 +30,11 @@ impl Cuts {
     ) -> Decided {
         match self.kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512(_) if self.whole.bits.len() <= x86::MOST_WORDS => {
+            // Most words begin with a space.
+            Kernel::Avx512(_)
+                if text.first().is_some_and(|&byte| byte >> 4 == 0xE)
+                    && self.whole.bits.len() <= x86::MOST_WORDS =>
+            {
                 x86::call_decide(self, text, at, ends)
             }
             _ => Decided::default(),
@@ -45,7 +49,8 @@ mod x86 {
     #![allow(unsafe_code)]
 
     use std::arch::x86_64::{
-        __m512i, _mm_cvtsi64_si128, _mm512_add_epi64, _mm512_and_si512, _mm512_castsi256_si512,
+        __m512i, _mm_cvtsi64_si128, _mm_i32gather_epi32, _mm256_i32gather_epi32, _mm512_add_epi64,
+        _mm512_and_si512, _mm512_castsi128_si512, _mm512_castsi256_si512, _mm512_castsi512_si128,
         _mm512_castsi512_si256, _mm512_cmpeq_epi32_mask, _mm512_cmplt_epu32_mask,
         _mm512_cvtepi64_epi32, _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64,
         _mm512_i32gather_epi32, _mm512_inserti64x4, _mm512_loadu_si512, _mm512_mask_mov_epi32,
@@ -128,18 +133,11 @@ mod x86 {
         if decided == 0 {
             return Decided::default();
         }
-        let are_of_one = are_of_an_alphabet(left, right) & decided;
-        let straddled = of_alphabets(alphabets, left, right);
-        let straddled = if are_of_one == decided {
-            straddled
-        } else {
-            _mm512_mask_mov_epi32(
-                straddled_by_filters(cuts, left, right),
-                are_of_one,
-                straddled,
-            )
+        let straddled = match n_boundaries {
+            0..=4 => straddled::<4>(cuts, alphabets, left, right, decided),
+            5..=8 => straddled::<8>(cuts, alphabets, left, right, decided),
+            _ => straddled::<AT_ONCE>(cuts, alphabets, left, right, decided),
         };
-        let straddled = _mm512_test_epi32_mask(straddled, _mm512_set1_epi32(1));
         let are_cuts = !straddled & decided;
         let places = _mm512_maskz_compress_epi32(are_cuts, load(&ENDS));
         let begin = _mm512_set1_epi64(at.cast_signed() as i64);
@@ -155,6 +153,60 @@ mod x86 {
         }
     }
 
+    /// Which of the first `N` pairs a token straddles; only those that are decided count.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+    fn straddled<const N: usize>(
+        cuts: &Cuts,
+        alphabets: &[u64; WORDS_OF_ALL_E0],
+        left: __m512i,
+        right: __m512i,
+        decided: u16,
+    ) -> u16 {
+        let are_of_one = are_of_an_alphabet(left, right) & decided;
+        let straddled = if are_of_one == 0 {
+            straddled_by_filters::<N>(cuts, left, right)
+        } else {
+            let straddled = of_alphabets::<N>(alphabets, left, right);
+            if are_of_one == decided {
+                straddled
+            } else {
+                _mm512_mask_mov_epi32(
+                    straddled_by_filters::<N>(cuts, left, right),
+                    are_of_one,
+                    straddled,
+                )
+            }
+        };
+        _mm512_test_epi32_mask(straddled, _mm512_set1_epi32(1))
+    }
+
+    /// The words of 32 bits whose numbers the first `N` of sixteen are: what reads sixteen takes four times as long as what reads four.
+    ///
+    /// # Safety
+    ///
+    /// There are so many words, and no number is negative, of the first `N`.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+    unsafe fn gather<const N: usize>(words: &[u64], numbers: __m512i) -> __m512i {
+        const { assert!(matches!(N, 4 | 8 | AT_ONCE)) };
+        let words = words.as_ptr().cast();
+        // SAFETY: what the caller says.
+        unsafe {
+            match N {
+                4 => {
+                    let numbers = _mm512_castsi512_si128(numbers);
+                    _mm512_castsi128_si512(_mm_i32gather_epi32::<4>(words, numbers))
+                }
+                8 => {
+                    let numbers = _mm512_castsi512_si256(numbers);
+                    _mm512_castsi256_si512(_mm256_i32gather_epi32::<4>(words, numbers))
+                }
+                _ => _mm512_i32gather_epi32::<4>(numbers, words),
+            }
+        }
+    }
+
     /// Of sixteen pairs those that are of one alphabet behind 0xE0.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
@@ -165,10 +217,14 @@ mod x86 {
             & _mm512_cmplt_epu32_mask(differ, _mm512_set1_epi32(0x200))
     }
 
-    /// What the alphabets say of sixteen such pairs, in the lowest bit of each. What is none gets anything.
+    /// What the alphabets say of the first `N` such pairs, in the lowest bit of each. What is none gets anything.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
-    fn of_alphabets(pairs: &[u64; WORDS_OF_ALL_E0], left: __m512i, right: __m512i) -> __m512i {
+    fn of_alphabets<const N: usize>(
+        pairs: &[u64; WORDS_OF_ALL_E0],
+        left: __m512i,
+        right: __m512i,
+    ) -> __m512i {
         const { assert!(WORDS_OF_ALL_E0 * 64 == 1 << (11 + 7)) };
         // Five bits of the second byte, six of the last one: four of these tell the alphabet.
         let index = |character| {
@@ -178,21 +234,19 @@ mod x86 {
         let column = _mm512_and_si512(index(right), _mm512_set1_epi32(0x7F));
         let bit = _mm512_or_si512(_mm512_slli_epi32::<7>(index(left)), column);
         // SAFETY: each has 11 and 7 bits, and there are so many.
-        let words = unsafe {
-            _mm512_i32gather_epi32::<4>(_mm512_srli_epi32::<5>(bit), pairs.as_ptr().cast())
-        };
+        let words = unsafe { gather::<N>(pairs, _mm512_srli_epi32::<5>(bit)) };
         _mm512_srlv_epi32(words, _mm512_and_si512(bit, _mm512_set1_epi32(31)))
     }
 
-    /// What the filters say of sixteen pairs, in the lowest bit of each.
+    /// What the filters say of the first `N` pairs, in the lowest bit of each.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
-    fn straddled_by_filters(cuts: &Cuts, left: __m512i, right: __m512i) -> __m512i {
+    fn straddled_by_filters<const N: usize>(cuts: &Cuts, left: __m512i, right: __m512i) -> __m512i {
         let last = _mm512_and_si512(left, _mm512_set1_epi32(0xFF));
         let first = _mm512_srli_epi32::<16>(right);
-        let mut straddled = has(&cuts.whole, left, right);
-        straddled = _mm512_or_si512(straddled, has(&cuts.begins, left, first));
-        straddled = _mm512_or_si512(straddled, has(&cuts.ends, last, right));
+        let mut straddled = has::<N>(&cuts.whole, left, right);
+        straddled = _mm512_or_si512(straddled, has::<N>(&cuts.begins, left, first));
+        straddled = _mm512_or_si512(straddled, has::<N>(&cuts.ends, last, right));
         let (rows, _) = cuts.both_of_triples.as_chunks::<32>();
         let [low_rows, high_rows] = rows else {
             return _mm512_set1_epi32(1);
@@ -222,23 +276,24 @@ mod x86 {
         ]
     }
 
-    /// What [`Filter::has`] says of sixteen pairs, in the lowest bit of each.
+    /// What [`Filter::has`] says of the first `N` pairs, in the lowest bit of each.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
-    fn has(filter: &Filter, left: __m512i, right: __m512i) -> __m512i {
+    fn has<const N: usize>(filter: &Filter, left: __m512i, right: __m512i) -> __m512i {
         let (lefts, rights) = (halves(left), halves(right));
         let shift = _mm_cvtsi64_si128(i64::from(filter.shift));
-        let [low, high] = [0, 1].map(|half| {
+        let bits = |half: usize| {
             let key = _mm512_or_si512(_mm512_slli_epi64::<32>(lefts[half]), rights[half]);
             let key = _mm512_xor_si512(key, _mm512_srli_epi64::<{ FOLD }>(key));
             _mm512_cvtepi64_epi32(_mm512_srl_epi64(product(key), shift))
-        });
-        let bit = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+        };
+        let mut bit = _mm512_castsi256_si512(bits(0));
+        if N > 8 {
+            bit = _mm512_inserti64x4::<1>(bit, bits(1));
+        }
         // SAFETY: a filter's shift leaves so many bits as number its bits, whose words of 32 bits are twice its own, and numbers of 32
         // bits suffice for `MOST_WORDS`; the other two sets have fewer.
-        let words = unsafe {
-            _mm512_i32gather_epi32::<4>(_mm512_srli_epi32::<5>(bit), filter.bits.as_ptr().cast())
-        };
+        let words = unsafe { gather::<N>(&filter.bits, _mm512_srli_epi32::<5>(bit)) };
         _mm512_srlv_epi32(words, _mm512_and_si512(bit, _mm512_set1_epi32(31)))
     }
 
