@@ -18,8 +18,10 @@ _WORD_LIST_BYTES = 4 << 20
 """Where the special tokens of a WordPiece vocabulary are looked for: the largest published one
 that we know, that of multilingual BERT, has 1 MB."""
 
+_DIGITS = b"0123456789"
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
 # Not compiled here: a file needs one or two of them, and who loads it would wait for all.
-_RANK_LINE = rb"\s*[A-Za-z0-9+/]*={0,2} [0-9]+\s*(?:\n|\r|$)"
 _CANONICAL_START = rb'\{\s*"jeton"\s*:'
 _HF_MODEL = rb'"model"\s*:\s*\{'
 _TEKKEN_CONFIG = rb'\s*\{\s*"config"\s*:\s*\{[^{}]*"default_vocab_size"'
@@ -72,7 +74,7 @@ def detect(data: bytes, *, path: str | None = None) -> FileFormat:
     # A word list may start with "[PAD]", which is no JSON.
     if stripped.startswith(b"{") or (stripped.startswith(b"[") and not stripped[1:2].isalpha()):
         return _detect_json(data)
-    if re.match(_RANK_LINE, start):
+    if _is_rank_line(start):
         return FileFormat.TIKTOKEN
     if _is_sentencepiece(start):
         return FileFormat.SENTENCEPIECE
@@ -142,6 +144,29 @@ def _detect_lines(data: bytes, stripped: bytes, name: str) -> FileFormat:
     if name.endswith("vocab.txt") and lines and not any(b" " in line for line in lines):
         return FileFormat.WORDPIECE_TXT
     return FileFormat.TEXT
+
+
+def _is_rank_line(start: bytes) -> bool:
+    """Whether the first line is base64, a space and a number.
+
+    By hand: to compile a pattern for it takes 0.2 ms, a fiftieth of what loading cl100k_base takes.
+    """
+    unspaced = start.lstrip()
+    n_spaces = len(start) - len(unspaced)
+    # The token may be empty.
+    if start[:n_spaces].endswith(b" ") and _ends_with_number(unspaced):
+        return True
+    token, space, number = unspaced.partition(b" ")
+    padding = token.lstrip(_BASE64)
+    return bool(space) and padding in (b"", b"=", b"==") and _ends_with_number(number)
+
+
+def _ends_with_number(text: bytes) -> bool:
+    """Whether a text begins with a number, behind which nothing else is in its line."""
+    behind = text.lstrip(_DIGITS)
+    rest = behind.lstrip()
+    spaces = behind[: len(behind) - len(rest)]
+    return len(behind) < len(text) and (not rest or b"\n" in spaces or b"\r" in spaces)
 
 
 def _is_sentencepiece(start: bytes) -> bool:

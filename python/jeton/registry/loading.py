@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import weakref
+from _thread import allocate_lock  # `threading` makes a dozen classes first
 from collections.abc import Mapping
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from jeton._core import Tokenizer
@@ -47,7 +47,7 @@ FILE_SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".gguf", ".jetonc")
 # Files that are loaded twice share one tokenizer, as long as somebody holds it: a vocabulary of
 # 200,000 tokens is large, and its word cache is worth sharing too.
 _loaded: weakref.WeakValueDictionary[tuple[object, ...], Tokenizer] = weakref.WeakValueDictionary()
-_loaded_lock = Lock()
+_loaded_lock = allocate_lock()
 
 
 def load(
