@@ -96,7 +96,7 @@ REMARKS: dict[str, str] = {
     "wordpiece-first": (
         f"{_RAW}, words looked up before the trie reads them (1.07x to 1.13x), nodes of the trie "
         "in sixteen bytes (0.92x), keys eight at a time (0.99x to 1.02x), all places of a new word "
-        "asked for at once (1.00x to 1.01x): docs/engine.md"
+        "asked for at once (0.98x to 1.01x): docs/engine.md"
     ),
     "unigram-warm": _UNIGRAM,
     "unigram-first": _UNIGRAM,

@@ -181,7 +181,8 @@ mod x86 {
         _mm512_test_epi32_mask(straddled, _mm512_set1_epi32(1))
     }
 
-    /// The words of 32 bits whose numbers the first `N` of sixteen are: what reads sixteen takes four times as long as what reads four.
+    /// The words of 32 bits whose numbers the first `N` of sixteen are. Most words have few boundaries, and to read sixteen takes longer
+    /// than to read four (docs/engine.md).
     ///
     /// # Safety
     ///
