@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use crate::cache_budget::CacheBudget;
+use crate::entry_ids::{self, AT_ONCE};
 use crate::phrases::{MAX_PHRASE, Phrases};
-use crate::word_cache::{LongWords, RichWords, ShortWords};
+use crate::word_cache::{LongWords, Payload, RichWords, ShortWords, payload_of};
 use crate::word_key::{Key, Role};
 
 /// Ids of an entry for a short word, and for a short one that has more.
@@ -26,6 +27,10 @@ pub(crate) struct Caches {
     pub(crate) rich: RichWords,
     pub(crate) long: LongWords,
     pub(crate) phrases: Phrases,
+    /// Whether entries for short words have ids of two bytes each: see [`entry_ids`].
+    small_ids: bool,
+    /// The ids of such an entry.
+    unpacked: [u32; AT_ONCE],
     /// How many of the long words that were kept last had too many ids for `long`: see [`Self::are_phrases`].
     many_ids: u32,
     /// Whether a short word had too many ids for `rich`.
@@ -39,6 +44,22 @@ impl Caches {
         self.rich.set_budget(budget);
         self.long.set_budget(budget);
         self.phrases.set_budget(budget);
+    }
+
+    /// Has entries for short words keep ids of two bytes each, or of four. What was kept in the other way is forgotten. Only who asks for
+    /// [`Self::has_small_ids`] may look into entries then.
+    #[inline]
+    pub(crate) fn keep_small_ids(&mut self, small: bool) {
+        if self.small_ids != small {
+            self.clear();
+            self.small_ids = small;
+        }
+    }
+
+    /// Whether they do.
+    #[inline(always)]
+    pub(crate) fn has_small_ids(&self) -> bool {
+        self.small_ids
     }
 
     /// Keep to a budget that was made less meanwhile.
@@ -82,7 +103,12 @@ impl Caches {
     ) -> Option<&[u32]> {
         if let Some(key) = Key::<1>::new(text, start, end).map(|key| key.of(role)) {
             if let Some(payload) = self.short.get(key) {
-                return payload.get(..payload[SHORT_IDS] as usize);
+                if !self.small_ids {
+                    return payload.get(..payload[SHORT_IDS] as usize);
+                }
+                let n_ids;
+                (self.unpacked, n_ids) = entry_ids::unpack::<true>(payload);
+                return self.unpacked.get(..n_ids);
             }
             if let Some(payload) = self.rich.get(key) {
                 return payload.get(..payload[RICH_IDS] as usize);
@@ -102,16 +128,15 @@ impl Caches {
         }
         // Now there is room for those that had none.
         for entry in self.rich.entries() {
-            let n_ids = entry.payload[RICH_IDS] as usize;
-            if n_ids <= SHORT_IDS {
-                self.short.put(entry.key, &entry.payload[..n_ids]);
+            let ids = entry.payload.get(..entry.payload[RICH_IDS] as usize);
+            if let Some(payload) = ids.and_then(|ids| pack_short(self.small_ids, ids)) {
+                self.short.put(entry.key, payload);
             }
         }
     }
 
     /// Remembers the ids of what may be a word or something else.
     pub(crate) fn keep(&mut self, role: Role, word: &[u8], ids: &[u32]) {
-        let n = ids.len();
         if let Some(key) = Key::<1>::new(word, 0, word.len()) {
             return self.keep_short(key.of(role), role, word, ids);
         }
@@ -119,10 +144,13 @@ impl Caches {
             self.keep_phrase(role, word, ids);
             return;
         };
-        let has_many = n > LONG_IDS;
-        if !has_many && !self.are_phrases() {
+        let payload = payload_of(ids);
+        let has_many = payload.is_none();
+        if let Some(payload) = payload
+            && !self.are_phrases()
+        {
             self.note_long(false);
-            self.long.put(key, ids);
+            self.long.put(key, payload);
         } else if !self.keep_phrase(role, word, ids) {
             // A word that comes again counts once.
             self.note_long(has_many);
@@ -137,13 +165,14 @@ impl Caches {
 
     /// The same of a short one, whose key in that role is known already.
     pub(crate) fn keep_short(&mut self, key: Key<1>, role: Role, word: &[u8], ids: &[u32]) {
-        let n = ids.len();
-        if n <= SHORT_IDS && self.short.put_in_room(key, ids) {
+        if let Some(payload) = pack_short(self.small_ids, ids)
+            && self.short.put_in_room(key, payload)
+        {
             return;
         }
         // Those with more ids, and a few for which the other cache has no room.
-        if n <= RICH_IDS {
-            return self.rich.put(key, ids);
+        if let Some(payload) = payload_of(ids) {
+            return self.rich.put(key, payload);
         }
         self.are_crowded = true;
         self.keep_phrase(role, word, ids);
@@ -160,9 +189,19 @@ impl Caches {
     }
 }
 
+/// What an entry for a short word has of ids, if they fit.
+fn pack_short(small: bool, ids: &[u32]) -> Option<Payload<4>> {
+    if small {
+        entry_ids::pack::<true>(ids)
+    } else {
+        entry_ids::pack::<false>(ids)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn words(numbers: std::ops::Range<u32>) -> impl Iterator<Item = ([u8; 4], u32)> {
         numbers.map(|number| (number.to_le_bytes(), number))
@@ -227,6 +266,37 @@ mod tests {
             caches.keep(Role::Pretoken, &long(number), &many_ids);
         }
         assert!(caches.are_phrases());
+    }
+
+    proptest! {
+        /// What is known twice over was kept in the same way before.
+        #[test]
+        fn ids_come_back_whether_they_are_small_or_not(
+            words in prop::collection::btree_map(
+                "[a-c]{1,3}|[a-z]{14,17}",
+                prop::collection::vec(prop_oneof![9 => 0..0x1_0000u32, 1 => any::<u32>()], 0..14),
+                1..60,
+            ),
+            modes in prop::collection::vec(any::<bool>(), 1..4),
+        ) {
+            let mut caches = Caches::default();
+            for small in modes {
+                caches.keep_small_ids(small);
+                for (word, ids) in &words {
+                    let bytes = word.as_bytes();
+                    if let Some(known) = caches.get(Role::Pretoken, bytes, 0, bytes.len()) {
+                        prop_assert_eq!(known, &ids[..]);
+                        continue;
+                    }
+                    caches.keep(Role::Pretoken, bytes, ids);
+                    let key = Key::<1>::new(bytes, 0, bytes.len());
+                    let kept = key.and_then(|key| caches.short.get(key));
+                    let most = if small { 7 } else { 3 };
+                    let fit = ids.len() <= most && (!small || ids.iter().all(|&id| id < 0x1_0000));
+                    prop_assert_eq!(kept.is_some(), fit && key.is_some());
+                }
+            }
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod decode;
 pub mod documents;
 mod elsewhere;
 mod engine;
+mod entry_ids;
 pub mod error;
 mod filter_bits;
 pub mod format;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::alignment::Alignment;
 use crate::cache_budget::CacheBudget;
 use crate::caches::{Caches, SHORT_IDS};
+use crate::entry_ids::{AT_ONCE, unpack};
 use crate::error::Result;
 use crate::kept_ids::KeptIds;
 use crate::passages::{Passages, may_have_passages};
@@ -198,11 +199,38 @@ impl WordScratch {
         self.caches.short.places().fetch(key)
     }
 
-    /// The ids of a short word, and how many of them count. `place`: where [`fetch`](Self::fetch) said.
+    /// What short words are kept with: see [`Caches::keep_small_ids`].
+    #[inline]
+    pub(crate) fn keep_small_ids(&mut self, small: bool) {
+        self.caches.keep_small_ids(small);
+    }
+
+    /// Whether that is ids of two bytes.
+    #[inline]
+    pub(crate) fn has_small_ids(&self) -> bool {
+        self.caches.has_small_ids()
+    }
+
+    /// The ids of a short word, and how many of them count. `place`: where [`fetch`](Self::fetch) said; `SMALL`: what
+    /// [`has_small_ids`](Self::has_small_ids) says.
     #[inline(always)]
-    pub(crate) fn find(&self, key: Key<1>, place: usize) -> Option<(&[u32; SHORT_IDS], usize)> {
+    pub(crate) fn find<const SMALL: bool>(
+        &self,
+        key: Key<1>,
+        place: usize,
+    ) -> Option<([u32; AT_ONCE], usize)> {
         let payload = self.caches.short.places().find(key, place)?;
-        Some((payload.first_chunk()?, payload[SHORT_IDS] as usize))
+        Some(unpack::<SMALL>(payload))
+    }
+
+    /// The same, whatever they are.
+    #[inline(always)]
+    pub(crate) fn find_any(&self, key: Key<1>, place: usize) -> Option<([u32; AT_ONCE], usize)> {
+        if self.has_small_ids() {
+            self.find::<true>(key, place)
+        } else {
+            self.find::<false>(key, place)
+        }
     }
 
     /// The ids of a word, if it is known.

@@ -18,10 +18,17 @@ pub(crate) type RichWords = WordCache<1, 12>;
 /// Words of 16 to 31 bytes with up to seven ids, in a cache line each: scripts of longer characters that have spaces.
 pub(crate) type LongWords = WordCache<2, 8>;
 
-/// A cache grows when there is a displaced word for so many sets: soon, since what it loses is merged again and most texts have more words,
-/// but for the last step, which takes memory that few texts need.
-const SOON: usize = 8;
+/// A cache grows when there are so many displaced words for sixteen sets: soon, since what it loses is merged again and most texts have
+/// more words, but for the last step, which takes memory that few texts need.
+const SOON: usize = 2;
 const LATE: usize = 4;
+/// The same for a large cache whose entries take a line each, which words of many ids or bytes seldom fill: zeros for four times as many
+/// sets take as long as some thousand words (docs/engine.md).
+const LATE_IF_LARGE: usize = 6;
+const LARGE_BYTES: usize = 1 << 20;
+
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
 
 /// For each set that there is so many words found elsewhere make a cache grow: to wait for their lines takes about as long, then, as to fill
 /// the new sets with zeros and with words (estimated, not measured by itself).
@@ -36,6 +43,15 @@ pub(crate) struct Entry<const W: usize, const P: usize> {
 
 /// Room for ids, and in the last number how many of it they take: together they are copied at once.
 pub(crate) type Payload<const P: usize> = [u32; P];
+
+/// Ids and how many there are; none where that is too many.
+pub(crate) fn payload_of<const P: usize>(ids: &[u32]) -> Option<Payload<P>> {
+    let mut payload = [0; P];
+    let (n_ids, room) = payload.split_last_mut()?;
+    room.get_mut(..ids.len())?.copy_from_slice(ids);
+    *n_ids = ids.len() as u32;
+    Some(payload)
+}
 
 #[allow(unsafe_code)] // says what zeros are
 // SAFETY: numbers only, and all zeros is the empty entry.
@@ -161,19 +177,20 @@ where
             .or_else(|| places.find_beside(key, place))
     }
 
-    /// Keeps the ids of a word, if they are not too many. Where there is no room it takes the place of another one.
-    pub(crate) fn put(&mut self, key: Key<W>, ids: &[u32]) {
-        if let Some(entry) = self.make_room(key, ids) {
-            self.displaced += insert(&mut self.sets, entry);
+    /// Keeps the ids of a word. Where there is no room it takes the place of another one.
+    pub(crate) fn put(&mut self, key: Key<W>, payload: Payload<P>) {
+        if self.make_room() {
+            self.displaced += insert(&mut self.sets, Entry { key, payload });
         }
     }
 
     /// The same, but not where a cache is as large as those of most texts become: there the word is not kept, as this says. What it would
     /// push out comes again in the next pass over a text, and pushes out another one.
-    pub(crate) fn put_in_room(&mut self, key: Key<W>, ids: &[u32]) -> bool {
-        let Some(entry) = self.make_room(key, ids) else {
+    pub(crate) fn put_in_room(&mut self, key: Key<W>, payload: Payload<P>) -> bool {
+        if !self.make_room() {
             return false;
-        };
+        }
+        let entry = Entry { key, payload };
         let placed = insert_in_room(&mut self.sets, entry);
         self.displaced += placed.unwrap_or(1);
         if placed.is_none() && self.sets.len() != Self::MANY_SETS {
@@ -202,25 +219,31 @@ where
         entries.filter(|entry| !entry.is_empty())
     }
 
-    /// An entry for a word, unless it has too many ids or there is no cache; grows before that, if it is time to.
-    fn make_room(&mut self, key: Key<W>, ids: &[u32]) -> Option<Entry<W, P>> {
-        if ids.len() > Self::MAX_IDS {
-            return None;
-        }
+    /// How many words may be displaced before a cache of so many sets grows.
+    fn most_displaced(n_sets: usize) -> usize {
+        let takes_lines = size_of::<Entry<W, P>>() == LINE_BYTES;
+        let of_16 = if n_sets >= Self::MANY_SETS {
+            LATE
+        } else if takes_lines && n_sets * Self::SET_BYTES >= LARGE_BYTES {
+            LATE_IF_LARGE
+        } else {
+            SOON
+        };
+        n_sets * of_16 / 16
+    }
+
+    /// Whether there is a cache; grows before that, if it is time to.
+    fn make_room(&mut self) -> bool {
         let n_sets = self.sets.len();
-        let most = n_sets / if n_sets < Self::MANY_SETS { SOON } else { LATE };
-        if self.displaced >= most && n_sets < Self::MAX_SETS {
+        if self.displaced >= Self::most_displaced(n_sets) && n_sets < Self::MAX_SETS {
             self.grow();
         }
         if self.sets.is_empty() {
             // As often as a small cache would ask for more, this one asks whether it may begin.
             self.displaced = (self.displaced + 1) % Self::MIN_SETS;
-            return None;
+            return false;
         }
-        let mut payload = [0; P];
-        payload[..ids.len()].copy_from_slice(ids);
-        payload[P - 1] = ids.len() as u32;
-        Some(Entry { key, payload })
+        true
     }
 
     /// Four times the sets, with what is known moved over, if the budget allows it.
@@ -270,7 +293,7 @@ where
     pub(crate) fn fetch_at(&self, place: usize) {
         if let Some(Set([first, second])) = self.sets.get(place & self.sets.len().wrapping_sub(1)) {
             prefetch(first);
-            if size_of::<Set<W, P>>() > 64 {
+            if size_of::<Set<W, P>>() > LINE_BYTES {
                 prefetch(second);
             }
         }
@@ -380,7 +403,7 @@ mod tests {
                 if let Some(payload) = cache.get(key) {
                     prop_assert_eq!(payload, &expected);
                 }
-                cache.put(key, &[u32::from(word)]);
+                cache.put(key, expected);
                 prop_assert_eq!(cache.get(key), Some(&expected));
             }
         }
@@ -403,7 +426,7 @@ mod tests {
                 if let Some(payload) = caches[index].get(key) {
                     prop_assert_eq!(payload, &[u32::from(word), 0, 0, 1]);
                 }
-                caches[index].put(key, &[u32::from(word)]);
+                caches[index].put(key, payload_of(&[u32::from(word)]).unwrap());
                 let there: usize = caches.iter().map(|cache| cache.sets.len() * ShortWords::SET_BYTES).sum();
                 prop_assert_eq!(budget.used(), there);
                 prop_assert!(there <= limit);
@@ -417,7 +440,10 @@ mod tests {
     fn fill(cache: &mut ShortWords, n_words: u32) {
         for word in 0..n_words {
             let bytes = word.to_le_bytes();
-            cache.put(Key::<1>::new(&bytes, 0, 4).unwrap(), &[word]);
+            cache.put(
+                Key::<1>::new(&bytes, 0, 4).unwrap(),
+                payload_of(&[word]).unwrap(),
+            );
         }
     }
 
@@ -452,7 +478,7 @@ mod tests {
         let mut kept = Vec::new();
         let mut n_not_kept = 0;
         for word in 0.. {
-            let was_kept = cache.put_in_room(key(word), &[word]);
+            let was_kept = cache.put_in_room(key(word), payload_of(&[word]).unwrap());
             assert_eq!(cache.get(key(word)).is_some(), was_kept);
             match cache.sets.len() {
                 ShortWords::MAX_SETS => break,

@@ -18,8 +18,8 @@ mod tests;
 use std::sync::Arc;
 
 use crate::cache_budget::CacheBudget;
-use crate::caches::SHORT_IDS;
 use crate::engine::{Engine, EngineScratch};
+use crate::entry_ids::{self, AT_ONCE};
 use crate::error::Result;
 use crate::normalize::{Normalizer, bert::is_ideograph};
 use crate::phrases::MAX_PHRASE;
@@ -39,6 +39,8 @@ const MAX_WHOLE_WORD: usize = 31;
 const KNOWN_AT_ONCE: usize = 192;
 /// Parts of a word that are.
 const PARTS_AT_ONCE: usize = 64;
+/// Room for ids of each of those; where they have more, it is made use of twice.
+const IDS_OF_WORD: usize = 3;
 
 /// A byte that the quick way does not know.
 const NEVER: u8 = 0;
@@ -162,6 +164,12 @@ impl RawScratch {
         self.few.set_budget(budget);
     }
 
+    /// Whether two bytes are enough for each id of the model.
+    fn keep_small_ids(&mut self, small: bool) {
+        self.words.keep_small_ids(small);
+        self.sentence.near.keep_small_ids(small);
+    }
+
     /// Keeps to a budget that was made less meanwhile.
     pub(crate) fn fit(&mut self) {
         self.words.fit();
@@ -202,6 +210,7 @@ impl RawWords {
         scratch: &mut EngineScratch,
         sink: &mut K,
     ) -> Result<()> {
+        raw.keep_small_ids(entry_ids::are_small(slow.engine.vocab().size()));
         // What goes on with a text is not what it would be at its beginning.
         let is_asked = slow.begins && raw.few.may_have(text);
         if is_asked && raw.few.give(text, sink) {
@@ -235,11 +244,29 @@ impl RawWords {
             return self.encode_sentence(text, (model, largest), slow, raw, scratch, sink);
         }
         let words = &mut raw.words;
+        if words.has_small_ids() {
+            self.encode_apart::<K, true>(text, slow, is_asked, words, scratch, sink)
+        } else {
+            self.encode_apart::<K, false>(text, slow, is_asked, words, scratch, sink)
+        }
+    }
+
+    /// The same where no word depends on those before it. `SMALL`: as entries are.
+    #[inline]
+    fn encode_apart<K: Sink, const SMALL: bool>(
+        &self,
+        text: &str,
+        slow: &Slow<'_>,
+        is_asked: bool,
+        words: &mut WordScratch,
+        scratch: &mut EngineScratch,
+        sink: &mut K,
+    ) -> Result<usize> {
         let bytes = text.as_bytes();
         let mut found = Found::default();
         let mut scan = Scan::new(&self.scanner, text, &mut found);
         let mut keys = [(Key::NONE, 0); KNOWN_AT_ONCE];
-        let mut known = [0; KNOWN_AT_ONCE * SHORT_IDS + SHORT_IDS];
+        let mut known = [0; KNOWN_AT_ONCE * IDS_OF_WORD + AT_ONCE];
         let mut is_first = self.scanner.lie == Lie::Touching;
         let mut n_words = 0;
         loop {
@@ -263,10 +290,10 @@ impl RawWords {
             }
             let mut n_known = 0;
             for (&(key, place), (&start, &end)) in keys[from..].iter().zip(places) {
-                if let Some((ids, n_ids)) = words.find(key, place)
+                if let Some((ids, n_ids)) = words.find::<SMALL>(key, place)
                     && let Some(known) = known.get_mut(n_known..).and_then(<[u32]>::first_chunk_mut)
                 {
-                    *known = *ids;
+                    *known = ids;
                     n_known += n_ids;
                 } else {
                     sink.take(&known[..n_known]);
@@ -401,7 +428,7 @@ impl RawWords {
     ) -> Result<()> {
         let mut ends = [0; PARTS_AT_ONCE];
         let mut keys = [(Key::NONE, 0); PARTS_AT_ONCE];
-        let mut known = [0; PARTS_AT_ONCE * SHORT_IDS + SHORT_IDS];
+        let mut known = [0; PARTS_AT_ONCE * IDS_OF_WORD + AT_ONCE];
         let mut ids = Vec::new();
         let mut from = 0;
         loop {
@@ -418,10 +445,10 @@ impl RawWords {
             let mut n_known = 0;
             for (&(key, place), &end) in keys.iter().zip(&ends[..n]) {
                 let part = &word[std::mem::replace(&mut from, end)..end];
-                if let Some((ids, n_ids)) = words.find(key, place)
+                if let Some((ids, n_ids)) = words.find_any(key, place)
                     && let Some(known) = known.get_mut(n_known..).and_then(<[u32]>::first_chunk_mut)
                 {
-                    *known = *ids;
+                    *known = ids;
                     n_known += n_ids;
                     continue;
                 }

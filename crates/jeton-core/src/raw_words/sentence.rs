@@ -136,10 +136,10 @@ impl RawWords {
                 let is_known_sum = so_far.at_most() <= certain;
                 if is_known_sum
                     && !is_first
-                    && let Some((ids, n_ids)) = words.find(key, place)
+                    && let Some((ids, n_ids)) = words.find_any(key, place)
                 {
                     let before = so_far.pending.len();
-                    so_far.pending.extend_from_slice(ids);
+                    so_far.pending.extend_from_slice(&ids);
                     so_far.pending.truncate(before + n_ids);
                     continue;
                 }

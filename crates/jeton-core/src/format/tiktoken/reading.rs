@@ -1,7 +1,8 @@
 //! Rank files that are plain, read in blocks of lines, with a second thread where there is one.
 //!
-//! Whoever loads a published file wants its digest, too: the other thread makes it, and then reads blocks from the end, while the
-//! caller's reads from the beginning and puts all tokens in their places. The other thread lives as long as the call.
+//! Whoever loads a published file wants its digest, too: the other thread makes it, while the caller's makes room for all tokens, and
+//! then reads blocks from the end. The caller's puts them in their places, and reads from the beginning while there are none. The other
+//! thread lives as long as the call.
 
 use std::sync::Mutex;
 use std::thread::Builder;
@@ -20,10 +21,28 @@ const MIN_BYTES_FOR_THREADS: usize = 256 << 10;
 /// Bytes of a line, about: only how much room is asked for depends on it.
 const LINE_BYTES: usize = 12;
 
-/// Lines that nobody has read.
-struct Blocks<'t>(Mutex<&'t [u8]>);
+/// Lines that nobody has read, and what was read of them for somebody else.
+struct Blocks<'t> {
+    rest: Mutex<&'t [u8]>,
+    apart: Mutex<Apart>,
+}
+
+/// Columns of the thread that puts none in place.
+#[derive(Default)]
+struct Apart {
+    read: Vec<Column>,
+    /// Those that are in place: new ones would miss each of their pages.
+    spare: Vec<Column>,
+}
 
 impl<'t> Blocks<'t> {
+    fn new(bytes: &'t [u8]) -> Self {
+        Self {
+            rest: Mutex::new(bytes),
+            apart: Mutex::default(),
+        }
+    }
+
     /// The next block from the beginning, of whole lines.
     fn first(&self) -> Option<&'t [u8]> {
         self.take(|rest| {
@@ -49,7 +68,7 @@ impl<'t> Blocks<'t> {
         &self,
         split: impl FnOnce(&'t [u8]) -> Option<(&'t [u8], &'t [u8])>,
     ) -> Option<&'t [u8]> {
-        let mut rest = self.0.lock().ok()?;
+        let mut rest = self.rest.lock().ok()?;
         if rest.is_empty() {
             return None;
         }
@@ -60,34 +79,57 @@ impl<'t> Blocks<'t> {
 
     /// Nobody needs the others: what was read is of no use.
     fn stop(&self) -> Option<()> {
-        *self.0.lock().ok()? = &[];
+        *self.rest.lock().ok()? = &[];
         None
     }
 
-    /// Reads from the beginning, and puts tokens in their places.
+    /// Reads from the beginning, and puts tokens in their places, those first that were read apart.
     fn read_to(&self, bulk: &mut Bulk) -> Option<()> {
-        let mut column = Column::with_capacity(BLOCK_BYTES / LINE_BYTES, BLOCK_BYTES / 2);
+        let mut column = column();
         let mut token = Vec::new();
-        while let Some(block) = self.first() {
+        loop {
+            self.place_apart(bulk).or_else(|| self.stop())?;
+            let Some(block) = self.first() else {
+                return Some(());
+            };
             column.clear();
             let is_read = lines::read_all(block, &mut column, &mut token);
             let is_read = is_read.and_then(|()| bulk.add(&column));
             is_read.or_else(|| self.stop())?;
         }
-        Some(())
     }
 
-    /// Reads from the end, for somebody else.
-    fn read_apart(&self) -> Option<Vec<Column>> {
-        let (mut columns, mut token) = (Vec::new(), Vec::new());
+    /// Puts tokens in their places that were read apart.
+    fn place_apart(&self, bulk: &mut Bulk) -> Option<()> {
+        loop {
+            // Not held while they are put in place.
+            let column = self.apart.lock().ok()?.read.pop();
+            let Some(column) = column else {
+                return Some(());
+            };
+            bulk.add(&column)?;
+            self.apart.lock().ok()?.spare.push(column);
+        }
+    }
+
+    /// Reads from the end, for the other thread to put in place.
+    fn read_apart(&self) -> Option<()> {
+        let mut token = Vec::new();
         while let Some(block) = self.last() {
-            let mut column = Column::with_capacity(block.len() / LINE_BYTES, block.len() / 2);
+            let spare = self.apart.lock().ok()?.spare.pop();
+            let mut column = spare.unwrap_or_else(column);
+            column.clear();
             let is_read = lines::read_all(block, &mut column, &mut token);
             is_read.or_else(|| self.stop())?;
-            columns.push(column);
+            self.apart.lock().ok()?.read.push(column);
         }
-        Some(columns)
+        Some(())
     }
+}
+
+/// Room for what is read of a block.
+fn column() -> Column {
+    Column::with_capacity(BLOCK_BYTES / LINE_BYTES, BLOCK_BYTES / 2)
 }
 
 /// Where all tokens have room, unless they do not fit or their ranks are fewer digits than different ones have: then they are not
@@ -125,34 +167,37 @@ pub(super) fn read_plain<T: Send>(
     threads: usize,
     beside: &(dyn Fn() -> T + Sync),
 ) -> (Option<Vocab>, T) {
-    let Some(mut bulk) = room_for(bytes) else {
-        return (None, beside());
+    let blocks = Blocks::new(bytes);
+    let read_here = || {
+        let mut bulk = room_for(bytes)?;
+        blocks.read_to(&mut bulk)?;
+        Some(bulk)
     };
-    let blocks = Blocks(Mutex::new(bytes));
     if threads < 2 {
-        let is_read = blocks.read_to(&mut bulk);
-        return (is_read.map(|()| bulk.finish()), beside());
+        return (read_here().map(Bulk::finish), beside());
     }
     let here = Here::now();
-    let (columns, result) = std::thread::scope(|scope| {
+    let (bulk, result) = std::thread::scope(|scope| {
         let other = Builder::new().spawn_scoped(scope, || {
             here.leave();
             let result = beside();
             (blocks.read_apart(), result)
         });
         Here::give_way();
-        let is_read = blocks.read_to(&mut bulk);
-        let (columns, result) = match other.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok((columns, result))) => (columns, Some(result)),
+        let bulk = read_here().or_else(|| {
+            blocks.stop();
+            None
+        });
+        match other.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok((is_read, result))) => (is_read.and(bulk), Some(result)),
             Ok(Err(_)) => (None, None),
             // Where no thread could be started, all was read here.
-            Err(_) => (Some(Vec::new()), None),
-        };
-        (is_read.and(columns), result)
+            Err(_) => (bulk, None),
+        }
     });
     let result = result.unwrap_or_else(beside);
-    let vocab = columns.and_then(|columns| {
-        columns.iter().try_for_each(|column| bulk.add(column))?;
+    let vocab = bulk.and_then(|mut bulk| {
+        blocks.place_apart(&mut bulk)?;
         Some(bulk.finish())
     });
     (vocab, result)
@@ -242,7 +287,7 @@ mod tests {
     #[test]
     fn blocks_are_all_lines_from_either_end() {
         let bytes = file(40_000, 1, 1, "\n");
-        let blocks = Blocks(Mutex::new(&bytes));
+        let blocks = Blocks::new(&bytes);
         let (mut before, mut behind) = (Vec::new(), Vec::new());
         while let Some(block) = blocks.first() {
             assert!(block.ends_with(b"\n"));
