@@ -87,7 +87,8 @@ REMARKS: dict[str, str] = {
     "small-list": _NEW,
     "load-file": (
         "nothing made that this file does not need (31 to 21 ms), lines read without branches and "
-        "by two threads (1.13x to 1.18x): docs/engine.md"
+        "by two threads (1.13x to 1.18x), the other one from the beginning (ranks alone 1.3x): "
+        "docs/engine.md"
     ),
     "load-compiled": _LOADING,
     "lists-fastokens": _LISTS,
@@ -96,7 +97,8 @@ REMARKS: dict[str, str] = {
     "wordpiece-first": (
         f"{_RAW}, words looked up before the trie reads them (1.07x to 1.13x), nodes of the trie "
         "in sixteen bytes (0.92x), keys eight at a time (0.99x to 1.02x), all places of a new word "
-        "asked for at once (0.98x to 1.01x): docs/engine.md"
+        "asked for at once (0.98x to 1.01x), seven ids of two bytes to an entry (1.05x to 1.17x): "
+        "docs/engine.md"
     ),
     "unigram-warm": _UNIGRAM,
     "unigram-first": _UNIGRAM,
