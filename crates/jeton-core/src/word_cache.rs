@@ -11,7 +11,7 @@ use crate::huge::{Huge, Zeroed};
 use crate::prefetch::prefetch;
 use crate::word_key::{Hashed, Key};
 
-/// Words up to 15 bytes with up to three ids, nearly all of most texts: two of them to a cache line.
+/// Words up to 15 bytes with up to three ids, or seven small ones ([`crate::entry_ids`]), nearly all of most texts: two to a cache line.
 pub(crate) type ShortWords = WordCache<1, 4>;
 /// Words up to 15 bytes with up to eleven ids, in a cache line each: scripts that the vocabulary knows little of.
 pub(crate) type RichWords = WordCache<1, 12>;
