@@ -48,7 +48,7 @@ REWRITES: dict[str, Rewrite] = {
     "composed": unicode_forms.composed,
     "without_invisible_characters": unicode_forms.without_invisible_characters,
     "without_compatibility_characters": unicode_forms.without_compatibility_characters,
-    "without_mojibake": unicode_forms.without_mojibake,
+    "without_mojibake": mojibake.without_mojibake,
     "with_rounded_numbers": values.with_rounded_numbers,
     "with_aliases": values.with_aliases,
     "with_short_urls": values.with_short_urls,

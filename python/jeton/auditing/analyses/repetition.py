@@ -6,6 +6,7 @@ where others end.
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections import Counter, defaultdict
@@ -23,6 +24,7 @@ __all__ = [
     "boilerplate_lines",
     "near_duplicates",
     "overlaps",
+    "repeated_spans",
     "without_lines",
     "without_repeated_passages",
 ]
@@ -32,6 +34,20 @@ MIN_LINE_CHARS = 40
 
 MIN_PASSAGE_CHARS = 120
 """Characters of a line or paragraph that does not come twice in one document by chance."""
+
+MIN_UNIT_CHARS = 16
+"""Characters of the shortest passage: a prompt of a few words that is sent two times."""
+
+MIN_PART_OF_TEXT = 0.45
+"""Part of a short text that a passage below `MIN_PASSAGE_CHARS` must be: a text sent two times is
+half of the whole, with a word between them a little less."""
+
+MAX_SEPARATOR_KINDS = 8
+"""Different characters up to which a stretch is no passage: lines of signs, closing brackets, rows
+of yes and no."""
+
+_LONG_WINDOW, _SHORT_WINDOW = 32, 16
+"""Code points compared at a time, powers of two: in long texts more, so that no phrase counts."""
 
 SHINGLE_WORDS = 5
 """Words of a shingle. Broder (1997, "On the resemblance and containment of documents") compares
@@ -68,6 +84,8 @@ MAX_TRIES = 64
 
 _WORD = re.compile(r"\w+")
 
+_WHITE_SPACE = np.array([code for code in range(0x3001) if chr(code).isspace()], dtype=np.uint32)
+
 
 def boilerplate_lines(texts: Sequence[str], *, min_documents: int) -> dict[str, int]:
     """Lines (stripped) that stand in so many different documents, with the number of documents."""
@@ -94,13 +112,31 @@ def without_lines(text: str, lines: Collection[str], *, start: int = 0) -> tuple
 
 
 def without_repeated_passages(text: str) -> tuple[str, int]:
-    """Keep the first of equal long lines of a text (a `rewriting.Rewrite`)."""
+    """Keep the first of equal passages of a text (a `rewriting.Rewrite`).
+
+    A passage is a long line, or a stretch of any lines. White space is no part of it.
+    """
+    # Lines first: quotation marks of mail do not make a passage another one.
+    new, n_bytes = _without_repeated_lines(text)
+    spans = repeated_spans(new, n_chars=len(text) if n_bytes else 0)
+    if not spans:
+        return new, n_bytes
+    parts, position = [], 0
+    for start, end in spans:
+        kept = new[position:start]
+        # What stood between two copies goes with the last of them.
+        parts.append(kept.rstrip() if end == len(new) else kept)
+        position = end
+        n_bytes += MAX_UTF8_BYTES * (end - start)
+    return "".join([*parts, new[position:]]), n_bytes
+
+
+def _without_repeated_lines(text: str) -> tuple[str, int]:
     if len(text) < 2 * MIN_PASSAGE_CHARS:
         return text, 0
     seen: set[str] = set()
     kept, n_bytes = [], 0
     for line in text.split("\n"):
-        # Quotation marks of mail do not make a passage another one.
         passage = line.lstrip("> \t").rstrip()
         if len(passage) >= MIN_PASSAGE_CHARS and len(set(passage)) > 4:
             if passage in seen:
@@ -109,6 +145,50 @@ def without_repeated_passages(text: str) -> tuple[str, int]:
             seen.add(passage)
         kept.append(line)
     return ("\n".join(kept), n_bytes) if n_bytes else (text, 0)
+
+
+def repeated_spans(text: str, *, n_chars: int = 0) -> list[tuple[int, int]]:
+    """Stretches ``[start, end)`` of a text that stand in it before, in code points.
+
+    ``n_chars`` is the length of the whole where the text is a part of it.
+
+    Windows of code points are hashed at every place, white space left out; a stretch is covered by
+    windows that occur earlier without overlap. O(n log n).
+    """
+    if len(text) < 2 * MIN_UNIT_CHARS:
+        return []
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    visible = np.flatnonzero(~np.isin(codes, _WHITE_SPACE))
+    n = len(visible)
+    # A short text is a repetition only if much of it is.
+    part = math.ceil(max(n, n_chars) * MIN_PART_OF_TEXT)
+    least = min(MIN_PASSAGE_CHARS, max(MIN_UNIT_CHARS, part))
+    width = _LONG_WINDOW if least >= _LONG_WINDOW else _SHORT_WINDOW
+    if n < 2 * width:
+        return []
+    letters = codes[visible]
+    hashes = _hashes_of_windows(letters.astype(np.uint64) + np.uint64(1), width)
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    begins = np.concatenate([np.ones(1, dtype=np.bool_), ordered[1:] != ordered[:-1]])
+    if begins.all():
+        return []
+    first = np.empty(len(hashes), dtype=np.int64)
+    first[order] = order[begins][np.cumsum(begins) - 1]
+    again = np.flatnonzero(first + width <= np.arange(len(hashes)))
+    # One more at the end, so that a stretch that reaches it closes there.
+    edges = np.zeros(n + 1, dtype=np.int64)
+    np.add.at(edges, again, 1)
+    np.add.at(edges, again + width, -1)
+    covered = np.cumsum(edges) > 0
+    changes = np.flatnonzero(np.diff(covered.astype(np.int8), prepend=0))
+    spans = []
+    for start, end in zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True):
+        if end - start >= least and len(np.unique(letters[start:end])) > MAX_SEPARATOR_KINDS:
+            # The white space behind it goes too.
+            stop = len(text) if end == n else int(visible[end])
+            spans.append((int(visible[start]), stop))
+    return spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,10 +353,14 @@ def _places(joined: bytes, heads: NDArray[np.uint64]) -> Iterator[int]:
 
 
 def _window_hashes(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """A polynomial hash of every window of 32 bytes, by doubling: five passes over the data."""
-    hashes = data.astype(np.uint64) + np.uint64(1)
+    return _hashes_of_windows(data.astype(np.uint64) + np.uint64(1), OVERLAP_BYTES)
+
+
+def _hashes_of_windows(values: NDArray[np.uint64], n_values: int) -> NDArray[np.uint64]:
+    """A polynomial hash of every window of a power of two of values, by doubling."""
+    hashes = values
     width, base = 1, 0x100000001B3
-    while width < OVERLAP_BYTES:
+    while width < n_values:
         factor = np.uint64(pow(base, width, 1 << 64))
         hashes = hashes[: max(0, len(hashes) - width)] * factor + hashes[width:]
         width *= 2

@@ -11,12 +11,12 @@ from jeton.auditing.analyses.escapes import (
     without_percent_escapes,
     without_unicode_escapes,
 )
+from jeton.auditing.analyses.mojibake import without_mojibake
 from jeton.auditing.analyses.rewriting import chain
 from jeton.auditing.analyses.unicode_forms import (
     composed,
     without_compatibility_characters,
     without_invisible_characters,
-    without_mojibake,
 )
 from jeton.auditing.checks.sampled import rewrite_finding
 from jeton.auditing.evidence import Evidence
@@ -132,13 +132,14 @@ def compatibility_characters(evidence: Evidence) -> Iterator[Finding]:
 
 
 def mojibake(evidence: Evidence) -> Iterator[Finding]:
-    """UTF-8 that was read as Windows-1252."""
+    """UTF-8 that was read as a code page."""
     yield from rewrite_finding(
         evidence,
         without_mojibake,
         id="mojibake",
         min_share=MOJIBAKE_MIN_SHARE,
-        what="runs that are valid UTF-8 when written as Windows-1252, read as UTF-8",
+        what="runs that are valid UTF-8 when written in a code page (Windows-1252, Latin-1, "
+        "Windows-1251, Mac Roman, DOS), read as UTF-8",
         says="text that was decoded with the wrong encoding costs",
         cause="UTF-8 was read as Windows-1252 or Latin-1 somewhere before: 'é' became 'Ã©'",
         do="find the reader with the wrong encoding and mend it; the text is wrong for the model "

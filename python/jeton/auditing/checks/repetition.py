@@ -131,14 +131,15 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
 
 
 def repeated_passages(evidence: Evidence) -> Iterator[Finding]:
-    """Long lines that one document contains several times."""
+    """Passages that one document contains several times, over line ends too."""
     yield from rewrite_finding(
         evidence,
         without_repeated_passages,
         id="repeated-passages",
         min_share=MIN_PASSAGES_SHARE,
-        what="lines and paragraphs of 120 and more characters that stand in the same document "
-        "before (quotation marks of mail ignored), taken out",
+        what="passages of 120 and more characters (of a short document: almost half of it) that "
+        "stand in the same document before, over line ends too, taken out (white space and "
+        "quotation marks of mail ignored)",
         says="passages that one document contains more than once cost",
         cause="mails quote each other, a retrieval returns the same piece twice, a conversation "
         "carries a document along in several turns",
