@@ -21,6 +21,7 @@ from jeton.corpus.documents import (
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, InputFile
 from jeton.corpus.names import Names
+from jeton.corpus.places import RecordPlaces, record_id
 from jeton.corpus.requests.columns import STANDARD, UNKNOWN, ColumnsBuilder, RequestBatch
 from jeton.corpus.requests.fields import FieldNames, known_columns
 from jeton.corpus.requests.issues import IssueLog, LogIssue
@@ -193,8 +194,8 @@ class RequestStream(Iterator[RequestBatch]):
             self._file = file
             self._parser.start_file()
             file_domain = domain_of_file(file, self._domains_by) if self._domains_by else None
-            for rows in self._batches_of_rows(records(self, file)):
-                batch = self._batch(file, rows, file_domain)
+            for rows, places in self._batches_of_rows(records(self, file)):
+                batch = self._batch(file, rows, places, file_domain)
                 self._report_progress()
                 yield batch
             self._bytes_before += self._bytes_of_file if file.n_bytes is None else file.n_bytes
@@ -203,25 +204,33 @@ class RequestStream(Iterator[RequestBatch]):
         if not self.n_requests:
             raise self._empty()
 
-    def _batches_of_rows(self, records: Iterator[tuple[int, Any]]) -> Iterator[list[Row]]:
+    def _batches_of_rows(
+        self, records: Iterator[tuple[int, Any]]
+    ) -> Iterator[tuple[list[Row], RecordPlaces]]:
         pending: list[Row] = []
+        lines: list[int] = []
+        ids: list[str] = []
         n_chars = 0
         for line, record in records:
             self.n_records += 1
             n_unusable = self._issues.n("not_a_request")
             for row in self._parser.rows(record, self._place(line)):
                 pending.append(row)
+                lines.append(line)
+                ids.append(record_id(record))
                 # Characters stand in for bytes: batches need only be about as large.
                 n_chars += len(row.text) + len(row.response or "")
                 if n_chars >= self._batch_bytes or len(pending) >= MAX_TEXTS_PER_BATCH:
-                    yield pending
-                    pending, n_chars = [], 0
+                    yield pending, RecordPlaces(lines, ids)
+                    pending, lines, ids, n_chars = [], [], [], 0
             if self._strict and self._issues.n("not_a_request") > n_unusable:
                 self.report("not_a_request", line, "")
         if pending:
-            yield pending
+            yield pending, RecordPlaces(lines, ids)
 
-    def _batch(self, file: InputFile, rows: list[Row], file_domain: str | None) -> RequestBatch:
+    def _batch(
+        self, file: InputFile, rows: list[Row], places: RecordPlaces, file_domain: str | None
+    ) -> RequestBatch:
         columns = ColumnsBuilder()
         for row in rows:
             domain = file_domain if file_domain is not None else row.domain
@@ -247,7 +256,12 @@ class RequestStream(Iterator[RequestBatch]):
         first_row = self._n_rows
         self._n_rows += len(built)
         return RequestBatch(
-            file=file, texts=texts, columns=built, responses=responses, first_row=first_row
+            file=file,
+            texts=texts,
+            columns=built,
+            responses=responses,
+            first_row=first_row,
+            places=places,
         )
 
     def _number(self, names: Names, name: str | None) -> int:
