@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from jeton.auditing.gate import CAUSES, BudgetResult, Cause, ChangedDocument, GateResult
+from jeton.auditing.gate import (
+    CAUSES,
+    BudgetResult,
+    Cause,
+    ChangedDocument,
+    ChangeInterval,
+    GateResult,
+    IntervalKind,
+)
 from jeton.findings import Basis
 from jeton.report.visible import visible
 
@@ -137,12 +145,24 @@ def _cause_lines(item: BudgetResult) -> list[str]:
     if rest:
         total = sum((c.part.value for c in rest), Fraction(0))
         lines.append(f"{len(rest)} smaller ones, together {_signed(total)}")
-    if item.change_interval is not None and item.is_exceeded:
-        low, high = item.change_interval
-        lines.append(
-            f"if both are samples, the change lies between {low:+,.1f} and {high:+,.1f} (95%)"
-        )
+    if item.interval is not None and item.is_exceeded:
+        lines.append(interval_line(item.interval))
     return lines
+
+
+def interval_line(interval: ChangeInterval) -> str:
+    """The interval of a change in a sentence."""
+    words = {
+        IntervalKind.PAIRED: f"all {interval.n_matched:,} documents compared with themselves",
+        IntervalKind.PARTLY_PAIRED: (
+            f"{interval.n_matched:,} documents compared with themselves, the others are new or gone"
+        ),
+        IntervalKind.UNPAIRED: "no document could be matched with one of the baseline",
+    }[interval.kind]
+    return (
+        f"if both are samples, the change lies between {interval.low:+,.1f} and "
+        f"{interval.high:+,.1f} (95%, {interval.kind}: {words})"
+    )
 
 
 def document_line(document: ChangedDocument) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.auditing.gate.languages import LANGUAGES, language_class
-from jeton.auditing.gate.rewriting import STEPS, rewritten
+from jeton.auditing.gate.rewriting import TEXT_STEPS, rewritten
 from tests.auditing.gate.changed_texts import FRENCH, doubled_white_space
 
 
@@ -21,7 +21,9 @@ def wording(text: str) -> str:
 
 def changed_steps(text: str) -> list[str]:
     return [
-        step for step, changed in zip(STEPS, rewritten(text), strict=True) if changed is not None
+        step
+        for step, changed in zip(TEXT_STEPS, rewritten(text), strict=True)
+        if changed is not None
     ]
 
 

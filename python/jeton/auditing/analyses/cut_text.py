@@ -30,10 +30,18 @@ def _stretch_of(between: str) -> re.Pattern[str]:
     """Characters with the sign between each two; what was white space has it on both sides."""
     sign = re.escape(between)
     # Possessive: linear on text that only begins like it.
-    return re.compile(rf"(?<!\S)(?:[^\s{sign}]{sign}(?:[\s{sign}]{sign}){{0,8}}){{{MIN_LETTERS},}}+\S?+")
+    return re.compile(
+        rf"(?<!\S)(?:[^\s{sign}]{sign}(?:[\s{sign}]{sign}){{0,8}}){{{MIN_LETTERS},}}+\S?+"
+    )
 
 
-_STRETCHES = {between: _stretch_of(between) for between in _BETWEEN}
+def _start_of(between: str) -> re.Pattern[str]:
+    """Four single characters in a row: every stretch has them, hardly any other text does."""
+    sign = re.escape(between)
+    return re.compile(rf"{sign}(?:[^\s{sign}]{sign}){{4}}")
+
+
+_STRETCHES = {between: (_start_of(between), _stretch_of(between)) for between in _BETWEEN}
 _SPACED_SIGN = re.compile(r" ([^\w\s]|_) ")
 _SIGN = re.compile(r"[^\w\s]|_")
 
@@ -41,21 +49,21 @@ _SIGN = re.compile(r"[^\w\s]|_")
 def without_letter_spacing(text: str) -> tuple[str, int]:
     """Words in one piece where something stands between all of their letters."""
     n_bytes = 0
-    for between, pattern in _STRETCHES.items():
-        # Counting is far faster than the search, and half of such a stretch is the sign.
-        if text.count(between) < MIN_LETTERS:
+    for between, (start, stretch) in _STRETCHES.items():
+        # Counting is far faster than any search.
+        if text.count(between) < MIN_LETTERS or not start.search(text):
             continue
 
         def joined(match: re.Match[str]) -> str:
             nonlocal n_bytes
-            stretch = match.group()
-            letters = stretch[::2]
+            found = match.group()
+            letters = found[::2]
             if sum(map(str.isalpha, letters)) < MIN_LETTER_SHARE * len(letters.replace(" ", "")):
-                return stretch
-            n_bytes += MAX_UTF8_BYTES * len(stretch)
+                return found
+            n_bytes += MAX_UTF8_BYTES * len(found)
             return letters
 
-        text = pattern.sub(joined, text)
+        text = stretch.sub(joined, text)
     return text, n_bytes
 
 

@@ -11,6 +11,7 @@ import binascii
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from jeton.auditing.analyses.encoded_blobs import PLACEHOLDER, find_blobs
 
@@ -73,7 +74,9 @@ def _whole(text: str) -> str | None:
     stripped = text.strip()
     if len(stripped) < MIN_CHARS or not stripped.isascii() or not _ALPHABET.fullmatch(stripped):
         return None
-    for decode in _DECODERS:
+    # Encoders break lines at one width, or not at all; prose has words.
+    is_prose = max(map(len, stripped.split())) < min(len(stripped), 2 * MIN_CHARS)
+    for decode in _SPACED_DECODERS if is_prose else (*_SPACED_DECODERS, *_DECODERS):
         try:
             data = decode(stripped)
         except (binascii.Error, ValueError):
@@ -134,7 +137,7 @@ def _dumped_lines(text: str) -> Iterator[bytes]:
 
 def _base64(text: str) -> bytes | None:
     compact = _WHITE_SPACE.sub("", text).rstrip("=")
-    if _looks_like_words(text) or len(compact) % 4 == 1:
+    if len(compact) % 4 == 1:
         return None
     padded = compact + "=" * (-len(compact) % 4)
     if _BASE64.fullmatch(text):
@@ -143,15 +146,13 @@ def _base64(text: str) -> bytes | None:
 
 
 def _base32(text: str) -> bytes | None:
-    if not _BASE32.fullmatch(text) or _looks_like_words(text):
+    if not _BASE32.fullmatch(text):
         return None
     compact = _WHITE_SPACE.sub("", text).rstrip("=")
     return base64.b32decode(compact + "=" * (-len(compact) % 8))
 
 
 def _base85(text: str) -> bytes | None:
-    if _looks_like_words(text):
-        return None
     compact = _WHITE_SPACE.sub("", text)
     if compact.startswith("<~"):
         return base64.a85decode(compact, adobe=True)
@@ -164,16 +165,7 @@ def _base85(text: str) -> bytes | None:
     return base64.a85decode(compact)
 
 
-def _looks_like_words(text: str) -> bool:
-    """Whether there is white space as in prose: encoders break lines at one width, or not at all."""
-    return max(map(len, text.split())) < min(len(text), MIN_CHARS * 2)
+_Decoder: TypeAlias = Callable[[str], bytes | None]
 
-
-_DECODERS: tuple[Callable[[str], bytes | None], ...] = (
-    _hexadecimal,
-    _bits,
-    _dump,
-    _base32,
-    _base64,
-    _base85,
-)
+_SPACED_DECODERS: tuple[_Decoder, ...] = (_hexadecimal, _bits, _dump)
+_DECODERS: tuple[_Decoder, ...] = (_base32, _base64, _base85)

@@ -118,7 +118,9 @@ def _code_points(text: str) -> str:
 
     def braced(match: re.Match[str]) -> str:
         number = int(match.group(1) or match.group(2), 16)
-        return chr(number) if number <= 0x10FFFF and not 0xD800 <= number < 0xE000 else match.group()
+        return (
+            chr(number) if number <= 0x10FFFF and not 0xD800 <= number < 0xE000 else match.group()
+        )
 
     return _BRACED.sub(braced, _UNITS.sub(characters, text))
 

@@ -102,7 +102,7 @@ def _has(name: str, byte: int) -> bool:
 _HIGH = re.compile("[^\x00-\x7f]+")
 _CODE_PAGES = (
     _CodePage.of("cp1252", every_run=True),
-    *map(_CodePage.of, ("cp1251", "cp1250", "mac_roman", "cp437", "cp850", "koi8_r")),
+    *map(_CodePage.of, ("cp1251", "mac_roman", "cp437")),
 )
 
 
@@ -112,12 +112,10 @@ def without_mojibake(text: str) -> tuple[str, int]:
     for _ in range(MAX_ROUNDS):
         if text.isascii():
             break
-        for page in _CODE_PAGES:
-            new, n_more = page.mended(text)
-            if n_more:
-                text = new
-                n_bytes += n_more
-                break
-        else:
+        # Of several pages that some of it fits, the one that most of it does.
+        new, n_more = max((page.mended(text) for page in _CODE_PAGES), key=lambda found: found[1])
+        if not n_more:
             break
+        text = new
+        n_bytes += n_more
     return text, n_bytes

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from jeton.auditing.analyses.markup import without_comments
 from jeton.auditing.analyses.minified_json import find_json
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
 
@@ -35,7 +36,6 @@ MIN_LABELLED_SHARE = 0.8
 MIN_LABELLED_LINES = 3
 
 _CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _ELEMENT = re.compile(r"<(?:[/?!]?[A-Za-z][\w:.-]*)(?:\s+[^<>]*)?/?\??>")
 _BLOCKS = re.compile(r"\s*(?:\x1e\s*)+")
 _INLINE = frozenset("a abbr b code em font i label s small span strong sub sup u".split())
@@ -53,13 +53,14 @@ _MARKERS = re.compile(
     r"|\[(?:CLS|SEP|BOS|EOS|PAD)\]\s*"
     r"|^(?:\#{2,3} (?:Instruction|Input|Response|System|User|Assistant|Human):?)[ \t]*\n"
     r"|^(?:Human|Assistant|USER|ASSISTANT|SYSTEM|User|System): ?",
-    re.MULTILINE,
+    re.MULTILINE | re.IGNORECASE,
 )
 
 _LABEL = re.compile(
     r"[ \t]*(?:\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\]?"
     r"|\[?\d{4}-\d\d-\d\d\]?|\[?L?\d{1,7}\]?[:.)|>-]?(?=[ \t|:>]|$))(?:[ \t]*\|)?[ \t]?"
-    r"(?:(?:DEBUG|INFO|WARN|WARNING|ERROR|TRACE)\b:?[ \t]?)?"
+    r"(?:(?:DEBUG|INFO|WARN|WARNING|ERROR|TRACE)\b:?[ \t]?)?",
+    re.IGNORECASE,
 )
 
 
@@ -79,7 +80,7 @@ def without_all_markup(text: str) -> tuple[str, int]:
         name = _NAME.search(match.group())
         return "" if name is not None and name.group().lower() in _INLINE else "\x1e"
 
-    new = _ELEMENT.sub(separator, _COMMENT.sub("", _CDATA.sub("", text)))
+    new = _ELEMENT.sub(separator, without_comments(_CDATA.sub("", text)))
     # Line ends and indentation beside an element are its layout.
     new = _BLOCKS.sub("\n", new).strip("\n")
     return new, MAX_UTF8_BYTES * max(0, len(text) - len(new)) + len(names)

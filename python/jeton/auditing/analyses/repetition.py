@@ -46,6 +46,9 @@ MAX_SEPARATOR_KINDS = 8
 """Different characters up to which a stretch is no passage: lines of signs, closing brackets, rows
 of yes and no."""
 
+_ANCHOR_STEP = 16
+"""Places between the windows by which texts without repetition are passed over."""
+
 _LONG_WINDOW, _SHORT_WINDOW = 32, 16
 """Code points compared at a time, powers of two: in long texts more, so that no phrase counts."""
 
@@ -84,7 +87,8 @@ MAX_TRIES = 64
 
 _WORD = re.compile(r"\w+")
 
-_WHITE_SPACE = np.array([code for code in range(0x3001) if chr(code).isspace()], dtype=np.uint32)
+# The last entry stands for all code points beyond, none of which is white space.
+_IS_WHITE_SPACE = np.array([chr(code).isspace() for code in range(0x3002)])
 
 
 def boilerplate_lines(texts: Sequence[str], *, min_documents: int) -> dict[str, int]:
@@ -116,34 +120,52 @@ def without_repeated_passages(text: str) -> tuple[str, int]:
 
     A passage is a long line, or a stretch of any lines. White space is no part of it.
     """
+    spans = repeated_spans(text)
+    start, end = spans[-1] if spans else (0, 0)
+    if end == len(text) and end - start >= MIN_PART_OF_TEXT * end > 0:
+        # The text comes again as a whole, short lines and all.
+        shorter, n_bytes = _without_spans(text, spans)
+        new, n_more = _without_repeated_lines(shorter)
+        return new, n_bytes + n_more
     # Lines first: quotation marks of mail do not make a passage another one.
     new, n_bytes = _without_repeated_lines(text)
-    spans = repeated_spans(new, n_chars=len(text) if n_bytes else 0)
-    if not spans:
-        return new, n_bytes
-    parts, position = [], 0
+    if n_bytes:
+        spans = repeated_spans(new, n_chars=len(text))
+    new, n_more = _without_spans(new, spans)
+    return new, n_bytes + n_more
+
+
+def _without_spans(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, int]:
+    parts, position, n_chars = [], 0, 0
     for start, end in spans:
-        kept = new[position:start]
+        kept = text[position:start]
         # What stood between two copies goes with the last of them.
-        parts.append(kept.rstrip() if end == len(new) else kept)
+        parts.append(kept.rstrip() if end == len(text) else kept)
         position = end
-        n_bytes += MAX_UTF8_BYTES * (end - start)
-    return "".join([*parts, new[position:]]), n_bytes
+        n_chars += end - start
+    return ("".join([*parts, text[position:]]), MAX_UTF8_BYTES * n_chars) if spans else (text, 0)
 
 
 def _without_repeated_lines(text: str) -> tuple[str, int]:
-    if len(text) < 2 * MIN_PASSAGE_CHARS:
-        return text, 0
+    """Drop long lines that stood before; short ones too where almost half of the text is such."""
     seen: set[str] = set()
-    kept, n_bytes = [], 0
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    again = []
+    for line in lines:
         passage = line.lstrip("> \t").rstrip()
-        if len(passage) >= MIN_PASSAGE_CHARS and len(set(passage)) > 4:
-            if passage in seen:
-                n_bytes += MAX_UTF8_BYTES * (len(line) + 1)
-                continue
-            seen.add(passage)
-        kept.append(line)
+        if len(passage) < MIN_UNIT_CHARS:
+            again.append(0)
+            continue
+        is_again = passage in seen and len(set(passage)) > MAX_SEPARATOR_KINDS
+        again.append(len(passage) if is_again else 0)
+        seen.add(passage)
+    least = MIN_PASSAGE_CHARS if sum(again) < MIN_PART_OF_TEXT * len(text) else MIN_UNIT_CHARS
+    kept, n_bytes = [], 0
+    for line, n_chars in zip(lines, again, strict=True):
+        if n_chars >= least:
+            n_bytes += MAX_UTF8_BYTES * (len(line) + 1)
+        else:
+            kept.append(line)
     return ("\n".join(kept), n_bytes) if n_bytes else (text, 0)
 
 
@@ -158,7 +180,7 @@ def repeated_spans(text: str, *, n_chars: int = 0) -> list[tuple[int, int]]:
     if len(text) < 2 * MIN_UNIT_CHARS:
         return []
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    visible = np.flatnonzero(~np.isin(codes, _WHITE_SPACE))
+    visible = np.flatnonzero(~_IS_WHITE_SPACE[np.minimum(codes, len(_IS_WHITE_SPACE) - 1)])
     n = len(visible)
     # A short text is a repetition only if much of it is.
     part = math.ceil(max(n, n_chars) * MIN_PART_OF_TEXT)
@@ -168,6 +190,8 @@ def repeated_spans(text: str, *, n_chars: int = 0) -> list[tuple[int, int]]:
         return []
     letters = codes[visible]
     hashes = _hashes_of_windows(letters.astype(np.uint64) + np.uint64(1), width)
+    if width == _LONG_WINDOW and not _has_repeated_window(hashes):
+        return []
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
     begins = np.concatenate([np.ones(1, dtype=np.bool_), ordered[1:] != ordered[:-1]])
@@ -189,6 +213,20 @@ def repeated_spans(text: str, *, n_chars: int = 0) -> list[tuple[int, int]]:
             stop = len(text) if end == n else int(visible[end])
             spans.append((int(visible[start]), stop))
     return spans
+
+
+def _has_repeated_window(hashes: NDArray[np.uint64]) -> bool:
+    """Whether a window of those at every `_ANCHOR_STEP` places stands at another place too.
+
+    A repeated passage of a window and a step holds one of them. Nearly all places fall through a
+    table of the upper bits, which is far faster than sorting them.
+    """
+    anchors = hashes[::_ANCHOR_STEP]
+    is_near = np.zeros(1 << _FILTER_BITS, dtype=np.bool_)
+    shift = np.uint64(64 - _FILTER_BITS)
+    is_near[anchors >> shift] = True
+    near = np.sort(hashes[is_near[hashes >> shift]])
+    return bool((near[1:] == near[:-1]).any())
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,9 @@ from jeton.auditing.gate.budgets import Budget, read_budgets
 from jeton.auditing.gate.causes import CAUSES, Part
 from jeton.auditing.gate.changes import ChangedDocument, Status
 from jeton.auditing.gate.collector import Collector
-from jeton.auditing.gate.judging import GATE_SCHEMA, BudgetResult, Cause, GateResult, judge
+from jeton.auditing.gate.intervals import ChangeInterval, IntervalKind
+from jeton.auditing.gate.judging import judge
+from jeton.auditing.gate.results import GATE_SCHEMA, BudgetResult, Cause, GateResult
 
 __all__ = [
     "BASELINE_SCHEMA",
@@ -25,9 +27,11 @@ __all__ = [
     "Budget",
     "BudgetResult",
     "Cause",
+    "ChangeInterval",
     "ChangedDocument",
     "Collector",
     "GateResult",
+    "IntervalKind",
     "Part",
     "Status",
     "TokenizerIdentity",

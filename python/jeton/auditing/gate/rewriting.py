@@ -4,15 +4,15 @@ Every feature is what a finding of the audit is about, taken to a normal form: t
 for itself, without escapes, layout, markers and repetition. The steps of `STEPS` are applied in
 their order, each to what the last one left:
 
-1. How characters are written: composed (NFC), decoded rightly, without invisible ones, plain ones
-   for those that only look different (NFKC).
-2. How the text is wrapped: base64 and hexadecimal decoded, escapes undone, passages that come
-   twice taken out, the elements of markup, the layout of JSON, then its keys, the markers of chat
-   templates, labels of lines.
-3. How it is cut and filled: letters set apart are joined, lines of signs are short, identifiers,
-   long numbers and queries of addresses are short, white space is one space or one line end.
-4. Letter case: everything in small letters.
-5. Text that documents share (`shared_text`): it is known only where all are seen.
+1. What white space is needed to see: composed characters (NFC), the right encoding, JSON without its
+   layout, lines without their labels, letters joined that were set apart. Then white space is one space or one line end, and
+   stays so.
+2. How characters are written: without invisible ones, plain ones for those that only look
+   different (NFKC), base64 and hexadecimal decoded, escapes undone, all in small letters.
+3. What stands around and between the words: lines of signs, passages that come twice, the elements
+   of markup, the keys of JSON, the markers of chat templates, identifiers.
+4. Text that documents share (`shared_text`): it is known only where all are seen. Then the lines,
+   which become one.
 
 What is left after all of them is the wording. Two texts that differ in one feature alone have the
 same wording, byte for byte; so have a text and its base64. Cost: O(n log n) for the repetition, else
@@ -45,7 +45,7 @@ from jeton.auditing.analyses.repetition import without_repeated_passages
 from jeton.auditing.analyses.rewriting import Rewrite, chain
 from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
 
-__all__ = ["SHARED_TEXT", "STEPS", "TEXT_STEPS", "rewritten"]
+__all__ = ["LINE_BREAKS", "SHARED_TEXT", "STEPS", "TEXT_STEPS", "rewritten"]
 
 # Format characters (Unicode category Cf, ranges with their unassigned neighbours of the same
 # blocks), controls except white space, variation selectors, the Hangul and Braille fillers.
@@ -62,6 +62,7 @@ _NOT_PLAIN = re.compile(r"[^\s\x00-\x7f]+")
 
 # Possessive: linear on a megabyte of spaces. A lone space and a lone line end stay untouched.
 _WHITE_SPACE = re.compile(r"\s{2,}+|[^\S \n]")
+_RULE = re.compile(r"^[ \t]*([-=_*#~.─━═+])\1{2,}[ \t]*(?:\n|\Z)", re.MULTILINE)
 _LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -88,35 +89,43 @@ def _one(run: re.Match[str]) -> str:
     return "\n" if _LINE_END.search(run.group()) else " "
 
 
+def _without_separators(text: str) -> str:
+    return _RULE.sub("", with_short_separators(text)[0])
+
+
 def _text_of(rewrite: Rewrite) -> Callable[[str], str]:
     return lambda text: rewrite(text)[0]
+
+
+def _squeezed_after(step: Callable[[str], str]) -> Callable[[str], str]:
+    """A step behind that of the white space leaves none behind either."""
+
+    def apply(text: str) -> str:
+        changed = step(text)
+        return text if changed == text else _squeezed(changed)
+
+    return apply
 
 
 _STEPS: dict[str, Callable[[str], str]] = {
     "unicode_form": _composed,
     "mojibake": _text_of(without_mojibake),
-    "invisible_characters": _visible,
-    "compatibility_forms": _compatible,
-    "encoded_data": _text_of(decoded_text),
-    "escaped_characters": _text_of(unescaped_text),
-    "repeated_passages": _text_of(without_repeated_passages),
-    "markup": _text_of(without_all_markup),
     "json_layout": _text_of(without_json_layout),
-    "json_keys": _text_of(without_json_keys),
-    "chat_markers": _text_of(without_chat_markers),
     "line_labels": _text_of(without_line_labels),
-    "cut_text": _text_of(
-        chain(
-            without_letter_spacing,
-            without_punctuation_spacing,
-            with_usual_spacing,
-            with_joined_lines,
-        )
-    ),
-    "separator_runs": _text_of(with_short_separators),
-    "opaque_values": _text_of(chain(with_aliases, with_rounded_numbers, with_short_urls)),
+    "cut_text": _text_of(chain(without_letter_spacing, without_punctuation_spacing)),
     "white_space": _squeezed,
+    "invisible_characters": _squeezed_after(_visible),
+    "compatibility_forms": _squeezed_after(_compatible),
+    "encoded_data": _squeezed_after(_text_of(decoded_text)),
+    "escaped_characters": _squeezed_after(_text_of(unescaped_text)),
     "letter_case": str.casefold,
+    "separator_runs": _squeezed_after(_without_separators),
+    "repeated_passages": _squeezed_after(_text_of(without_repeated_passages)),
+    "markup": _squeezed_after(_text_of(without_all_markup)),
+    "json_keys": _squeezed_after(_text_of(without_json_keys)),
+    "chat_markers": _squeezed_after(_text_of(without_chat_markers)),
+    "torn_words": _squeezed_after(_text_of(chain(with_usual_spacing, with_joined_lines))),
+    "opaque_values": _text_of(chain(with_aliases, with_rounded_numbers, with_short_urls)),
 }
 
 TEXT_STEPS = tuple(_STEPS)
@@ -125,7 +134,10 @@ TEXT_STEPS = tuple(_STEPS)
 SHARED_TEXT = "shared_text"
 """The feature that a text has by others, taken away last."""
 
-STEPS = (*TEXT_STEPS, SHARED_TEXT)
+LINE_BREAKS = "line_breaks"
+"""Line ends in place of spaces, taken away when lines are no longer asked for."""
+
+STEPS = (*TEXT_STEPS, SHARED_TEXT, LINE_BREAKS)
 """All features, in the order in which they are taken away."""
 
 

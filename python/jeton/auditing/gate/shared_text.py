@@ -18,8 +18,8 @@ __all__ = ["SharedText"]
 MIN_CHARS = 40
 """Characters of a beginning or a line that is no coincidence. A heading or greeting is shorter."""
 
-MIN_DOCUMENTS = 3
-"""Different documents that share it."""
+MIN_DOCUMENTS = 2
+"""Different documents that share it. Our choice: both sides of a comparison lose it alike."""
 
 MIN_SHARE = 0.05
 """Part of the documents, too: one in twenty is a template's."""
