@@ -12,7 +12,7 @@ from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
 __all__ = ["without_letter_spacing", "without_punctuation_spacing"]
 
 MIN_LETTERS = 12
-"""Characters that stand apart in a row: initials, lists of letters and small matrices have fewer."""
+"""Characters that stand apart in a row: initials, lists of letters, small matrices have fewer."""
 
 MIN_LETTER_SHARE = 0.5
 """Share of letters among them; rows of digits and signs are tables."""

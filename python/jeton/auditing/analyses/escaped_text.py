@@ -23,6 +23,7 @@ MIN_ESCAPES = 3
 """Escapes from which a text counts as escaped as a whole."""
 
 _MAX_LITERAL_CHARS = 8 << 20
+_LAST_CODE_POINT = 0x10FFFF
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _MAY_BE_ESCAPED = re.compile("[&%=]")
@@ -108,7 +109,9 @@ def _code_points(text: str) -> str:
 
     def characters(match: re.Match[str]) -> str:
         units = b"".join(
-            bytes.fromhex(short) if short else chr(min(int(long, 16), 0x10FFFF)).encode("utf-16-be")
+            bytes.fromhex(short)
+            if short
+            else chr(min(int(long, 16), _LAST_CODE_POINT)).encode("utf-16-be")
             for short, long in _ONE_UNIT.findall(match.group())
         )
         try:

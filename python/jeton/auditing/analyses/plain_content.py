@@ -38,7 +38,9 @@ MIN_LABELLED_LINES = 3
 _CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
 _ELEMENT = re.compile(r"<(?:[/?!]?[A-Za-z][\w:.-]*)(?:\s+[^<>]*)?/?\??>")
 _BLOCKS = re.compile(r"\s*(?:\x1e\s*)+")
-_INLINE = frozenset("a abbr b code em font i label s small span strong sub sup u".split())
+_INLINE = frozenset(
+    ["a", "abbr", "b", "code", "em", "font", "i", "label", "s", "small", "span", "strong", "sub"]
+)
 _NAME = re.compile(r"[A-Za-z][\w:.-]*")
 
 _ROLES = "system|user|assistant|tool|human|model|developer|ipython|function|gpt|bot"
@@ -46,7 +48,7 @@ _MARKERS = re.compile(
     r"<\|(?:im_start|start_header_id|start|message|channel|role)\|>"
     rf"(?:(?:{_ROLES}|final|analysis|commentary)\b(?:<\|[\w ]{{1,30}}\|>)*\s*)?"
     r"|<\|[a-z][\w /.-]{1,40}\|>\s*"
-    r"|<｜[^<>｜]{1,40}｜>\s*"
+    r"|<\uff5c[^<>\uff5c]{1,40}\uff5c>\s*"
     rf"|<(?:start|end)_of_turn>(?:(?:{_ROLES})\b)?\s*"
     r"|\[/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL_RESULTS)\]\s*|<</?SYS>>\s*"
     r"|</?s>|<(?:bos|eos|pad|unk)>"
@@ -58,8 +60,8 @@ _MARKERS = re.compile(
 
 _LABEL = re.compile(
     r"[ \t]*(?:\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\]?"
-    r"|\[?\d{4}-\d\d-\d\d\]?|\[?L?\d{1,7}\]?[:.)|>-]?(?=[ \t|:>]|$))(?:[ \t]*\|)?[ \t]?"
-    r"(?:(?:DEBUG|INFO|WARN|WARNING|ERROR|TRACE)\b:?[ \t]?)?",
+    r"|\[?\d{4}-\d\d-\d\d\]?|\[?L?\d{1,7}\]?[:.)|>-]?(?=[ \t|:>]|$))(?:[ \t]*\|)?[ \t]*"
+    r"(?:(?:DEBUG|INFO|WARN|WARNING|ERROR|TRACE)\b:?[ \t]*)?",
     re.IGNORECASE,
 )
 

@@ -1,8 +1,9 @@
 """The same text in a dearer Unicode form.
 
-Decomposed accents, invisible and look-alike characters. Each function is a `rewriting.Rewrite`. What they lose: the composed form loses nothing
-that Unicode calls different; invisible characters that shape scripts (joiners, direction marks) and
-emoji (variation selectors) stay; compatibility characters lose their look.
+Decomposed accents, invisible and look-alike characters. Each function is a `rewriting.Rewrite`.
+What they lose: the composed form loses nothing that Unicode calls different; invisible characters
+that shape scripts (joiners, direction marks) and emoji (variation selectors) stay; compatibility
+characters lose their look.
 """
 
 from __future__ import annotations

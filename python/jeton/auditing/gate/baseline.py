@@ -2,10 +2,11 @@
 
 A file of JSON, compressed with zstd (about 10 KB for a small corpus, about 1 MB for a large one,
 and the tokenizer on top where it came from a file). It holds the sums of `statistics`, with what
-each feature of the text costs by domain and language, the places and digests of documents (`documents`), the figures of the report, and what the tokenizer was: its
-name, fingerprint, probe digest and, where it was loaded from a file and not by a name that means
-the same everywhere, its canonical form: files are what gets exchanged, and without the old one a
-change of the tokenizer could not be told exactly from a change of the text.
+each feature of the text costs by domain and language, the places and digests of documents
+(`documents`), the figures of the report, and what the tokenizer was: its name, fingerprint, probe
+digest and, where it was loaded from a file and not by a name that means the same everywhere, its
+canonical form: files are what gets exchanged, and without the old one a change of the tokenizer
+could not be told exactly from a change of the text.
 """
 
 from __future__ import annotations

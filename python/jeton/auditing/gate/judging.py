@@ -84,8 +84,8 @@ class _Judge:
         self._notes: dict[str, None] = {}
         if baseline is not None and not baseline.has_features:
             self._note(
-                "the baseline was saved by an older version, which did not measure escapes, base64, "
-                "repetition and the like: causes are coarse until it is saved again"
+                "the baseline was saved by an older version, which did not measure escapes, "
+                "base64, repetition and the like: causes are coarse until it is saved again"
             )
 
     @property

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import bisect
 import math
-import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -81,7 +80,7 @@ class _Edges:
         found = set(self._known)
         for first, last in zip(ordered, ordered[least - 1 :], strict=False):
             # All between them begin with it too.
-            common = os.path.commonprefix([first, last])
+            common = _common(first, last)
             # A word that goes on differently is not cut.
             common = common[: _end_of_word(common)]
             if len(common) >= MIN_CHARS:
@@ -94,11 +93,23 @@ class _Edges:
         # Of all that it begins with, the longest is the last one that is not behind it.
         place = bisect.bisect_right(self._known, text)
         while place and not text.startswith(self._known[place - 1]):
-            shared = os.path.commonprefix([self._known[place - 1], text])
+            shared = _common(self._known[place - 1], text)
             if len(shared) < MIN_CHARS:
                 return 0
             place = bisect.bisect_right(self._known, shared, 0, place - 1)
         return len(self._known[place - 1]) if place else 0
+
+
+def _common(first: str, second: str) -> str:
+    """The beginning of both, by halving: comparing slices is far faster than characters."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return first[:low]
 
 
 def _end_of_word(text: str) -> int:
