@@ -16,7 +16,14 @@ from jeton.auditing.gate import (
 from jeton.findings import Basis
 from jeton.report.visible import visible
 
-__all__ = ["budget_lines", "document_line", "gate_lines", "gate_to_markdown"]
+__all__ = [
+    "budget_lines",
+    "document_line",
+    "gate_lines",
+    "gate_to_markdown",
+    "interval_line",
+    "main_cause_lines",
+]
 
 _MIN_SHARE = 0.005
 """Causes below half a percent of the difference are summed up in one line."""
@@ -34,12 +41,15 @@ def gate_lines(result: GateResult) -> list[str]:
     for item in _ordered(result):
         first, *rest = budget_lines(item)
         lines += ["", f"{_word(item):<4} {first}", *(f"     {line}" for line in rest)]
+    lines += [f"note: {visible(note)}" for note in result.notes]
     return lines
 
 
 def budget_lines(item: BudgetResult) -> list[str]:
     """One budget in plain lines: what happened, why, and in which documents."""
-    lines = [_sentence(item), *_cause_lines(item)]
+    lines = [_sentence(item), *main_cause_lines(item), *_cause_lines(item)]
+    if item.interval is not None and item.is_exceeded:
+        lines.append(interval_line(item.interval))
     if item.documents and item.is_exceeded:
         lines.append("documents that moved it most:")
         lines += [f"  {document_line(document)}" for document in item.documents]
@@ -74,10 +84,18 @@ def gate_to_markdown(result: GateResult) -> str:
             "" if main is None else f"{main.label} ({_share(main)})",
         ]
         lines.append(f"| {' | '.join(cells)} |")
+    for note in result.notes:
+        lines += ["", f"> {_cell(note)}"]
     for item in _ordered(result):
         if not item.causes:
             continue
         lines += ["", f"### Why {_code(item.name)} moved", ""]
+        main = item.main_cause
+        if main is not None:
+            words = f"Main cause: **{main.label}**{_of_all(main)}."
+            if main.remedy and main.part.value > 0:
+                words += f" To do: {_cell(main.remedy)}."
+            lines += [words, ""]
         money = _money(item)
         if money:
             lines += [f"It costs {money}." if item.usd_per_year is not None else money, ""]
@@ -87,6 +105,9 @@ def gate_to_markdown(result: GateResult) -> str:
                 f"| {cause.label} | {_signed(cause.part.value)} | {_share(cause)} | "
                 f"{_cell(cause.detail)}{_basis(cause)} |"
             )
+        if item.interval is not None and item.is_exceeded:
+            words = interval_line(item.interval)
+            lines += ["", f"{words[:1].upper()}{words[1:]}."]
         if item.documents and item.is_exceeded:
             lines += ["", "| document | | tokens before | now | cause |"]
             lines.append("| --- | --- | ---: | ---: | --- |")
@@ -145,8 +166,17 @@ def _cause_lines(item: BudgetResult) -> list[str]:
     if rest:
         total = sum((c.part.value for c in rest), Fraction(0))
         lines.append(f"{len(rest)} smaller ones, together {_signed(total)}")
-    if item.interval is not None and item.is_exceeded:
-        lines.append(interval_line(item.interval))
+    return lines
+
+
+def main_cause_lines(item: BudgetResult) -> list[str]:
+    """The main cause in plain words, with what to do about it; nothing where nothing moved."""
+    main = item.main_cause
+    if main is None:
+        return []
+    lines = [f"main cause: {main.label}, {_signed(main.part.value)}{_of_all(main)}{_basis(main)}"]
+    if main.remedy and main.part.value > 0:
+        lines.append(f"to do: {visible(main.remedy)}")
     return lines
 
 
@@ -202,6 +232,10 @@ def _money(item: BudgetResult) -> str:
         return ""
     more = "more" if item.usd_per_year > 0 else "less"
     return f"{abs(item.usd_per_year):,} USD a year {more}"
+
+
+def _of_all(cause: Cause) -> str:
+    return "" if cause.share is None else f" ({cause.share:.0%} of the change)"
 
 
 def _share(cause: Cause) -> str:
