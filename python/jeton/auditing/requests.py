@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from jeton.auditing.evidence import RequestEvidence
 from jeton.auditing.request_tokens import RequestTokens
 from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
-from jeton.corpus.requests_names import Names
-from jeton.corpus.requests_summary import RequestsTally
+from jeton.corpus.names import Names
+from jeton.corpus.requests.summary import RequestsTally
 from jeton.economics.bill import catalog_price
 from jeton.economics.usage import UsageRecord, usage_records
 from jeton.errors import UsageError
