@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.quotas import has_limit
+from jeton.catalog import ApiPrice
+from jeton.catalog import price as find_price
 from jeton.corpus import read_terms
 from jeton.economics import Quota, quota_from_rate
 from jeton.errors import UsageError
 
-__all__ = ["check_number", "check_quota", "distinct_terms", "tokenizers_of"]
+__all__ = ["check_number", "check_quota", "distinct_terms", "prices_of", "tokenizers_of"]
 
 
 def check_number(name: str, value: float | None, *, above_zero: bool) -> None:
@@ -42,6 +44,18 @@ def check_quota(quota: Quota | None, growth_per_month: float | None, *, is_timed
         )
     # Judges the numbers by themselves; the traffic is not known yet.
     quota_from_rate(quota, requests_per_day=0, tokens_mean=0, growth_per_month=growth_per_month)
+
+
+def prices_of(price_model: str | Sequence[str] | None) -> tuple[ApiPrice, ...]:
+    """The prices that were asked for, each once.
+
+    Raises:
+        UnknownPriceError: A name is not known.
+        UsageError: A ``usd:`` price is no number above zero.
+    """
+    names = [price_model] if isinstance(price_model, str) else list(price_model or ())
+    prices = {price.name: price for price in map(find_price, names)}
+    return tuple(prices.values())
 
 
 def tokenizers_of(pipeline: Pipeline | None) -> tuple[str, ...]:

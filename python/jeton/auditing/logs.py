@@ -133,7 +133,7 @@ def completed(
         most = summary.by_model[0]
         if most.name and most.n_requests >= MIN_MODEL_SHARE * summary.n_requests:
             try:
-                facts = replace(facts, price=find_price(most.name))
+                facts = replace(facts, prices=(find_price(most.name),))
                 taken.append("price_model")
             except CatalogError:
                 # The user asked for no money; an unknown model in a log is none of his mistakes.

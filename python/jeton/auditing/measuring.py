@@ -16,6 +16,7 @@ from jeton.auditing.result import (
     TokenizerReport,
     Workload,
 )
+from jeton.auditing.selection import Selection
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.economics import summarize
 from jeton.metrics import compression, cut_term, vocabulary_use
@@ -31,18 +32,25 @@ class Facts:
     Attributes:
         model: The model that reads the tokens.
         gpu: The GPU that it runs on.
-        price: The price at an API.
+        prices: Prices at APIs; the first makes the bill.
         requests_per_day: Traffic.
         output_tokens_per_request: Mean tokens generated per request.
         taken_from_logs: Names of those of these that the request logs gave, not the user.
+        selection: What is counted with what.
     """
 
     model: ModelFacts | None = None
     gpu: GpuFacts | None = None
-    price: ApiPrice | None = None
+    prices: tuple[ApiPrice, ...] = ()
     requests_per_day: float | None = None
     output_tokens_per_request: float | None = None
     taken_from_logs: tuple[str, ...] = ()
+    selection: Selection | None = None
+
+    @property
+    def price(self) -> ApiPrice | None:
+        """The price that makes the bill."""
+        return self.prices[0] if self.prices else None
 
     @property
     def output_tokens(self) -> float:
@@ -99,7 +107,7 @@ def _measured(
         tokens_mean=summary.mean,
         tokens_p95=summary.p95,
         tokens_histogram=(lengths.lengths, lengths.documents),
-        vocab_size=tokenizer.vocab_size,
+        vocab_size=_table_size(facts, index, tokenizer.vocab_size),
         model=facts.model,
         gpu=facts.gpu,
         price=facts.price,
@@ -131,6 +139,14 @@ def _measured(
         n_overhead_tokens=counts.n_overhead_tokens[index],
     )
     return Measured(item.name, tokenizer, lengths, use, report, stats)
+
+
+def _table_size(facts: Facts, index: int, vocab_size: int) -> int:
+    """Rows of the model's tables under a tokenizer; the model's own keeps the published ones."""
+    selection = facts.selection
+    if facts.model is None or selection is None or not selection.of_model[index]:
+        return vocab_size
+    return facts.model.vocab_size
 
 
 def term_reports(counts: Counts, traffic: Traffic) -> tuple[TermReport, ...]:
@@ -165,4 +181,5 @@ def workload_of(facts: Facts) -> Workload:
         usd_per_mtok_input=price.usd_per_mtok_input if price else None,
         usd_per_mtok_output=price.usd_per_mtok_output if price else None,
         taken_from_logs=facts.taken_from_logs,
+        tokenizer_of=facts.selection.tokenizer_of if facts.selection else "",
     )

@@ -191,6 +191,7 @@ def report_of(
         quota=evidence.quota,
         traffic=traffic,
         training=training,
+        notices=() if facts.selection is None else facts.selection.notices,
     )
 
 

@@ -106,7 +106,8 @@ class CorpusSummary:
 class Workload:
     """What the user said about traffic, and the facts it was priced with.
 
-    ``taken_from_logs`` names the fields that request logs gave instead.
+    ``taken_from_logs`` names the fields that request logs gave instead. ``tokenizer_of`` is the
+    model whose tokenizer was taken where the user named none; empty where he did.
     """
 
     requests_per_day: float | None
@@ -121,6 +122,7 @@ class Workload:
     usd_per_mtok_input: Decimal | None
     usd_per_mtok_output: Decimal | None
     taken_from_logs: tuple[str, ...] = ()
+    tokenizer_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,6 +443,7 @@ class AuditReport:
         quota: The traffic against the limits of an API.
         traffic: A trace replayed on the GPU, under each policy and tokenizer.
         training: What a training run would take under each tokenizer, in their order.
+        notices: What must be said first, one sentence each: a tokenizer that is not the model's.
     """
 
     schema_version: str
@@ -467,6 +470,7 @@ class AuditReport:
     quota: QuotaReport | None = None
     traffic: TrafficReport | None = None
     training: tuple[TokenizerTraining, ...] = ()
+    notices: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""

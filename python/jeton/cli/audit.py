@@ -31,7 +31,8 @@ __all__ = ["audit"]
     "tokenizers",
     metavar="T",
     multiple=True,
-    help="Tokenizer to measure: a name, file or folder. Repeatable.",
+    help="Tokenizer to measure: a name, a model, a file or folder. Repeatable. By default that of "
+    "--model, of --price-model, or of the model that the logs name.",
 )
 @click.option(
     "--current",
@@ -42,9 +43,11 @@ __all__ = ["audit"]
 @click.option("--gpu", metavar="G", help="GPU that the model runs on; `jeton catalog gpus`.")
 @click.option(
     "--price-model",
+    "price_models",
     metavar="P",
+    multiple=True,
     help="API price: MODEL, PROVIDER:MODEL, or usd:INPUT/OUTPUT per million tokens; "
-    "`jeton catalog prices`.",
+    "`jeton catalog prices`. Repeatable: models are compared by price per document.",
 )
 @click.option(
     "--requests-per-day",
@@ -83,7 +86,7 @@ def audit(
     current: str | None,
     model: str | None,
     gpu: str | None,
-    price_model: str | None,
+    price_models: tuple[str, ...],
     requests_per_day: float | None,
     output_tokens_per_request: float | None,
     terms: str | None,
@@ -118,8 +121,6 @@ def audit(
     from jeton.auditing import audit as run_audit
 
     outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
-    if not tokenizers and current is None:
-        raise click.UsageError("no tokenizer is given; name one with --tokenizer")
     arguments = settings.arguments() | trace.arguments() | training.arguments()
     gate.prepare(num_threads=num_threads, stdout_is_taken="-" in (json_file, markdown))
     with _hint_of_logs(settings), corpus_progress("reading", quiet=quiet) as on_progress:
@@ -129,7 +130,7 @@ def audit(
             current=current,
             model=model,
             gpu=gpu,
-            price_model=price_model,
+            price_model=price_models,
             requests_per_day=requests_per_day,
             output_tokens_per_request=output_tokens_per_request,
             # A str would be taken for the terms themselves.
