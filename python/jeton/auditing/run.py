@@ -237,9 +237,7 @@ class Audit:
                 domains=self._domains,
                 by_field=bool(self._domain_field),
             )
-        counts = scan(
-            portions, setup, observers=self._observers, num_threads=self._num_threads
-        )
+        counts = scan(portions, setup, observers=self._observers, num_threads=self._num_threads)
         counts.requests, counts.sampled = collector, drawn
         return counts
 
