@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import Any
@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.economics.ledger.amounts import Amounts, amounts_of
-from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, Cell, PriceKey
+from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, PriceKey
 from jeton.economics.ledger.model_map import ModelMap
 from jeton.economics.ledger.prices import NoPrice, PriceBook, Prices
 from jeton.economics.ledger.rates import PriceOf
 from jeton.economics.ledger.result import Ledger
 from jeton.economics.ledger.rows import STANDARD, UsageColumns, UsageRows
+from jeton.economics.ledger.sums import SumTable, grouped_sums
 from jeton.economics.ledger.views import Tables, ledger_of_tables
 from jeton.errors import UnknownPriceError, UsageError
 
@@ -70,9 +71,11 @@ class LedgerBuilder:
         self._keys: dict[tuple[Any, ...], int] = {}
         self._key_list: list[PriceKey] = []
         self._sources: dict[str, None] = {}
-        self._by_hour: dict[tuple[int, int | None], Cell] = {}
-        self._by_domain: dict[tuple[int, str], Cell] = {}
-        self._missing: dict[_Missing, Cell] = {}
+        self._by_hour = SumTable[tuple[int, int | None]]()
+        self._by_domain = SumTable[tuple[int, str]]()
+        self._missing = SumTable[_Missing]()
+        self._missing_list: list[_Missing] = []
+        self._missing_places: dict[_Missing, int] = {}
         self._nearest: dict[_Missing, tuple[str, ...]] = {}
         self._first_s = math.inf
         self._last_s = -math.inf
@@ -164,14 +167,12 @@ class LedgerBuilder:
 
     def merge(self, other: LedgerBuilder) -> None:
         """Add everything that another builder has taken; its rows can no longer be corrected."""
-        for (place, hour), cell in other._by_hour.items():
-            own = self._key_place(other._key_list[place])
-            _into(self._by_hour, (own, hour), cell.n_requests, cell.amounts)
-        for (place, domain), cell in other._by_domain.items():
-            own = self._key_place(other._key_list[place])
-            _into(self._by_domain, (own, domain), cell.n_requests, cell.amounts)
-        for missing, cell in other._missing.items():
-            _into(self._missing, missing, cell.n_requests, cell.amounts)
+        places = [self._key_place(key) for key in other._key_list]
+        hours = [(places[place], hour) for place, hour in other._by_hour.known()]
+        self._by_hour.merge(hours, other._by_hour)
+        domains = [(places[place], domain) for place, domain in other._by_domain.known()]
+        self._by_domain.merge(domains, other._by_domain)
+        self._missing.merge(other._missing.known(), other._missing)
         self._nearest.update(other._nearest)
         self._sources.update(other._sources)
         self._first_s = min(self._first_s, other._first_s)
@@ -193,9 +194,9 @@ class LedgerBuilder:
             self._refuse_missing()
         tables = Tables(
             keys=tuple(self._key_list),
-            by_hour={k: c for k, c in self._by_hour.items() if not c.is_empty},
-            by_domain={k: c for k, c in self._by_domain.items() if not c.is_empty},
-            missing={k: c for k, c in self._missing.items() if not c.is_empty},
+            by_hour=dict(self._by_hour.cells()),
+            by_domain=dict(self._by_domain.cells()),
+            missing=dict(self._missing.cells()),
             nearest=self._nearest,
             first_s=self._first_s if math.isfinite(self._first_s) else None,
             last_s=self._last_s if math.isfinite(self._last_s) else None,
@@ -240,8 +241,9 @@ class LedgerBuilder:
             | np.asarray(columns.tariff, np.int64)
         )
         free = np.asarray(columns.from_gateway_cache, dtype=np.bool_)
-        for own in np.unique(combined):
-            rows = np.flatnonzero(combined == own)
+        order = np.argsort(combined, kind="stable")
+        found, starts = np.unique(combined[order], return_index=True)
+        for own, rows in zip(found, np.split(order, starts[1:]), strict=True):
             model = _name(names.models, (int(own) >> 40) - 1)
             provider = _name(names.providers, (int(own) >> 16 & 0xFFFFFF) - 1)
             tariff = _name(names.tariffs, int(own) & 0xFFFF) or STANDARD
@@ -350,19 +352,19 @@ class LedgerBuilder:
     ) -> None:
         dims = list(amounts.units)
         matrix = np.stack([amounts.units[name] for name in dims], axis=1) * sign
-        keys = self._key_list
-        for (own, span), sums in _grouped(place, hour, matrix):
-            n, values = _cell(dims, sums)
-            if own < 0:
-                _into(self._missing, self._missing_names[-own - 1], n, values)
-            else:
-                _into(self._by_hour, (own, None if span == _NO_HOUR else span), n, values)
-        priced = place >= 0
-        domain = np.asarray(columns.domain, dtype=np.int64)[priced]
-        for (own, number), sums in _grouped(place[priced], domain, matrix[priced]):
-            n, values = _cell(dims, sums)
-            assert own < len(keys)
-            _into(self._by_domain, (own, _name(names.domains, number)), n, values)
+        is_priced = place >= 0
+        own, priced = matrix[is_priced], place[is_priced]
+        pairs, sums = grouped_sums(priced, hour[is_priced], own)
+        hours = [(key, None if span == _NO_HOUR else span) for key, span in pairs]
+        self._by_hour.add(hours, dims, sums)
+        domain = np.asarray(columns.domain, dtype=np.int64)[is_priced]
+        pairs, sums = grouped_sums(priced, domain, own)
+        domains = [(key, _name(names.domains, number)) for key, number in pairs]
+        self._by_domain.add(domains, dims, sums)
+        if not is_priced.all():
+            left = place[~is_priced]
+            pairs, sums = grouped_sums(left, np.zeros_like(left), matrix[~is_priced])
+            self._missing.add([self._missing_list[-1 - n] for n, _ in pairs], dims, sums)
 
     # -- places ---------------------------------------------------------------------------------
 
@@ -375,14 +377,13 @@ class LedgerBuilder:
             self._key_list.append(key)
         return place
 
-    @property
-    def _missing_names(self) -> list[_Missing]:
-        return list(self._missing)
-
     def _missing_place(self, missing: _Missing) -> int:
         """Return a number below 0 for a reason why rows have no price."""
-        self._missing.setdefault(missing, Cell())
-        return -1 - list(self._missing).index(missing)
+        place = self._missing_places.get(missing)
+        if place is None:
+            self._missing_list.append(missing)
+            place = self._missing_places[missing] = -len(self._missing_list)
+        return place
 
     def _row(self, row: int) -> tuple[UsageColumns, _Names] | None:
         at = bisect_right(self._kept, row, key=lambda kept: kept[0]) - 1
@@ -394,7 +395,7 @@ class LedgerBuilder:
         return _one_row(columns, row - first), names
 
     def _refuse_missing(self) -> None:
-        unknown = {m: c for m, c in self._missing.items() if c.n_requests and _is_name(m)}
+        unknown = [m for m, cell in self._missing.cells() if cell.n_requests and _is_name(m)]
         if not unknown:
             return
         names = list(dict.fromkeys(model for model, _, _ in unknown))
@@ -445,34 +446,6 @@ def _raise_seconds(amounts: Amounts, rows: NDArray[np.intp], least_ms: int) -> N
         values = amounts.units.get(name, np.zeros_like(stated)).copy()
         values[rows] = billed
         amounts.units[name] = values
-
-
-def _grouped(
-    first: NDArray[np.int64], second: NDArray[np.int64], matrix: NDArray[np.int64]
-) -> Iterable[tuple[tuple[int, int], NDArray[np.int64]]]:
-    """Yield the sums of rows with equal pairs of numbers."""
-    if not len(first):
-        return
-    order = np.lexsort((second, first))
-    a, b = first[order], second[order]
-    is_first = np.ones(len(a), dtype=np.bool_)
-    is_first[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
-    starts = np.flatnonzero(is_first)
-    sums = np.add.reduceat(matrix[order], starts, axis=0)
-    for place, start in enumerate(starts):
-        yield (int(a[start]), int(b[start])), sums[place]
-
-
-def _cell(dims: Sequence[str], sums: NDArray[np.int64]) -> tuple[int, dict[str, int]]:
-    values = {name: n for name, n in zip(dims, sums.tolist(), strict=True) if n}
-    return values.get("requests", 0), values
-
-
-def _into(table: dict[Any, Cell], key: Any, n_requests: int, amounts: Mapping[str, int]) -> None:
-    cell = table.get(key)
-    if cell is None:
-        cell = table[key] = Cell()
-    cell.add(n_requests, amounts)
 
 
 def _one_row(columns: UsageColumns, row: int) -> UsageColumns:

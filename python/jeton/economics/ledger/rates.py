@@ -8,7 +8,6 @@ has; `Rates` are the numbers that hold for one of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -35,7 +34,6 @@ _MIN_TIME_S = -62_135_596_800
 _MAX_TIME_S = 253_402_300_799
 
 
-@dataclass(frozen=True, slots=True)
 class Rates:
     """Rates that hold for one price, period and step.
 
@@ -43,14 +41,22 @@ class Rates:
         usd_per_unit: USD for one stored unit, by dimension; parts priced apart have their own.
     """
 
-    usd_per_unit: Mapping[str, Decimal]
+    def __init__(self, usd_per_unit: Mapping[str, Decimal]) -> None:
+        self.usd_per_unit = usd_per_unit
+        narrow = sorted(usd_per_unit, key=lambda n: (-len(DIMENSIONS[n].attributes), n))
+        # Narrow ones first: what a wide one is left with is known when its parts are.
+        self._order = [
+            (name, [part for part in narrow[:place] if holds(name, part)])
+            for place, name in enumerate(narrow)
+        ]
 
     def leaves(self, amounts: Mapping[str, int]) -> dict[str, int]:
         """Split amounts so that every unit stands under the narrowest dimension with a rate."""
         found: dict[str, int] = {}
-        for name in self._narrow_first():
+        for name, parts in self._order:
             left = amounts.get(name, 0)
-            left -= sum(n for part, n in found.items() if part != name and holds(name, part))
+            for part in parts:
+                left -= found[part]
             found[name] = left
         return {name: n for name, n in found.items() if n}
 
@@ -58,9 +64,6 @@ class Rates:
         """Return the dimension whose rate holds for another: itself, or the nearest above."""
         above = [name for name in self.usd_per_unit if holds(name, dimension)]
         return max(above, key=lambda name: len(DIMENSIONS[name].attributes), default=None)
-
-    def _narrow_first(self) -> list[str]:
-        return sorted(self.usd_per_unit, key=lambda n: (-len(DIMENSIONS[n].attributes), n))
 
 
 class ListPrice:
