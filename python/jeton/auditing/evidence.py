@@ -25,6 +25,7 @@ from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.corpus import RequestsSummary
 from jeton.economics import QuotaReport
 from jeton.economics.ledger import Ledger
+from jeton.economics.waterfall import Kind, usd_of_kinds
 from jeton.metrics import LengthCounts, VocabularyUse
 
 __all__ = [
@@ -76,18 +77,18 @@ class Traffic:
     @property
     def prompt_usd_per_year(self) -> Decimal | None:
         """What prompts cost in a year; None where that is not known."""
-        return self._per_year("input_tokens")
+        return self._per_year("full", "read", "write")
 
     @property
     def output_usd_per_year(self) -> Decimal | None:
         """What generated tokens cost in a year."""
-        return self._per_year("output_tokens")
+        return self._per_year("output")
 
-    def _per_year(self, dimension: str) -> Decimal | None:
+    def _per_year(self, *kinds: Kind) -> Decimal | None:
         ledger, year = self.ledger, None if self.ledger is None else self.ledger.per_year()
         if ledger is None or year is None or not ledger.usd:
             return None
-        return year * ledger.usd_of(dimension) / ledger.usd
+        return year * usd_of_kinds(ledger, *kinds) / ledger.usd
 
     def usd_per_year(self, n_tokens: Decimal | int) -> Decimal | None:
         """USD a year of so many prompt tokens of the audited text, to the cent."""
@@ -200,6 +201,8 @@ class Evidence:
         quota: The traffic against the limits of an API; None: no limits were given.
         counted: Tokenizers that only dollars rest on, with their counts.
         is_own_model: Whether the model is the user's own, so that its vocabulary can be changed.
+        place: The place of the tokenizer in use among those given.
+        notices: What must be said first.
     """
 
     corpus: CorpusSummary
@@ -226,6 +229,8 @@ class Evidence:
     quota: QuotaReport | None = None
     counted: tuple[CountedLengths, ...] = ()
     is_own_model: bool = True
+    place: int = 0
+    notices: tuple[str, ...] = ()
 
     @property
     def ledger(self) -> Ledger | None:
@@ -236,6 +241,13 @@ class Evidence:
     def tokenizers(self) -> tuple[Measured, ...]:
         """The current tokenizer and the candidates."""
         return (self.current, *self.candidates)
+
+    @property
+    def by_place(self) -> tuple[CountedLengths, ...]:
+        """All tokenizers that counted, in the order given, those for money behind the others."""
+        ordered = list(self.candidates)
+        ordered.insert(self.place, self.current)
+        return (*(CountedLengths(m.name, m.lengths) for m in ordered), *self.counted)
 
 
 def percent(share: float) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.auditing.counts import Counts
+from jeton.auditing.log_pricing import with_traffic
 from jeton.auditing.measuring import Facts
 from jeton.auditing.selection import MoneyTokenizer
 from jeton.economics import stand_in
@@ -100,7 +101,7 @@ def ledger_of_lengths(
     )
     builder = LedgerBuilder(prices=lambda model, day, tariff: price, on=price.valid_on)
     builder.add(rows)
-    return builder.build(requests_per_day=requests_per_day)
+    return with_traffic(builder.build(), requests_per_day)
 
 
 def _scaled(whole: NDArray[np.int64], factor: Decimal) -> NDArray[np.int64]:

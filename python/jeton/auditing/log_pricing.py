@@ -23,7 +23,7 @@ from jeton.economics.ledger import Ledger, LedgerBuilder, ModelMap
 if TYPE_CHECKING:
     from jeton.corpus import RequestBatch, RequestStream
 
-__all__ = ["LogPricing", "PricingOptions"]
+__all__ = ["LogPricing", "PricingOptions", "with_traffic"]
 
 _MAX_SEGMENTS = 64
 """Runs of rows with usage in a batch that keep their numbers, so that they can be corrected."""
@@ -94,9 +94,14 @@ class LogPricing:
             own = None if change.columns is None else self._named(change.columns, names)
             self._builder.correct(change.row, own, **names.as_arguments())
 
+    @property
+    def waits(self) -> bool:
+        """Whether requests without usage wait for our own count."""
+        return bool(self._waiting)
+
     def ledger(
         self,
-        counted: Mapping[int, int] | NDArray[np.int64],
+        counted: NDArray[np.int64],
         *,
         factors: Mapping[str, Decimal],
         output_tokens: float | None,
@@ -131,10 +136,8 @@ class LogPricing:
                 replace(own, input_tokens=scaled, output_tokens=output), **names.as_arguments()
             )
             builder.add(columns.take(~known), **names.as_arguments())
-        ledger = builder.build(
-            joined=self.joined, period=self.options.period, requests_per_day=requests_per_day
-        )
-        return ledger, n_counted
+        ledger = builder.build(joined=self.joined, period=self.options.period)
+        return with_traffic(ledger, requests_per_day), n_counted
 
     def merge(self, other: Self, *, n_rows: int) -> LogPricing:
         """The requests of both; rows of neither can be corrected any more.
@@ -195,6 +198,22 @@ class _Names:
             "tariffs": self.tariffs,
             "domains": self.domains,
         }
+
+
+def with_traffic(ledger: Ledger, requests_per_day: float | None) -> Ledger:
+    """The ledger with the traffic that the user states; it is then a sample of that."""
+    if requests_per_day is None:
+        return ledger
+    rate = Decimal(str(requests_per_day))
+    period = replace(
+        ledger.period,
+        n_days=Decimal(ledger.n_requests) / rate,
+        requests_per_day=rate,
+        assumption=f"{rate:,} requests a day, as given; the {ledger.n_requests:,} requests here "
+        "stand for them",
+        override=f"{rate} requests a day",
+    )
+    return replace(ledger, period=period)
 
 
 def _waits(columns: RequestColumns) -> NDArray[np.bool_]:

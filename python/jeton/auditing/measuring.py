@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -19,10 +20,12 @@ from jeton.auditing.result import (
 from jeton.auditing.selection import Selection
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.economics import summarize
+from jeton.economics.ledger import Ledger
+from jeton.findings import Basis, Figure
 from jeton.metrics import compression, cut_term, vocabulary_use
 from jeton.metrics.quality import QualityMetrics, quality
 
-__all__ = ["Facts", "measured", "term_reports", "workload_of"]
+__all__ = ["Facts", "Money", "measured", "money_figures", "term_reports", "workload_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,16 @@ class Facts:
         """Mean tokens generated per request; 0 where nothing is known."""
         return self.output_tokens_per_request or 0.0
 
-    def traffic(self, n_documents: int) -> Traffic:
-        """From tokens of so many documents to money."""
+    def traffic(self, n_documents: int, *, ledger: Ledger | None, n_tokens: int) -> Traffic:
+        """From tokens of so many documents to the ledger's money."""
         daily = None if self.requests_per_day is None else Decimal(str(self.requests_per_day))
-        return Traffic(n_documents=n_documents, requests_per_day=daily, price=self.price)
+        return Traffic(
+            n_documents=n_documents,
+            requests_per_day=daily,
+            price=self.price,
+            ledger=ledger,
+            n_tokens=n_tokens,
+        )
 
 
 def measured(
@@ -68,6 +77,7 @@ def measured(
     facts: Facts,
     sample: DeepSample,
     *,
+    money: Callable[[int], Money | None],
     with_quality: bool,
     seed: int,
     num_threads: int | None,
@@ -78,6 +88,7 @@ def measured(
         counts: Of the pass.
         facts: With what they are priced.
         sample: Documents for what needs the text again.
+        money: The money of the tokenizer at a place; None where there is none.
         with_quality: Whether the quality of the tokenizers is measured too.
         seed: Of the intervals.
         num_threads: Threads of the core; None: all.
@@ -88,12 +99,17 @@ def measured(
         if with_quality:
             stats = counts.token_stats[index]
             quality_of = quality(item.tokenizer, stats, sample, seed=seed, num_threads=num_threads)
-        found.append(_measured(counts, index, facts, quality_of, seed))
+        found.append(_measured(counts, index, facts, money(index), quality_of, seed))
     return tuple(found)
 
 
 def _measured(
-    counts: Counts, index: int, facts: Facts, quality_of: QualityMetrics | None, seed: int
+    counts: Counts,
+    index: int,
+    facts: Facts,
+    money: Money | None,
+    quality_of: QualityMetrics | None,
+    seed: int,
 ) -> Measured:
     item = counts.setup.chosen[index]
     tokenizer, stats, text = item.tokenizer, counts.token_stats[index], counts.text_stats
@@ -110,10 +126,10 @@ def _measured(
         vocab_size=_table_size(facts, index, tokenizer.vocab_size),
         model=facts.model,
         gpu=facts.gpu,
-        price=facts.price,
         requests_per_day=facts.requests_per_day,
         output_tokens_per_request=facts.output_tokens,
     )
+    economics |= {} if money is None else money_figures(money)
     report = TokenizerReport(
         name=item.name,
         fingerprint=tokenizer.fingerprint,
@@ -139,6 +155,50 @@ def _measured(
         n_overhead_tokens=counts.n_overhead_tokens[index],
     )
     return Measured(item.name, tokenizer, lengths, use, report, stats)
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What the workload costs under one tokenizer.
+
+    Attributes:
+        usd: USD of the requests of the ledger.
+        ledger: Where it comes from, with its period.
+        basis: How well it is known.
+        said: How it was made from the ledger, in words; empty for the ledger itself.
+    """
+
+    usd: Decimal
+    ledger: Ledger
+    basis: Basis
+    said: str = ""
+
+
+def money_figures(money: Money) -> dict[str, Figure]:
+    """The ledger's money by request, day, month and year."""
+    ledger = money.ledger
+    if not ledger.n_requests:
+        return {}
+    each = money.usd / ledger.n_requests
+    said = f"{money.usd:,.6g} USD of the ledger / {ledger.n_requests:,} requests"
+    if money.said:
+        said += f"; {money.said}"
+    source = ledger.price_source
+    figures = {"usd_per_request": Figure(each, "USD per request", money.basis, said, source)}
+    whole = {
+        "usd_per_day": (ledger.per_day(), "USD per day", ""),
+        "usd_per_month": (ledger.per_month(), "USD per month", " x 365 / 12"),
+        "usd_per_year": (ledger.per_year(), "USD per year", " x 365"),
+    }
+    for name, (value, unit, factor) in whole.items():
+        if value is None:
+            continue
+        # The ledger's own sum is taken as it is; another tokenizer's in its proportion.
+        if money.usd != ledger.usd:
+            value = value * money.usd / ledger.usd if ledger.usd else value
+        said = f"{each:,.6g} USD x {ledger.period.requests_per_day:,.6g} requests per day{factor}"
+        figures[name] = Figure(value, unit, money.basis, said, source)
+    return figures
 
 
 def _table_size(facts: Facts, index: int, vocab_size: int) -> int:

@@ -85,6 +85,16 @@ class RequestCollector:
         self.summary = stream.summary()
         self.pricing.joined = dict(stream.joined)
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models that the log has."""
+        return self._models
+
+    def counted(self, counted: RequestTokens) -> NDArray[np.int64]:
+        """Tokens of each row as we count them, by its number; -1: not counted."""
+        has_text = [part.has_text for part in self._parts]
+        return counted.by_row(np.concatenate([np.empty(0, dtype=np.bool_), *has_text]))
+
     def evidence(self, counted: RequestTokens) -> RequestEvidence | None:
         """What the checks may look at, our counts beside it; None before `finish`."""
         if self.summary is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from jeton.auditing.asked import (
     check_quota,
     distinct_terms,
     prices_of,
+    pricing_of,
     tokenizers_of,
 )
 from jeton.auditing.billing import BillSource, load_bill, reconciled
@@ -20,6 +21,7 @@ from jeton.auditing.choice import TokenizerLike
 from jeton.auditing.counts import Counts, Setup
 from jeton.auditing.deep_sample import DEEP_SAMPLE_BYTES
 from jeton.auditing.intervals import SEED
+from jeton.auditing.log_pricing import LogPricing
 from jeton.auditing.logs import LogOptions, open_logs
 from jeton.auditing.measuring import Facts
 from jeton.auditing.observing import Observer
@@ -39,6 +41,7 @@ from jeton.catalog import model as find_model
 from jeton.corpus import DocumentStream, Progress, open_documents
 from jeton.corpus.sampling import Sampling
 from jeton.economics import Limits, Quota, stand_in
+from jeton.economics.ledger import ModelMap
 from jeton.errors import UsageError
 from jeton.registry import load
 
@@ -74,6 +77,9 @@ class Audit:
         domains: Domains = "auto",
         domain_field: str = "",
         bill: BillSource | None = None,
+        model_map: ModelMap | Mapping[str, str] | str | os.PathLike[str] | None = None,
+        strict_prices: bool = False,
+        period: str = "",
         pipeline: Pipeline | None = None,
         run_commands: bool = False,
         limits: Limits | None = None,
@@ -123,6 +129,12 @@ class Audit:
             load(name)
         self._sampling = sampling
         self._bill = None if bill is None else load_bill(bill)
+        self._pricing = pricing_of(model_map, strict=strict_prices, period=period)
+        if self._logs is None and (model_map or strict_prices or period):
+            raise UsageError(
+                "model_map, strict_prices and period are about request logs\n"
+                "hint: say so with logs (--logs)"
+            )
         self._facts = Facts(
             model=find_model(model) if model is not None else None,
             gpu=find_gpu(gpu) if gpu is not None else None,
@@ -272,7 +284,10 @@ class Audit:
             strict=self._strict,
             on_progress=on_progress,
         )
-        collector = RequestCollector(with_usage=self._bill is not None)
+        collector = RequestCollector(
+            pricing=LogPricing(replace(self._pricing, price=self._facts.price)),
+            with_usage=self._bill is not None,
+        )
         return RequestPortions(requests, collector), collector
 
 
@@ -294,6 +309,9 @@ def audit(
     domains: Domains = "auto",
     domain_field: str = "",
     bill: BillSource | None = None,
+    model_map: ModelMap | Mapping[str, str] | str | os.PathLike[str] | None = None,
+    strict_prices: bool = False,
+    period: str = "",
     pipeline: Pipeline | None = None,
     run_commands: bool = False,
     limits: Limits | None = None,
@@ -341,6 +359,11 @@ def audit(
             folders where there are 2 to 20 of them.
         domain_field: Field that names the domain of a document or request.
         bill: A provider's bill for the logs: a file, or its total in USD.
+        model_map: Names of one's own for models in logs: a map to names of the price list, or the
+            path of a file with one.
+        strict_prices: A logged model without a price is an error, instead of a named rest.
+        period: Time that the logs cover (``month``, ``30d``, ``2026-10-01..2026-10-31``); by
+            default the calendar days of their requests.
         pipeline: What the pipeline around the tokenizer does.
         run_commands: Whether the pipeline's preprocessing command may be run, on the sample.
         limits: The most memory, money, time and bits per byte that a candidate may take.
@@ -387,6 +410,9 @@ def audit(
         domains=domains,
         domain_field=domain_field,
         bill=bill,
+        model_map=model_map,
+        strict_prices=strict_prices,
+        period=period,
         pipeline=pipeline,
         run_commands=run_commands,
         limits=limits,

@@ -147,9 +147,7 @@ def naive_engineered(waterfall: Waterfall) -> NaiveEngineered:
             "output per month",
             "USD per month",
             (_micro(before.output_usd), _micro(after.output_usd)),
-            tuple(
-                f"{s.requests:,.0f} requests x {s.output:,.1f} tokens" for s in (before, after)
-            ),  # type: ignore[arg-type]
+            tuple(f"{s.requests:,.0f} requests x {s.output:,.1f} tokens" for s in (before, after)),  # type: ignore[arg-type]
         ),
     ]
     if before.other_usd or after.other_usd:

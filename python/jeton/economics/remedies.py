@@ -82,7 +82,6 @@ class Remedy:
     risk: str = ""
 
 
-
 def effects_of(remedy: Remedy) -> tuple[Effect, ...]:
     """The effects of a remedy by model; one for all where only factors are given."""
     if remedy.effects:

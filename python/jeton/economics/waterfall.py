@@ -29,6 +29,8 @@ __all__ = [
     "Step",
     "Waterfall",
     "figure_of",
+    "kind_of",
+    "usd_of_kinds",
     "waterfall",
     "waterfall_of_ledger",
     "weakest",
@@ -250,7 +252,7 @@ def waterfall_of_ledger(
                     _Row(
                         use.logged_as,
                         entry.name,
-                        _kind(entry.name),
+                        kind_of(entry.name),
                         entry.amount * months,
                         entry.usd / entry.amount if entry.amount else None,
                     )
@@ -258,7 +260,23 @@ def waterfall_of_ledger(
         return _falling(rows, tuple(factors), remedies)
 
 
-def _kind(dimension: str) -> Kind:
+def usd_of_kinds(ledger: Ledger, *kinds: Kind, model: str | None = None) -> Decimal:
+    """Return what some parts of a ledger cost, USD; of one model as logged, or of all."""
+    with localcontext(prec=_DIGITS):
+        return +sum(
+            (
+                entry.usd
+                for use in ledger.by_model
+                if model is None or use.logged_as == model
+                for entry in use.dimensions
+                if kind_of(entry.name) in kinds
+            ),
+            Decimal(0),
+        )
+
+
+def kind_of(dimension: str) -> Kind:
+    """Return the part of a bill that a dimension belongs to."""
     if holds("cache_read_tokens", dimension):
         return "read"
     if holds("cache_write_tokens", dimension):
