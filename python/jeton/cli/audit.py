@@ -67,8 +67,6 @@ def audit(
     from jeton.auditing import audit as run_audit
 
     output.check()
-    if not reading.tokenizers and reading.current is None:
-        raise click.UsageError("no tokenizer is given; name one with --tokenizer")
     arguments: dict[str, Any] = {}
     for settings in (reading, price, serving, logs, trace, training, pipeline, limits):
         arguments |= settings.arguments()

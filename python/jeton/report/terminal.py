@@ -81,6 +81,8 @@ class _Printer:
         self._unicode = unicode
 
     def print(self) -> None:
+        for notice in self._data["notices"]:
+            self._console.print(self._text(f"Note    {visible(notice)}", "bold yellow"))
         self._print_headline()
         self._print_tables()
         self._print_terms()

@@ -1,7 +1,7 @@
 """Text that comes again.
 
-Lines of many documents, passages inside one, documents nearly alike, and documents that go on
-where others end.
+Lines of many documents, documents nearly alike, and documents that go on where others end. What
+one document repeats is the business of `passages`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,10 @@ __all__ = [
     "near_duplicates",
     "overlaps",
     "without_lines",
-    "without_repeated_passages",
 ]
 
 MIN_LINE_CHARS = 40
 """Shorter lines repeat by nature: headings, closing braces, greetings."""
-
-MIN_PASSAGE_CHARS = 120
-"""Characters of a line or paragraph that does not come twice in one document by chance."""
 
 SHINGLE_WORDS = 5
 """Words of a shingle. Broder (1997, "On the resemblance and containment of documents") compares
@@ -91,24 +87,6 @@ def without_lines(text: str, lines: Collection[str], *, start: int = 0) -> tuple
         else:
             kept.append(line)
     return (text[:start] + "\n".join(kept), n_bytes) if n_bytes else (text, 0)
-
-
-def without_repeated_passages(text: str) -> tuple[str, int]:
-    """Keep the first of equal long lines of a text (a `rewriting.Rewrite`)."""
-    if len(text) < 2 * MIN_PASSAGE_CHARS:
-        return text, 0
-    seen: set[str] = set()
-    kept, n_bytes = [], 0
-    for line in text.split("\n"):
-        # Quotation marks of mail do not make a passage another one.
-        passage = line.lstrip("> \t").rstrip()
-        if len(passage) >= MIN_PASSAGE_CHARS and len(set(passage)) > 4:
-            if passage in seen:
-                n_bytes += MAX_UTF8_BYTES * (len(line) + 1)
-                continue
-            seen.add(passage)
-        kept.append(line)
-    return ("\n".join(kept), n_bytes) if n_bytes else (text, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,15 +132,16 @@ def compatibility_characters(evidence: Evidence) -> Iterator[Finding]:
 
 
 def mojibake(evidence: Evidence) -> Iterator[Finding]:
-    """UTF-8 that was read as Windows-1252."""
+    """UTF-8 that was read as another code page."""
     yield from rewrite_finding(
         evidence,
         without_mojibake,
         id="mojibake",
         min_share=MOJIBAKE_MIN_SHARE,
-        what="runs that are valid UTF-8 when written as Windows-1252, read as UTF-8",
+        what="runs that are valid UTF-8 when written as Windows-1252, Latin-1, Windows-1251 or Mac "
+        "Roman, read as UTF-8; other code pages are not looked at",
         says="text that was decoded with the wrong encoding costs",
-        cause="UTF-8 was read as Windows-1252 or Latin-1 somewhere before: 'é' became 'Ã©'",
+        cause="UTF-8 was read as another code page somewhere before: 'é' became 'Ã©'",
         do="find the reader with the wrong encoding and mend it; the text is wrong for the model "
         "as well",
     )

@@ -87,26 +87,36 @@ def preprocessing_growth(evidence: Evidence) -> Iterator[Finding]:
     """A step before the tokenizer makes more tokens of the same text."""
     sample = evidence.sample
     for effect in evidence.preprocessing:
-        growth = effect.n_tokens_after / max(1, effect.n_tokens_before) - 1
+        growth = effect.growth
         if growth < MIN_GROWTH:
             continue
         n_tokens = round(growth * sample.n_tokens_of_all)
+        low, high = effect.growth_low, effect.growth_high
+        about = ""
+        interval = ""
+        if not effect.is_whole:
+            about = f" (95% interval {percent(low)} to {percent(high)})"
+            interval = (
+                f"; tried on {effect.n_documents:,} documents drawn by digest, 95% interval by "
+                f"bootstrap over documents: {low * sample.n_tokens_of_all:,.0f} to "
+                f"{high * sample.n_tokens_of_all:,.0f} tokens"
+            )
         yield Finding(
             id="preprocessing-growth",
             severity=Severity.WARNING,
             title=(
-                f"the step {effect.name} makes {percent(growth)} more tokens of the text "
+                f"the step {effect.name} makes {percent(growth)} more tokens of the text{about} "
                 f"({effect.n_changed:,} of {effect.n_documents:,} documents change)"
             ),
             where=effect.name,
             figure=Figure(
                 value=n_tokens,
                 unit="tokens on the audited text",
-                basis=Basis.EXACT if sample.is_whole else Basis.ESTIMATED,
+                basis=Basis.EXACT if effect.is_whole else Basis.ESTIMATED,
                 formula=(
                     f"({effect.n_tokens_after:,} tokens after / {effect.n_tokens_before:,} before "
                     f"- 1) x {sample.n_tokens_of_all:,} tokens of the workload; "
-                    f"{effect.n_bytes_before:,} bytes became {effect.n_bytes_after:,}"
+                    f"{effect.n_bytes_before:,} bytes became {effect.n_bytes_after:,}{interval}"
                 ),
             ),
             cause=(
@@ -124,5 +134,8 @@ def preprocessing_growth(evidence: Evidence) -> Iterator[Finding]:
                 "n_bytes_before": effect.n_bytes_before,
                 "n_bytes_after": effect.n_bytes_after,
                 "growth": growth,
+                "growth_low": low,
+                "growth_high": high,
+                "n_documents": effect.n_documents,
             },
         )

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from jeton.auditing.analyses.passages import without_repeated_passages
 from jeton.auditing.analyses.repetition import (
     boilerplate_lines,
     near_duplicates,
     overlaps,
     without_lines,
-    without_repeated_passages,
 )
 from jeton.auditing.analyses.rewriting import measure_rewrite
 from jeton.auditing.checks.prompt_cache import cached_chars
@@ -131,18 +131,21 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
 
 
 def repeated_passages(evidence: Evidence) -> Iterator[Finding]:
-    """Long lines that one document contains several times."""
+    """Passages that one document contains several times."""
     yield from rewrite_finding(
         evidence,
         without_repeated_passages,
         id="repeated-passages",
         min_share=MIN_PASSAGES_SHARE,
-        what="lines and paragraphs of 120 and more characters that stand in the same document "
-        "before (quotation marks of mail ignored), taken out",
+        what="passages of 120 and more characters, from line or sentence to line or sentence, "
+        "that stand in the same document before (quotation marks of mail ignored), and whole "
+        "texts of 16 and more characters sent several times over, taken out; shorter repeats are "
+        "not looked at",
         says="passages that one document contains more than once cost",
-        cause="mails quote each other, a retrieval returns the same piece twice, a conversation "
-        "carries a document along in several turns",
-        do="send each passage once: drop repeated retrieval results, cut quoted mail",
+        cause="a prompt is put together twice, mails quote each other, a retrieval returns the "
+        "same piece twice, a conversation carries a document along in several turns",
+        do="send each passage once: look at how the prompt is put together, drop repeated "
+        "retrieval results, cut quoted mail",
     )
 
 
