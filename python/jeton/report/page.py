@@ -17,6 +17,7 @@ from jeton.report.numbers import Numbers, Shown, basis_sign, below, lookup
 from jeton.report.parts import parts_of
 from jeton.report.segments import Segment, glyphs, segments
 from jeton.report.simulation_views import policy_words, simulation_view
+from jeton.report.spending_views import spending_view
 from jeton.report.summary import (
     current_tokenizer,
     findings,
@@ -132,6 +133,8 @@ def to_html(report: AuditReport) -> str:
         "usd_once": once_shown(numbers),
         "payback": payback_shown(numbers),
         "bill": bill_view(numbers),
+        "spending": spending_view(numbers),
+        "day_charts": _day_charts(numbers),
         "domains": evidence.domain_rows(numbers, current=current),
         "domain_bills": traffic.domain_bill_rows(numbers),
         "sampled": traffic.sampled_rows(numbers),
@@ -239,6 +242,14 @@ def _tradeoff_charts(numbers: Numbers) -> Any:
     from jeton.report.tradeoff_charts import tradeoff_charts
 
     return tradeoff_charts(numbers)
+
+
+def _day_charts(numbers: Numbers) -> Any:
+    if not numbers.data.get("ledger") or not numbers.data.get("requests"):
+        return ()
+    from jeton.report.day_charts import day_charts
+
+    return day_charts(numbers)
 
 
 def _simulation_charts(numbers: Numbers) -> Any:

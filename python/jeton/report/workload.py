@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from jeton.report.numbers import Numbers, Shown, lookup
 from jeton.report.visible import visible
 
-__all__ = ["Period", "WorkloadView", "title_of", "workload_line", "workload_view"]
+__all__ = [
+    "Period",
+    "WorkloadView",
+    "day_words",
+    "period_words",
+    "title_of",
+    "workload_line",
+    "workload_view",
+]
 
 _N_MODELS = 3
 """Models named in the header; a list of more is a table."""
@@ -38,7 +46,7 @@ class WorkloadView:
         title: Name of the workload.
         period: First and last day of the requests; None where they have no times.
         requests: Number of requests of the log; None for documents.
-        models: Paths of the names of the models, the most used first.
+        models: Paths of the names of the models, the dearest first.
         n_more_models: Models beyond those.
         price_date: Date of the price list in words; empty without a price.
         price_date_iso: The same date as the report has it.
@@ -58,7 +66,8 @@ def workload_view(numbers: Numbers) -> WorkloadView:
     data = numbers.data
     requests = data.get("requests")
     paths = _models(data)
-    price_date = data["workload"]["price_date"] or ""
+    ledger = data.get("ledger") or {}
+    price_date = ledger.get("price_date") or data["workload"]["price_date"] or ""
     return WorkloadView(
         title=title_of(data),
         period=_period(requests),
@@ -120,6 +129,12 @@ def _short(name: str) -> str:
 
 def _models(data: dict[str, Any]) -> tuple[str, ...]:
     """Paths of the models' names: those of the log, else that of the price, else the own one."""
+    priced = (data.get("ledger") or {}).get("by_model") or [] if data.get("requests") else []
+    if priced:
+        of_name: dict[str, str] = {}
+        for index, use in enumerate(priced):
+            of_name.setdefault(use["logged_as"], f"ledger.by_model[{index}].logged_as")
+        return tuple(path for name, path in of_name.items() if name)
     by_model = (data.get("requests") or {}).get("by_model") or []
     named = [(i, m) for i, m in enumerate(by_model) if m["name"]]
     if named:
@@ -159,5 +174,10 @@ def _date(text: str) -> datetime | None:
 
 def _day(text: str) -> str:
     """``3 November 2026`` of an ISO date; empty where it is none."""
-    date = _date(text) if text else None
-    return "" if date is None else f"{date.day} {_MONTHS[date.month - 1]} {date.year}"
+    found = _date(text) if text else None
+    return "" if found is None else day_words(found)
+
+
+def day_words(day: date) -> str:
+    """``3 November 2026``."""
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
