@@ -26,7 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jeton.catalog import price, price_names
-from jeton.economics.ledger import charges
+from jeton.economics.bill_ledger import charges
 from jeton.economics.usage import UsageRecord
 from jeton.errors import StalePriceWarning, UnknownPriceError, UsageError
 

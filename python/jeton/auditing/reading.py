@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePath
 from typing import Literal, Protocol, TypeAlias
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch
 from jeton.auditing.requests import RequestCollector
-from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestStream
+from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestBatch, RequestStream
 from jeton.corpus.domains import domain_of_file
 from jeton.corpus.names import Names
 from jeton.corpus.places import RecordPlaces
@@ -30,6 +31,9 @@ __all__ = [
 MAX_DOMAINS_OF_ITSELF = 20
 """Without being asked, files or folders are taken for domains where there are 2 to 20 of them: as
 many as a table shows on one page."""
+
+MAX_PEEKED_BATCHES = 8
+"""Batches that are held back at most while a log is looked through for the names of models."""
 
 Domains: TypeAlias = Literal["auto", "file", "folder", "none"]
 """What makes a domain: each input file, its folder, nothing; ``auto``: files or folders where
@@ -148,6 +152,24 @@ class RequestPortions:
     def __init__(self, stream: RequestStream, collector: RequestCollector) -> None:
         self._stream = stream
         self._collector = collector
+        self._batches = iter(stream)
+        self._peeked: list[RequestBatch] = []
+
+    def logged_models(self) -> tuple[str, ...]:
+        """Models that the first batch names, the one of the most requests first."""
+        for batch in self._batches:
+            self._peeked.append(batch)
+            numbers, counts = np.unique(batch.columns.model, return_counts=True)
+            named = [
+                (-count, self._stream.models[number])
+                for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)
+                if number >= 0
+            ]
+            if named:
+                return tuple(name for _, name in sorted(named))
+            if len(self._peeked) >= MAX_PEEKED_BATCHES:
+                break
+        return ()
 
     @property
     def has_domains(self) -> bool:
@@ -166,7 +188,9 @@ class RequestPortions:
 
     def __iter__(self) -> Iterator[Portion]:
         """Portion after portion, in the order of the inputs."""
-        for batch in self._stream:
+        # What was looked at beforehand is dropped as it is read.
+        peeked = (self._peeked.pop(0) for _ in range(len(self._peeked)))
+        for batch in chain(peeked, self._batches):
             self._collector.add(batch, self._stream)
             texts, columns, responses = batch.texts, batch.columns, batch.responses
             places = batch.places

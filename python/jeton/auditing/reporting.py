@@ -6,14 +6,21 @@ import math
 from dataclasses import dataclass
 
 from jeton._core import __version__
+from jeton.auditing.books import Books
 from jeton.auditing.checks import run_checks
 from jeton.auditing.counts import Counts
-from jeton.auditing.evidence import Evidence
+from jeton.auditing.evidence import CountedLengths, Evidence
 from jeton.auditing.intervals import SEED
-from jeton.auditing.logs import completed
+from jeton.auditing.logs import completed, mean_answer, timed
 from jeton.auditing.maturity import maturity_of
 from jeton.auditing.measuring import Facts, measured, term_reports, workload_of
-from jeton.auditing.money import domain_bills_of, trade_off_of, waterfall_of, what_if_of
+from jeton.auditing.money import (
+    domain_bills_of,
+    remedies_of,
+    trade_off_of,
+    waterfall_of,
+    what_if_of,
+)
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.preprocessing import StepEffect, effects_of_preprocessing
 from jeton.auditing.provider_counts import provider_count_of
@@ -80,7 +87,10 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
     if counts.requests is not None:
         requests = counts.requests.evidence(counts.request_tokens)
     if requests is not None:
-        facts = completed(facts, requests.summary, sample, tokenizer)
+        facts = completed(facts, requests.summary, mean_answer(sample, tokenizer))
+    books = Books.of(counts, facts)
+    if requests is not None and books.ledger is not None:
+        facts = timed(facts, books.ledger)
     whitespace = needless_whitespace(
         sample,
         tokenizer,
@@ -100,11 +110,14 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         counts,
         facts,
         sample,
+        money=books.money,
         with_quality=asked.quality,
         seed=asked.seed,
         num_threads=asked.num_threads,
     )
-    traffic = facts.traffic(corpus.n_documents)
+    traffic = facts.traffic(
+        corpus.n_documents, ledger=books.ledger, n_tokens=tokenizers[current].n_tokens
+    )
     quota = None
     if asked.quota is not None:
         quota = quota_of(
@@ -115,6 +128,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
             output_tokens_per_request=facts.output_tokens,
             growth_per_month=asked.growth_per_month,
         )
+    n_chosen = len(counts.setup.chosen)
     return Evidence(
         corpus=corpus,
         workload=workload_of(facts),
@@ -138,6 +152,13 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         domains=counts.domains.reports(),
         prefixes=counts.prefixes.shared(),
         quota=quota,
+        counted=tuple(
+            CountedLengths(item.name, counts.counted_lengths(n_chosen + place))
+            for place, item in enumerate(counts.setup.for_money)
+        ),
+        is_own_model=books.is_own_model and asked.closed_model is None,
+        place=current,
+        notices=books.notices,
     )
 
 
@@ -149,8 +170,15 @@ def report_of(
     findings = run_checks(evidence)
     by_name = {m.name: m for m in evidence.tokenizers}
     tokenizers = [by_name[item.name] for item in counts.setup.chosen]
-    provider = provider_count_of(evidence, closed_model=asked.closed_model, seed=asked.seed)
-    waterfall = waterfall_of(evidence, findings, provider)
+    selection = facts.selection
+    provider = provider_count_of(
+        evidence,
+        closed_model=asked.closed_model,
+        money=selection.money[0] if selection and selection.money else None,
+        seed=asked.seed,
+    )
+    remedies = remedies_of(findings, with_cache=True)
+    waterfall = waterfall_of(evidence, remedies, provider)
     reports = tuple(m.report for m in tokenizers)
     traffic = None
     if asked.trace is not None:
@@ -191,6 +219,8 @@ def report_of(
         quota=evidence.quota,
         traffic=traffic,
         training=training,
+        notices=evidence.notices,
+        ledger=evidence.ledger,
     )
 
 

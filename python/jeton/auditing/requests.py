@@ -1,4 +1,4 @@
-"""What request logs say beside their text, gathered while they are read."""
+"""What request logs say beside their text, gathered and priced while they are read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.auditing.evidence import RequestEvidence
+from jeton.auditing.log_pricing import LogPricing
 from jeton.auditing.request_tokens import RequestTokens
 from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
 from jeton.corpus.names import Names
@@ -42,13 +43,17 @@ _Key = tuple[str, object, str, int | None]
 
 
 class RequestCollector:
-    """Keeps the columns up to a limit, and for a bill the sums of all usage."""
+    """Prices every request, and keeps the columns up to a limit."""
 
-    def __init__(self, *, with_usage: bool, max_rows: int = MAX_REQUEST_ROWS) -> None:
+    def __init__(
+        self, *, pricing: LogPricing, with_usage: bool, max_rows: int = MAX_REQUEST_ROWS
+    ) -> None:
+        self.pricing = pricing
         self._with_usage = with_usage
         self._max_rows = max_rows
         self._parts: list[RequestColumns] = []
         self._n_rows = 0
+        self._gone: set[int] = set()
         self._is_complete = True
         self._usage: dict[_Key, UsageRecord] = {}
         self._domains: tuple[str, ...] = ()
@@ -71,17 +76,37 @@ class RequestCollector:
         if self._with_usage:
             self._add_usage(batch.columns, stream.models)
         self._add_columns(batch.columns)
+        self.pricing.add(batch, stream)
+        self._gone.update(c.row for c in batch.corrections if c.columns is None)
 
     def finish(self, stream: RequestStream) -> None:
         """Take the summary of a log that has been read."""
         self._domains, self._models = tuple(stream.domains), tuple(stream.models)
         self.summary = stream.summary()
+        self.pricing.joined = dict(stream.joined)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models that the log has."""
+        return self._models
+
+    def counted(self, counted: RequestTokens) -> NDArray[np.int64]:
+        """Tokens of each row as we count them, by its number; -1: not counted."""
+        has_text = [part.has_text for part in self._parts]
+        return counted.by_row(np.concatenate([np.empty(0, dtype=np.bool_), *has_text]))
 
     def evidence(self, counted: RequestTokens) -> RequestEvidence | None:
         """What the checks may look at, our counts beside it; None before `finish`."""
         if self.summary is None:
             return None
         columns = RequestColumns.concatenate(self._parts)
+        tokens = counted.by_row(columns.has_text)
+        gone = [row for row in self._gone if row < len(columns)]
+        if gone:
+            # Rows that later records showed to be no requests of their own.
+            kept = np.ones(len(columns), dtype=np.bool_)
+            kept[gone] = False
+            columns, tokens = columns.take(kept), tokens[kept]
         return RequestEvidence(
             summary=self.summary,
             domain=columns.domain,
@@ -95,7 +120,8 @@ class RequestCollector:
             domains=self._domains,
             models=self._models,
             is_complete=self._is_complete,
-            counted_tokens=counted.by_row(columns.has_text),
+            counted_tokens=tokens,
+            conversation=columns.conversation,
         )
 
     def merge(self, other: Self) -> RequestCollector:
@@ -110,11 +136,16 @@ class RequestCollector:
                 f"a shard has more than {self._max_rows:,} requests, too many to be merged\n"
                 "hint: make the shards smaller, or audit the whole log at once"
             )
-        merged = RequestCollector(with_usage=self._with_usage, max_rows=self._max_rows)
+        merged = RequestCollector(
+            pricing=self.pricing.merge(other.pricing, n_rows=self._n_rows),
+            with_usage=self._with_usage,
+            max_rows=self._max_rows,
+        )
         domains, models = Names(), Names()
         tally = RequestsTally()
         for part in (self, other):
             columns = RequestColumns.concatenate(part._parts)
+            merged._gone.update(row + merged._n_rows for row in part._gone)
             columns = replace(
                 columns,
                 domain=_renumbered(columns.domain, part._domains, domains),

@@ -41,6 +41,8 @@ def scan(
             terms.add(batch.texts, num_threads=num_threads)
         for index in range(len(setup.chosen)):
             _measure(counts, index, batch, num_threads=num_threads)
+        for index in range(len(setup.for_money)):
+            _count_for_money(counts, index, batch, num_threads=num_threads)
     if terms is not None:
         counts.term_counts = terms.counts
     counts.n_cut_documents = portions.n_cut_documents
@@ -113,7 +115,7 @@ def _look(
         domain_of=_DomainOf(portion, names),
     )
     domains = None
-    if has_domains:
+    if has_domains or counts.setup.for_money:
         domains = counts.domains.numbered(portion.domains, names, len(texts))
         counts.domains.add_documents(domains, lengths, survey.n_chars)
     overhead = portion.overhead_tokens
@@ -158,3 +160,17 @@ def _measure(counts: Counts, index: int, batch: Observed, *, num_threads: int | 
         counts.request_tokens.add(n_tokens if overhead is None else n_tokens + overhead)
     if batch.domains is not None:
         counts.domains.add_tokens(index, batch.domains, n_tokens, overhead)
+
+
+def _count_for_money(
+    counts: Counts, index: int, batch: Observed, *, num_threads: int | None
+) -> None:
+    """Count a batch with a tokenizer that only dollars rest on."""
+    tokenizer = counts.setup.for_money[index].tokenizer
+    special = "all" if counts.setup.has_control_tokens else None
+    lengths = tokenizer.count_batch(batch.texts, num_threads=num_threads, allow_special=special)
+    if batch.overhead_tokens is not None and special is None:
+        lengths = lengths + batch.overhead_tokens
+    if batch.domains is not None:
+        place = len(counts.setup.chosen) + index
+        counts.domains.add_tokens(place, batch.domains, lengths, None)

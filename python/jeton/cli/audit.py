@@ -67,14 +67,13 @@ def audit(
     from jeton.auditing import audit as run_audit
 
     output.check()
-    if not reading.tokenizers and reading.current is None:
-        raise click.UsageError("no tokenizer is given; name one with --tokenizer")
     arguments: dict[str, Any] = {}
     for settings in (reading, price, serving, logs, trace, training, pipeline, limits):
         arguments |= settings.arguments()
     gate.prepare(num_threads=reading.num_threads, stdout_is_taken=output.takes_stdout)
     with _hint_of_logs(logs), corpus_progress("reading", quiet=output.quiet) as on_progress:
         report = run_audit(inputs, on_progress=on_progress, observers=gate.observers, **arguments)
+    report = output.shared(report)
     _write(report, output)
     return gate.finish(report, quiet=output.quiet)
 

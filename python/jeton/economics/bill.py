@@ -17,7 +17,7 @@ from jeton.catalog.api_price import ApiPrice
 from jeton.catalog.prices import price as list_price
 from jeton.economics.bill_causes import find_causes
 from jeton.economics.bill_items import CENT, Bill, BillCause, BillItem, What
-from jeton.economics.ledger import Ledger
+from jeton.economics.bill_ledger import Ledger
 from jeton.economics.money import TOKENS_PER_MTOK
 from jeton.economics.usage import Prices, UsageRecord
 from jeton.errors import UsageError

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from jeton.catalog.api_price import ApiPrice, PriceTier
 from jeton.economics.bill_items import CENT, BillCause, BillItem
-from jeton.economics.ledger import Ledger, charges
+from jeton.economics.bill_ledger import Ledger, charges
 from jeton.economics.money import TOKENS_PER_MTOK
 from jeton.economics.usage import UsageRecord
 from jeton.findings import Basis

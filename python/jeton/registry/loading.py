@@ -95,7 +95,11 @@ def load(
         "reference": reference,
     }
     if not isinstance(name_or_path, str) or _is_path(name_or_path):
-        return _load(Path(name_or_path), options=options, name=None, cache=cache)
+        path = Path(name_or_path)
+        other = _of_model(name_or_path, path, download=download)
+        if other is not None:
+            return load(other, download=download, cache=cache, **options)
+        return _load(path, options=options, name=None, cache=cache)
     name = name_or_path
     from jeton.registry.finding import find
 
@@ -108,7 +112,7 @@ def load(
         label = name_of_file(path) if place == "bundled" else name
         return _load(path, options=options, name=label, cache=cache)
     if name and Path(name).exists():
-        return _load(Path(name), options=options, name=None, cache=cache)
+        return load(Path(name), download=download, cache=cache, **options)
     from jeton import _published
 
     if name in _published.published_vocabularies():
@@ -117,6 +121,9 @@ def load(
         from jeton.registry import fetching
 
         return _load(fetching.fetch(name), options=options, name=name, cache=cache)
+    other = _of_model(name, None, download=download)
+    if other is not None:
+        return load(other, download=download, cache=cache, **options)
     from jeton._nearest import nearest
     from jeton.registry.places import known_names
 
@@ -127,6 +134,26 @@ def _is_path(text: str) -> bool:
     plain = text.lower().removesuffix(".zst").removesuffix(".gz")
     separators = {os.sep, os.altsep or os.sep}
     return any(s in text for s in separators) or plain.endswith(FILE_SUFFIXES) or text == "."
+
+
+def _of_model(
+    given: str | os.PathLike[str], path: Path | None, *, download: bool
+) -> str | Path | None:
+    """What else to load where a model was named, or its configuration; None: no model was."""
+    if path is not None and path.exists():
+        if path.name == "config.json" and path.is_file():
+            return path.parent
+        if not path.is_dir() or not (path / "config.json").is_file():
+            return None
+        from jeton.formats.finding import find_tokenizer_file
+        from jeton.registry.of_models import vocabulary_of_config
+
+        return None if find_tokenizer_file(path) is not None else vocabulary_of_config(path)
+    if not isinstance(given, str) or given.lower().endswith(FILE_SUFFIXES):
+        return None
+    from jeton.registry.of_models import vocabulary_of_model
+
+    return vocabulary_of_model(given, download=download)
 
 
 def _not_at_hand(name: str) -> UnknownTokenizerError:

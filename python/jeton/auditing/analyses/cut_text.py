@@ -6,13 +6,15 @@ Each function is a `rewriting.Rewrite`.
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
 
 __all__ = ["without_letter_spacing", "without_punctuation_spacing"]
 
-MIN_LETTERS = 12
-"""Characters that stand apart in a row: initials, lists of letters, small matrices have fewer."""
+MIN_LETTERS, MIN_LETTERS_OF_SIGNS = 6, 12
+"""Characters in a row that white space, or a sign, sets apart: initials, lists of letters and small
+matrices have fewer."""
 
 MIN_LETTER_SHARE = 0.5
 """Share of letters among them; rows of digits and signs are tables."""
@@ -22,26 +24,27 @@ MIN_SPACED_SHARE = 0.8
 
 MIN_SIGNS = 4
 
-_BETWEEN = (" ", "-", ".", "_", "|", "\u00b7", "\u00a0", "\t", "\n", "/", ",", "\u2009", "\u200a")
+_SPACES = (" ", "\u00a0", "\t", "\n", "\u2009", "\u200a", "\u202f")
+_BETWEEN = (*_SPACES, "-", ".", "_", "|", "\u00b7", "/", ",")
 """What programs put between letters."""
 
 
-def _stretch_of(between: str) -> re.Pattern[str]:
-    """Characters with the sign between each two; what was white space has it on both sides."""
+def _patterns_of(between: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The beginning of a stretch, which hardly any other text has, and the stretch.
+
+    Between each two characters stands the sign; what was white space has it on both sides.
+    """
     sign = re.escape(between)
-    # Possessive: linear on text that only begins like it.
-    return re.compile(
-        rf"(?<!\S)(?:[^\s{sign}]{sign}(?:[\s{sign}]{sign}){{0,8}}){{{MIN_LETTERS},}}+\S?+"
+    least = MIN_LETTERS if between.isspace() else MIN_LETTERS_OF_SIGNS
+    letter = rf"[^\s{sign}]{sign}(?:[\s{sign}]{sign}){{0,8}}"
+    return (
+        re.compile(rf"{sign}(?:[^\s{sign}]{sign}){{4}}"),
+        # Possessive: linear on text that only begins like it.
+        re.compile(rf"(?<!\S)(?:{letter}){{{least - 1},}}+(?:.(?!\S))?", re.DOTALL),
     )
 
 
-def _start_of(between: str) -> re.Pattern[str]:
-    """Four single characters in a row: every stretch has them, hardly any other text does."""
-    sign = re.escape(between)
-    return re.compile(rf"{sign}(?:[^\s{sign}]{sign}){{4}}")
-
-
-_STRETCHES = {between: (_start_of(between), _stretch_of(between)) for between in _BETWEEN}
+_STRETCHES = {between: _patterns_of(between) for between in _BETWEEN}
 _SPACED_SIGN = re.compile(r" ([^\w\s]|_) ")
 _SIGN = re.compile(r"[^\w\s]|_")
 
@@ -51,17 +54,21 @@ def without_letter_spacing(text: str) -> tuple[str, int]:
     n_bytes = 0
     for between, (start, stretch) in _STRETCHES.items():
         # Counting is far faster than any search.
-        if text.count(between) < MIN_LETTERS or not start.search(text):
+        if text.count(between) < MIN_LETTERS - 1 or not start.search(text):
             continue
 
         def joined(match: re.Match[str]) -> str:
             nonlocal n_bytes
             found = match.group()
             letters = found[::2]
-            if sum(map(str.isalpha, letters)) < MIN_LETTER_SHARE * len(letters.replace(" ", "")):
+            written = [character for character in letters if not character.isspace()]
+            n_letters = sum(c.isalpha() or unicodedata.category(c)[0] == "M" for c in written)
+            if n_letters < MIN_LETTERS or n_letters < MIN_LETTER_SHARE * len(written):
                 return found
             n_bytes += MAX_UTF8_BYTES * len(found)
-            return letters
+            # The last sign is that of the text behind, where there is more.
+            is_cut = len(found) % 2 == 0 and match.end() < len(match.string)
+            return letters + found[-1] if is_cut else letters
 
         text = stretch.sub(joined, text)
     return text, n_bytes

@@ -203,13 +203,13 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
         found.plan.break_points,
         key=lambda point: (-point.n_tokens * point.n_documents, point.prefix),
     )
-    already = f", beside the {percent(reported)} that are read from it now" if reported else ""
+    already = f" (beside the {percent(reported)} already read from a cache)" if reported else ""
     yield Finding(
         id="prompt-prefix-cacheable",
         severity=Severity.WARNING,
         title=(
-            f"{percent(missed)} of the input tokens stand in beginnings that requests share, and a "
-            f"prompt cache would serve them{already}"
+            f"{percent(missed)} of your input is the same opening text, sent again with other "
+            f"requests{already}. A prompt cache makes it cheaper"
         ),
         where="the text",
         figure=Figure(
@@ -285,36 +285,39 @@ def _arrivals(evidence: Evidence) -> str:
 def _cause(found: _Found) -> str:
     if not found.plan.break_points:
         return (
-            "conversations are sent again with every turn: what two requests share is another text "
-            "for every conversation"
+            "Every turn sends the whole conversation again. The shared text is a different one for "
+            "each conversation."
         )
     first = max(
         found.plan.break_points,
         key=lambda point: (point.n_tokens * point.n_documents, -point.prefix),
     )
     return (
-        f"instructions, examples, tools or a conversation so far are sent again with every "
-        f"request; the largest shared beginning has {first.n_tokens:,} tokens and stands in "
-        f"{first.n_documents:,} sampled documents"
+        f"Instructions, examples, tools or the conversation so far are sent with every request. "
+        f"The largest shared opening has {first.n_tokens:,} tokens, in {first.n_documents:,} of "
+        "the sampled requests."
     )
 
 
 def _how_to_cache(rule: CacheRule, n_points: int) -> str:
     if rule.is_automatic:
         return (
-            f"{rule.name} finds shared beginnings by itself: keep them equal byte for byte, put "
-            "everything that changes behind them, send like requests close together, and look at "
-            "the cached tokens in the usage that is returned"
+            f"{rule.name} caches shared openings by itself. Keep them identical, put everything "
+            "that changes after them, and send similar requests close together. The cached tokens "
+            "in the returned usage show whether it works."
         )
     if not n_points:
         return (
-            "mark the end of each request as a break point of the cache, so that the next turn of "
-            f"the conversation reads it (at most {rule.max_break_points} a request)"
+            "Put a cache mark (cache_control) at the end of each request, so that the next turn of "
+            f"the conversation reads it. A request may have {rule.max_break_points} marks."
         )
     return (
-        f"mark the ends of the shared beginnings ({n_points} in the sample, at most "
-        f"{rule.max_break_points} a request) as break points of the cache; they are listed with "
-        "their lengths and last words"
+        f"Put a cache mark (cache_control) after the shared opening; a request may have "
+        f"{rule.max_break_points}. The {n_points} best places are listed below, with their length "
+        "and last words."
+        if n_points > 1
+        else "Put a cache mark (cache_control) after the shared opening. The exact place is listed "
+        "below."
     )
 
 
@@ -349,8 +352,8 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
         id="prompt-prefix-volatile",
         severity=Severity.WARNING,
         title=(
-            f"a value that changes near the beginning keeps {percent(share)} of the input tokens "
-            f"from being cached; for instance at character {position:,}: {example!r}"
+            f"A value that changes near the beginning keeps {percent(share)} of your input out of "
+            f"the prompt cache (for example at character {position:,})"
         ),
         where="the text",
         figure=Figure(
@@ -365,10 +368,10 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
             source=as_masked.rule.source,
         ),
         cause=(
-            "a date, a counter or an identifier stands before text that is the same in other "
-            "requests, and a prompt cache ends at the first difference"
+            "A date, a counter or an identifier comes before text that is the same in other "
+            "requests. A prompt cache ends at the first difference."
         ),
-        remedy="move what changes behind what stays the same, and round times to the hour or day",
+        remedy="Move what changes to the end of the prompt, and round times to the hour or day.",
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved) if is_priced else None,
         saving_formula=evidence.traffic.formula(n_saved) if is_priced else "",
         saving_basis=Basis.ESTIMATED,
@@ -425,8 +428,8 @@ def cache_writes_unread(evidence: Evidence) -> Iterator[Finding]:
         id="cache-writes-unread",
         severity=Severity.WARNING,
         title=(
-            f"the prompt cache costs more than it saves: {n_written:,} tokens were written and "
-            f"{n_read:,} read"
+            f"The prompt cache costs more than it saves: {n_written:,} tokens were written to it "
+            f"and only {n_read:,} read from it"
         ),
         where="the requests",
         figure=Figure(
@@ -441,12 +444,12 @@ def cache_writes_unread(evidence: Evidence) -> Iterator[Finding]:
             source=rule.source,
         ),
         cause=(
-            "break points stand behind text that changes with every request, or the next request "
-            f"comes later than {rule.ttl_seconds:,.0f} seconds"
+            "Cache marks come after text that changes with every request, or the next request "
+            f"comes later than {rule.ttl_seconds:,.0f} seconds."
         ),
         remedy=(
-            "set break points only where text is shared (see prompt-prefix-cacheable), and none "
-            "for requests that come seldom"
+            "Put cache marks only after text that requests share, and none on requests that are "
+            "rare."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_lost),
         saving_formula=evidence.traffic.formula(n_lost),
