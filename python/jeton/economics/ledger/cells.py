@@ -12,9 +12,12 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal, localcontext
 from enum import IntFlag
 
+import numpy as np
+
 from jeton.dimensions import DIMENSIONS, SCALE, holds
+from jeton.economics.ledger.prices import NoPrice, PriceBook
 from jeton.economics.ledger.rates import Rates
-from jeton.economics.ledger.result import DimensionUse, DomainUse, ModelUse, TimeUse
+from jeton.economics.ledger.uses import DimensionUse, DomainUse, ModelUse, TimeUse
 from jeton.findings import Basis
 
 __all__ = ["FREE_TARIFF", "Assumed", "Cell", "PriceKey", "Priced"]
@@ -53,7 +56,13 @@ class PriceKey:
     """What requests with the same rates have in common.
 
     Attributes:
+        provider: Provider whose price was taken.
+        model: The model's name in the list.
+        logged_as: Its name in the log.
+        tariff: Tariff as logged.
+        assumed: What had to be assumed.
         rates: The rates that hold; None for answers that cost nothing.
+        logged_provider: Provider as logged.
     """
 
     provider: str
@@ -62,6 +71,7 @@ class PriceKey:
     tariff: str
     assumed: Assumed
     rates: Rates | None
+    logged_provider: str = ""
 
     @property
     def basis(self) -> Basis:
@@ -88,7 +98,6 @@ class Cell:
         return not self.n_requests and not any(self.amounts.values())
 
 
-Amount = int | Decimal
 Change = Callable[[PriceKey, dict[str, Decimal]], dict[str, Decimal]]
 
 
@@ -97,7 +106,7 @@ class _Sum:
     """Units and money of one cell, every unit under the dimension that it is charged as."""
 
     key: PriceKey
-    n_requests: Decimal
+    n_requests: int
     amounts: Mapping[str, int]
     leaves: Mapping[str, Decimal]
 
@@ -117,14 +126,16 @@ class Priced:
         by_hour: Cells by (place in ``keys``, hour since 1970-01-01 UTC; None if not known).
         by_domain: Cells by (place in ``keys``, domain).
         changes: What remedies do to the amounts, in order.
-        request_factor: Requests after all changes, as a part of those logged.
+        book: Where other prices of the same models are found.
+        noon_s: Moment of requests whose time is not known.
     """
 
     keys: tuple[PriceKey, ...]
     by_hour: Mapping[tuple[int, int | None], Cell]
     by_domain: Mapping[tuple[int, str], Cell]
     changes: tuple[Change, ...] = ()
-    request_factor: Decimal = Decimal(1)
+    book: PriceBook | None = None
+    noon_s: float = 0.0
 
     def _sum(self, place: int, cells: Iterable[Cell]) -> _Sum:
         key = self.keys[place]
@@ -135,7 +146,7 @@ class Priced:
         leaves = {name: Decimal(n) for name, n in whole.items()}
         for change in self.changes:
             leaves = change(key, leaves)
-        return _Sum(key, total.n_requests * self.request_factor, total.amounts, leaves)
+        return _Sum(key, total.n_requests, total.amounts, leaves)
 
     def sums(self) -> list[_Sum]:
         """Sums by price."""
@@ -166,7 +177,7 @@ class Priced:
                 found.append(
                     ModelUse(
                         *where,
-                        n_requests=int(sum(e.n_requests for e in entries)),
+                        n_requests=sum(e.n_requests for e in entries),
                         amounts=_in_order(amounts.amounts),
                         usd=_plain(sum((e.usd() for e in entries), Decimal(0))),
                         dimensions=_dimensions(entries),
@@ -216,7 +227,7 @@ class Priced:
         with localcontext(prec=_DIGITS):
             sums = [self._sum(place, own) for place, own in cells.items()]
             return (
-                int(sum(s.n_requests for s in sums)),
+                sum(s.n_requests for s in sums),
                 sum(s.amounts.get("input_tokens", 0) for s in sums),
                 sum(s.amounts.get("output_tokens", 0) for s in sums),
                 _plain(sum((s.usd() for s in sums), Decimal(0))),
@@ -236,6 +247,33 @@ class Priced:
                     total += sum((entry.leaves[n] * rates[n] for n in parts), Decimal(0))
                 elif (above := key.rates.charged_as(dimension)) is not None:
                     total += entry.amounts.get(dimension, 0) * rates[above]
+            return _plain(total)
+
+    def usd_at_tariff(self, tariff: str, *, model: str | None = None) -> Decimal | None:
+        """Return the money at another tariff; None where a model's list has no such price."""
+        if self.book is None:
+            return None
+        total = Decimal(0)
+        with localcontext(prec=_DIGITS):
+            for (place, hour), cell in self.by_hour.items():
+                key = self.keys[place]
+                if key.rates is None or model not in (None, key.model, key.logged_as):
+                    continue
+                price = self.book.find(key.logged_as, key.logged_provider, tariff)
+                if isinstance(price, NoPrice):
+                    return None
+                second = self.noon_s if hour is None else (hour + 0.5) * 3600
+                period = int(price.periods(np.array([second]))[0])
+                if price.lacks_tariff(period):
+                    return None
+                prompt = -(-cell.amounts.get("input_tokens", 0) // max(cell.n_requests, 1))
+                step = int(np.searchsorted(np.array(price.steps(period)), prompt, side="left"))
+                rates = price.rates(period, step)
+                leaves = {n: Decimal(v) for n, v in rates.leaves(cell.amounts).items()}
+                for change in self.changes:
+                    leaves = change(key, leaves)
+                units = rates.usd_per_unit
+                total += sum((n * units[name] for name, n in leaves.items()), Decimal(0))
             return _plain(total)
 
 
