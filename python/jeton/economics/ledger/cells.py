@@ -20,7 +20,7 @@ from jeton.economics.ledger.rates import Rates
 from jeton.economics.ledger.uses import DimensionUse, DomainUse, ModelUse, TimeUse
 from jeton.findings import Basis
 
-__all__ = ["FREE_TARIFF", "Assumed", "Cell", "PriceKey", "Priced"]
+__all__ = ["FREE_TARIFF", "Assumed", "Cell", "PriceKey", "Priced", "PricedSum"]
 
 FREE_TARIFF = "from-gateway-cache"
 """Tariff of answers that a gateway's own cache gave."""
@@ -74,6 +74,11 @@ class PriceKey:
     logged_provider: str = ""
 
     @property
+    def names(self) -> tuple[str, str, str]:
+        """Names that mean this model: as logged, as listed, and with its provider."""
+        return self.logged_as, self.model, f"{self.provider}:{self.model}"
+
+    @property
     def basis(self) -> Basis:
         """Exact, or estimated where anything was assumed."""
         return Basis.ESTIMATED if self.assumed else Basis.EXACT
@@ -102,8 +107,15 @@ Change = Callable[[PriceKey, dict[str, Decimal]], dict[str, Decimal]]
 
 
 @dataclass(frozen=True)
-class _Sum:
-    """Units and money of one cell, every unit under the dimension that it is charged as."""
+class PricedSum:
+    """Units of requests with one price.
+
+    Attributes:
+        key: The price.
+        n_requests: Requests.
+        amounts: Units as logged, parts counted in what holds them.
+        leaves: Units, each under the dimension that it is charged as.
+    """
 
     key: PriceKey
     n_requests: int
@@ -111,6 +123,7 @@ class _Sum:
     leaves: Mapping[str, Decimal]
 
     def usd(self) -> Decimal:
+        """Return what they cost, USD."""
         if self.key.rates is None:
             return Decimal(0)
         rates = self.key.rates.usd_per_unit
@@ -137,7 +150,7 @@ class Priced:
     book: PriceBook | None = None
     noon_s: float = 0.0
 
-    def _sum(self, place: int, cells: Iterable[Cell]) -> _Sum:
+    def _sum(self, place: int, cells: Iterable[Cell]) -> PricedSum:
         key = self.keys[place]
         total = Cell()
         for cell in cells:
@@ -146,9 +159,9 @@ class Priced:
         leaves = {name: Decimal(n) for name, n in whole.items()}
         for change in self.changes:
             leaves = change(key, leaves)
-        return _Sum(key, total.n_requests, total.amounts, leaves)
+        return PricedSum(key, total.n_requests, total.amounts, leaves)
 
-    def sums(self) -> list[_Sum]:
+    def sums(self) -> list[PricedSum]:
         """Sums by price."""
         cells: dict[int, list[Cell]] = {}
         for (place, _), cell in self.by_hour.items():
@@ -162,7 +175,7 @@ class Priced:
 
     def by_model(self) -> tuple[ModelUse, ...]:
         """Sums by provider, model, logged name and tariff, dearest first."""
-        groups: dict[tuple[str, str, str, str], list[_Sum]] = {}
+        groups: dict[tuple[str, str, str, str], list[PricedSum]] = {}
         for entry in self.sums():
             key = entry.key
             where = (key.provider, key.model, key.logged_as, key.tariff)
@@ -239,7 +252,7 @@ class Priced:
         with localcontext(prec=_DIGITS):
             for entry in self.sums():
                 key = entry.key
-                if key.rates is None or model not in (None, key.model, key.logged_as):
+                if key.rates is None or model not in (None, *key.names):
                     continue
                 rates = key.rates.usd_per_unit
                 if dimension in rates:
@@ -249,25 +262,43 @@ class Priced:
                     total += entry.amounts.get(dimension, 0) * rates[above]
             return _plain(total)
 
-    def usd_at_tariff(self, tariff: str, *, model: str | None = None) -> Decimal | None:
-        """Return the money at another tariff; None where a model's list has no such price."""
+    def usd_by_price_and_hour(self) -> list[tuple[int, int | None, Decimal]]:
+        """Return (place in ``keys``, hour, USD) of every cell."""
+        with localcontext(prec=_DIGITS):
+            return [
+                (place, hour, self._sum(place, [cell]).usd())
+                for (place, hour), cell in self.by_hour.items()
+            ]
+
+    def usd_at_tariff(
+        self, tariff: str | None, *, model: str | None = None, last_step: bool = False
+    ) -> Decimal | None:
+        """Return the money at another tariff; None where a model's list has no such price.
+
+        Args:
+            tariff: The tariff; None: each request's own.
+            model: Only this model, as logged, as listed, or ``PROVIDER:MODEL``.
+            last_step: Whether all prompts are charged as the longest ones are.
+        """
         if self.book is None:
             return None
         total = Decimal(0)
         with localcontext(prec=_DIGITS):
             for (place, hour), cell in self.by_hour.items():
                 key = self.keys[place]
-                if key.rates is None or model not in (None, key.model, key.logged_as):
+                if key.rates is None or model not in (None, *key.names):
                     continue
-                price = self.book.find(key.logged_as, key.logged_provider, tariff)
+                asked = key.tariff if tariff is None else tariff
+                price = self.book.find(key.logged_as, key.logged_provider, asked)
                 if isinstance(price, NoPrice):
                     return None
                 second = self.noon_s if hour is None else (hour + 0.5) * 3600
                 period = int(price.periods(np.array([second]))[0])
-                if price.lacks_tariff(period):
+                if tariff is not None and price.lacks_tariff(period):
                     return None
                 prompt = -(-cell.amounts.get("input_tokens", 0) // max(cell.n_requests, 1))
-                step = int(np.searchsorted(np.array(price.steps(period)), prompt, side="left"))
+                steps = np.array(price.steps(period))
+                step = len(steps) if last_step else int(np.searchsorted(steps, prompt))
                 rates = price.rates(period, step)
                 leaves = {n: Decimal(v) for n, v in rates.leaves(cell.amounts).items()}
                 for change in self.changes:
@@ -277,7 +308,7 @@ class Priced:
             return _plain(total)
 
 
-def _dimensions(entries: Iterable[_Sum]) -> tuple[DimensionUse, ...]:
+def _dimensions(entries: Iterable[PricedSum]) -> tuple[DimensionUse, ...]:
     units: dict[str, Decimal] = {}
     usd: dict[str, Decimal] = {}
     estimated: set[str] = set()

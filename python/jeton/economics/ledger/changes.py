@@ -61,7 +61,7 @@ def dropped(model: str | None, tariff: str | None) -> Change:
 
 
 def _concerns(key: PriceKey, model: str | None) -> bool:
-    return model in (None, key.model, key.logged_as, f"{key.provider}:{key.model}")
+    return model in (None, *key.names)
 
 
 def _narrowest(factors: Mapping[str, Decimal], name: str) -> Decimal:
