@@ -41,9 +41,11 @@ def reconciled(bill: Bill, collector: RequestCollector) -> BillReport:
 
     Raises:
         UsageError: No request of the logs has a usage that can be priced.
+        UnknownPriceError: None has a model with a price.
     """
     ledger = collector.ledger()
     if not ledger.n_priced:
+        ledger.require_prices()
         raise UsageError(
             "a bill was given, but no request of the logs says what the provider counted\n"
             "hint: log the usage that responses carry, with the model's name"

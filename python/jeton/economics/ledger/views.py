@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -87,7 +87,7 @@ def ledger_of_tables(
             if tables.keys[place].tariff == FREE_TARIFF
         ),
         issues=_issues(tables, priced),
-        price_source=list_name() if uses_list else "; ".join(tables.sources),
+        price_source=list_name() if uses_list else "; ".join(sorted(tables.sources)),
         price_date=list_date() if uses_list else tables.on if tables.sources else None,
     ).viewed(priced)
 
@@ -175,8 +175,8 @@ def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
     for flag, kind, words in _ASSUMED:
         keys = [tables.keys[place] for place in used if tables.keys[place].assumed & flag]
         if keys:
-            models = dict.fromkeys(f"{key.provider}:{key.model}" for key in keys)
-            tariffs = dict.fromkeys(key.tariff for key in keys)
+            models = sorted({f"{key.provider}:{key.model}" for key in keys})
+            tariffs = sorted({key.tariff for key in keys})
             text = words.format(models=_listed(models), tariff=_listed(tariffs))
             found.append(LedgerIssue(kind, _n(tables, flag), text))
     found += _unpriced_amounts(tables, priced)
@@ -218,8 +218,8 @@ def _unpriced_amounts(tables: Tables, priced: Priced) -> list[LedgerIssue]:
     ]
 
 
-def _listed(names: Mapping[str, None]) -> str:
-    shown = list(names)[:_SHOWN]
+def _listed(names: Sequence[str]) -> str:
+    shown = names[:_SHOWN]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
