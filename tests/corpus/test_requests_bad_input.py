@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.corpus import RequestStream, open_requests
-from jeton.corpus.requests_issues import ISSUE_KINDS
+from jeton.corpus.requests.issues import ISSUE_KINDS
 from jeton.errors import EmptyCorpusError, RecordError, UsageError
 
 GOOD: dict[str, Any] = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.corpus.requests_usage import MAX_TOKENS, Usage, find_usage, normalise_usage
+from jeton.corpus.requests.usage import MAX_TOKENS, Usage, find_usage, normalise_usage
 
 
 def normalise(usage: dict[str, Any]) -> tuple[tuple[int, ...], str, list[str]]:

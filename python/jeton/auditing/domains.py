@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.auditing.result import DomainReport, DomainTokens
-from jeton.corpus.requests_names import Names
+from jeton.corpus.names import Names
 from jeton.metrics import LengthCounts
 
 __all__ = ["NO_DOMAIN", "DomainCounts", "LengthHistograms"]

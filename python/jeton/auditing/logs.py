@@ -12,9 +12,9 @@ from jeton.auditing.deep_sample import DeepSample
 from jeton.auditing.measuring import Facts
 from jeton.catalog import price as find_price
 from jeton.corpus import ChatRenderer, Progress, RequestsSummary, RequestStream, open_requests
-from jeton.corpus.requests_parsing import Turns
-from jeton.corpus.requests_records import RecordFormat
-from jeton.corpus.requests_times import TimeUnit
+from jeton.corpus.requests.parsing import Turns
+from jeton.corpus.requests.records import RecordFormat
+from jeton.corpus.times import TimeUnit
 from jeton.errors import CatalogError
 
 __all__ = ["LogOptions", "completed", "open_logs", "template_renderer"]

@@ -14,7 +14,7 @@ from jeton._core import TextBatch
 from jeton.auditing.requests import RequestCollector
 from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestStream
 from jeton.corpus.domains import domain_of_file
-from jeton.corpus.requests_names import Names
+from jeton.corpus.names import Names
 from jeton.errors import EmptyCorpusError
 
 __all__ = [

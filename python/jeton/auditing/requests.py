@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from jeton.auditing.evidence import RequestEvidence
 from jeton.auditing.request_tokens import RequestTokens
 from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
-from jeton.corpus.requests_names import Names
-from jeton.corpus.requests_summary import RequestsTally
-from jeton.economics.ledger import Ledger, LedgerBuilder, UsageRows
+from jeton.corpus.names import Names
+from jeton.corpus.requests.summary import RequestsTally
+from jeton.economics.ledger import Ledger, LedgerBuilder
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class RequestCollector:
     def add(self, batch: RequestBatch, stream: RequestStream) -> None:
         """Take the columns of one batch."""
         if self._with_usage:
-            self._add_usage(batch.columns, stream)
+            self._add_usage(batch, stream)
         self._add_columns(batch.columns)
 
     def finish(self, stream: RequestStream) -> None:
@@ -118,28 +118,16 @@ class RequestCollector:
         self._n_rows += len(columns)
         self._parts.append(columns)
 
-    def _add_usage(self, columns: RequestColumns, stream: RequestStream) -> None:
-        self._ledger.add(_usage_of(columns), models=stream.models, domains=stream.domains)
-
-
-def _usage_of(columns: RequestColumns) -> UsageRows:
-    """The usage of requests as rows to be priced."""
-    n = len(columns)
-    return UsageRows(
-        domain=columns.domain,
-        model=columns.model,
-        provider=np.full(n, -1, dtype=np.int32),
-        tariff=np.zeros(n, dtype=np.int16),
-        n_requests=np.ones(n, dtype=np.int64),
-        from_gateway_cache=np.zeros(n, dtype=np.bool_),
-        time_s=columns.time_s,
-        input_tokens=columns.input_tokens,
-        cache_read_tokens=columns.cache_read_tokens,
-        cache_write_tokens=columns.cache_write_tokens,
-        cache_write_1h_tokens=np.full(n, -1, dtype=np.int64),
-        output_tokens=columns.output_tokens,
-        reasoning_tokens=columns.reasoning_tokens,
-    )
+    def _add_usage(self, batch: RequestBatch, stream: RequestStream) -> None:
+        names = {
+            "models": stream.models,
+            "providers": stream.providers,
+            "tariffs": stream.tariffs,
+            "domains": stream.domains,
+        }
+        self._ledger.add(batch.columns, **names, first_row=batch.first_row)
+        for correction in batch.corrections:
+            self._ledger.correct(correction.row, correction.columns, **names)
 
 
 def _renumbered(

@@ -20,7 +20,7 @@ from jeton import _core
 from jeton.corpus import jsonl, parquet
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, expand_inputs
-from jeton.corpus.requests_names import Names
+from jeton.corpus.names import Names
 from jeton.errors import EmptyCorpusError, UsageError
 
 __all__ = [

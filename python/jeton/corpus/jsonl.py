@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from jeton import _core
-from jeton.corpus.requests_json import json_lines
-from jeton.corpus.requests_parsed import lookup, text_or_none
+from jeton.corpus.json_records import json_lines
+from jeton.corpus.lookup import lookup, text_or_none
 from jeton.errors import LimitError, RecordError
 
 __all__ = ["JsonlDocuments"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from jeton.corpus.requests_times import TimeUnit
+    from jeton.corpus.times import TimeUnit
 
 __all__ = ["MAX_TOKENS", "MAX_TRACE_BYTES", "MAX_TRACE_REQUESTS", "Trace", "read_trace"]
 

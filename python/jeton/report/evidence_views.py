@@ -233,7 +233,7 @@ def model_rows(numbers: Numbers) -> tuple[ModelRow, ...]:
 
 def log_issues(numbers: Numbers) -> tuple[IssueView, ...]:
     """Return what was wrong in the logs, the most frequent first."""
-    from jeton.corpus.requests_issues import ISSUE_KINDS
+    from jeton.corpus.requests.issues import ISSUE_KINDS
 
     data = numbers.data.get("requests")
     issues = data.get("issues") if data else None

@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from jeton.corpus.requests_fields import NO_FIELDS, FieldNames, Fields, fields_of
-from jeton.corpus.requests_messages import chat_of, text_of
-from jeton.corpus.requests_parsed import (
+from jeton.corpus.lookup import lookup, parsed_json, text_or_none
+from jeton.corpus.requests.fields import NO_FIELDS, FieldNames, Fields, fields_of
+from jeton.corpus.requests.messages import chat_of, text_of
+from jeton.corpus.requests.parsed import (
     ParsedRequest,
     Report,
     first,
     is_messages,
-    lookup,
-    parsed_json,
     read_usage,
-    text_or_none,
 )
-from jeton.corpus.requests_usage import Usage, normalise_usage
+from jeton.corpus.requests.usage import Usage, normalise_usage
 
 __all__ = ["parse_record"]
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jeton.corpus.requests_messages import Chat
-from jeton.corpus.requests_usage import UNKNOWN_USAGE, Usage, find_usage, normalise_usage
+from jeton.corpus.requests.messages import Chat
+from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage, find_usage, normalise_usage
 
 __all__ = [
     "ParsedRequest",
     "Report",
     "first",
     "is_messages",
-    "lookup",
-    "parsed_json",
     "read_usage",
-    "text_or_none",
 ]
 
 Report = Callable[[str, str], None]
@@ -65,23 +60,6 @@ class ParsedRequest:
         return self.prompt is not None or bool(self.chat and self.chat.messages)
 
 
-def lookup(record: Any, path: str) -> Any:
-    """The value at a dotted path; a key that has dots in it itself goes first. None: not there."""
-    if not isinstance(record, dict):
-        return None
-    if path in record:
-        return record[path]
-    head, dot, rest = path.partition(".")
-    while dot:
-        if isinstance(record.get(head), dict):
-            found = lookup(record[head], rest)
-            if found is not None:
-                return found
-        more, dot, rest = rest.partition(".")
-        head = f"{head}.{more}"
-    return None
-
-
 def read_usage(places: Sequence[Any], report: Report) -> Usage:
     """The usage in the first place that has one."""
     for place in places:
@@ -94,17 +72,6 @@ def read_usage(places: Sequence[Any], report: Report) -> Usage:
     return UNKNOWN_USAGE
 
 
-def text_or_none(value: Any) -> str | None:
-    """A name or a number as text; anything else is none."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int):
-        return str(value) if abs(value) < 10**18 else None
-    return repr(value) if isinstance(value, float) and math.isfinite(value) else None
-
-
 def first(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     """The first of the fields that is there and not null."""
     for name in names:
@@ -112,16 +79,6 @@ def first(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
         if value is not None:
             return value
     return None
-
-
-def parsed_json(value: Any) -> Any:
-    """An object that is written as a string, as gateways log bodies."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
 
 
 def is_messages(value: Any) -> bool:

@@ -10,20 +10,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from jeton.corpus.requests_fields import FieldNames
-from jeton.corpus.requests_issues import IssueLog
-from jeton.corpus.requests_messages import (
+from jeton.corpus.lookup import text_or_none
+from jeton.corpus.requests.fields import FieldNames
+from jeton.corpus.requests.issues import IssueLog
+from jeton.corpus.requests.messages import (
     OVERHEAD_SOURCE,
     Chat,
     ChatRenderer,
     published_overhead,
     text_of,
 )
-from jeton.corpus.requests_parsed import ParsedRequest, text_or_none
-from jeton.corpus.requests_shapes import parse_record
-from jeton.corpus.requests_spans import is_span, parse_span, spans_of_export
-from jeton.corpus.requests_times import TimeUnit, parse_time
-from jeton.corpus.requests_usage import UNKNOWN_USAGE, Usage
+from jeton.corpus.requests.parsed import ParsedRequest
+from jeton.corpus.requests.shapes import parse_record
+from jeton.corpus.requests.spans import is_span, parse_span, spans_of_export
+from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage
+from jeton.corpus.times import TimeUnit, parse_time
 from jeton.errors import JetonError
 
 __all__ = ["RecordParser", "Row", "Turns"]

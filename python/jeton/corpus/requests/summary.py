@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jeton.corpus.requests_columns import RequestColumns
-from jeton.corpus.requests_issues import LogIssue
-from jeton.corpus.requests_times import iso_time
+from jeton.corpus.requests.columns import RequestColumns
+from jeton.corpus.requests.issues import LogIssue
+from jeton.corpus.times import iso_time
 
 __all__ = ["ModelRequests", "RequestsSummary", "RequestsTally"]
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ISSUE_KINDS", "IssueLog", "LogIssue", "printable"]
+from jeton.corpus.names import printable
+
+__all__ = ["ISSUE_KINDS", "IssueLog", "LogIssue"]
 
 MAX_EXAMPLES = 5
 """Places kept of each kind: what one looks up before one knows the pattern."""
@@ -52,11 +54,6 @@ ISSUE_KINDS: dict[str, str] = {
     "too_many_names": "names of models or domains beyond the limit: counted together as (other)",
 }
 """Every kind, with what it means and what becomes of the records."""
-
-
-def printable(text: str) -> str:
-    """Text of a log as it may be shown: a terminal's control characters and lone surrogates go."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,15 @@ from jeton.corpus.documents import (
 )
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, InputFile
-from jeton.corpus.requests_columns import UNKNOWN, ColumnsBuilder, RequestBatch
-from jeton.corpus.requests_fields import FieldNames, known_columns
-from jeton.corpus.requests_issues import IssueLog, LogIssue
-from jeton.corpus.requests_messages import ChatRenderer
-from jeton.corpus.requests_names import Names
-from jeton.corpus.requests_parsing import RecordParser, Row, Turns
-from jeton.corpus.requests_records import RecordFormat, files_or_records, records_of_file
-from jeton.corpus.requests_summary import RequestsSummary, RequestsTally
-from jeton.corpus.requests_times import TimeUnit
+from jeton.corpus.names import Names
+from jeton.corpus.requests.columns import STANDARD, UNKNOWN, ColumnsBuilder, RequestBatch
+from jeton.corpus.requests.fields import FieldNames, known_columns
+from jeton.corpus.requests.issues import IssueLog, LogIssue
+from jeton.corpus.requests.messages import ChatRenderer
+from jeton.corpus.requests.parsing import RecordParser, Row, Turns
+from jeton.corpus.requests.records import RecordFormat, files_or_records, records_of_file
+from jeton.corpus.requests.summary import RequestsSummary, RequestsTally
+from jeton.corpus.times import TimeUnit
 from jeton.errors import EmptyCorpusError, RecordError, UsageError
 
 __all__ = ["MAX_RECORD_BYTES", "RequestInputs", "RequestStream", "open_requests"]
@@ -74,6 +74,11 @@ class RequestStream(Iterator[RequestBatch]):
         self._issues = issues
         self._domains = Names()
         self._models = Names()
+        self._providers = Names()
+        self._tariffs = Names()
+        self._tariffs.number(STANDARD)
+        self._joined: dict[str, int] = {}
+        self._n_rows = 0
         self._tally = RequestsTally()
         self._batch_bytes = batch_bytes
         self._domains_by = domains_by
@@ -108,8 +113,23 @@ class RequestStream(Iterator[RequestBatch]):
         return self._models.names
 
     @property
+    def providers(self) -> list[str]:
+        """The names of the providers, by the number in ``columns.provider``."""
+        return self._providers.names
+
+    @property
+    def tariffs(self) -> list[str]:
+        """The names of the tariffs, by the number in ``columns.tariff``; the first is standard."""
+        return self._tariffs.names
+
+    @property
+    def joined(self) -> dict[str, int]:
+        """Records that were joined with others instead of counted, by kind."""
+        return dict(self._joined)
+
+    @property
     def issues(self) -> dict[str, LogIssue]:
-        """What is wrong with the log, by kind (``requests_issues.ISSUE_KINDS``)."""
+        """What is wrong with the log, by kind (``issues.ISSUE_KINDS``)."""
         found = self._issues.issues()
         for kind, counts in (
             ("mixed_schemas", self._parser.shapes),
@@ -209,7 +229,7 @@ class RequestStream(Iterator[RequestBatch]):
                 domain=self._number(self._domains, domain),
                 model=self._number(self._models, row.model or None),
                 time_s=row.time_s,
-                usage=row.usage.counts,
+                usage=(*row.usage.counts[:3], UNKNOWN, *row.usage.counts[3:]),
                 overhead_tokens=row.overhead_tokens,
                 has_text=row.has_text,
             )
@@ -224,7 +244,11 @@ class RequestStream(Iterator[RequestBatch]):
         built = columns.build()
         self._tally.add(built, n_with_response=n_with_response)
         self.n_bytes += texts.n_bytes
-        return RequestBatch(file=file, texts=texts, columns=built, responses=responses)
+        first_row = self._n_rows
+        self._n_rows += len(built)
+        return RequestBatch(
+            file=file, texts=texts, columns=built, responses=responses, first_row=first_row
+        )
 
     def _number(self, names: Names, name: str | None) -> int:
         if name is None:
@@ -294,7 +318,7 @@ def open_requests(
             iterable of mappings.
         format: ``jsonl``, ``json`` (an array, or values over several lines), ``csv`` or
             ``parquet``; ``auto``: told by the name and the content of each file.
-        template: Writes a chat as it is sent (``requests_messages.ChatRenderer``). Without it
+        template: Writes a chat as it is sent (``messages.ChatRenderer``). Without it
             messages are joined by line breaks, and ``columns.overhead_tokens`` has what OpenAI's
             published formula adds for their format.
         turns: A chat is one request (``last``: all of its messages were sent at once), or one

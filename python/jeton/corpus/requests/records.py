@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 from jeton import _core
 from jeton.corpus.documents import MEMORY, files_of
 from jeton.corpus.inputs import InputFile
-from jeton.corpus.requests_json import json_lines, json_values, looks_like_values
+from jeton.corpus.json_records import json_lines, json_values, looks_like_values
 from jeton.errors import UsageError
 
 __all__ = ["PIECE_BYTES", "RecordFormat", "files_or_records", "record_format_of", "records_of_file"]

@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from jeton.corpus.requests_usage import USAGE_MARKS, USAGE_NAMES, USAGE_PLACES
+from jeton.corpus.requests.usage import USAGE_MARKS, USAGE_NAMES, USAGE_PLACES
 
 __all__ = ["NO_FIELDS", "FieldNames", "Fields", "fields_of", "known_columns"]
 

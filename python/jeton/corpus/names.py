@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from jeton.corpus.requests_issues import printable
-
-__all__ = ["OTHER", "Names"]
+__all__ = ["OTHER", "Names", "printable"]
 
 OTHER: Final = "(other)"
 """What names beyond the limit are counted under."""
@@ -16,6 +14,11 @@ MAX_NAMES: Final = 1_000
 
 MAX_NAME_CHARS: Final = 200
 """Characters of a name that are kept."""
+
+
+def printable(text: str) -> str:
+    """Text of a log as it may be shown: a terminal's control characters and lone surrogates go."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 class Names:

@@ -16,9 +16,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from jeton.corpus.requests_messages import chat_of, text_of
-from jeton.corpus.requests_parsed import ParsedRequest, Report, first, lookup, text_or_none
-from jeton.corpus.requests_usage import normalise_usage
+from jeton.corpus.lookup import lookup, text_or_none
+from jeton.corpus.requests.messages import chat_of, text_of
+from jeton.corpus.requests.parsed import ParsedRequest, Report, first
+from jeton.corpus.requests.usage import normalise_usage
 
 __all__ = ["is_span", "parse_span", "spans_of_export"]
 
