@@ -168,7 +168,7 @@ def _show_live(*, as_json: bool) -> None:
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option(
     "--tariff",
-    type=click.Choice(["standard", "batch", "flex", "priority"]),
+    type=click.Choice(["standard", "batch", "flex", "priority", "fast"]),
     default="standard",
     show_default=True,
     help="Prices of this tariff; models without it are left out.",
@@ -187,9 +187,9 @@ def prices(*, words: tuple[str, ...], tariff: str, as_json: bool) -> None:
       jeton catalog prices claude --tariff batch
       jeton catalog prices claude --json
     """
-    from jeton._nearest import nearest
     from jeton.catalog import price_names
     from jeton.catalog.price_sheet import price_sheet
+    from jeton.catalog.prices import nearest_prices
     from jeton.errors import UnknownPriceError
 
     wanted = [word.casefold() for word in words]
@@ -202,7 +202,7 @@ def prices(*, words: tuple[str, ...], tariff: str, as_json: bool) -> None:
         streams.say("names that contain it:")
     if not names and sheet is None:
         asked = " ".join(words)
-        raise UnknownPriceError(asked, nearest=nearest(asked, price_names()))
+        raise UnknownPriceError(asked, nearest=nearest_prices(asked))
     found = _prices_of(names, tariff)
     if not found and sheet is not None and not as_json:
         return

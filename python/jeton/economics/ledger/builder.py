@@ -74,7 +74,7 @@ class LedgerBuilder:
         self._sources: dict[str, None] = {}
         self._by_hour = SumTable[tuple[int, int | None]]()
         self._by_domain = SumTable[tuple[int, str]]()
-        self._missing = SumTable[_Missing]()
+        self._missing = SumTable[tuple[_Missing, int | None]]()
         self._missing_list: list[_Missing] = []
         self._missing_places: dict[_Missing, int] = {}
         self._nearest: dict[_Missing, tuple[str, ...]] = {}
@@ -376,9 +376,12 @@ class LedgerBuilder:
         domains = [(key, _name(names.domains, number)) for key, number in pairs]
         self._by_domain.add(domains, dims, sums)
         if not is_priced.all():
-            left = place[~is_priced]
-            pairs, sums = grouped_sums(left, np.zeros_like(left), matrix[~is_priced])
-            self._missing.add([self._missing_list[-1 - n] for n, _ in pairs], dims, sums)
+            pairs, sums = grouped_sums(place[~is_priced], hour[~is_priced], matrix[~is_priced])
+            reasons = [
+                (self._missing_list[-1 - n], None if span == _NO_HOUR else span)
+                for n, span in pairs
+            ]
+            self._missing.add(reasons, dims, sums)
 
     # -- places ---------------------------------------------------------------------------------
 

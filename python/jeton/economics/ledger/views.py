@@ -18,12 +18,16 @@ from jeton.economics.ledger.uses import LedgerIssue, NotPriced
 __all__ = ["Tables", "ledger_of_tables"]
 
 
+Missing = tuple[str, str, str]
+"""Model, provider and reason of requests without a price."""
+
+
 @dataclass(frozen=True)
 class Tables:
     """Everything that a builder has summed up.
 
     Attributes:
-        missing: Cells of requests without a price, by (model, provider, reason).
+        missing: Cells of requests without a price, by (model, provider, reason) and hour.
         nearest: Names of the list that resemble those without a price.
         on: Day whose prices hold for requests without a time.
         noon_s: Noon of that day, seconds since 1970-01-01 UTC.
@@ -33,8 +37,8 @@ class Tables:
     keys: tuple[PriceKey, ...]
     by_hour: Mapping[tuple[int, int | None], Cell]
     by_domain: Mapping[tuple[int, str], Cell]
-    missing: Mapping[tuple[str, str, str], Cell]
-    nearest: Mapping[tuple[str, str, str], tuple[str, ...]]
+    missing: Mapping[tuple[Missing, int | None], Cell]
+    nearest: Mapping[Missing, tuple[str, ...]]
     first_s: float | None
     last_s: float | None
     n_lost_corrections: int
@@ -62,10 +66,10 @@ def ledger_of_tables(
     not_priced = _not_priced(tables)
     n_priced = sum(cell.n_requests for cell in tables.by_hour.values())
     n_requests = n_priced + sum(entry.n_requests for entry in not_priced)
-    hours = {hour for _, hour in tables.by_hour}
-    n_without_time = sum(
-        cell.n_requests for (_, hour), cell in tables.by_hour.items() if hour is None
-    )
+    hours: dict[int | None, int] = {}
+    for (_, hour), cell in (*tables.by_hour.items(), *tables.missing.items()):
+        hours[hour] = hours.get(hour, 0) + cell.n_requests
+    n_without_time = hours.pop(None, 0)
     uses_list = any(key.rates is not None for key in tables.keys) and not tables.sources
     return Ledger(
         n_requests=n_requests,
@@ -73,7 +77,7 @@ def ledger_of_tables(
             n_requests,
             first_s=tables.first_s,
             last_s=tables.last_s,
-            n_hours_covered=len(hours - {None}),
+            hours={hour: n for hour, n in hours.items() if hour is not None},
             n_without_time=n_without_time,
             override=period,
             requests_per_day=requests_per_day,
@@ -99,7 +103,10 @@ def _tokens(cell: Cell) -> int:
 def _not_priced(tables: Tables) -> tuple[NotPriced, ...]:
     total = sum(_tokens(c) for c in (*tables.by_hour.values(), *tables.missing.values()))
     found = []
-    for (model, provider, reason), cell in tables.missing.items():
+    sums: dict[Missing, Cell] = {}
+    for (missing, _), cell in tables.missing.items():
+        sums.setdefault(missing, Cell()).add(cell.n_requests, cell.amounts)
+    for (model, provider, reason), cell in sums.items():
         kind, _, why = reason.partition("\n")
         n_tokens = _tokens(cell)
         found.append(
