@@ -44,7 +44,8 @@ def test_a_part_of_a_day_is_a_day() -> None:
 def test_a_month_is_its_days() -> None:
     times = [at(day, 8 + n / 13) for day in range(1, 32) for n in range(150)]
     period = of(times)
-    assert (period.requests_per_day, period.n_days) == (150, 31)
+    assert period.requests_per_day == 150
+    assert period.n_days == 31
 
 
 def test_days_without_requests_count() -> None:

@@ -146,7 +146,7 @@ def _fill_cached_kinds(units: dict[str, _Ints], get: Callable[[str], _Ints]) -> 
         if more.any():
             units[f"cache_{kind}_read_tokens"] = own + more
             missing = missing - more
-    return is_open
+    return np.asarray(is_open)
 
 
 def _contradictions(

@@ -15,7 +15,7 @@ from jeton.economics.ledger.prices import PriceBook
 from jeton.economics.ledger.result import Ledger
 from jeton.economics.ledger.uses import LedgerIssue, NotPriced
 
-__all__ = ["Tables", "ledger_of_tables"]
+__all__ = ["ISSUE_WORDS", "Tables", "ledger_of_tables"]
 
 
 Missing = tuple[str, str, str]
@@ -174,6 +174,15 @@ _ASSUMED = (
 )
 
 
+ISSUE_WORDS = {
+    **{kind: words.format(models="the model", tariff="tariff's") for _, kind, words in _ASSUMED},
+    "amount_without_price": "an amount that the price of the model does not charge for "
+    "is not in the sum",
+    "correction_lost": "records that repeat a request from too far back were counted again",
+}
+"""Every kind of issue, in words."""
+
+
 def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
     found = []
     used: dict[int, int] = {}
@@ -192,7 +201,7 @@ def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
             LedgerIssue(
                 "correction_lost",
                 tables.n_lost_corrections,
-                "records that repeat a request from too far back were counted again",
+                ISSUE_WORDS["correction_lost"],
             )
         )
     return tuple(found)
