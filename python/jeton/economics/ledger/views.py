@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 
 from jeton.catalog.prices import list_date, list_name
 from jeton.dimensions import DIMENSIONS, SCALE, plain_name
-from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, Cell, Change, Priced, PriceKey
+from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, Cell, Priced, PriceKey
 from jeton.economics.ledger.period import period_of
-from jeton.economics.ledger.result import Ledger, LedgerIssue, NotPriced
+from jeton.economics.ledger.prices import PriceBook
+from jeton.economics.ledger.result import Ledger
+from jeton.economics.ledger.uses import LedgerIssue, NotPriced
 
-__all__ = ["Tables", "changed", "ledger_of_tables"]
+__all__ = ["ISSUE_WORDS", "Tables", "ledger_of_tables"]
 
-_HOURS_PER_DAY = 24
+
+Missing = tuple[str, str, str]
+"""Model, provider and reason of requests without a price."""
 
 
 @dataclass(frozen=True)
@@ -22,82 +27,73 @@ class Tables:
     """Everything that a builder has summed up.
 
     Attributes:
-        missing: Cells of requests without a price, by (model, provider, reason).
+        missing: Cells of requests without a price, by (model, provider, reason) and hour.
         nearest: Names of the list that resemble those without a price.
         on: Day whose prices hold for requests without a time.
+        noon_s: Noon of that day, seconds since 1970-01-01 UTC.
+        book: Where the prices were found.
     """
 
     keys: tuple[PriceKey, ...]
     by_hour: Mapping[tuple[int, int | None], Cell]
     by_domain: Mapping[tuple[int, str], Cell]
-    missing: Mapping[tuple[str, str, str], Cell]
-    nearest: Mapping[tuple[str, str, str], tuple[str, ...]]
+    missing: Mapping[tuple[Missing, int | None], Cell]
+    nearest: Mapping[Missing, tuple[str, ...]]
     first_s: float | None
     last_s: float | None
     n_lost_corrections: int
     sources: tuple[str, ...]
     on: date
+    noon_s: float
+    book: PriceBook
 
 
-def ledger_of_tables(tables: Tables, *, joined: Mapping[str, int], period: str = "") -> Ledger:
+def ledger_of_tables(
+    tables: Tables,
+    *,
+    joined: Mapping[str, int],
+    period: str = "",
+    requests_per_day: int | float | Decimal | None = None,
+) -> Ledger:
     """Return the ledger of sums.
 
     Raises:
         UsageError: If the period cannot be read.
     """
-    priced = Priced(tables.keys, tables.by_hour, tables.by_domain)
+    priced = Priced(
+        tables.keys, tables.by_hour, tables.by_domain, book=tables.book, noon_s=tables.noon_s
+    )
     not_priced = _not_priced(tables)
     n_priced = sum(cell.n_requests for cell in tables.by_hour.values())
     n_requests = n_priced + sum(entry.n_requests for entry in not_priced)
-    hours = {hour for _, hour in tables.by_hour}
-    n_without_time = sum(
-        cell.n_requests for (_, hour), cell in tables.by_hour.items() if hour is None
-    )
+    hours: dict[int | None, int] = {}
+    for (_, hour), cell in (*tables.by_hour.items(), *tables.missing.items()):
+        hours[hour] = hours.get(hour, 0) + cell.n_requests
+    n_without_time = hours.pop(None, 0)
     uses_list = any(key.rates is not None for key in tables.keys) and not tables.sources
-    return _viewed(
-        Ledger(
-            n_requests=n_requests,
-            period=period_of(
-                n_requests,
-                first_s=tables.first_s,
-                last_s=tables.last_s,
-                n_hours_covered=len(hours - {None}),
-                n_without_time=n_without_time,
-                override=period,
-            ),
-            joined=dict(joined),
-            not_priced=not_priced,
-            n_half_known=_n(tables, Assumed.INPUT | Assumed.OUTPUT),
-            n_from_gateway_cache=sum(
-                cell.n_requests
-                for (place, _), cell in tables.by_hour.items()
-                if tables.keys[place].tariff == FREE_TARIFF
-            ),
-            issues=_issues(tables, priced),
-            price_source=list_name() if uses_list else "; ".join(tables.sources),
-            price_date=list_date() if uses_list else tables.on if tables.sources else None,
+    return Ledger(
+        n_requests=n_requests,
+        period=period_of(
+            n_requests,
+            first_s=tables.first_s,
+            last_s=tables.last_s,
+            hours={hour: n for hour, n in hours.items() if hour is not None},
+            n_without_time=n_without_time,
+            override=period,
+            requests_per_day=requests_per_day,
         ),
-        priced,
-    )
-
-
-def changed(ledger: Ledger, priced: Priced, changes: tuple[Change, ...]) -> Ledger:
-    """Return a ledger after changes to its amounts; its requests and period stay."""
-    return _viewed(ledger, replace(priced, changes=priced.changes + changes))
-
-
-def _viewed(ledger: Ledger, priced: Priced) -> Ledger:
-    return replace(
-        ledger,
-        usd=priced.usd(),
-        by_model=priced.by_model(),
-        by_day=priced.by_time(_HOURS_PER_DAY),
-        by_hour=priced.by_time(1),
-        by_domain=priced.domains(),
-        dimensions=priced.dimensions(),
-        amounts=priced.amounts(),
-        _priced=priced,
-    )
+        joined=dict(joined),
+        not_priced=not_priced,
+        n_half_known=_n(tables, Assumed.INPUT | Assumed.OUTPUT),
+        n_from_gateway_cache=sum(
+            cell.n_requests
+            for (place, _), cell in tables.by_hour.items()
+            if tables.keys[place].tariff == FREE_TARIFF
+        ),
+        issues=_issues(tables, priced),
+        price_source=list_name() if uses_list else "; ".join(sorted(tables.sources)),
+        price_date=list_date() if uses_list else tables.on if tables.sources else None,
+    ).viewed(priced)
 
 
 def _tokens(cell: Cell) -> int:
@@ -107,7 +103,10 @@ def _tokens(cell: Cell) -> int:
 def _not_priced(tables: Tables) -> tuple[NotPriced, ...]:
     total = sum(_tokens(c) for c in (*tables.by_hour.values(), *tables.missing.values()))
     found = []
-    for (model, provider, reason), cell in tables.missing.items():
+    sums: dict[Missing, Cell] = {}
+    for (missing, _), cell in tables.missing.items():
+        sums.setdefault(missing, Cell()).add(cell.n_requests, cell.amounts)
+    for (model, provider, reason), cell in sums.items():
         kind, _, why = reason.partition("\n")
         n_tokens = _tokens(cell)
         found.append(
@@ -175,6 +174,15 @@ _ASSUMED = (
 )
 
 
+ISSUE_WORDS = {
+    **{kind: words.format(models="the model", tariff="tariff's") for _, kind, words in _ASSUMED},
+    "amount_without_price": "an amount that the price of the model does not charge for "
+    "is not in the sum",
+    "correction_lost": "records that repeat a request from too far back were counted again",
+}
+"""Every kind of issue, in words."""
+
+
 def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
     found = []
     used: dict[int, int] = {}
@@ -183,8 +191,8 @@ def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
     for flag, kind, words in _ASSUMED:
         keys = [tables.keys[place] for place in used if tables.keys[place].assumed & flag]
         if keys:
-            models = dict.fromkeys(f"{key.provider}:{key.model}" for key in keys)
-            tariffs = dict.fromkeys(key.tariff for key in keys)
+            models = sorted({f"{key.provider}:{key.model}" for key in keys})
+            tariffs = sorted({key.tariff for key in keys})
             text = words.format(models=_listed(models), tariff=_listed(tariffs))
             found.append(LedgerIssue(kind, _n(tables, flag), text))
     found += _unpriced_amounts(tables, priced)
@@ -193,7 +201,7 @@ def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
             LedgerIssue(
                 "correction_lost",
                 tables.n_lost_corrections,
-                "records that repeat a request from too far back were counted again",
+                ISSUE_WORDS["correction_lost"],
             )
         )
     return tuple(found)
@@ -226,8 +234,8 @@ def _unpriced_amounts(tables: Tables, priced: Priced) -> list[LedgerIssue]:
     ]
 
 
-def _listed(names: Mapping[str, None]) -> str:
-    shown = list(names)[:_SHOWN]
+def _listed(names: Sequence[str]) -> str:
+    shown = names[:_SHOWN]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
