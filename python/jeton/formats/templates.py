@@ -43,12 +43,23 @@ def roberta(cls: int, sep: int, *, add_prefix_space: bool = False) -> dict[str, 
 
 
 def put_tokens(
-    tree: dict[str, Any], tokenizer: Tokenizer, tokens: Iterable[FolderToken]
+    tree: dict[str, Any],
+    tokenizer: Tokenizer,
+    tokens: Iterable[FolderToken],
+    *,
+    slots: bool = False,
 ) -> dict[str, int]:
     """Add tokens to a canonical form; those that are there get the flags that count.
 
     A token that the vocabulary has keeps its id there. Another one gets the id that its file
     tells, or, where that is taken or not told, the next one.
+
+    Args:
+        tree: The canonical form, which is changed.
+        tokenizer: The tokenizer that it is of.
+        tokens: The tokens.
+        slots: Whether an id that a special token has is a slot that the file names anew: the
+            reserved ids behind the ranks of a rank file.
 
     Returns:
         Ids of all added tokens by text.
@@ -63,6 +74,8 @@ def put_tokens(
     # Control and unknown pieces are no tokens of text.
     pieces = {piece[0]: number for number, piece in enumerate(tree["model"].get("pieces", ()))}
     for token in tokens:
+        if slots and _named_anew(token, listed, by_text, taken):
+            continue
         entry = by_text.get(token.content)
         if entry is not None:
             if token.overrides:
@@ -81,6 +94,26 @@ def put_tokens(
         taken.add(number)
         size = max(size, number + 1)
     return {text: token["id"] for text, token in by_text.items()}
+
+
+def _named_anew(
+    token: FolderToken,
+    listed: list[dict[str, Any]],
+    by_text: dict[str, dict[str, Any]],
+    taken: set[int],
+) -> bool:
+    """Whether a token took the slot that its file gives it; who else had its name is gone."""
+    slot = next((entry for entry in listed if entry["id"] == token.id), None)
+    if slot is None or slot["content"] == token.content:
+        return False
+    other = by_text.pop(token.content, None)
+    if other is not None:
+        listed.remove(other)
+        taken.discard(other["id"])
+    del by_text[slot["content"]]
+    slot.update({"content": token.content, **token.flags})
+    by_text[token.content] = slot
+    return True
 
 
 def _free_id(tokenizer: Tokenizer, told: int | None, taken: set[int], *, size: int) -> int:

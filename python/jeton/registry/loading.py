@@ -95,7 +95,10 @@ def load(
         "reference": reference,
     }
     if not isinstance(name_or_path, str) or _is_path(name_or_path):
-        return _load(Path(name_or_path), options=options, name=None, cache=cache)
+        path = _user_path(name_or_path)
+        if not os.path.lexists(path) and (cached := _in_hub_cache(name_or_path)) is not None:
+            return _load(cached, options=options, name=str(name_or_path), cache=cache)
+        return _load(path, options=options, name=None, cache=cache)
     name = name_or_path
     from jeton.registry.finding import find
 
@@ -109,6 +112,9 @@ def load(
         return _load(path, options=options, name=label, cache=cache)
     if name and Path(name).exists():
         return _load(Path(name), options=options, name=None, cache=cache)
+    cached = _in_hub_cache(name)
+    if cached is not None:
+        return _load(cached, options=options, name=name, cache=cache)
     from jeton import _published
 
     if name in _published.published_vocabularies():
@@ -124,9 +130,44 @@ def load(
 
 
 def _is_path(text: str) -> bool:
-    plain = text.lower().removesuffix(".zst").removesuffix(".gz")
     separators = {os.sep, os.altsep or os.sep}
-    return any(s in text for s in separators) or plain.endswith(FILE_SUFFIXES) or text == "."
+    return any(s in text for s in separators) or _has_file_suffix(text) or text in (".", "~")
+
+
+def _has_file_suffix(text: str) -> bool:
+    plain = text.lower().removesuffix(".zst").removesuffix(".gz")
+    return plain.endswith(FILE_SUFFIXES)
+
+
+def _user_path(path: str | os.PathLike[str]) -> Path:
+    if not str(path).startswith("~"):
+        return Path(path)
+    from jeton.formats.names import user_path
+
+    return user_path(path)
+
+
+def _in_hub_cache(name: str | os.PathLike[str]) -> Path | None:
+    """A model of this name in the local Hugging Face cache; None where it is not there.
+
+    Raises:
+        UnknownTokenizerError: It is the name of a model on the hub, and not in the cache.
+    """
+    from jeton.formats.homes import cached_repository, is_repository_name
+
+    if not isinstance(name, str) or not is_repository_name(name):
+        return None
+    found = cached_repository(name)
+    # With a suffix, or without an owner, it is a path or a name like any other.
+    if found is not None or "/" not in name or _has_file_suffix(name):
+        return found
+    error = UnknownTokenizerError(name)
+    error.args = (
+        f"there is no file or folder {name!r}, and the local Hugging Face cache has no model of "
+        f"this name\nhint: nothing is fetched; `hf download {name} --include '*token*'` brings it "
+        "into the cache, where it is found by its name",
+    )
+    raise error
 
 
 def _not_at_hand(name: str) -> UnknownTokenizerError:
@@ -142,6 +183,31 @@ def _not_at_hand(name: str) -> UnknownTokenizerError:
 
 
 def _load(path: Path, *, options: _Options, name: str | None, cache: CacheChoice) -> Tokenizer:
+    if not path.is_dir():
+        tokenizer = _load_known(path, options=options, name=name, cache=cache)
+        if path.suffix.lower() == ".gguf":
+            _remember(tokenizer, path)
+        return tokenizer
+    from jeton.formats.homes import folder_label, resolve_folder
+
+    folder = resolve_folder(path)
+    if folder != path:
+        # Its own name, not that of a revision.
+        name = name or folder_label(path)
+    tokenizer = _load_known(folder, options=options, name=name, cache=cache)
+    _remember(tokenizer, folder)
+    return tokenizer
+
+
+def _remember(tokenizer: Tokenizer, path: Path) -> None:
+    from jeton.formats.origins import remember
+
+    remember(tokenizer, path)
+
+
+def _load_known(
+    path: Path, *, options: _Options, name: str | None, cache: CacheChoice
+) -> Tokenizer:
     special_tokens = options["special_tokens"]
     choices = (
         *(value for option, value in sorted(options.items()) if option != "special_tokens"),
