@@ -34,6 +34,7 @@ _N_EDGE_TEXTS = 2_000
 
 _MAX_EDGE_CHARS = 200
 
+
 @dataclass(frozen=True, slots=True)
 class Conversion:
     """What a conversion did.

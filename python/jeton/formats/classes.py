@@ -20,6 +20,7 @@ __all__ = ["ClassFacts", "class_facts", "class_in_use", "rebuilt_differently", "
 _GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _SHOWN_CHARS = 60
 
+
 @dataclass(frozen=True, slots=True)
 class ClassFacts:
     """What a class of transformers does by itself.
@@ -164,7 +165,10 @@ def _cuts(part: object) -> Iterator[str]:
             yield "bytes"
         elif kind == "Split":
             inverted = step.get("invert") is True
-            keeps = (str(step.get("behavior")), inverted) in (("Isolated", False), ("Removed", True))
+            keeps = (str(step.get("behavior")), inverted) in (
+                ("Isolated", False),
+                ("Removed", True),
+            )
             how = "" if keeps else f" ({step.get('behavior')})"
             yield f"a split by {_pattern(step)}{how}"
         elif kind == "Digits":

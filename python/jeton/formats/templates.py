@@ -124,17 +124,22 @@ def _free_id(tokenizer: Tokenizer, told: int | None, taken: set[int], *, size: i
     return told
 
 
+_MAX_GAP = 1 << 16
+"""Most ids without a token that a folder may leave before an added one."""
+
+
 def _put_piece(tree: dict[str, Any], token: FolderToken, number: int) -> None:
-    """A control piece: it has an id, and no text becomes it unless it is allowed."""
+    """A piece that has an id and that the model makes of no text by itself."""
     pieces: list[list[Any]] = tree["model"]["pieces"]
-    if not token.special or number != len(pieces):
-        what = "is no special token" if not token.special else f"has the id {number}, past a gap"
+    gap = range(len(pieces), number)
+    if len(gap) > _MAX_GAP:
         raise FormatError(
-            f"the added token {token.content!r} {what}; a SentencePiece model takes only special "
-            f"tokens, with the ids from {len(pieces)} on\n"
-            "hint: the model file alone loads"
+            f"the added token {token.content!r} has the id {number:,}, {len(gap):,} past the last "
+            "piece\nhint: look at the ids of added_tokens.json and added_tokens_decoder"
         )
-    pieces.append([_base64(token.content), 0, "control"])
+    # Ids without a token, named as llama.cpp's converter names them.
+    pieces += [[_base64(f"[PAD{free}]"), 0, "unused"] for free in gap]
+    pieces.append([_base64(token.content), 0, "control" if token.special else "unused"])
 
 
 def _base64(text: str) -> str:

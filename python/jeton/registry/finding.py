@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ __all__ = [
     "files_by_name",
     "find",
     "folders",
+    "place_of",
     "suffix_of",
 ]
 
@@ -64,6 +66,27 @@ def find(name: str) -> tuple[Place, Path] | None:
         if found and other != name:
             return place, found[0]
     return None
+
+
+def place_of(name_or_path: str | os.PathLike[str]) -> Path | None:
+    """The file or folder that ``load`` reads for a name or path; None where there is none.
+
+    Raises:
+        FormatError: It is a folder that leads to several tokenizers.
+    """
+    from jeton.formats.homes import cached_repository, resolve_folder
+    from jeton.formats.names import user_path
+
+    path = user_path(name_or_path)
+    found = None
+    if isinstance(name_or_path, str):
+        known = find(name_or_path)
+        found = None if known is None else known[1]
+        if found is None and not path.exists():
+            found = cached_repository(name_or_path)
+    if found is None and path.exists():
+        found = path
+    return resolve_folder(found) if found is not None and found.is_dir() else found
 
 
 def _rank_file(name: str) -> str:
