@@ -152,8 +152,8 @@ class ChatTemplate:
             raise UsageError(
                 f"{name} has no chat template\n"
                 "hint: expected chat_template.jinja, or chat_template in tokenizer_config.json, in "
-                "the folder that it is loaded from; ChatTemplate.from_source takes one from elsewhere "
-                "(--template FILE)"
+                "the folder that it is loaded from; ChatTemplate.from_source (--template FILE) takes "
+                "one from elsewhere"
             )
         roles = {f"{role}_token": text for role, text in settings.roles.items()}
         return cls(sources, special_tokens=roles, is_trusted=is_trusted, limits=limits)
@@ -205,6 +205,7 @@ class ChatTemplate:
         continue_final_message: bool | str = False,
         template_name: str | None = None,
         trusted_roles: frozenset[str] = KNOWN_ROLES,
+        may_be_empty: bool = False,
         **variables: Any,
     ) -> RenderedChat:
         """A chat as text.
@@ -221,6 +222,7 @@ class ChatTemplate:
             trusted_roles: Values of ``role`` that count as the template's own text, because
                 templates make control tokens of them. A program that lets users choose roles passes
                 ``frozenset()``.
+            may_be_empty: Whether a chat may have no message.
             variables: What else the template reads. They are data, also under the name of a special
                 token.
 
@@ -242,7 +244,10 @@ class ChatTemplate:
         seen: dict[str, Any] = {name: trusted(text) for name, text in self._special_tokens.items()}
         seen |= plain_data(variables)
         seen["messages"] = messages_for_template(
-            messages, trusted_roles=trusted_roles, continued=continued
+            messages,
+            trusted_roles=trusted_roles,
+            continued=continued,
+            may_be_empty=may_be_empty,
         )
         seen["tools"] = _mappings("tools", tools)
         seen["documents"] = _mappings("documents", documents)

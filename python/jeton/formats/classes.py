@@ -150,9 +150,7 @@ def _normalizers(part: object) -> Iterator[str]:
         kind = str(step.get("type"))
         if kind == "Replace":
             yield f"Replace {_pattern(step)!r}"
-        elif kind == "BertNormalizer":
-            yield kind
-        elif kind not in ("Precompiled", "Prepend"):
+        elif kind == "BertNormalizer" or kind not in ("Precompiled", "Prepend"):
             yield kind
 
 

@@ -198,12 +198,45 @@ _USUAL_INPUTS = ("input_ids", "attention_mask")
 
 # Written anew, or only for the class that the folder named: the tokenizer.json says it all.
 _REPLACED = frozenset(
-    "added_tokens_decoder additional_special_tokens extra_special_tokens chat_template "
-    "tokenizer_class tokenizer_type slow_tokenizer_class backend auto_map name_or_path tokenizer_file "
-    "vocab_file merges_file spm_file special_tokens_map_file is_local local_files_only from_slow "
-    "use_fast legacy add_prefix_space do_lower_case do_basic_tokenize never_split "
-    "tokenize_chinese_chars strip_accents fix_mistral_regex sp_model_kwargs add_bos_token "
-    "add_eos_token errors keep_accents remove_space sp_model vocab merges trust_remote_code".split()
+    [
+        "added_tokens_decoder",
+        "additional_special_tokens",
+        "extra_special_tokens",
+        "chat_template",
+        "tokenizer_class",
+        "tokenizer_type",
+        "slow_tokenizer_class",
+        "backend",
+        "auto_map",
+        "name_or_path",
+        "tokenizer_file",
+        "vocab_file",
+        "merges_file",
+        "spm_file",
+        "special_tokens_map_file",
+        "is_local",
+        "local_files_only",
+        "from_slow",
+        "use_fast",
+        "legacy",
+        "add_prefix_space",
+        "do_lower_case",
+        "do_basic_tokenize",
+        "never_split",
+        "tokenize_chinese_chars",
+        "strip_accents",
+        "fix_mistral_regex",
+        "sp_model_kwargs",
+        "add_bos_token",
+        "add_eos_token",
+        "errors",
+        "keep_accents",
+        "remove_space",
+        "sp_model",
+        "vocab",
+        "merges",
+        "trust_remote_code",
+    ]
 )
 
 

@@ -18,8 +18,8 @@ from jeton import _core
 from jeton._core import Tokenizer
 from jeton._files import write_whole
 from jeton.errors import FormatError, JetonError
-from jeton.formats.loading import load_file
 from jeton.formats.gguf_settings import with_settings
+from jeton.formats.loading import load_file
 from jeton.formats.model_settings import ModelSettings, left_behind, settings_of
 from jeton.formats.names import card_path, samples_path, user_path
 from jeton.formats.pretrained_files import pretrained_files

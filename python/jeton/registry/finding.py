@@ -52,7 +52,32 @@ they are found by name all the same."""
 
 
 def find(name: str) -> tuple[Place, Path] | None:
-    """The place and file of a name that is at hand; None where there is none."""
+    """The place and file of a name that is at hand; None where there is none.
+
+    Capitals do not count, nor whether words are joined by ``-`` or ``_``, unless one name is the
+    very one, or several are alike.
+    """
+    found = _find(name)
+    if found is not None:
+        return found
+    alike = _spelled_alike(name)
+    return None if alike is None else _find(alike)
+
+
+def _spelled_alike(name: str) -> str | None:
+    """The one other name that differs in capitals, ``-`` and ``_`` alone; None: none, or several."""
+    from jeton import _published
+    from jeton._nearest import fold
+
+    wanted = fold(name)
+    names = set(bundled()) | set(_published.published_vocabularies())
+    for _, folder in folders():
+        names.update(files_by_name(folder))
+    alike = [other for other in names if fold(other) == wanted]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _find(name: str) -> tuple[Place, Path] | None:
     at_hand = bundled().get(name)
     if at_hand is not None:
         return "bundled", at_hand
