@@ -17,6 +17,7 @@ from jeton.formats.documents import read_object
 from jeton.formats.finding import find_tokenizer_file, folder_entries
 
 __all__ = [
+    "adapted_model",
     "cached_repository",
     "folder_label",
     "is_repository_name",
@@ -149,14 +150,14 @@ def _subfolder(folder: Path) -> Path | None:
     return found[0] if found else None
 
 
-def _adapted_model(folder: Path) -> str | None:
+def adapted_model(folder: Path) -> str | None:
     """The model that an adapter belongs to; None where the folder is of no adapter."""
     base = (read_object(folder / _ADAPTER) or {}).get("base_model_name_or_path")
     return base if isinstance(base, str) and base else None
 
 
 def _base_of_adapter(folder: Path) -> Path | None:
-    base = _adapted_model(folder)
+    base = adapted_model(folder)
     if base is None:
         return None
     for place in (Path(base).expanduser(), folder / base):
@@ -168,7 +169,7 @@ def _base_of_adapter(folder: Path) -> Path | None:
 
 def why_no_tokenizer(folder: Path) -> str:
     """What a folder without a tokenizer is, with a hint: the end of an error's sentence."""
-    base = _adapted_model(folder)
+    base = adapted_model(folder)
     if base is not None:
         return (
             f": it is an adapter of {base!r}, whose tokenizer it takes, and that is not on this "
@@ -184,8 +185,8 @@ def why_no_tokenizer(folder: Path) -> str:
     if "source.spm" in names:
         return (
             " that Jeton reads as one: Marian's class cuts text with source.spm and numbers the "
-            f"pieces by vocab.json\nhint: {folder / 'source.spm'} alone loads, with the pieces' own "
-            "numbers, which are not the model's ids; a tokenizer.json says it all"
+            f"pieces by vocab.json\nhint: {folder / 'source.spm'} alone loads, with the pieces' "
+            "own numbers, which are not the model's ids; a tokenizer.json says it all"
         )
     expected = (
         "expected tokenizer.json, tokenizer.jeton.json, vocab.json with merges.txt, vocab.txt, "
