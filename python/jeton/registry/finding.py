@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -65,7 +66,7 @@ def find(name: str) -> tuple[Place, Path] | None:
 
 
 def _spelled_alike(name: str) -> str | None:
-    """The one other name that differs in capitals, ``-`` and ``_`` alone; None: none, or several."""
+    """The one name that differs in capitals, ``-`` and ``_`` alone; None: none, or several."""
     from jeton import _published
     from jeton._nearest import fold
 
@@ -108,10 +109,22 @@ def place_of(name_or_path: str | os.PathLike[str]) -> Path | None:
         known = find(name_or_path)
         found = None if known is None else known[1]
         if found is None and not path.exists():
-            found = cached_repository(name_or_path)
+            found = cached_repository(name_or_path) or _of_model(name_or_path)
     if found is None and path.exists():
         found = path
     return resolve_folder(found) if found is not None and found.is_dir() else found
+
+
+def _of_model(name: str) -> Path | None:
+    """The vocabulary of a model of this name, where it is known and at hand."""
+    from jeton.errors import UnknownTokenizerError
+    from jeton.registry.of_models import vocabulary_of_model
+
+    with suppress(UnknownTokenizerError):
+        vocabulary = vocabulary_of_model(name)
+        known = None if vocabulary is None else find(vocabulary)
+        return None if known is None else known[1]
+    return None
 
 
 def _rank_file(name: str) -> str:
