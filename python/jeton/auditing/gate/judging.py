@@ -32,7 +32,13 @@ _TEXT_PER_TOKEN = ("bytes_per_token", "chars_per_token")
 
 
 def judge(
-    current: Baseline, collector: Collector, baseline: Baseline | None, budgets: Sequence[Budget]
+    current: Baseline,
+    collector: Collector,
+    baseline: Baseline | None,
+    budgets: Sequence[Budget],
+    *,
+    figures: Sequence[str] = (),
+    sides: tuple[str, str] | None = None,
 ) -> GateResult:
     """Judge an audit.
 
@@ -41,13 +47,15 @@ def judge(
         collector: What saw today's texts.
         baseline: What to compare with.
         budgets: What must not happen.
+        figures: Figures that are compared beside the budgets, where both sides have them.
+        sides: Names of the baseline and of today's corpus; None: they have none.
 
     Raises:
         UsageError: A budget names a figure or a domain that is not there, or wants a baseline.
     """
-    sides = None
+    compared = None
     if baseline is not None:
-        sides = Sides(
+        compared = Sides(
             before=baseline.statistics,
             before_documents=baseline.documents,
             current=collector.current,
@@ -55,13 +63,14 @@ def judge(
             is_same_tokenizer=baseline.tokenizer.fingerprint == current.tokenizer.fingerprint,
             has_features=baseline.has_features,
         )
-    judged = _Judge(current, baseline, sides)
+    judged = _Judge(current, baseline, compared)
     results: list[BudgetResult] = []
     for budget in budgets:
         results += judged.results(budget)
-    if not budgets and baseline is not None:
-        results.append(judged.result(None, DEFAULT_METRIC, None))
-    comparison = None if sides is None else sides.comparison()
+    for metric in figures or (() if budgets or baseline is None else (DEFAULT_METRIC,)):
+        if judged.has(metric):
+            results.append(judged.result(None, metric, None))
+    comparison = None if compared is None else compared.comparison()
     return GateResult(
         results=tuple(results),
         baseline_tokenizer=(
@@ -70,6 +79,7 @@ def judge(
         tokenizer=(current.tokenizer.name, current.tokenizer.fingerprint),
         is_bridged=comparison is not None and comparison.scale == 1,
         notes=judged.notes,
+        sides=sides,
     )
 
 
@@ -105,6 +115,11 @@ class _Judge:
                 self._sides.before_documents, self._sides.current.documents
             )
         return self._matches
+
+    def has(self, metric: str) -> bool:
+        """Whether both sides have a figure."""
+        sides = [side for side in (self._current, self._baseline) if side is not None]
+        return all(metric in self._values(side, None) for side in sides)
 
     def results(self, budget: Budget) -> list[BudgetResult]:
         """A budget on one domain, or on each."""

@@ -117,6 +117,8 @@ class GateResult:
     """Whether a changed tokenizer could be told exactly from changed text."""
     notes: tuple[str, ...] = ()
     """What a reader of the verdict should know, a sentence each."""
+    sides: tuple[str, str] | None = None
+    """Names of the baseline and of today's corpus, where two corpora were compared."""
 
     @property
     def is_passed(self) -> bool:
@@ -141,6 +143,9 @@ class GateResult:
             "tokenizer": _identity(self.tokenizer),
             "baseline_tokenizer": (
                 None if self.baseline_tokenizer is None else _identity(self.baseline_tokenizer)
+            ),
+            "sides": (
+                None if self.sides is None else {"before": self.sides[0], "after": self.sides[1]}
             ),
             "notes": list(self.notes),
             "results": [_result(result) for result in self.results],
@@ -186,6 +191,7 @@ def _result(result: BudgetResult) -> dict[str, Any]:
                 "n_tokens_before": document.n_tokens_before,
                 "n_tokens_after": document.n_tokens_after,
                 "cause": document.cause,
+                "label": CAUSES.get(document.cause, ""),
                 "effect_tokens": float(document.effect_tokens),
             }
             for document in result.documents
