@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from jeton._core import __version__
+from jeton.auditing.billing import reconciled
 from jeton.auditing.books import Books
 from jeton.auditing.checks import run_checks
 from jeton.auditing.counts import Counts
@@ -36,7 +37,7 @@ from jeton.auditing.sampled import SampledWorkload
 from jeton.auditing.traffic import LoadedTrace, traffic_of
 from jeton.auditing.training import TrainingOptions, training_of
 from jeton.auditing.whitespace import needless_whitespace
-from jeton.economics import BillReport, Limits, Quota, naive_engineered
+from jeton.economics import Bill, Limits, Quota, naive_engineered
 from jeton.findings import Basis, Figure
 
 __all__ = ["Asked", "evidence_of", "report_of"]
@@ -163,7 +164,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
 
 
 def report_of(
-    counts: Counts, facts: Facts, asked: Asked, *, bill: BillReport | None = None
+    counts: Counts, facts: Facts, asked: Asked, *, bill: Bill | None = None
 ) -> AuditReport:
     """The whole report."""
     evidence = evidence_of(counts, facts, asked)
@@ -180,6 +181,7 @@ def report_of(
     remedies = remedies_of(findings, with_cache=True)
     waterfall = waterfall_of(evidence, remedies, provider)
     reports = tuple(m.report for m in tokenizers)
+    summary = None if evidence.requests is None else evidence.requests.summary
     traffic = None
     if asked.trace is not None:
         traffic = traffic_of(asked.trace, reports, evidence.domains, seed=asked.seed)
@@ -205,11 +207,11 @@ def report_of(
         ),
         findings=findings,
         domains=evidence.domains,
-        requests=evidence.requests.summary if evidence.requests is not None else None,
+        requests=summary,
         waterfall=waterfall,
         tradeoff=trade_off_of(tokenizers, limits=asked.limits),
         maturity=maturity_of(evidence),
-        bill=bill,
+        bill=None if bill is None else reconciled(bill, evidence.ledger, summary),
         pipeline=asked.pipeline,
         what_if=what_if_of(evidence, waterfall),
         sampling=_sampling(evidence, counts, asked.seed),

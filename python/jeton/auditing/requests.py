@@ -14,8 +14,6 @@ from jeton.auditing.request_tokens import RequestTokens
 from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
 from jeton.corpus.names import Names
 from jeton.corpus.requests.summary import RequestsTally
-from jeton.economics.bill import catalog_price
-from jeton.economics.usage import UsageRecord, usage_records
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,51 +28,22 @@ another."""
 
 _MAX_EXAMPLES = 5
 
-_SUMS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-    "reasoning_tokens",
-    "n_requests",
-)
-
-_Key = tuple[str, object, str, int | None]
-
-
 class RequestCollector:
     """Prices every request, and keeps the columns up to a limit."""
 
-    def __init__(
-        self, *, pricing: LogPricing, with_usage: bool, max_rows: int = MAX_REQUEST_ROWS
-    ) -> None:
+    def __init__(self, *, pricing: LogPricing, max_rows: int = MAX_REQUEST_ROWS) -> None:
         self.pricing = pricing
-        self._with_usage = with_usage
         self._max_rows = max_rows
         self._parts: list[RequestColumns] = []
         self._n_rows = 0
         self._gone: set[int] = set()
         self._is_complete = True
-        self._usage: dict[_Key, UsageRecord] = {}
         self._domains: tuple[str, ...] = ()
         self._models: tuple[str, ...] = ()
         self.summary: RequestsSummary | None = None
-        self.n_unusable = 0
-        """Requests whose usage cannot be priced: without a model or a count."""
-
-    @property
-    def usage(self) -> tuple[UsageRecord, ...]:
-        """All usage, by model, day and price tier."""
-        return tuple(self._usage[key] for key in sorted(self._usage, key=str))
 
     def add(self, batch: RequestBatch, stream: RequestStream) -> None:
-        """Take the columns of one batch.
-
-        Raises:
-            UnknownPriceError: Usage is summed up, and a model has no price.
-        """
-        if self._with_usage:
-            self._add_usage(batch.columns, stream.models)
+        """Take the columns of one batch."""
         self._add_columns(batch.columns)
         self.pricing.add(batch, stream)
         self._gone.update(c.row for c in batch.corrections if c.columns is None)
@@ -138,7 +107,6 @@ class RequestCollector:
             )
         merged = RequestCollector(
             pricing=self.pricing.merge(other.pricing, n_rows=self._n_rows),
-            with_usage=self._with_usage,
             max_rows=self._max_rows,
         )
         domains, models = Names(), Names()
@@ -154,9 +122,6 @@ class RequestCollector:
             n_with_response = part.summary.n_with_response if part.summary else 0
             tally.add(columns, n_with_response=n_with_response)
             merged._add_columns(columns)
-            for key, record in part._usage.items():
-                merged._add_record(key, record)
-        merged.n_unusable = self.n_unusable + other.n_unusable
         merged._domains, merged._models = tuple(domains.names), tuple(models.names)
         if self.summary is not None and other.summary is not None:
             merged.summary = _summed(tally, models.names, self.summary, other.summary)
@@ -169,30 +134,6 @@ class RequestCollector:
             columns = columns.take(np.arange(room))
         self._n_rows += len(columns)
         self._parts.append(columns)
-
-    def _add_usage(self, columns: RequestColumns, models: list[str]) -> None:
-        records, n_unusable = usage_records(
-            models=models,
-            model=columns.model,
-            input_tokens=columns.input_tokens,
-            output_tokens=columns.output_tokens,
-            cache_read_tokens=columns.cache_read_tokens,
-            cache_write_tokens=columns.cache_write_tokens,
-            reasoning_tokens=columns.reasoning_tokens,
-            time_s=columns.time_s,
-            prices=catalog_price,
-        )
-        self.n_unusable += n_unusable
-        for record in records:
-            key = (record.model, record.day, record.tariff, record.above_input_tokens)
-            self._add_record(key, record)
-
-    def _add_record(self, key: _Key, record: UsageRecord) -> None:
-        known = self._usage.get(key)
-        if known is not None:
-            sums = {name: getattr(known, name) + getattr(record, name) for name in _SUMS}
-            record = replace(known, **sums)
-        self._usage[key] = record
 
 
 def _renumbered(
