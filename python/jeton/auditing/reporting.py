@@ -17,7 +17,6 @@ from jeton.auditing.maturity import maturity_of
 from jeton.auditing.measuring import Facts, measured, term_reports, workload_of
 from jeton.auditing.money import (
     domain_bills_of,
-    remedies_of,
     trade_off_of,
     waterfall_of,
     what_if_of,
@@ -34,6 +33,7 @@ from jeton.auditing.result import (
     TokenizerTraining,
 )
 from jeton.auditing.sampled import SampledWorkload
+from jeton.auditing.settling import remedies_of, settled
 from jeton.auditing.traffic import LoadedTrace, traffic_of
 from jeton.auditing.training import TrainingOptions, training_of
 from jeton.auditing.whitespace import needless_whitespace
@@ -86,7 +86,9 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
     )
     requests = None
     if counts.requests is not None:
-        requests = counts.requests.evidence(counts.request_tokens)
+        requests = counts.requests.evidence(
+            counts.request_tokens, counts.request_digests, counts.request_beginnings
+        )
     if requests is not None:
         facts = completed(facts, requests.summary, mean_answer(sample, tokenizer))
     books = Books.of(counts, facts)
@@ -178,8 +180,8 @@ def report_of(
         money=selection.money[0] if selection and selection.money else None,
         seed=asked.seed,
     )
-    remedies = remedies_of(findings, with_cache=True)
-    waterfall = waterfall_of(evidence, remedies, provider)
+    waterfall = waterfall_of(evidence, remedies_of(findings, evidence), provider)
+    findings = settled(findings, waterfall, evidence)
     reports = tuple(m.report for m in tokenizers)
     summary = None if evidence.requests is None else evidence.requests.summary
     traffic = None

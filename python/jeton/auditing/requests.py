@@ -28,6 +28,7 @@ another."""
 
 _MAX_EXAMPLES = 5
 
+
 class RequestCollector:
     """Prices every request, and keeps the columns up to a limit."""
 
@@ -64,18 +65,20 @@ class RequestCollector:
         has_text = [part.has_text for part in self._parts]
         return counted.by_row(np.concatenate([np.empty(0, dtype=np.bool_), *has_text]))
 
-    def evidence(self, counted: RequestTokens) -> RequestEvidence | None:
-        """What the checks may look at, our counts beside it; None before `finish`."""
+    def evidence(
+        self, counted: RequestTokens, digests: RequestTokens, beginnings: RequestTokens
+    ) -> RequestEvidence | None:
+        """What the checks may look at, our numbers of each beside it; None before `finish`."""
         if self.summary is None:
             return None
         columns = RequestColumns.concatenate(self._parts)
-        tokens = counted.by_row(columns.has_text)
+        own = [part.by_row(columns.has_text) for part in (counted, digests, beginnings)]
         gone = [row for row in self._gone if row < len(columns)]
         if gone:
             # Rows that later records showed to be no requests of their own.
             kept = np.ones(len(columns), dtype=np.bool_)
             kept[gone] = False
-            columns, tokens = columns.take(kept), tokens[kept]
+            columns, own = columns.take(kept), [numbers[kept] for numbers in own]
         return RequestEvidence(
             summary=self.summary,
             domain=columns.domain,
@@ -89,8 +92,11 @@ class RequestCollector:
             domains=self._domains,
             models=self._models,
             is_complete=self._is_complete,
-            counted_tokens=tokens,
+            counted_tokens=own[0],
             conversation=columns.conversation,
+            digest=own[1],
+            beginning=own[2],
+            has_text=columns.has_text,
         )
 
     def merge(self, other: Self) -> RequestCollector:
