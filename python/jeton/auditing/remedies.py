@@ -53,14 +53,12 @@ REMEDIES: Mapping[str, RemedyFacts] = MappingProxyType(
         "tokenizer-foreign": RemedyFacts(
             "A tokenizer that fits the text", MODEL, QUALITY, own=True
         ),
-        "domain-foreign": RemedyFacts(
-            "A tokenizer of its own for a domain", MODEL, QUALITY, own=True
-        ),
+        "domain-foreign": RemedyFacts("Another tokenizer for one domain", MODEL, QUALITY, own=True),
         "bytes-fallback": RemedyFacts(
             "Characters of the text in the vocabulary", EMBEDDINGS, QUALITY, own=True
         ),
         "term-shatter": RemedyFacts(
-            "Add the given terms to the vocabulary", EMBEDDINGS, QUALITY, own=True
+            "Add your terms to the vocabulary", EMBEDDINGS, QUALITY, own=True
         ),
         "terms-worth-adding": RemedyFacts(
             "Add frequent words to the vocabulary", EMBEDDINGS, QUALITY, own=True
@@ -69,43 +67,41 @@ REMEDIES: Mapping[str, RemedyFacts] = MappingProxyType(
         "vocabulary-too-large": RemedyFacts("A smaller vocabulary", MODEL, QUALITY, own=True),
         "vocabulary-too-small": RemedyFacts("A larger vocabulary", MODEL, QUALITY, own=True),
         "prompt-prefix-cacheable": RemedyFacts(
-            "Cache the beginnings that prompts share", FLAG, "none: answers stay the same"
+            "Cache the opening text that requests share", FLAG, "none: answers stay the same"
         ),
         "prompt-prefix-volatile": RemedyFacts(
-            "Move what changes to the end, cache the rest", PROMPT, ANSWERS
+            "Move what changes to the end and cache the rest", PROMPT, ANSWERS
         ),
         "cache-writes-unread": RemedyFacts(
-            "Write to the cache only what is read again", FLAG, "none: answers stay the same"
+            "Cache only what is read again", FLAG, "none: answers stay the same"
         ),
-        "boilerplate": RemedyFacts("Take out boilerplate lines", LINES, LOSES),
+        "boilerplate": RemedyFacts("Remove repeated lines", LINES, LOSES),
         "repeated-passages": RemedyFacts("Send each passage once", LINES, NONE),
-        "near-duplicate-documents": RemedyFacts("Send one of near copies", SERVICE, LIKE),
+        "near-duplicate-documents": RemedyFacts("Send near copies once", SERVICE, LIKE),
         "overlapping-documents": RemedyFacts("Send overlapping text once", CHUNKING, ANSWERS),
-        "duplicate-documents": RemedyFacts("Answer copies from a cache", SERVICE, FRESH),
-        "whitespace-runs": RemedyFacts("Collapse white space", LINES, LOW),
-        "separator-runs": RemedyFacts("Shorten lines of separators", LINES, LOW),
+        "duplicate-documents": RemedyFacts("Answer repeated requests from a cache", SERVICE, FRESH),
+        "whitespace-runs": RemedyFacts("Remove unneeded spaces and blank lines", LINES, LOW),
+        "separator-runs": RemedyFacts("Shorten decorative lines", LINES, LOW),
         "line-ends": RemedyFacts("Write line ends as one character", LINES, NONE),
-        "indentation": RemedyFacts("Indent by less", LINES, LOW),
-        "json-layout": RemedyFacts("Write JSON without layout", LINES, NONE),
-        "json-repeated-keys": RemedyFacts("Write records as a table, keys once", PROMPT, ANSWERS),
-        "markup": RemedyFacts("Send text without markup", LINES, LOSES),
-        "encoded-data": RemedyFacts("Leave out encoded data", SOURCE, LOSES),
+        "indentation": RemedyFacts("Use narrower indentation", LINES, LOW),
+        "json-layout": RemedyFacts("Write compact JSON", LINES, NONE),
+        "json-repeated-keys": RemedyFacts("Send JSON records as a table", PROMPT, ANSWERS),
+        "markup": RemedyFacts("Remove HTML that only shapes the page", LINES, LOSES),
+        "encoded-data": RemedyFacts("Remove base64 and other encoded data", SOURCE, LOSES),
         "escaped-characters": RemedyFacts("Write characters instead of escapes", LINES, NONE),
-        "unicode-form": RemedyFacts("Compose accents (NFC)", LINES, NONE),
+        "unicode-form": RemedyFacts("Combine accents (NFC)", LINES, NONE),
         "invisible-characters": RemedyFacts("Remove invisible characters", LINES, LOW),
-        "compatibility-characters": RemedyFacts(
-            "Write compatibility characters plainly", LINES, LOW
-        ),
+        "compatibility-characters": RemedyFacts("Replace unusual forms of characters", LINES, LOW),
         "mojibake": RemedyFacts(
-            "Mend wrongly decoded text", SOURCE, "none: the text becomes right"
+            "Correct wrongly decoded text", SOURCE, "none: the text becomes right"
         ),
-        "extraction-leftovers": RemedyFacts("Clean up extracted text", SOURCE, LOW),
+        "extraction-leftovers": RemedyFacts("Join text that was cut into pieces", SOURCE, LOW),
         "upper-case": RemedyFacts("Write running text in lower case", LINES, LOSES),
         "number-precision": RemedyFacts("Round numbers", LINES, LOSES),
         "opaque-identifiers": RemedyFacts("Shorten identifiers", LINES, LOW),
-        "long-urls": RemedyFacts("Shorten addresses", LINES, LOSES),
-        "chunk-overlap": RemedyFacts("Overlap chunks by less", CHUNKING, ANSWERS),
-        "price-step": RemedyFacts("Keep prompts below the step of the price", PROMPT, ANSWERS),
+        "long-urls": RemedyFacts("Shorten web addresses", LINES, LOSES),
+        "chunk-overlap": RemedyFacts("Overlap pieces less", CHUNKING, ANSWERS),
+        "price-step": RemedyFacts("Keep prompts below the price step", PROMPT, ANSWERS),
         "output-long": RemedyFacts("Limit the length of answers", PROMPT, ANSWERS),
         "output-echo": RemedyFacts("Ask for the answer alone", PROMPT, ANSWERS),
         "reasoning-share": RemedyFacts("Reason less where it is easy", FLAG, ANSWERS),

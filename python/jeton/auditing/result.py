@@ -449,6 +449,7 @@ class AuditReport:
         notices: What must be said first, one sentence each: a tokenizer that is not the model's.
         ledger: What was used, each request priced once; every dollar of the report comes from here.
             None: nothing is priced.
+        title: Name of the workload as the user gave it; empty: it is named after its inputs.
     """
 
     schema_version: str
@@ -477,6 +478,7 @@ class AuditReport:
     training: tuple[TokenizerTraining, ...] = ()
     notices: tuple[str, ...] = ()
     ledger: Ledger | None = None
+    title: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""

@@ -51,8 +51,8 @@ def train_serve_mismatch(evidence: Evidence) -> Iterator[Finding]:
         id="train-serve-mismatch",
         severity=Severity.ERROR,
         title=(
-            f"{len(different):,} of {len(texts):,} sampled documents have other ids under "
-            f"{serve_name} than under {pipeline.train_tokenizer}, with which the model was trained"
+            f"{serve_name} gives other token ids than {pipeline.train_tokenizer}, which the model "
+            f"was trained with, for {len(different):,} of {len(texts):,} sampled documents"
         ),
         where=serve_name,
         figure=Figure(
@@ -64,12 +64,12 @@ def train_serve_mismatch(evidence: Evidence) -> Iterator[Finding]:
             ),
         ),
         cause=(
-            "the tokenizer was exchanged or saved anew with other settings, or two libraries read "
-            "the same files differently; the model sees ids that it learned for other words"
+            "The tokenizer was replaced or saved with other settings, or two libraries read the "
+            "same files differently. The model sees ids that it learned for other words."
         ),
         remedy=(
-            f"serve with {pipeline.train_tokenizer}; `jeton lock` keeps both sides from drifting "
-            "apart"
+            f"Serve with {pipeline.train_tokenizer}. `jeton lock` warns you when the two sides "
+            "differ."
         ),
         evidence={
             "n_documents": len(different),
@@ -120,12 +120,12 @@ def preprocessing_growth(evidence: Evidence) -> Iterator[Finding]:
                 ),
             ),
             cause=(
-                "the step writes text in a form that the vocabulary has fewer words for, as "
-                "decomposing accents, escaping or spacing does"
+                "This step rewrites text in a form that needs more tokens (split accents, escapes "
+                "or extra spaces)."
             ),
             remedy=(
-                f"leave {effect.name} out, or undo it before encoding; check what the model was "
-                "trained on first, for the two must agree"
+                f"Leave out {effect.name}, or undo it before encoding. First check what the model "
+                "was trained on: both must agree."
             ),
             saving_usd_per_year=evidence.traffic.usd_per_year(n_tokens),
             saving_formula=evidence.traffic.formula(n_tokens),

@@ -48,13 +48,12 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
             f"; their rows take {n_bytes / 1e6:,.1f} MB in {evidence.model.name} ({len(terms):,} x "
             f"{evidence.model.hidden_size:,} x {DEFAULT_DTYPE_BYTES} bytes x {n_tables} tables)"
         )
-    examples = ", ".join(f"{term.term} ({term.n_tokens})" for term in terms[:5])
     yield Finding(
         id="terms-worth-adding",
         severity=Severity.WARNING,
         title=(
-            f"{len(terms):,} frequent words in pieces cost {percent(share)} of the tokens: "
-            f"{examples} ..."
+            f"{len(terms):,} frequent words have no token of their own and cost "
+            f"{percent(share)} of the tokens"
         ),
         where=current.name,
         figure=Figure(
@@ -69,10 +68,10 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
                 "space, its other places may be cut differently"
             ),
         ),
-        cause=f"{current.name} was made from text in which these words are rare",
+        cause=f"{current.name} was made from text in which these words are rare.",
         remedy=(
-            "extend the tokenizer by these words and train their embeddings, or choose one that "
-            f"has them{price}"
+            "With a model of your own: add these words to the tokenizer and train their "
+            f"embeddings, or choose a tokenizer that has them{price}."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
         saving_formula=evidence.traffic.formula(n_saved),

@@ -129,7 +129,7 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
     groups.sort(key=lambda entry: -entry[1] * entry[0].n_tokens)
     largest, _ = groups[0]
     reported = _all_reported(evidence)
-    already = f", beside the {percent(reported)} that are read from it now" if reported else ""
+    already = f" (beside the {percent(reported)} already read from a cache)" if reported else ""
     points = sorted(
         (
             (found.planned, point)
@@ -147,8 +147,8 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
         id="prompt-prefix-cacheable",
         severity=Severity.WARNING,
         title=(
-            f"{percent(n_missed / n_sampled)} of the input tokens are the same opening text, sent "
-            f"with every request; a prompt cache would serve them{already}"
+            f"{percent(n_missed / n_sampled)} of your input is the same opening text, sent again "
+            f"with other requests{already}. A prompt cache makes it cheaper"
         ),
         where="the text",
         figure=Figure(
@@ -245,21 +245,21 @@ def _cause(found: _Cached) -> str:
     plan = found.planned.plan
     if not plan.break_points:
         return (
-            "conversations are sent again with every turn: what two requests share is another text "
-            "for every conversation"
+            "Every turn sends the whole conversation again. The shared text is a different one for "
+            "each conversation."
         )
     first = max(
         plan.break_points,
         key=lambda point: (point.n_tokens * point.n_documents, -point.prefix),
     )
     words = (
-        f"instructions, examples, tools or a conversation so far are sent again with every "
-        f"request; the largest shared beginning has {first.n_tokens:,} tokens and stands in "
-        f"{first.n_documents:,} sampled documents"
+        f"Instructions, examples, tools or the conversation so far are sent with every request. "
+        f"The largest shared opening has {first.n_tokens:,} tokens, in {first.n_documents:,} of "
+        "the sampled requests."
     )
     gap = found.planned.median_gap_seconds
     if gap is not None:
-        words += f"; half of its requests come within {_time(gap)} of the one before"
+        words += f" Half of them come within {_time(gap)} of the one before."
     return words
 
 
@@ -281,27 +281,31 @@ def _how_to_cache(found: _Cached) -> str:
     prefix = f"{name}: " if name else ""
     if rule.is_automatic:
         return prefix + (
-            f"{rule.name} finds shared beginnings by itself: keep them equal byte for byte, put "
-            "everything that changes behind them, send like requests close together, and look at "
-            "the cached tokens in the usage that is returned"
+            f"{rule.name} caches shared openings by itself. Keep them identical, put everything "
+            "that changes after them, and send similar requests close together. The cached tokens "
+            "in the returned usage show whether it works."
         )
     hour = rule.lifetime == "1h"
-    mark = 'a cache_control mark with ttl "1h"' if hour else "a cache_control mark"
+    mark = 'a cache mark (cache_control with ttl "1h")' if hour else "a cache mark (cache_control)"
     if not plan.break_points:
         return prefix + (
-            f"put {mark} at the end of each request, so that the next turn of the conversation "
-            f"reads it (at most {rule.max_break_points} a request)"
+            f"Put {mark} at the end of each request, so that the next turn of the conversation "
+            f"reads it. A request may have {rule.max_break_points} marks."
         )
     points = sorted(plan.break_points, key=lambda p: (-p.n_tokens * p.n_documents, p.prefix))
     words = prefix + (
-        f"put {mark} after the shared beginning ({points[0].n_tokens:,} tokens; {len(points)} "
-        f"{'place' if len(points) == 1 else 'places'} in the sample, at most "
-        f"{rule.max_break_points} a request); the exact places are listed below"
+        f"Put {mark} after the shared opening ({points[0].n_tokens:,} tokens). "
+        + (
+            "The exact place is listed below."
+            if len(points) == 1
+            else f"The {len(points)} best places are listed below; a request may have "
+            f"{rule.max_break_points}."
+        )
     )
     if hour:
         words += (
-            f". An hour, not 5 minutes: {percent(points[0].hit_rate)} of the requests come within "
-            "it of the one before"
+            f" An hour, not 5 minutes: {percent(points[0].hit_rate)} of the requests come within "
+            "an hour of the one before."
         )
     return words
 
@@ -350,8 +354,8 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
         id="prompt-prefix-volatile",
         severity=Severity.WARNING,
         title=(
-            f"a value that changes near the beginning keeps {percent(share)} of the input tokens "
-            f"from being cached; for instance at character {position:,}: {example!r}"
+            f"A value that changes near the beginning keeps {percent(share)} of your input out of "
+            f"the prompt cache (for example at character {position:,})"
         ),
         where="the text",
         figure=Figure(
@@ -366,10 +370,10 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
             source=as_masked.planned.rule.source,
         ),
         cause=(
-            "a date, a counter or an identifier stands before text that is the same in other "
-            "requests, and a prompt cache ends at the first difference"
+            "A date, a counter or an identifier comes before text that is the same in other "
+            "requests. A prompt cache ends at the first difference."
         ),
-        remedy="move what changes behind what stays the same, and round times to the hour or day",
+        remedy="Move what changes to the end of the prompt, and round times to the hour or day.",
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved) if is_priced else None,
         saving_formula=evidence.traffic.formula(n_saved) if is_priced else "",
         saving_basis=Basis.ESTIMATED,
@@ -427,8 +431,8 @@ def cache_writes_unread(evidence: Evidence) -> Iterator[Finding]:
         id="cache-writes-unread",
         severity=Severity.WARNING,
         title=(
-            f"the prompt cache costs more than it saves: {n_written:,} tokens were written and "
-            f"{n_read:,} read"
+            f"The prompt cache costs more than it saves: {n_written:,} tokens were written to it "
+            f"and only {n_read:,} read from it"
         ),
         where="the requests",
         figure=Figure(
@@ -443,12 +447,12 @@ def cache_writes_unread(evidence: Evidence) -> Iterator[Finding]:
             source=rule.source,
         ),
         cause=(
-            "break points stand behind text that changes with every request, or the next request "
-            f"comes later than {rule.ttl_seconds:,.0f} seconds"
+            "Cache marks come after text that changes with every request, or the next request "
+            f"comes later than {rule.ttl_seconds:,.0f} seconds."
         ),
         remedy=(
-            "set break points only where text is shared (see prompt-prefix-cacheable), and none "
-            "for requests that come seldom"
+            "Put cache marks only after text that requests share, and none on requests that are "
+            "rare."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_lost),
         saving_formula=evidence.traffic.formula(n_lost),

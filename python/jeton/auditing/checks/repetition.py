@@ -107,19 +107,18 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
         id="boilerplate",
         severity=Severity.WARNING,
         title=(
-            f"lines that many documents repeat cost {result.n_tokens:,} tokens, "
-            f"{percent(result.share)} of all; most of all {shown[0][0][:_MAX_SHOWN_CHARS]!r} in "
-            f"{shown[0][1]:,} documents"
+            f"The same lines in many documents use {result.n_tokens:,} tokens, "
+            f"{percent(result.share)} of all (the largest is in {shown[0][1]:,} documents)"
         ),
         where="the text",
         figure=Figure(result.n_tokens, "tokens on the audited text", result.basis, result.formula),
         cause=(
-            "navigation, disclaimers, signatures or licence headers stand in many documents; "
-            "instructions at the beginning, as a system prompt has them, are not counted"
+            "Menus, disclaimers, signatures or licence texts are in many documents. Instructions "
+            "at the beginning, as a system prompt has them, are not counted."
         ),
         remedy=(
-            "take out what says nothing to the model; move instructions that must stay to the "
-            "beginning of the prompt, before everything that changes"
+            "Remove lines that tell the model nothing. Move instructions that must stay to the "
+            "beginning of the prompt, before everything that changes."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
         saving_formula=evidence.traffic.formula(result.n_tokens),
@@ -146,11 +145,11 @@ def repeated_passages(evidence: Evidence) -> Iterator[Finding]:
         "that stand in the same document before (quotation marks of mail ignored), and whole "
         "texts of 16 and more characters sent several times over, taken out; shorter repeats are "
         "not looked at",
-        says="passages that one document contains more than once cost",
-        cause="a prompt is put together twice, mails quote each other, a retrieval returns the "
-        "same piece twice, a conversation carries a document along in several turns",
-        do="send each passage once: look at how the prompt is put together, drop repeated "
-        "retrieval results, cut quoted mail",
+        says="Passages repeated within one request use",
+        cause="The prompt has the same part twice, mails quote each other, retrieval returns the "
+        "same piece twice, or a conversation carries a document through several turns.",
+        do="Send each passage once: check how the prompt is built, drop repeated retrieval "
+        "results, cut quoted mail.",
     )
 
 
@@ -177,13 +176,13 @@ def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
     )
     if result.share < MIN_NEAR_DUPLICATE_SHARE:
         return
-    bound = "" if evidence.sample.is_whole else "at least "
+    bound = "" if evidence.sample.is_whole else "At least "
     yield Finding(
         id="near-duplicate-documents",
         severity=Severity.INFO,
         title=(
-            f"{bound}{percent(result.share)} of the tokens are in documents that are nearly "
-            "another document"
+            f"{bound}{percent(result.share)} of the tokens are in documents that are almost the "
+            "same as another one"
         ),
         where="the text",
         figure=Figure(
@@ -197,10 +196,10 @@ def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
                 else "; likenesses outside of the sample are not seen"
             ),
         ),
-        cause="the same request comes in other words, or a template is filled in anew",
+        cause="The same question comes in other words, or a template is filled in again.",
         remedy=(
-            "for requests, a cache of answers by meaning, or the template as a cached prefix with "
-            "what changes at its end; for training data, keep one of each"
+            "Put what changes at the end of the template and cache the rest, or store answers by "
+            "meaning. In training data, keep one of each."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
         saving_formula=(
@@ -249,16 +248,16 @@ def overlapping_documents(evidence: Evidence) -> Iterator[Finding]:
         severity=Severity.WARNING,
         title=(
             f"{len(found):,} documents begin with the end of another one: {bound}"
-            f"{percent(result.share)} of the tokens are encoded twice"
+            f"{percent(result.share)} of the tokens are sent twice"
         ),
         where="the text",
         figure=Figure(
             result.n_tokens, "tokens on the audited text", Basis.ESTIMATED, result.formula
         ),
-        cause="documents were cut into pieces that overlap",
+        cause="Documents were split into pieces that overlap.",
         remedy=(
-            "cut at sentences and headings instead, which needs little overlap or none; measure "
-            "retrieval with half the overlap before paying for all of it"
+            "Split at sentences and headings: that needs little overlap. Test retrieval with half "
+            "of the overlap."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
         saving_formula=evidence.traffic.formula(result.n_tokens),
