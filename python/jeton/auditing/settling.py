@@ -21,6 +21,7 @@ from jeton.auditing.evidence import Evidence
 from jeton.auditing.remedies import remedy_facts
 from jeton.economics import Remedy, Waterfall
 from jeton.economics.remedies import Effect
+from jeton.economics.waterfall import waterfall_of_ledger
 from jeton.findings import Basis, Figure, Finding, Severity, rank
 
 __all__ = ["remedies_of", "settled"]
@@ -82,9 +83,22 @@ def remedies_of(
         if min(remedy.token_factor, remedy.cost_factor) < 1 or remedy.effects:
             has_vocabulary |= facts.needs_own_model and finding.id not in proposed
             proposed.setdefault(finding.id, (_STAGES[part], remedy))
-    # Python's sort keeps the order of the findings, which is by money, within a stage.
-    ordered = [r for _, r in sorted(proposed.values(), key=lambda entry: entry[0])]
+    # Python's sort keeps the order of the findings where nothing else tells.
+    ordered = [
+        remedy
+        for _, remedy in sorted(
+            proposed.values(), key=lambda entry: (entry[0], -_saving(entry[1], evidence))
+        )
+    ]
     return tuple(ordered if evidence is None else _in_sequence(ordered, evidence))
+
+
+def _saving(remedy: Remedy, evidence: Evidence | None) -> Decimal:
+    """What a remedy would save a month if it were alone; 0 where nothing is priced."""
+    if evidence is None or evidence.ledger is None:
+        return Decimal(0)
+    alone = waterfall_of_ledger(evidence.ledger, [remedy])
+    return Decimal(0) if alone is None else alone.saving_usd_per_month
 
 
 def _factor(value: Any) -> Decimal:

@@ -129,7 +129,7 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
             "share": result.share,
             "share_low": result.low,
             "share_high": result.high,
-            "remedy": remedy(result.share),
+            "remedy": remedy(result.share, effects=result.effects),
         },
     )
 
@@ -268,6 +268,6 @@ def overlapping_documents(evidence: Evidence) -> Iterator[Finding]:
             "share": result.share,
             "share_low": result.low,
             "share_high": result.high,
-            "remedy": remedy(result.share),
+            "remedy": remedy(result.share, effects=result.effects),
         },
     )
