@@ -34,6 +34,7 @@ from jeton.auditing.result import (
 )
 from jeton.auditing.sampled import SampledWorkload
 from jeton.auditing.settling import remedies_of, settled
+from jeton.auditing.timeline import Timeline, timeline_of
 from jeton.auditing.traffic import LoadedTrace, traffic_of
 from jeton.auditing.training import TrainingOptions, training_of
 from jeton.auditing.whitespace import needless_whitespace
@@ -225,7 +226,14 @@ def report_of(
         training=training,
         notices=evidence.notices,
         ledger=evidence.ledger,
+        timeline=_timeline(counts, evidence),
     )
+
+
+def _timeline(counts: Counts, evidence: Evidence) -> Timeline | None:
+    if counts.requests is None:
+        return None
+    return timeline_of(counts.requests.timeline_tally(counts.request_tokens), evidence.ledger)
 
 
 def _sampling(evidence: Evidence, counts: Counts, seed: int) -> Sampling:

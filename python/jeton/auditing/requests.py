@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from jeton.auditing.evidence import RequestEvidence
 from jeton.auditing.log_pricing import LogPricing
 from jeton.auditing.request_tokens import RequestTokens
+from jeton.auditing.time_tally import TimeTally
 from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
 from jeton.corpus.names import Names
 from jeton.corpus.requests.summary import RequestsTally
@@ -18,6 +20,7 @@ from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton.corpus import RequestBatch, RequestStream
+    from jeton.corpus.requests.columns import Correction
 
 __all__ = ["MAX_REQUEST_ROWS", "RequestCollector"]
 
@@ -38,6 +41,10 @@ class RequestCollector:
         self._parts: list[RequestColumns] = []
         self._n_rows = 0
         self._gone: set[int] = set()
+        self._changed: dict[int, RequestColumns] = {}
+        self._starts: list[int] = []
+        self._n_bytes: list[NDArray[np.int64]] = []
+        self.times = TimeTally()
         self._is_complete = True
         self._domains: tuple[str, ...] = ()
         self._models: tuple[str, ...] = ()
@@ -45,9 +52,38 @@ class RequestCollector:
 
     def add(self, batch: RequestBatch, stream: RequestStream) -> None:
         """Take the columns of one batch."""
+        n_bytes = np.diff(batch.texts.offsets)
+        first = self._n_rows
         self._add_columns(batch.columns)
+        self._n_bytes.append(n_bytes[: self._n_rows - first])
         self.pricing.add(batch, stream)
-        self._gone.update(c.row for c in batch.corrections if c.columns is None)
+        self.times.add(batch.columns, n_bytes, models=stream.models, domains=stream.domains)
+        for change in batch.corrections:
+            self._correct(change, stream)
+
+    def _correct(self, change: Correction, stream: RequestStream) -> None:
+        """Take out a row that was no request of its own, or put another in its place."""
+        names = {"models": stream.models, "domains": stream.domains}
+        found = self._row(change.row)
+        if found is None:
+            return
+        part, place, n_bytes = found
+        if change.row not in self._gone:
+            old = self._changed.get(change.row, part.take(np.array([place])))
+            self.times.add(old, n_bytes, sign=-1, **names)
+        if change.columns is None:
+            self._gone.add(change.row)
+            return
+        self._changed[change.row] = change.columns
+        self.times.add(change.columns, n_bytes, **names)
+
+    def _row(self, row: int) -> tuple[RequestColumns, int, NDArray[np.int64]] | None:
+        """The batch of a kept row, its place there, and its bytes; None: it is not kept."""
+        part = bisect_right(self._starts, row) - 1
+        if part < 0 or row - self._starts[part] >= len(self._parts[part]):
+            return None
+        place = row - self._starts[part]
+        return self._parts[part], place, self._n_bytes[part][place : place + 1]
 
     def finish(self, stream: RequestStream) -> None:
         """Take the summary of a log that has been read."""
@@ -72,6 +108,7 @@ class RequestCollector:
         if self.summary is None:
             return None
         columns = RequestColumns.concatenate(self._parts)
+        columns = self._as_corrected(columns)
         own = [part.by_row(columns.has_text) for part in (counted, digests, beginnings)]
         gone = [row for row in self._gone if row < len(columns)]
         if gone:
@@ -99,6 +136,36 @@ class RequestCollector:
             has_text=columns.has_text,
         )
 
+    def timeline_tally(self, counted: RequestTokens) -> TimeTally:
+        """Requests by hour; those without usage with the tokens that we count."""
+        if not self._parts:
+            return self.times
+        columns = self._as_corrected(RequestColumns.concatenate(self._parts))
+        tokens = counted.by_row(columns.has_text)
+        waits = (columns.input_tokens < 0) & (tokens >= 0)
+        if self._gone:
+            waits[[row for row in self._gone if row < len(waits)]] = False
+        if not waits.any():
+            return self.times
+        n_bytes = np.concatenate(self._n_bytes)[waits]
+        own = columns.take(waits)
+        names = {"models": self._models, "domains": self._domains}
+        merged = self.times.merge(TimeTally())
+        merged.add(own, n_bytes, sign=-1, **names)
+        merged.add(own, n_bytes, tokens=tokens[waits], **names)
+        return merged
+
+    def _as_corrected(self, columns: RequestColumns) -> RequestColumns:
+        """The kept rows with what later records changed in them."""
+        changed = [row for row in self._changed if row < len(columns) and row not in self._gone]
+        if not changed:
+            return columns
+        last = RequestColumns.concatenate([self._changed[row] for row in changed])
+        both = RequestColumns.concatenate([columns, last])
+        order = np.arange(len(columns))
+        order[changed] = len(columns) + np.arange(len(changed))
+        return both.take(order)
+
     def merge(self, other: Self) -> RequestCollector:
         """The requests of two shards, those of this one first.
 
@@ -118,7 +185,7 @@ class RequestCollector:
         domains, models = Names(), Names()
         tally = RequestsTally()
         for part in (self, other):
-            columns = RequestColumns.concatenate(part._parts)
+            columns = part._as_corrected(RequestColumns.concatenate(part._parts))
             merged._gone.update(row + merged._n_rows for row in part._gone)
             columns = replace(
                 columns,
@@ -128,6 +195,8 @@ class RequestCollector:
             n_with_response = part.summary.n_with_response if part.summary else 0
             tally.add(columns, n_with_response=n_with_response)
             merged._add_columns(columns)
+            merged._n_bytes.append(np.concatenate([np.empty(0, np.int64), *part._n_bytes]))
+        merged.times = self.times.merge(other.times)
         merged._domains, merged._models = tuple(domains.names), tuple(models.names)
         if self.summary is not None and other.summary is not None:
             merged.summary = _summed(tally, models.names, self.summary, other.summary)
@@ -138,6 +207,7 @@ class RequestCollector:
         if len(columns) > room:
             self._is_complete = False
             columns = columns.take(np.arange(room))
+        self._starts.append(self._n_rows)
         self._n_rows += len(columns)
         self._parts.append(columns)
 
