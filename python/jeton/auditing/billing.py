@@ -6,11 +6,12 @@ import os
 from decimal import Decimal
 from pathlib import Path
 
-from jeton.auditing.requests import RequestCollector
+from jeton.corpus import RequestsSummary
 from jeton.economics import Bill, BillReport, reconcile
 from jeton.economics.bill_files import read_bill
 from jeton.economics.bill_items import BillItem
 from jeton.economics.bill_rows import read_amount
+from jeton.economics.ledger import Ledger
 from jeton.errors import UsageError
 
 __all__ = ["BillSource", "load_bill", "reconciled"]
@@ -36,19 +37,19 @@ def load_bill(source: BillSource) -> Bill:
     return Bill((BillItem(usd=amount),), source="total given")
 
 
-def reconciled(bill: Bill, collector: RequestCollector) -> BillReport:
-    """The bill, explained by the usage in the logs.
+def reconciled(bill: Bill, ledger: Ledger | None, summary: RequestsSummary | None) -> BillReport:
+    """The bill, explained by the report's ledger.
 
     Raises:
         UsageError: No request of the logs has a usage that can be priced.
         UnknownPriceError: None has a model with a price.
     """
-    ledger = collector.ledger()
-    if not ledger.n_priced:
-        ledger.require_prices()
+    if ledger is None or not ledger.n_priced:
+        if ledger is not None:
+            ledger.require_prices()
         raise UsageError(
             "a bill was given, but no request of the logs says what the provider counted\n"
             "hint: log the usage that responses carry, with the model's name"
         )
-    issues = () if collector.summary is None else collector.summary.issues
+    issues = () if summary is None else summary.issues
     return reconcile(ledger, bill=bill, log_issues={issue.kind: issue.n for issue in issues})

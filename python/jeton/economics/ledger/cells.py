@@ -228,10 +228,12 @@ class Priced:
             total.add(0, cell.amounts)
         return _in_order(total.amounts)
 
-    def by_time(self, hours: int) -> tuple[TimeUse, ...]:
+    def by_time(self, hours: int, *, model: str | None = None) -> tuple[TimeUse, ...]:
         """Sums by spans of so many hours, in order; those without a time last."""
         groups: dict[int | None, dict[int, list[Cell]]] = {}
         for (place, hour), cell in self.by_hour.items():
+            if model not in (None, self.keys[place].logged_as):
+                continue
             span = None if hour is None else hour // hours
             groups.setdefault(span, {}).setdefault(place, []).append(cell)
         found = []

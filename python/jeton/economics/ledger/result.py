@@ -171,6 +171,15 @@ class Ledger:
             _priced=priced,
         )
 
+    def by_time(self, hours: int, *, model: str | None = None) -> tuple[TimeUse, ...]:
+        """Return use by spans of so many hours (UTC), in order.
+
+        Args:
+            hours: Length of a span; 24 for days.
+            model: Only of this model, as logged.
+        """
+        return () if self._priced is None else self._priced.by_time(hours, model=model)
+
     def per_request(self) -> Decimal | None:
         """Return the mean USD of a request; None without requests."""
         return self.usd / self.n_requests if self.n_requests else None
