@@ -118,7 +118,7 @@ def test_steps_of_the_waterfall_have_names_in_words(good: Tokenizer) -> None:
     report = _audit(SPACED, good, **PRICED)
     assert report.waterfall is not None
     names = {step.id: step.name for step in report.waterfall.steps}
-    assert names["whitespace-runs"] == "Collapse white space"
+    assert names["whitespace-runs"] == "Remove unneeded spaces and blank lines"
     assert not any("-" in name for name in names.values())
     assert set(REMEDY_NAMES) <= set(CHECKS)
     assert len(set(REMEDY_NAMES.values())) == len(REMEDY_NAMES)

@@ -22,6 +22,7 @@ __all__ = [
     "colour_wanted",
     "open_stream",
     "say",
+    "shown",
     "text_batch",
     "warn_replaced",
     "write_bytes",
@@ -128,8 +129,24 @@ def write_json(value: Any, *, indent: int | None = 2) -> None:
 
 
 def say(text: str) -> None:
-    """Words for people, on standard error."""
-    click.echo(text.encode("utf-8", "backslashreplace").decode(), err=True)
+    """Words for people, on standard error; nothing of others controls the terminal."""
+    click.echo(shown(text), err=True)
+
+
+def shown(text: str) -> str:
+    """Return a message as a terminal may get it.
+
+    File names and records that a message quotes may hold control characters, direction controls
+    and lone surrogates; each becomes its escape. Line ends stay.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c == "\n" or c.isprintable() else _escape(c) for c in text)
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else "\ufffd"
 
 
 def colour_wanted() -> bool:

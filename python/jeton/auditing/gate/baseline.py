@@ -20,6 +20,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton._core import Tokenizer, compress_zstd, decompress
 from jeton._core import __version__ as jeton_version
 from jeton._files import write_whole
@@ -224,6 +225,7 @@ class Baseline:
         Raises:
             FileNotFoundError: There is none; the message says how to make it.
             FormatError: It is no baseline.
+            RecordError: It is an archive.
         """
         try:
             data = Path(path).read_bytes()
@@ -232,6 +234,7 @@ class Baseline:
                 f"there is no baseline {os.fspath(path)}\n"
                 "hint: make it with --save-baseline on the corpus as it should be"
             ) from None
+        refuse_archive(os.fspath(path), data[:HEAD_BYTES], expected="a baseline")
         return cls.from_bytes(data, path=os.fspath(path))
 
 
