@@ -153,6 +153,10 @@ class RequestEvidence:
         models: Names of the models.
         is_complete: Whether every request of the workload has its row.
         conversation: int64 (n,), a hash of the conversation; 0: not stated. Empty: not known.
+        digest: int64 (n,), a digest of what was sent. Empty: not known.
+        beginning: int64 (n,), a key of the first block of what was sent; 0: it is shorter, -1: not
+            shown. Empty: not known.
+        has_text: bool (n,), whether the log shows what was sent. Empty: not known.
     """
 
     summary: RequestsSummary
@@ -169,6 +173,9 @@ class RequestEvidence:
     is_complete: bool
     counted_tokens: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     conversation: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    digest: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    beginning: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    has_text: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
 
 
 @dataclass(frozen=True, slots=True)

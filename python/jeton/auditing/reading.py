@@ -16,7 +16,6 @@ from jeton.auditing.requests import RequestCollector
 from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestBatch, RequestStream
 from jeton.corpus.domains import domain_of_file
 from jeton.corpus.names import Names
-from jeton.errors import EmptyCorpusError
 
 __all__ = [
     "DocumentPortions",
@@ -50,6 +49,7 @@ class Portion:
         overhead_tokens: int64 (n,), tokens that a chat format adds to those of the text. None: no
             text has any.
         responses: What came back for each text, empty where that is not known; None: for none.
+        models: int32 (n,), the number of each text's model; -1: none. None: no text has one.
     """
 
     source: str
@@ -57,6 +57,7 @@ class Portion:
     domains: NDArray[np.int32] | None = None
     overhead_tokens: NDArray[np.int64] | None = None
     responses: TextBatch | None = None
+    models: NDArray[np.int32] | None = None
 
 
 class Portions(Protocol):
@@ -71,8 +72,16 @@ class Portions(Protocol):
         """Whether a chat format may add tokens."""
 
     @property
+    def may_lack_text(self) -> bool:
+        """Whether there is something to say without any text."""
+
+    @property
     def domain_names(self) -> Sequence[str]:
         """Names of the domains, by number."""
+
+    @property
+    def model_names(self) -> Sequence[str]:
+        """Names of the models, by number."""
 
     @property
     def skipped(self) -> tuple[InputFile, ...]:
@@ -92,6 +101,9 @@ class Portions(Protocol):
 
 class PortionsOfStream:
     """What portions of documents know of the stream that they come from."""
+
+    model_names: Sequence[str] = ()
+    may_lack_text = False
 
     def __init__(self, stream: DocumentStream) -> None:
         self._stream = stream
@@ -143,6 +155,7 @@ class RequestPortions:
     """The requests of a log that show what was sent; all of them go to the collector."""
 
     has_overhead = True
+    may_lack_text = True
     n_null_documents = 0
     n_cut_documents = 0
 
@@ -179,6 +192,11 @@ class RequestPortions:
         return self._stream.domains
 
     @property
+    def model_names(self) -> Sequence[str]:
+        """Names of the models, by number."""
+        return self._stream.models
+
+    @property
     def skipped(self) -> tuple[InputFile, ...]:
         """Inputs that are not read."""
         return self._stream.skipped
@@ -198,16 +216,14 @@ class RequestPortions:
                 texts, columns = _taken(texts, kept), columns.take(kept)
                 responses = None if responses is None else _taken(responses, kept)
             yield Portion(
-                batch.file.path, texts, columns.domain, columns.overhead_tokens, responses
+                batch.file.path,
+                texts,
+                columns.domain,
+                columns.overhead_tokens,
+                responses,
+                columns.model,
             )
         self._collector.finish(self._stream)
-        summary = self._collector.summary
-        if summary is not None and not summary.n_with_text:
-            raise EmptyCorpusError(
-                f"the logs have {summary.n_requests:,} requests, and none says what was sent; "
-                "an audit needs the text\n"
-                "hint: if they have it, name its field with prompt_field (--prompt-field)"
-            )
 
 
 def _taken(texts: TextBatch, kept: NDArray[np.intp]) -> TextBatch:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from jeton._core import __version__
+from jeton.auditing.billing import reconciled
 from jeton.auditing.books import Books
 from jeton.auditing.checks import run_checks
 from jeton.auditing.counts import Counts
@@ -16,7 +17,6 @@ from jeton.auditing.maturity import maturity_of
 from jeton.auditing.measuring import Facts, measured, term_reports, workload_of
 from jeton.auditing.money import (
     domain_bills_of,
-    remedies_of,
     trade_off_of,
     waterfall_of,
     what_if_of,
@@ -33,10 +33,12 @@ from jeton.auditing.result import (
     TokenizerTraining,
 )
 from jeton.auditing.sampled import SampledWorkload
+from jeton.auditing.settling import remedies_of, settled
+from jeton.auditing.timeline import Timeline, timeline_of
 from jeton.auditing.traffic import LoadedTrace, traffic_of
 from jeton.auditing.training import TrainingOptions, training_of
 from jeton.auditing.whitespace import needless_whitespace
-from jeton.economics import BillReport, Limits, Quota, naive_engineered
+from jeton.economics import Bill, Limits, Quota, naive_engineered
 from jeton.findings import Basis, Figure
 
 __all__ = ["Asked", "evidence_of", "report_of"]
@@ -85,7 +87,9 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
     )
     requests = None
     if counts.requests is not None:
-        requests = counts.requests.evidence(counts.request_tokens)
+        requests = counts.requests.evidence(
+            counts.request_tokens, counts.request_digests, counts.request_beginnings
+        )
     if requests is not None:
         facts = completed(facts, requests.summary, mean_answer(sample, tokenizer))
     books = Books.of(counts, facts)
@@ -163,7 +167,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
 
 
 def report_of(
-    counts: Counts, facts: Facts, asked: Asked, *, bill: BillReport | None = None
+    counts: Counts, facts: Facts, asked: Asked, *, bill: Bill | None = None
 ) -> AuditReport:
     """The whole report."""
     evidence = evidence_of(counts, facts, asked)
@@ -177,9 +181,10 @@ def report_of(
         money=selection.money[0] if selection and selection.money else None,
         seed=asked.seed,
     )
-    remedies = remedies_of(findings, with_cache=True)
-    waterfall = waterfall_of(evidence, remedies, provider)
+    waterfall = waterfall_of(evidence, remedies_of(findings, evidence), provider)
+    findings = settled(findings, waterfall, evidence)
     reports = tuple(m.report for m in tokenizers)
+    summary = None if evidence.requests is None else evidence.requests.summary
     traffic = None
     if asked.trace is not None:
         traffic = traffic_of(asked.trace, reports, evidence.domains, seed=asked.seed)
@@ -205,11 +210,11 @@ def report_of(
         ),
         findings=findings,
         domains=evidence.domains,
-        requests=evidence.requests.summary if evidence.requests is not None else None,
+        requests=summary,
         waterfall=waterfall,
         tradeoff=trade_off_of(tokenizers, limits=asked.limits),
         maturity=maturity_of(evidence),
-        bill=bill,
+        bill=None if bill is None else reconciled(bill, evidence.ledger, summary),
         pipeline=asked.pipeline,
         what_if=what_if_of(evidence, waterfall),
         sampling=_sampling(evidence, counts, asked.seed),
@@ -221,7 +226,14 @@ def report_of(
         training=training,
         notices=evidence.notices,
         ledger=evidence.ledger,
+        timeline=_timeline(counts, evidence),
     )
+
+
+def _timeline(counts: Counts, evidence: Evidence) -> Timeline | None:
+    if counts.requests is None:
+        return None
+    return timeline_of(counts.requests.timeline_tally(counts.request_tokens), evidence.ledger)
 
 
 def _sampling(evidence: Evidence, counts: Counts, seed: int) -> Sampling:

@@ -478,6 +478,7 @@ class AuditReport:
     training: tuple[TokenizerTraining, ...] = ()
     notices: tuple[str, ...] = ()
     ledger: Ledger | None = None
+    timeline: Timeline | None = None
     title: str = ""
 
     def to_dict(self) -> dict[str, Any]:
