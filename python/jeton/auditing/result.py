@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from jeton._plain import plain_values
 from jeton.auditing.pipeline import Pipeline
+from jeton.auditing.timeline import Timeline
 from jeton.corpus import RequestsSummary
 from jeton.economics import (
     BillReport,

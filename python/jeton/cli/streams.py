@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from jeton._plain import strict_json
 from jeton.errors import InvalidTextError, UsageError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def write_line(text: str) -> None:
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:
     """Write a JSON value and a line end. Characters stay as they are."""
-    write_line(json.dumps(value, ensure_ascii=False, indent=indent))
+    write_line(strict_json(value, indent=indent))
 
 
 def say(text: str) -> None:

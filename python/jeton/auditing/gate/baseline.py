@@ -164,7 +164,7 @@ class Baseline:
             "statistics": self.statistics.to_plain(),
             "documents": self.documents.to_plain(),
         }
-        text = json.dumps(plain, separators=(",", ":"), ensure_ascii=True)
+        text = json.dumps(plain, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
         return compress_zstd(text.encode("ascii"), level=_COMPRESSION_LEVEL)
 
     def write(self, path: str | os.PathLike[str]) -> None:
