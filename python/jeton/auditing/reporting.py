@@ -15,6 +15,7 @@ from jeton.auditing.intervals import SEED
 from jeton.auditing.logs import completed, mean_answer, timed
 from jeton.auditing.maturity import maturity_of
 from jeton.auditing.measuring import Facts, measured, term_reports, workload_of
+from jeton.auditing.model_costs import model_costs
 from jeton.auditing.money import (
     domain_bills_of,
     trade_off_of,
@@ -38,7 +39,10 @@ from jeton.auditing.timeline import Timeline, timeline_of
 from jeton.auditing.traffic import LoadedTrace, traffic_of
 from jeton.auditing.training import TrainingOptions, training_of
 from jeton.auditing.whitespace import needless_whitespace
+from jeton.corpus import RequestsSummary
 from jeton.economics import Bill, Limits, Quota, naive_engineered
+from jeton.economics.ledger import Ledger
+from jeton.economics.waterfall import waterfall_of_ledger
 from jeton.findings import Basis, Figure
 
 __all__ = ["Asked", "evidence_of", "report_of"]
@@ -170,6 +174,10 @@ def report_of(
     counts: Counts, facts: Facts, asked: Asked, *, bill: Bill | None = None
 ) -> AuditReport:
     """The whole report."""
+    if not counts.text_stats.n_documents and counts.requests is not None:
+        summary = counts.requests.summary
+        if summary is not None:
+            return _without_text(counts, facts, asked, summary, bill)
     evidence = evidence_of(counts, facts, asked)
     if asked.trace is not None:
         measured_reports = tuple(m.report for m in evidence.tokenizers)
@@ -227,14 +235,48 @@ def report_of(
         training=training,
         notices=evidence.notices,
         ledger=evidence.ledger,
-        timeline=_timeline(counts, evidence),
+        timeline=_timeline(counts, evidence.ledger),
+        models=model_costs(counts, facts, reports),
     )
 
 
-def _timeline(counts: Counts, evidence: Evidence) -> Timeline | None:
+def _timeline(counts: Counts, ledger: Ledger | None) -> Timeline | None:
     if counts.requests is None:
         return None
-    return timeline_of(counts.requests.timeline_tally(counts.request_tokens), evidence.ledger)
+    return timeline_of(counts.requests.timeline_tally(counts.request_tokens), ledger)
+
+
+def _without_text(
+    counts: Counts, facts: Facts, asked: Asked, summary: RequestsSummary, bill: Bill | None
+) -> AuditReport:
+    """The report on logs that show no text: the bill, by day and by model, and no more."""
+    facts = completed(facts, summary, None)
+    books = Books.of(counts, facts)
+    ledger = books.ledger
+    if ledger is not None:
+        facts = timed(facts, ledger)
+    said = (
+        f"None of the {summary.n_requests:,} requests shows what was sent: the bill is here, and "
+        "what needs text is left out (--prompt-field names the field, if there is one)."
+    )
+    return AuditReport(
+        schema_version=SCHEMA_VERSION,
+        jeton_version=__version__,
+        corpus=counts.corpus(),
+        workload=workload_of(facts),
+        tokenizers=(),
+        terms=(),
+        n_terms_given=len(counts.setup.terms),
+        samples=(),
+        findings=(),
+        requests=summary,
+        waterfall=None if ledger is None else waterfall_of_ledger(ledger),
+        bill=None if bill is None else reconciled(bill, ledger, summary),
+        pipeline=asked.pipeline,
+        notices=(said, *books.notices),
+        ledger=ledger,
+        timeline=_timeline(counts, ledger),
+    )
 
 
 def _sampling(evidence: Evidence, counts: Counts, seed: int) -> Sampling:

@@ -66,7 +66,7 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
             Part("economics", *_economics(memory=bool(memory), money=bool(money and is_choice))),
         ),
         (
-            True,
+            n_tokenizers,
             Part(
                 "tokenizers",
                 "Tokenizers side by side" if is_choice else "The tokenizer",
