@@ -53,6 +53,10 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
     found: list[tuple[Any, Part]] = [
         (True, Part("findings", findings, "Findings")),
         (context["waterfall"], Part("waterfall", "Where the money goes", "Where the money goes")),
+        (
+            context["model_costs"],
+            Part("models", "Models by price per document", "Price per document"),
+        ),
         (context["spending"], Part("spending", "By model and by day", "Models and days")),
         (context["bill"], Part("bill", "Your bill against your log", "Bill")),
         (context["domains"], Part("domains", "By domain", "Domains")),
