@@ -15,6 +15,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton.errors import LimitError, RecordError, UsageError
 
 __all__ = [
@@ -62,8 +63,10 @@ def read_text(path: Path) -> str:
             what="bill bytes",
             limit=MAX_BILL_BYTES,
         )
+    data = path.read_bytes()
+    refuse_archive(str(path), data[:HEAD_BYTES], expected="a bill as CSV or JSON")
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RecordError(
             f"{path} is not UTF-8 at byte {error.start}; expected CSV or JSON", path=str(path)
