@@ -73,7 +73,7 @@ def audit(
     gate.prepare(num_threads=reading.num_threads, stdout_is_taken=output.takes_stdout)
     with _hint_of_logs(logs), corpus_progress("reading", quiet=output.quiet) as on_progress:
         report = run_audit(inputs, on_progress=on_progress, observers=gate.observers, **arguments)
-    report = output.shared(report)
+    report = output.shared(report, inputs)
     _write(report, output)
     return gate.finish(report, quiet=output.quiet)
 
