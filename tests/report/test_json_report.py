@@ -146,7 +146,7 @@ def test_what_types_can_hold_is_what_the_schema_allows() -> None:
         (("corpus", "n_bytes"), "1"),
         (("corpus", "colour"), 1),
         (("schema_version",), "jeton.audit/1"),
-        (("tokenizers",), []),
+        (("tokenizers",), {}),
         (("workload", "usd_per_mtok_input"), 2.5),
         (("workload", "usd_per_mtok_input"), "2,5"),
         (("findings", 0, "severity"), "fatal"),
