@@ -29,11 +29,12 @@ from jeton.auditing.result import SCHEMA_VERSION, AuditReport
 from jeton.economics.ledger import Ledger
 from jeton.findings import Basis
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from report_schema_ledger import LEDGER
+
 __all__ = ["Writer", "build", "main", "undescribed"]
 
 TEXTS = Path(__file__).resolve().parent / "report_schema_texts.json"
-LEDGER = Path(__file__).resolve().parent / "report_schema_ledger.json"
-"""The ledger writes its own object (`Ledger.to_json`), so its schema is written too."""
 FOLDER = Path(__file__).resolve().parent.parent / "python" / "jeton" / "report" / "schema"
 
 _VERSION = SCHEMA_VERSION.rpartition("/")[2]
@@ -50,6 +51,7 @@ _MAY_EXCEED_ONE = frozenset({"used_share", "request_error_share"})
 _NEVER_NEGATIVE = re.compile(r"^(n|bytes|chars|tokens)_|_(bytes|tokens|seconds)$|^(mean|requests)")
 _CONSTRAINTS: dict[tuple[str, str], dict[str, Any]] = {
     ("AuditReport", "schema_version"): {"const": SCHEMA_VERSION},
+    ("AuditReport", "tokenizers"): {"minItems": 1},
     ("Interval", "confidence"): {"minimum": 0, "maximum": 1},
 }
 """What the types cannot say."""
@@ -155,9 +157,10 @@ class Writer:
             values = [member.value for member in hint]
             return self._define(hint, {"enum": values, "description": _first_sentence(hint)})
         if hint is Ledger:
+            # It writes itself: days as days, amounts in their units.
             self.definitions["money"] = _MONEY
-            self._plain(Basis, "basis")
-            return self._define(hint, json.loads(LEDGER.read_text(encoding="utf-8")))
+            self._define(Basis, {"enum": list(Basis), "description": _first_sentence(Basis)})
+            return self._define(hint, LEDGER)
         if dataclasses.is_dataclass(hint) and isinstance(hint, type):
             return self._define(hint, None)
         raise TypeError(f"a report cannot hold {hint!r} (field {name})")

@@ -13,8 +13,8 @@ from jeton._core import Tokenizer
 from jeton.auditing import AuditReport, Pipeline, audit
 from jeton.auditing.checks import CHECKS
 from jeton.auditing.maturity import maturity_of
-from jeton.auditing.settling import remedies_of
 from jeton.auditing.remedies import REMEDIES, remedy_facts
+from jeton.auditing.settling import remedies_of
 from jeton.economics import Limits
 from jeton.findings import Basis, Figure, Finding, Severity
 from tests.auditing.conftest import EvidenceOf
@@ -118,7 +118,7 @@ def test_steps_of_the_waterfall_have_names_in_words(good: Tokenizer) -> None:
     report = _audit(SPACED, good, **PRICED)
     assert report.waterfall is not None
     names = {step.id: step.name for step in report.waterfall.steps}
-    assert names["whitespace-runs"] == "Collapse white space"
+    assert names["whitespace-runs"] == "Remove unneeded spaces and blank lines"
     assert not any("-" in name for name in names.values())
     assert set(REMEDIES) <= set(CHECKS)
     assert len(set(REMEDIES.values())) == len(REMEDIES)

@@ -25,6 +25,7 @@ from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.corpus import RequestsSummary
 from jeton.economics import QuotaReport
 from jeton.economics.ledger import Ledger
+from jeton.economics.traffic import TrafficReport
 from jeton.economics.waterfall import Kind, usd_of_kinds
 from jeton.metrics import LengthCounts, VocabularyUse
 
@@ -210,6 +211,7 @@ class Evidence:
         is_own_model: Whether the model is the user's own, so that its vocabulary can be changed.
         place: The place of the tokenizer in use among those given.
         notices: What must be said first.
+        replay: A trace replayed on the GPU; None: none was given.
     """
 
     corpus: CorpusSummary
@@ -238,6 +240,7 @@ class Evidence:
     is_own_model: bool = True
     place: int = 0
     notices: tuple[str, ...] = ()
+    replay: TrafficReport | None = None
 
     @property
     def ledger(self) -> Ledger | None:

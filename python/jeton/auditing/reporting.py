@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jeton._core import __version__
 from jeton.auditing.billing import reconciled
@@ -179,6 +179,10 @@ def report_of(
         if summary is not None:
             return _without_text(counts, facts, asked, summary, bill)
     evidence = evidence_of(counts, facts, asked)
+    if asked.trace is not None:
+        measured_reports = tuple(m.report for m in evidence.tokenizers)
+        replay = traffic_of(asked.trace, measured_reports, evidence.domains, seed=asked.seed)
+        evidence = replace(evidence, replay=replay)
     findings = run_checks(evidence)
     by_name = {m.name: m for m in evidence.tokenizers}
     tokenizers = [by_name[item.name] for item in counts.setup.chosen]
@@ -193,9 +197,6 @@ def report_of(
     findings = settled(findings, waterfall, evidence)
     reports = tuple(m.report for m in tokenizers)
     summary = None if evidence.requests is None else evidence.requests.summary
-    traffic = None
-    if asked.trace is not None:
-        traffic = traffic_of(asked.trace, reports, evidence.domains, seed=asked.seed)
     training: tuple[TokenizerTraining, ...] = ()
     if asked.training is not None and evidence.model is not None and evidence.gpu is not None:
         training = training_of(
@@ -230,7 +231,7 @@ def report_of(
         domain_bills=domain_bills_of(evidence),
         provider_count=provider,
         quota=evidence.quota,
-        traffic=traffic,
+        traffic=evidence.replay,
         training=training,
         notices=evidence.notices,
         ledger=evidence.ledger,

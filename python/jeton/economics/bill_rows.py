@@ -15,9 +15,11 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton.errors import LimitError, RecordError, UsageError
 
 __all__ = [
+    "CURRENCIES",
     "DELIMITER",
     "MAX_BILL_BYTES",
     "day_of",
@@ -61,8 +63,10 @@ def read_text(path: Path) -> str:
             what="bill bytes",
             limit=MAX_BILL_BYTES,
         )
+    data = path.read_bytes()
+    refuse_archive(str(path), data[:HEAD_BYTES], expected="a bill as CSV or JSON")
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RecordError(
             f"{path} is not UTF-8 at byte {error.start}; expected CSV or JSON", path=str(path)
@@ -189,10 +193,18 @@ _MARKS = {
     "\u00a5": "JPY",
     "\u20b9": "INR",
 }
+CURRENCIES = (
+    "usd", "aud", "brl", "cad", "chf", "cny", "czk", "dkk", "eur", "gbp", "hkd", "huf", "inr",
+    "jpy", "krw", "mxn", "nok", "nzd", "pln", "sek", "sgd", "try", "zar",
+)  # fmt: skip
+"""Currencies that bills are in."""
+
+_SIGNS = "[$\u20ac\u00a3\u00a5\u20b9]"
+_CODES = "|".join(CURRENCIES)
 _AMOUNT = re.compile(
-    r"(?P<sign>[-+]?)\s*(?P<before>us\$|[$\u20ac\u00a3\u00a5\u20b9]|[a-z]{3}\b)?\s*"
+    rf"(?P<sign>[-+]?)\s*(?P<before>us\$|{_SIGNS}|(?:{_CODES})\b)?\s*"
     r"(?P<number>[-+]?(?:\d[\d.,' \u00a0_]*|\.\d+|nan|inf(?:inity)?))\s*"
-    r"(?P<after>[$\u20ac\u00a3\u00a5\u20b9]|[a-z]{3}|dollars?|euros?)?",
+    rf"(?P<after>{_SIGNS}|{_CODES}|dollars?|euros?)?",
     re.IGNORECASE,
 )
 

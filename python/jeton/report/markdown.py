@@ -62,6 +62,8 @@ def to_markdown(report: AuditReport, *, max_chars: int = _MAX_CHARS) -> str:
         *_findings(numbers),
         *parts_of.provider(numbers),
         *parts_of.waterfall(numbers),
+        *parts_of.models(numbers),
+        *parts_of.spending(numbers),
         *(
             ("## Tokenizers side by side", _table(numbers, tokens_table(numbers, current=current)))
             if data["tokenizers"]

@@ -50,9 +50,15 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
     memory, money = context["memory"], context["money"]
     is_first_five = context["n_findings"] == N_FINDINGS < len(context["findings"])
     findings = "The five findings that matter most" if is_first_five else "Findings"
+    gate = context["gate"]
     found: list[tuple[Any, Part]] = [
+        (gate, Part("gate", gate.title if gate else "", "Before and after")),
         (True, Part("findings", findings, "Findings")),
         (context["waterfall"], Part("waterfall", "Where the money goes", "Where the money goes")),
+        (
+            context["model_costs"],
+            Part("models", "Models by price per document", "Price per document"),
+        ),
         (context["spending"], Part("spending", "By model and by day", "Models and days")),
         (context["bill"], Part("bill", "Your bill against your log", "Bill")),
         (context["domains"], Part("domains", "By domain", "Domains")),

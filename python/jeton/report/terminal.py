@@ -138,7 +138,8 @@ class _Printer:
 
     def _print_tables(self) -> None:
         self._print_changes()
-        self._print_models()
+        self._print_grid(parts_of.models(self._numbers))
+        self._print_grid(parts_of.spending(self._numbers))
         if not self._data["tokenizers"]:
             return
         wide = self._console.width >= _WIDE_COLUMNS
@@ -172,25 +173,6 @@ class _Printer:
         timeline = self._data["timeline"]
         for change in (timeline["changes"] if timeline else ())[:_N_CHANGES]:
             self._print_labelled("Since   ", visible(change["text"]))
-
-    def _print_models(self) -> None:
-        """Models by price per document, where several were asked for."""
-        models = self._data["models"]
-        if len(models) < 2:
-            return
-        show = self._numbers.figure
-        self._console.print(self._text("\nModels by price per document", "bold"))
-        for index, model in enumerate(models):
-            at = f"models[{index}]"
-            parts = [
-                f"{visible(model['name'])}: {_written(show(f'{at}.usd_per_document', 'usd'))} per "
-                f"document",
-                f"{_written(show(f'{at}.tokens_per_document', 'count'))} tokens "
-                f"({visible(model['tokenizer'])})",
-            ]
-            if model["usd_per_month"] is not None:
-                parts.append(f"{_written(show(f'{at}.usd_per_month', 'usd'))} a month")
-            self._console.print(self._text("  " + ", ".join(parts)))
 
     def _money_title(self) -> str:
         workload = self._data["workload"]
