@@ -16,6 +16,7 @@ from jeton.auditing.requests import RequestCollector
 from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestBatch, RequestStream
 from jeton.corpus.domains import domain_of_file
 from jeton.corpus.names import Names
+from jeton.corpus.places import RecordPlaces
 
 __all__ = [
     "DocumentPortions",
@@ -49,6 +50,7 @@ class Portion:
         overhead_tokens: int64 (n,), tokens that a chat format adds to those of the text. None: no
             text has any.
         responses: What came back for each text, empty where that is not known; None: for none.
+        places: Line and id of the record that each text comes from; None: not known.
         models: int32 (n,), the number of each text's model; -1: none. None: no text has one.
     """
 
@@ -57,6 +59,7 @@ class Portion:
     domains: NDArray[np.int32] | None = None
     overhead_tokens: NDArray[np.int64] | None = None
     responses: TextBatch | None = None
+    places: RecordPlaces | None = None
     models: NDArray[np.int32] | None = None
 
 
@@ -148,7 +151,7 @@ class DocumentPortions(PortionsOfStream):
             if self._file_domains:
                 number, _ = self._names.number(self._file_domains[file.path])
                 domains = np.full(len(batch), number, dtype=np.int32)
-            yield Portion(file.path, batch, domains)
+            yield Portion(file.path, batch, domains, places=self._stream.batch_places)
 
 
 class RequestPortions:
@@ -208,6 +211,7 @@ class RequestPortions:
         for batch in chain(peeked, self._batches):
             self._collector.add(batch, self._stream)
             texts, columns, responses = batch.texts, batch.columns, batch.responses
+            places = batch.places
             if not columns.has_text.all():
                 # A record of usage alone is no text of length 0: it would falsify every mean.
                 kept = np.flatnonzero(columns.has_text)
@@ -215,12 +219,14 @@ class RequestPortions:
                     continue
                 texts, columns = _taken(texts, kept), columns.take(kept)
                 responses = None if responses is None else _taken(responses, kept)
+                places = None if places is None else places.take(kept.tolist())
             yield Portion(
                 batch.file.path,
                 texts,
                 columns.domain,
                 columns.overhead_tokens,
                 responses,
+                places,
                 columns.model,
             )
         self._collector.finish(self._stream)

@@ -266,6 +266,8 @@ class Audit:
             documents=self._documents,
             strict=self._strict,
             domain_field=self._domain_field,
+            # Only who compares documents with those of another day wants to know them again.
+            with_places=bool(self._observers),
             on_progress=on_progress,
             read_ahead=self._num_threads != 1,
         )

@@ -84,7 +84,11 @@ def _show(observer: Observer, portion: Portion, names: Sequence[str]) -> None:
     if portion.domains is not None:
         domains = [domain_of(document) for document in range(len(portion.texts))]
     observer.add(
-        portion.source, portion.texts, domains=domains, overhead_tokens=portion.overhead_tokens
+        portion.source,
+        portion.texts,
+        domains=domains,
+        overhead_tokens=portion.overhead_tokens,
+        places=portion.places,
     )
 
 

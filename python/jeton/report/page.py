@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from jeton._files import write_whole
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
-from jeton.report.json_report import embed_json
+from jeton.report.gate_views import gate_view
+from jeton.report.json_report import embed_json, report_data
 from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, Shown, basis_sign, below, lookup
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+    from jeton.auditing.gate import GateResult
     from jeton.auditing.result import AuditReport
 
 __all__ = ["MARKERS", "N_LOOKS", "asset", "environment", "to_html", "write_html"]
@@ -104,13 +106,17 @@ class _Sample:
     is_shortened: bool
 
 
-def to_html(report: AuditReport) -> str:
+def to_html(report: AuditReport, gate: GateResult | None = None) -> str:
     """Return the page; the same report gives the same text.
+
+    Args:
+        report: The audit.
+        gate: The verdict of the gate on it, which the page then shows first.
 
     Raises:
         ValueError: A figure is not a finite number.
     """
-    data = report.to_dict()
+    data = report_data(report, gate)
     numbers = Numbers(data)
     current = current_tokenizer(data)
     money = economics_table(numbers, part="money")
@@ -124,6 +130,7 @@ def to_html(report: AuditReport) -> str:
         "names": tuple(tokenizer["name"] for tokenizer in data["tokenizers"]),
         "workload": workload_view(numbers),
         "headline": headline(numbers),
+        "gate": gate_view(numbers),
         "first_step": first_step(numbers),
         "findings": findings(numbers),
         "n_findings": n_open_findings(data),
@@ -184,13 +191,15 @@ def to_html(report: AuditReport) -> str:
     return environment().get_template("page.html.j2").render(context)
 
 
-def write_html(report: AuditReport, path: str | os.PathLike[str]) -> None:
+def write_html(
+    report: AuditReport, path: str | os.PathLike[str], gate: GateResult | None = None
+) -> None:
     """Write the page, whole or not at all.
 
     Raises:
         OSError: The file cannot be written.
     """
-    write_whole(path, to_html(report))
+    write_whole(path, to_html(report, gate))
 
 
 def _charts(numbers: Numbers) -> dict[str, Any]:

@@ -50,7 +50,9 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
     memory, money = context["memory"], context["money"]
     is_first_five = context["n_findings"] == N_FINDINGS < len(context["findings"])
     findings = "The five findings that matter most" if is_first_five else "Findings"
+    gate = context["gate"]
     found: list[tuple[Any, Part]] = [
+        (gate, Part("gate", gate.title if gate else "", "Before and after")),
         (True, Part("findings", findings, "Findings")),
         (context["waterfall"], Part("waterfall", "Where the money goes", "Where the money goes")),
         (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections import Counter
 
 from jeton.auditing.analyses.rewriting import substitute
@@ -34,12 +33,6 @@ a program: in ordinary text it is nearly none."""
 
 MIN_PUNCTUATION = 4
 
-MIN_SPACED_LETTERS = 6
-"""Letters set apart from which they are a word that was torn: five may be a list."""
-
-MIN_LETTER_SHARE = 0.5
-"""Share of letters among what is set apart: digits and signs in columns are meant so."""
-
 MIN_UPPER_WORDS = 6
 """Words of capitals in a row that are a passage, not a heading or a name."""
 
@@ -51,15 +44,6 @@ _SPLIT_CONTRACTION = re.compile(
     r"(?<=[A-Za-z]) (?=(?:n't|n\u2019t|'s|'re|'ve|'ll|'d|'m|\u2019s|\u2019re|\u2019ve)\b)"
 )
 _QUOTES = re.compile(r"`` | ''(?!')")
-# Every second character is a space; a space of the text itself is a pair of them.
-_SPACED = {
-    space: re.compile(
-        f"(?<![^\\s])[^{space}]{space}(?:[^{space}]{space}|{space}{{2}}){{4,}}[^{space}]?"
-    )
-    for space in " \u00a0\u2009\u202f"
-}
-# In any five letters with spaces between them; a space is found faster than a letter.
-_FOUR_LETTERS = {space: re.compile(f"(?:{space}[^\\W\\d_]){{4}}{space}") for space in _SPACED}
 # The sign is found before it is asked what stands in front of it, which is far faster.
 _HYPHENATED = re.compile(r"[-\u00ad¬](?<=[a-zà-ÿа-я][-\u00ad¬])[ \t]*\r?\n[ \t]*(?=[a-zà-ÿа-я])")
 _CRLF = re.compile(r"\r\n?")
@@ -127,31 +111,12 @@ def with_usual_spacing(text: str) -> tuple[str, int]:
 
 
 def with_joined_lines(text: str) -> tuple[str, int]:
-    """Words that a line break or spaced letters tore apart, in one piece."""
-    new, first = text, 0
-    if any(mark in text for mark in ("-\n", "-\r", "- ", "\u00ad", "¬")):
-        new, first = substitute(_HYPHENATED, lambda match: "", text)
+    """Words that a line break tore apart, in one piece."""
+    if not any(mark in text for mark in ("-\n", "-\r", "- ", "\u00ad", "¬")):
+        return text, 0
+    new, n_bytes = substitute(_HYPHENATED, lambda match: "", text)
     # The two parts of a word become one: all of it is at stake, which is seldom over 24 bytes.
-    n_bytes = 12 * first
-    for space, pattern in _SPACED.items():
-        if _FOUR_LETTERS[space].search(new):
-            new, more = substitute(pattern, _joined, new)
-            n_bytes += more
-    return new, n_bytes
-
-
-def _joined(match: re.Match[str]) -> str | None:
-    """Every other character of a run, if letters stand in it."""
-    run = match.group()
-    letters = run[::2]
-    # The last word's space may be that of the text behind it.
-    tail = run[-1] if len(run) % 2 == 0 and match.end() < len(match.string) else ""
-    written = [character for character in letters if not character.isspace()]
-    # Vowel signs of Indic scripts are marks, not letters.
-    n_letters = sum(c.isalpha() or unicodedata.category(c)[0] == "M" for c in written)
-    if n_letters < MIN_SPACED_LETTERS or n_letters < MIN_LETTER_SHARE * len(written):
-        return None
-    return letters + tail
+    return new, 12 * n_bytes
 
 
 def with_lower_case(text: str) -> tuple[str, int]:

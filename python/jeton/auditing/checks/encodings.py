@@ -11,12 +11,12 @@ from jeton.auditing.analyses.escapes import (
     without_percent_escapes,
     without_unicode_escapes,
 )
+from jeton.auditing.analyses.mojibake import without_mojibake
 from jeton.auditing.analyses.rewriting import chain
 from jeton.auditing.analyses.unicode_forms import (
     composed,
     without_compatibility_characters,
     without_invisible_characters,
-    without_mojibake,
 )
 from jeton.auditing.checks.sampled import rewrite_finding
 from jeton.auditing.evidence import Evidence
@@ -138,8 +138,8 @@ def mojibake(evidence: Evidence) -> Iterator[Finding]:
         without_mojibake,
         id="mojibake",
         min_share=MOJIBAKE_MIN_SHARE,
-        what="runs that are valid UTF-8 when written as Windows-1252, Latin-1, Windows-1251 or Mac "
-        "Roman, read as UTF-8; other code pages are not looked at",
+        what="runs that are valid UTF-8 when written as Windows-1252, Latin-1, Windows-1251, Mac "
+        "Roman or DOS, read as UTF-8; other code pages are not looked at",
         says="Text decoded with the wrong encoding uses",
         cause="An earlier step read UTF-8 as another encoding: 'é' became 'Ã©'.",
         do="Find the step with the wrong encoding and correct it. The model reads the wrong text "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jeton.auditing.analyses.cut_text import without_letter_spacing, without_punctuation_spacing
 from jeton.auditing.analyses.layout import (
     with_joined_lines,
     with_lower_case,
@@ -182,11 +183,16 @@ def extraction_leftovers(evidence: Evidence) -> Iterator[Finding]:
     """Spaced punctuation, torn words and letter-spaced text."""
     yield from rewrite_finding(
         evidence,
-        chain(with_usual_spacing, with_joined_lines),
+        chain(
+            without_letter_spacing,
+            without_punctuation_spacing,
+            with_usual_spacing,
+            with_joined_lines,
+        ),
         id="extraction-leftovers",
         min_share=MIN_SHARE,
-        what="no space before punctuation where a program put it (' ,' and \"do n't\"), words "
-        "joined that a hyphen at a line end or spaces between letters tore apart",
+        what="no space beside punctuation where a program put it (' ,' and \"do n't\"), words "
+        "joined that a hyphen at a line end or a sign between all letters tore apart",
         says="Text that an earlier step cut into pieces uses",
         cause="An older tokenizer, OCR or a PDF extractor separated letters, words or punctuation. "
         "The pieces cost more than the words.",

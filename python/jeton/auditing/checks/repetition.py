@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jeton.auditing.analyses.passages import without_repeated_passages
 from jeton.auditing.analyses.prefixes import shared_beginnings
 from jeton.auditing.analyses.repetition import (
     boilerplate_lines,
     near_duplicates,
     overlaps,
     without_lines,
+    without_repeated_passages,
 )
 from jeton.auditing.analyses.rewriting import measure_rewrite
 from jeton.auditing.checks.sampled import remedy, rewrite_finding, saved
@@ -141,10 +141,9 @@ def repeated_passages(evidence: Evidence) -> Iterator[Finding]:
         without_repeated_passages,
         id="repeated-passages",
         min_share=MIN_PASSAGES_SHARE,
-        what="passages of 120 and more characters, from line or sentence to line or sentence, "
-        "that stand in the same document before (quotation marks of mail ignored), and whole "
-        "texts of 16 and more characters sent several times over, taken out; shorter repeats are "
-        "not looked at",
+        what="passages of 120 and more characters (of a short document: almost half of it) that "
+        "stand in the same document before, over line ends too, taken out (white space and "
+        "quotation marks of mail ignored); shorter repeats are not looked at",
         says="Passages repeated within one request use",
         cause="The prompt has the same part twice, mails quote each other, retrieval returns the "
         "same piece twice, or a conversation carries a document through several turns.",
