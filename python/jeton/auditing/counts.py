@@ -116,6 +116,8 @@ class Counts:
         self.lengths_with_overhead = [LengthHistograms() for _ in setup.chosen]
         self.n_overhead_tokens = [0] * len(names)
         self.request_tokens = RequestTokens(max_rows=MAX_REQUEST_ROWS)
+        self.request_digests = RequestTokens(max_rows=MAX_REQUEST_ROWS)
+        self.request_beginnings = RequestTokens(max_rows=MAX_REQUEST_ROWS)
         self.term_counts: NDArray[np.uint64] = np.zeros(len(setup.terms), dtype=np.uint64)
         self.groups = GroupSums(len(names))
         self.domains = DomainCounts(names, more=[item.name for item in setup.for_money])
@@ -207,6 +209,8 @@ class Counts:
             for mine, theirs in zip(self.n_overhead_tokens, other.n_overhead_tokens, strict=True)
         ]
         merged.request_tokens = self.request_tokens.merge(other.request_tokens)
+        merged.request_digests = self.request_digests.merge(other.request_digests)
+        merged.request_beginnings = self.request_beginnings.merge(other.request_beginnings)
         if self.requests is not None and other.requests is not None:
             merged.requests = self.requests.merge(other.requests)
         for name in _NUMBERS:

@@ -25,6 +25,7 @@ from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.corpus import RequestsSummary
 from jeton.economics import QuotaReport
 from jeton.economics.ledger import Ledger
+from jeton.economics.traffic import TrafficReport
 from jeton.economics.waterfall import Kind, usd_of_kinds
 from jeton.metrics import LengthCounts, VocabularyUse
 
@@ -153,6 +154,10 @@ class RequestEvidence:
         models: Names of the models.
         is_complete: Whether every request of the workload has its row.
         conversation: int64 (n,), a hash of the conversation; 0: not stated. Empty: not known.
+        digest: int64 (n,), a digest of what was sent. Empty: not known.
+        beginning: int64 (n,), a key of the first block of what was sent; 0: it is shorter, -1: not
+            shown. Empty: not known.
+        has_text: bool (n,), whether the log shows what was sent. Empty: not known.
     """
 
     summary: RequestsSummary
@@ -169,6 +174,9 @@ class RequestEvidence:
     is_complete: bool
     counted_tokens: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     conversation: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    digest: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    beginning: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    has_text: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +211,7 @@ class Evidence:
         is_own_model: Whether the model is the user's own, so that its vocabulary can be changed.
         place: The place of the tokenizer in use among those given.
         notices: What must be said first.
+        replay: A trace replayed on the GPU; None: none was given.
     """
 
     corpus: CorpusSummary
@@ -231,6 +240,7 @@ class Evidence:
     is_own_model: bool = True
     place: int = 0
     notices: tuple[str, ...] = ()
+    replay: TrafficReport | None = None
 
     @property
     def ledger(self) -> Ledger | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -23,6 +23,7 @@ from jeton.economics import summarize
 from jeton.economics.ledger import Ledger
 from jeton.findings import Basis, Figure
 from jeton.metrics import compression, cut_term, vocabulary_use
+from jeton.metrics.lengths import common_edges
 from jeton.metrics.quality import QualityMetrics, quality
 
 __all__ = ["Facts", "Money", "measured", "money_figures", "term_reports", "workload_of"]
@@ -94,12 +95,13 @@ def measured(
         num_threads: Threads of the core; None: all.
     """
     found = []
+    edges = common_edges(counts.lengths(index) for index in range(len(counts.setup.chosen)))
     for index, item in enumerate(counts.setup.chosen):
         quality_of = None
         if with_quality:
             stats = counts.token_stats[index]
             quality_of = quality(item.tokenizer, stats, sample, seed=seed, num_threads=num_threads)
-        found.append(_measured(counts, index, facts, money(index), quality_of, seed))
+        found.append(_measured(counts, index, facts, money(index), quality_of, edges, seed))
     return tuple(found)
 
 
@@ -109,13 +111,14 @@ def _measured(
     facts: Facts,
     money: Money | None,
     quality_of: QualityMetrics | None,
+    edges: Sequence[int],
     seed: int,
 ) -> Measured:
     item = counts.setup.chosen[index]
     tokenizer, stats, text = item.tokenizer, counts.token_stats[index], counts.text_stats
     lengths = counts.lengths(index)
     use = vocabulary_use(tokenizer, stats.id_counts)
-    summary = lengths.summary()
+    summary = lengths.summary(edges=edges)
     ratios = compression(
         n_bytes=text.n_bytes, n_chars=text.n_chars, n_words=text.n_words, n_tokens=stats.n_tokens
     )

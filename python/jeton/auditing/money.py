@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 from jeton.auditing.domains import NO_DOMAIN
 from jeton.auditing.evidence import Evidence, Measured
-from jeton.auditing.remedy_names import remedy_name
 from jeton.auditing.result import WhatIf, WhatIfGpu
 from jeton.catalog import gpus
 from jeton.economics import (
@@ -34,56 +32,11 @@ from jeton.economics import (
 )
 from jeton.economics.ledger import Ledger
 from jeton.economics.waterfall import kind_of, usd_of_kinds, waterfall_of_ledger
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.findings import Basis, Figure
 
-__all__ = ["domain_bills_of", "remedies_of", "trade_off_of", "waterfall_of", "what_if_of"]
+__all__ = ["domain_bills_of", "trade_off_of", "waterfall_of", "what_if_of"]
 
 _MTOK = Decimal(1_000_000)
-
-_STAGES = ("input", "all", "cached", "output")
-"""Remedies act in this order: what is not sent need not be cached. Within a stage, the one that
-saves most comes first."""
-
-_PARTS = frozenset(_STAGES)
-
-
-def remedies_of(findings: Sequence[Finding], *, with_cache: bool) -> tuple[Remedy, ...]:
-    """The remedies that findings propose, in the order in which they act.
-
-    A finding takes part with ``evidence["remedy"]``: ``token_factor`` or ``cost_factor`` (what is
-    left of the tokens or of the price) and ``applies_to``. Each acts on what the former left.
-
-    Args:
-        findings: Ranked.
-        with_cache: Whether a price for tokens read from a cache is known.
-    """
-    proposed: dict[str, tuple[int, Remedy]] = {}
-    for finding in findings:
-        said = finding.evidence.get("remedy")
-        if not isinstance(said, dict) or finding.severity is Severity.GOOD:
-            continue
-        part = said.get("applies_to", "input")
-        if part not in _PARTS or (part == "cached" and not with_cache):
-            continue
-        remedy = Remedy(
-            id=finding.id,
-            name=str(said.get("name") or remedy_name(finding.id)),
-            token_factor=_factor(said.get("token_factor", 1)),
-            cost_factor=_factor(said.get("cost_factor", 1)),
-            applies_to=part,
-            basis=Basis.ESTIMATED,
-            formula=finding.figure.formula,
-            source=finding.figure.source,
-        )
-        # One finding for each place (a candidate, a domain): the first is the largest.
-        if min(remedy.token_factor, remedy.cost_factor) < 1:
-            proposed.setdefault(finding.id, (_STAGES.index(part), remedy))
-    # Python's sort keeps the order of the findings, which is by money, within a stage.
-    return tuple(r for _, r in sorted(proposed.values(), key=lambda entry: entry[0]))
-
-
-def _factor(value: Any) -> Decimal:
-    return min(max(Decimal(str(value)), Decimal(0)), Decimal(1))
 
 
 def waterfall_of(

@@ -17,7 +17,6 @@ from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestBatch, Req
 from jeton.corpus.domains import domain_of_file
 from jeton.corpus.names import Names
 from jeton.corpus.places import RecordPlaces
-from jeton.errors import EmptyCorpusError
 
 __all__ = [
     "DocumentPortions",
@@ -51,6 +50,7 @@ class Portion:
         overhead_tokens: int64 (n,), tokens that a chat format adds to those of the text. None: no
             text has any.
         responses: What came back for each text, empty where that is not known; None: for none.
+        models: int32 (n,), the number of each text's model; -1: none. None: no text has one.
         places: Line and id of the record that each text comes from; None: not known.
     """
 
@@ -59,6 +59,7 @@ class Portion:
     domains: NDArray[np.int32] | None = None
     overhead_tokens: NDArray[np.int64] | None = None
     responses: TextBatch | None = None
+    models: NDArray[np.int32] | None = None
     places: RecordPlaces | None = None
 
 
@@ -74,8 +75,16 @@ class Portions(Protocol):
         """Whether a chat format may add tokens."""
 
     @property
+    def may_lack_text(self) -> bool:
+        """Whether there is something to say without any text."""
+
+    @property
     def domain_names(self) -> Sequence[str]:
         """Names of the domains, by number."""
+
+    @property
+    def model_names(self) -> Sequence[str]:
+        """Names of the models, by number."""
 
     @property
     def skipped(self) -> tuple[InputFile, ...]:
@@ -95,6 +104,9 @@ class Portions(Protocol):
 
 class PortionsOfStream:
     """What portions of documents know of the stream that they come from."""
+
+    model_names: Sequence[str] = ()
+    may_lack_text = False
 
     def __init__(self, stream: DocumentStream) -> None:
         self._stream = stream
@@ -146,6 +158,7 @@ class RequestPortions:
     """The requests of a log that show what was sent; all of them go to the collector."""
 
     has_overhead = True
+    may_lack_text = True
     n_null_documents = 0
     n_cut_documents = 0
 
@@ -182,6 +195,11 @@ class RequestPortions:
         return self._stream.domains
 
     @property
+    def model_names(self) -> Sequence[str]:
+        """Names of the models, by number."""
+        return self._stream.models
+
+    @property
     def skipped(self) -> tuple[InputFile, ...]:
         """Inputs that are not read."""
         return self._stream.skipped
@@ -203,16 +221,15 @@ class RequestPortions:
                 responses = None if responses is None else _taken(responses, kept)
                 places = None if places is None else places.take(kept.tolist())
             yield Portion(
-                batch.file.path, texts, columns.domain, columns.overhead_tokens, responses, places
+                batch.file.path,
+                texts,
+                columns.domain,
+                columns.overhead_tokens,
+                responses,
+                columns.model,
+                places,
             )
         self._collector.finish(self._stream)
-        summary = self._collector.summary
-        if summary is not None and not summary.n_with_text:
-            raise EmptyCorpusError(
-                f"the logs have {summary.n_requests:,} requests, and none says what was sent; "
-                "an audit needs the text\n"
-                "hint: if they have it, name its field with prompt_field (--prompt-field)"
-            )
 
 
 def _taken(texts: TextBatch, kept: NDArray[np.intp]) -> TextBatch:

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from jeton._plain import plain_values
 from jeton.auditing.pipeline import Pipeline
+from jeton.auditing.timeline import Timeline
 from jeton.corpus import RequestsSummary
 from jeton.economics import (
     BillReport,
@@ -42,6 +43,7 @@ __all__ = [
     "LengthSummary",
     "Maturity",
     "MaturityLevel",
+    "ModelCost",
     "SampleCut",
     "SampleText",
     "SampledTokens",
@@ -414,6 +416,37 @@ class TokenizerTraining:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelCost:
+    """What the documents cost at one price.
+
+    Attributes:
+        name: The price, as it can be asked for again.
+        provider: Whose it is.
+        model: Its model.
+        tokenizer: What the tokens are counted with.
+        tokens_per_document: Input tokens, mean, as the model counts.
+        output_tokens_per_document: Generated tokens, mean, taken to be the same for every model.
+        usd_per_document: What a document costs, answer included.
+        usd_per_month: For the traffic; None: it is not known.
+        seconds_per_document: On the GPU asked for; None: the time is not known.
+        change: Price per document over that of the first, less one.
+        price_date: How new the price list is.
+    """
+
+    name: str
+    provider: str
+    model: str
+    tokenizer: str
+    tokens_per_document: Figure
+    output_tokens_per_document: float
+    usd_per_document: Figure
+    usd_per_month: Figure | None
+    seconds_per_document: Figure | None
+    change: float
+    price_date: str
+
+
+@dataclass(frozen=True, slots=True)
 class AuditReport:
     """The whole audit. ``findings`` are ranked; the first matter most.
 
@@ -478,6 +511,8 @@ class AuditReport:
     training: tuple[TokenizerTraining, ...] = ()
     notices: tuple[str, ...] = ()
     ledger: Ledger | None = None
+    timeline: Timeline | None = None
+    models: tuple[ModelCost, ...] = ()
     title: str = ""
 
     def to_dict(self) -> dict[str, Any]:

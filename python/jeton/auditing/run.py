@@ -16,7 +16,7 @@ from jeton.auditing.asked import (
     pricing_of,
     tokenizers_of,
 )
-from jeton.auditing.billing import BillSource, load_bill, reconciled
+from jeton.auditing.billing import BillSource, load_bill
 from jeton.auditing.choice import TokenizerLike
 from jeton.auditing.counts import Counts, Setup
 from jeton.auditing.deep_sample import DEEP_SAMPLE_BYTES
@@ -255,10 +255,7 @@ class Audit:
 
     def report(self, counts: Counts) -> AuditReport:
         """The report on what was counted."""
-        bill = None
-        if self._bill is not None and counts.requests is not None:
-            bill = reconciled(self._bill, counts.requests)
-        return report_of(counts, self._facts, self._asked, bill=bill)
+        return report_of(counts, self._facts, self._asked, bill=self._bill)
 
     def _open_documents(
         self, inputs: Any, on_progress: Callable[[Progress], None] | None
@@ -287,8 +284,7 @@ class Audit:
             on_progress=on_progress,
         )
         collector = RequestCollector(
-            pricing=LogPricing(replace(self._pricing, price=self._facts.price)),
-            with_usage=self._bill is not None,
+            pricing=LogPricing(replace(self._pricing, price=self._facts.price))
         )
         return RequestPortions(requests, collector), collector
 

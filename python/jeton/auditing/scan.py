@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jeton._core import TermCounter
 from jeton.auditing.counts import Counts, Setup
@@ -16,6 +17,7 @@ from jeton.auditing.digests import packed_digests
 from jeton.auditing.groups import groups_of
 from jeton.auditing.joining import Observed, joined
 from jeton.auditing.observing import Observer
+from jeton.auditing.prefix_sketch import first_block_keys
 from jeton.auditing.reading import Portion, Portions
 from jeton.corpus import require_text
 
@@ -48,12 +50,13 @@ def scan(
     counts.n_cut_documents = portions.n_cut_documents
     counts.n_null_documents = portions.n_null_documents
     counts.n_skipped_files = len(portions.skipped)
-    require_text(
-        n_documents=counts.text_stats.n_documents,
-        n_bytes=counts.text_stats.n_bytes,
-        skipped=portions.skipped,
-        n_null_documents=portions.n_null_documents,
-    )
+    if not portions.may_lack_text:
+        require_text(
+            n_documents=counts.text_stats.n_documents,
+            n_bytes=counts.text_stats.n_bytes,
+            skipped=portions.skipped,
+            n_null_documents=portions.n_null_documents,
+        )
     return counts
 
 
@@ -66,12 +69,17 @@ def _observed(
         for observer in observers:
             _show(observer, portion, names)
         yield _look(
-            counts, portion, names, has_domains=portions.has_domains, num_threads=num_threads
+            counts,
+            portion,
+            names,
+            portions.model_names,
+            has_domains=portions.has_domains,
+            num_threads=num_threads,
         )
 
 
 def _show(observer: Observer, portion: Portion, names: Sequence[str]) -> None:
-    domain_of = _DomainOf(portion, names)
+    domain_of = _NameOf(portion.domains, names)
     domains = None
     if portion.domains is not None:
         domains = [domain_of(document) for document in range(len(portion.texts))]
@@ -88,6 +96,7 @@ def _look(
     counts: Counts,
     portion: Portion,
     names: Sequence[str],
+    models: Sequence[str],
     *,
     has_domains: bool,
     num_threads: int | None,
@@ -112,8 +121,12 @@ def _look(
         texts,
         digests,
         responses=portion.responses,
-        domain_of=_DomainOf(portion, names),
+        domain_of=_NameOf(portion.domains, names),
+        model_of=_NameOf(portion.models, models),
     )
+    if counts.setup.has_overhead:
+        counts.request_digests.add(digests["high"].astype(np.int64))
+        counts.request_beginnings.add(first_block_keys(survey, lengths))
     domains = None
     if has_domains or counts.setup.for_money:
         domains = counts.domains.numbered(portion.domains, names, len(texts))
@@ -124,17 +137,17 @@ def _look(
     return Observed(texts, groups, domains, overhead)
 
 
-class _DomainOf:
-    """The name of a document's domain by its place in the portion; empty for none."""
+class _NameOf:
+    """A name of each document by its place in the portion; empty for none."""
 
-    def __init__(self, portion: Portion, names: Sequence[str]) -> None:
-        self._domains = portion.domains
+    def __init__(self, numbers: NDArray[np.int32] | None, names: Sequence[str]) -> None:
+        self._numbers = numbers
         self._names = names
 
     def __call__(self, document: int) -> str:
-        if self._domains is None or self._domains[document] < 0:
+        if self._numbers is None or self._numbers[document] < 0:
             return ""
-        return self._names[int(self._domains[document])]
+        return self._names[int(self._numbers[document])]
 
 
 def _measure(counts: Counts, index: int, batch: Observed, *, num_threads: int | None) -> None:

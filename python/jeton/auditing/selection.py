@@ -115,8 +115,10 @@ def select(
     of_model = _of_planned_model(chosen, place, model, notices)
     extra: list[Chosen] = []
     money = []
-    for price in prices:
-        money.append(_for_money(price, chosen, place, extra, notices))
+    for number, price in enumerate(prices):
+        # The first price makes the bill; the others are compared with it, each by its own.
+        said = notices if number == 0 else []
+        money.append(_for_money(price, chosen, place, extra, said))
     return Selection(
         chosen=tuple(chosen),
         current=place,

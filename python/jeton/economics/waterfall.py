@@ -8,9 +8,10 @@ dollar at every step, which is what makes the sum exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from types import MappingProxyType
 from typing import Literal
 
 from jeton.dimensions import holds
@@ -257,7 +258,11 @@ def waterfall_of_ledger(
                         entry.usd / entry.amount if entry.amount else None,
                     )
                 )
-        return _falling(rows, tuple(factors), remedies)
+        shares: dict[str, Decimal] = {}
+        for use in ledger.by_model:
+            share = Decimal(use.n_requests) / ledger.n_requests
+            shares[use.logged_as] = shares.get(use.logged_as, Decimal(0)) + share
+        return _falling(rows, tuple(factors), remedies, shares)
 
 
 def usd_of_kinds(ledger: Ledger, *kinds: Kind, model: str | None = None) -> Decimal:
@@ -291,8 +296,12 @@ def kind_of(dimension: str) -> Kind:
 
 
 def _falling(
-    rows: list[_Row], factors: tuple[Factor, ...], remedies: Sequence[Remedy]
+    rows: list[_Row],
+    factors: tuple[Factor, ...],
+    remedies: Sequence[Remedy],
+    shares: Mapping[str, Decimal] = MappingProxyType({}),
 ) -> Waterfall:
+    """Let remedies act on rows; ``shares`` are those of the requests that each model has."""
     require_usable(remedies)
     running = Decimal(0)
     before_parts = _parts(rows)
@@ -306,7 +315,8 @@ def _falling(
         requests = Decimal(1)
         for effect in effects_of(remedy):
             _apply(rows, effect, remedy)
-            requests = min(requests, effect.request_factor)
+            share = shares.get(effect.model, Decimal(0)) if effect.model else Decimal(1)
+            requests -= share * (1 - effect.request_factor)
         running += remedy.usd_per_month
         after = _total(rows, running)
         basis = weakest(basis, remedy.basis)

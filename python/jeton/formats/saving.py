@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from jeton import _core
 from jeton._core import Tokenizer
 from jeton._files import write_whole
+from jeton._plain import strict_json
 from jeton.errors import FormatError, JetonError
 from jeton.formats.loading import load_file
 from jeton.formats.names import card_path, samples_path
@@ -89,7 +90,7 @@ def save_file(
     saved = write_files(tokenizer, target, lossy=lossy, samples=samples)
     written = list(saved.files)
     if training_card is not None:
-        text = json.dumps(training_card, ensure_ascii=False, indent=2) + "\n"
+        text = strict_json(training_card, indent=2) + "\n"
         written.append(card_path(target.folder or target.main))
         write_whole(written[-1], text.encode())
     return written

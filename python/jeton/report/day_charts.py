@@ -23,12 +23,24 @@ _MIN_DAYS = 2
 _MOST_DAYS = 400
 """More days than this are drawn as their last 400."""
 
-_CHARTS: tuple[tuple[str, str, str, Kind], ...] = (
-    ("usd", "Cost by day", "USD", "usd"),
-    ("input_tokens", "Input tokens by day", "tokens", "count"),
-    ("output_tokens", "Output tokens by day", "tokens", "count"),
+_CHARTS: tuple[tuple[str, str, str, str, Kind], ...] = (
+    ("ledger.by_day", "day", "usd", "Cost by day", "usd"),
+    ("ledger.by_day", "day", "input_tokens", "Input tokens by day", "count"),
+    ("timeline.days", "start", "bytes_per_token", "Bytes per token by day", "ratio"),
+    ("timeline.days", "start", "tokens_per_request", "Input tokens per request by day", "count"),
+    ("ledger.by_day", "day", "output_tokens", "Output tokens by day", "count"),
 )
-"""Key of a day, title, unit, kind."""
+"""Place of the days, key of the day, key of the value, title, kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bars:
+    """A bar for each day; ``paths`` are those of the values."""
+
+    days: list[date]
+    values: list[float]
+    paths: list[str]
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +53,34 @@ class DayChart:
 
 def day_charts(numbers: Numbers) -> tuple[DayChart, ...]:
     """Return the charts of the ledger's days; none for less than two days."""
-    ledger = numbers.data.get("ledger") or {}
-    entries = [(i, e) for i, e in enumerate(ledger.get("by_day") or ()) if e["day"]]
-    entries = entries[-_MOST_DAYS:]
-    if len(entries) < _MIN_DAYS:
-        return ()
-    return tuple(
-        DayChart(title, _bars(numbers, entries, key=key, title=title, kind=kind))
-        for key, title, _, kind in _CHARTS
-        if any(float(entry[key]) for _, entry in entries)
-    )
+    charts = []
+    for place, day_key, key, title, kind in _CHARTS:
+        entries = [
+            (index, entry)
+            for index, entry in enumerate(_entries(numbers, place))
+            if entry[day_key] and entry[key] is not None
+        ][-_MOST_DAYS:]
+        if len(entries) >= _MIN_DAYS and any(float(entry[key]) for _, entry in entries):
+            days = [date.fromisoformat(entry[day_key][:10]) for _, entry in entries]
+            paths = [f"{place}[{index}].{key}" for index, _ in entries]
+            values = [float(entry[key]) for _, entry in entries]
+            bars = _Bars(days, values, paths, kind)
+            charts.append(DayChart(title, _draw(numbers, bars, name=key, title=title)))
+    return tuple(charts)
 
 
-def _bars(
-    numbers: Numbers, entries: list[tuple[int, dict[str, Any]]], *, key: str, title: str, kind: Kind
-) -> Markup:
-    days = [date.fromisoformat(entry["day"]) for _, entry in entries]
-    values = [float(entry[key]) for _, entry in entries]
+def _entries(numbers: Numbers, place: str) -> list[dict[str, Any]]:
+    """The days of the ledger, or of the view over time."""
+    whole, _, key = place.partition(".")
+    return list((numbers.data.get(whole) or {}).get(key) or ())
+
+
+def _draw(numbers: Numbers, bars: _Bars, *, name: str, title: str) -> Markup:
+    days, values = bars.days, bars.values
     xs = [(day - days[0]).days for day in days]
     top = max(values) or 1.0
     labels = Labels()
-    name = f"day-{key.replace('_', '-')}"
+    name = f"day-{name.replace('_', '-')}"
     with chart_style(name):
         figure = new_figure(width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
         axes: Axes = figure.add_axes((0.0, 0.16, 1.0, 0.7))
@@ -70,8 +89,8 @@ def _bars(
         axes.set_yticks([])
         axes.set_xticks([])
         axes.bar(xs, values, width=0.8, color=PALETTE["t2"], linewidth=0)
-        peak = values.index(top) if top in values else 0
-        shown = numbers.show(f"ledger.by_day[{entries[peak][0]}].{key}", kind)
+        peak = values.index(max(values))
+        shown = numbers.show(bars.paths[peak], bars.kind)
         _peak(axes, labels, xs[peak], top, xs[-1], shown)
         for place, day, side in ((0.0, days[0], "left"), (1.0, days[-1], "right")):
             axes.text(

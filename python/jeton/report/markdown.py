@@ -57,12 +57,18 @@ def to_markdown(report: AuditReport, *, max_chars: int = _MAX_CHARS) -> str:
     blocks = [
         f"# {text(title_of(data))}",
         _first_sentences(numbers),
+        *(text(notice) for notice in data["notices"]),
         "## Findings",
         *_findings(numbers),
         *parts_of.provider(numbers),
         *parts_of.waterfall(numbers),
-        "## Tokenizers side by side",
-        _table(numbers, tokens_table(numbers, current=current)),
+        *parts_of.models(numbers),
+        *parts_of.spending(numbers),
+        *(
+            ("## Tokenizers side by side", _table(numbers, tokens_table(numbers, current=current)))
+            if data["tokenizers"]
+            else ()
+        ),
         *_folded(numbers, current),
     ]
     last = (
@@ -114,7 +120,10 @@ def _folded(numbers: Numbers, current: int) -> Iterable[str]:
             "Other quality measures",
             [_table(numbers, quality), *parts_of.stability(numbers)] if quality else [],
         ),
-        ("Vocabulary, and whether the text survives", [_table(numbers, fidelity_table(numbers))]),
+        (
+            "Vocabulary, and whether the text survives",
+            [_table(numbers, fidelity_table(numbers))] if data["tokenizers"] else [],
+        ),
         ("How your terms are split", _terms(numbers)),
     ):
         if blocks:
@@ -125,12 +134,12 @@ def _first_sentences(numbers: Numbers) -> str:
     data, first = numbers.data, headline(numbers)
     documents = numbers.show("corpus.n_documents", "count")
     size = numbers.show("corpus.n_bytes", "bytes")
-    name = text(data["tokenizers"][first.tokenizer]["name"])
-    what = "" if first.is_money else f" with {name}"
+    names = [tokenizer["name"] for tokenizer in data["tokenizers"]]
+    what = f" with {text(names[first.tokenizer])}" if names and not first.is_money else ""
+    measured = f", measured on {written(documents)} documents ({written(size)})" if names else ""
     lines = [
         escaped(workload_line(numbers)) + ".",
-        f"**{escaped(signed(first.total))} {first.period}**{what}, measured on "
-        f"{written(documents)} documents ({written(size)}).",
+        f"**{escaped(signed(first.total))} {first.period}**{what}{measured}.",
     ]
     if first.n_remedies and first.saving is not None:
         share = f" ({signed(first.saving_share)})" if first.saving_share else ""

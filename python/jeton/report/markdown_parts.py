@@ -5,8 +5,10 @@ from __future__ import annotations
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
 from jeton.report.markdown_text import escaped, rows, signed, text, written
+from jeton.report.model_views import MODEL_COST_LABELS, model_cost_rows
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, lookup
+from jeton.report.spending_views import spending_view
 
 __all__ = [
     "bill",
@@ -14,10 +16,12 @@ __all__ = [
     "domain_bills",
     "domains",
     "maturity",
+    "models",
     "provider",
     "quota",
     "requests",
     "sampled",
+    "spending",
     "stability",
     "tradeoff",
     "waterfall",
@@ -83,6 +87,58 @@ def comparison(numbers: Numbers) -> list[str]:
         for row in found
     ]
     return [rows(["Figure", "Today", "After all changes", "Change"], body)]
+
+
+def models(numbers: Numbers) -> list[str]:
+    """Models by price per document."""
+    found = model_cost_rows(numbers)
+    if not found:
+        return []
+    body = [
+        [
+            f"**{text(row.name)}**" if row.is_cheapest else text(row.name),
+            text(row.tokenizer),
+            *(escaped(signed(value)) for value in row.values),
+        ]
+        for row in found
+    ]
+    header = ["Model", "Tokenizer", *MODEL_COST_LABELS]
+    return ["## Models by price per document", rows(header, body, n_text=2)]
+
+
+def spending(numbers: Numbers) -> list[str]:
+    """What the log says was spent, by model; what is not in the sum."""
+    view = spending_view(numbers)
+    if view is None or not view.models:
+        return []
+    body = [
+        [
+            text(str(lookup(numbers.data, f"{row.path}.logged_as")))
+            + (f" ({escaped(row.tariff)})" if row.tariff else ""),
+            *(
+                escaped(signed(shown))
+                for shown in (
+                    row.requests,
+                    row.input_tokens,
+                    row.output_tokens,
+                    row.usd,
+                    row.share,
+                )
+            ),
+        ]
+        for row in view.models
+    ]
+    changes = [f"- {text(str(lookup(numbers.data, path)))}" for path in view.changes]
+    missing = [
+        f"- Not in this sum: {text(str(lookup(numbers.data, row.path + '.model'))) or 'no model'}, "
+        f"{escaped(written(row.requests))} requests, {escaped(written(row.share))} of the tokens"
+        for row in view.unpriced
+    ]
+    return [
+        "## Cost by model",
+        rows(["Model", "Requests", "Input tokens", "Output tokens", "Cost", "Share"], body),
+        "\n".join([*missing, *changes]),
+    ]
 
 
 def provider(numbers: Numbers) -> list[str]:

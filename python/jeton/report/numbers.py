@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -22,6 +23,7 @@ __all__ = [
     "below",
     "kind_of_unit",
     "lookup",
+    "money_kind",
     "signed",
     "unit_after_number",
     "write_number",
@@ -190,6 +192,12 @@ class Numbers:
         """Return the number at a path for arithmetic that places it in a chart."""
         value = lookup(self.data, path)
         return None if value is None else _number(value)
+
+
+def money_kind(values: Iterable[Any]) -> Kind:
+    """Choose how a column of money is written: to the cent where a value has a dollar or more."""
+    amounts = [_number(value) for value in values if value is not None]
+    return "cents" if any(abs(amount) >= 1 for amount in amounts) else "usd"
 
 
 def basis_sign(shown: Shown) -> str:

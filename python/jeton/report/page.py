@@ -13,6 +13,7 @@ from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
 from jeton.report.gate_views import gate_view
 from jeton.report.json_report import embed_json, report_data
+from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, Shown, basis_sign, below, lookup
 from jeton.report.parts import parts_of
@@ -139,6 +140,7 @@ def to_html(report: AuditReport, gate: GateResult | None = None) -> str:
         "comparison": traffic.comparison_rows(numbers),
         "usd_once": once_shown(numbers),
         "payback": payback_shown(numbers),
+        "model_costs": model_cost_view(numbers),
         "bill": bill_view(numbers),
         "spending": spending_view(numbers),
         "day_charts": _day_charts(numbers),

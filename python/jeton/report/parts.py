@@ -55,6 +55,10 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
         (gate, Part("gate", gate.title if gate else "", "Before and after")),
         (True, Part("findings", findings, "Findings")),
         (context["waterfall"], Part("waterfall", "Where the money goes", "Where the money goes")),
+        (
+            context["model_costs"],
+            Part("models", "Models by price per document", "Price per document"),
+        ),
         (context["spending"], Part("spending", "By model and by day", "Models and days")),
         (context["bill"], Part("bill", "Your bill against your log", "Bill")),
         (context["domains"], Part("domains", "By domain", "Domains")),
@@ -68,7 +72,7 @@ def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
             Part("economics", *_economics(memory=bool(memory), money=bool(money and is_choice))),
         ),
         (
-            True,
+            n_tokenizers,
             Part(
                 "tokenizers",
                 "Tokenizers side by side" if is_choice else "The tokenizer",

@@ -10,7 +10,6 @@ locations: the first is the one that is shown, the others are related locations.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -20,6 +19,7 @@ from urllib.parse import quote
 
 from jeton._core import __version__
 from jeton._files import write_whole
+from jeton._plain import strict_json
 from jeton.auditing.gate import BudgetResult, ChangedDocument, GateResult
 from jeton.auditing.result import AuditReport
 from jeton.findings import Finding, Severity
@@ -94,7 +94,7 @@ def gate_to_sarif(result: GateResult, report: AuditReport) -> str:
             }
         ],
     }
-    return json.dumps(log, ensure_ascii=True, indent=2) + "\n"
+    return strict_json(log, indent=2, ascii_only=True) + "\n"
 
 
 def write_sarif(result: GateResult, report: AuditReport, path: str | os.PathLike[str]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from jeton.report.numbers import Numbers, Shown
+from jeton.report.numbers import Numbers, Shown, money_kind
 
 __all__ = [
     "DayRow",
@@ -20,6 +20,7 @@ __all__ = [
 _N_MODELS = 10
 _N_DAYS = 100
 _N_UNPRICED = 10
+_N_CHANGES = 4
 _KINDS = {
     "input_tokens": "input",
     "input_text_tokens": "input",
@@ -101,6 +102,7 @@ class SpendingView:
         joined: Records that are no requests of their own: number and words.
         half_known: Requests of which one count is not known; None where there are none.
         issues: Paths of what had to be assumed.
+        changes: Paths of the sentences that say since when something is different.
         n_more_models, n_more_days: Rows beyond those that are shown.
     """
 
@@ -118,6 +120,7 @@ class SpendingView:
     half_known: Shown | None
     from_gateway_cache: Shown | None
     issues: tuple[str, ...]
+    changes: tuple[str, ...] = ()
 
     @property
     def is_lower_bound(self) -> bool:
@@ -148,10 +151,17 @@ def spending_view(numbers: Numbers) -> SpendingView | None:
         half_known=half_known if ledger["n_half_known"] else None,
         from_gateway_cache=gateway if ledger["n_from_gateway_cache"] else None,
         issues=tuple(f"ledger.issues[{index}].text" for index in range(len(ledger["issues"]))),
+        changes=_changes(numbers),
     )
 
 
+def _changes(numbers: Numbers) -> tuple[str, ...]:
+    found = (numbers.data.get("timeline") or {}).get("changes") or ()
+    return tuple(f"timeline.changes[{index}].text" for index in range(min(len(found), _N_CHANGES)))
+
+
 def _models(numbers: Numbers, uses: list[dict[str, Any]]) -> tuple[ModelSpending, ...]:
+    kind = money_kind(use["usd"] for use in uses)
     top = max((Decimal(use["usd"]) for use in uses), default=Decimal(0)) or Decimal(1)
     rows = []
     for index, use in enumerate(uses[:_N_MODELS]):
@@ -170,7 +180,7 @@ def _models(numbers: Numbers, uses: list[dict[str, Any]]) -> tuple[ModelSpending
                 numbers.show(f"{path}.n_requests", "count"),
                 amount("input_tokens"),
                 amount("output_tokens"),
-                numbers.show(f"{path}.usd", "usd", basis=use["basis"]),
+                numbers.show(f"{path}.usd", kind, basis=use["basis"]),
                 _share(numbers, f"{path}.usd"),
                 round(float(100 * Decimal(use["usd"]) / top), 2),
             )
@@ -185,6 +195,7 @@ def _share(numbers: Numbers, path: str) -> Shown | None:
 
 
 def _kinds(numbers: Numbers, uses: list[dict[str, Any]]) -> tuple[KindRow, ...]:
+    kind = money_kind(use["usd"] for use in uses)
     rows = []
     for index, use in enumerate(uses):
         path = f"ledger.dimensions[{index}]"
@@ -193,7 +204,7 @@ def _kinds(numbers: Numbers, uses: list[dict[str, Any]]) -> tuple[KindRow, ...]:
                 _KINDS.get(use["name"], use["name"].replace("_", " ")),
                 use["unit"],
                 numbers.show(f"{path}.amount", "count"),
-                numbers.show(f"{path}.usd", "usd", basis=use["basis"]),
+                numbers.show(f"{path}.usd", kind, basis=use["basis"]),
                 _share(numbers, f"{path}.usd"),
             )
         )
@@ -202,6 +213,7 @@ def _kinds(numbers: Numbers, uses: list[dict[str, Any]]) -> tuple[KindRow, ...]:
 
 def _days(numbers: Numbers, uses: list[dict[str, Any]]) -> tuple[DayRow, ...]:
     first = max(0, len(uses) - _N_DAYS)
+    kind = money_kind(use["usd"] for use in uses)
     return tuple(
         DayRow(
             path,
@@ -209,7 +221,7 @@ def _days(numbers: Numbers, uses: list[dict[str, Any]]) -> tuple[DayRow, ...]:
             numbers.show(f"{path}.n_requests", "count"),
             numbers.show(f"{path}.input_tokens", "count"),
             numbers.show(f"{path}.output_tokens", "count"),
-            numbers.show(f"{path}.usd", "usd"),
+            numbers.show(f"{path}.usd", kind),
         )
         for index in range(first, len(uses))
         for path in (f"ledger.by_day[{index}]",)

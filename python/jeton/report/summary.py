@@ -122,6 +122,8 @@ def headline(numbers: Numbers) -> Headline:
     counted = _provider_total(numbers)
     if counted is not None:
         return _money_headline(numbers, *counted, current)
+    if not numbers.data["tokenizers"]:
+        return _ledger_headline(numbers)
     economics = f"tokenizers[{current}].economics"
     for key, period in _PERIODS:
         total = numbers.figure(f"{economics}.{key}", "usd")
@@ -137,6 +139,23 @@ def headline(numbers: Numbers) -> Headline:
     return Headline(
         total, "tokens per request", current, is_money=False, saving=saving, candidate=candidate
     )
+
+
+def _ledger_headline(numbers: Numbers) -> Headline:
+    """The sum of logs that show no text: the ledger's, or else the number of requests."""
+    for path, period in (
+        ("ledger.usd_per_year", "a year"),
+        ("ledger.usd", "in the log"),
+    ):
+        data = numbers.data["ledger"] or {}
+        if Decimal(data.get(path.partition(".")[2]) or 0):
+            total = numbers.show(path, "usd", basis="exact")
+            if total is not None:
+                return Headline(total, period, 0, is_money=True)
+    total = numbers.show("requests.n_requests", "count")
+    if total is None:  # the schema does not allow it
+        raise ValueError("the report has no number of requests")
+    return Headline(total, "requests", 0, is_money=False)
 
 
 def first_step(numbers: Numbers) -> FirstStep | None:
@@ -199,6 +218,8 @@ def n_open_findings(data: dict[str, Any]) -> int:
 
 def worst_terms(numbers: Numbers, *, limit: int) -> tuple[TermRow, ...]:
     """Return the terms whose pieces cost most: occurrences x (tokens - 1) where in use."""
+    if not numbers.data["tokenizers"]:
+        return ()
     current = numbers.data["tokenizers"][current_tokenizer(numbers.data)]["name"]
 
     def cost(entry: tuple[int, dict[str, Any]]) -> tuple[int, str, int]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["print_audit"]
 
 _N_TERMS = 8
+_N_CHANGES = 3
 _WIDE_COLUMNS = 100
 """From this width on the tables show all columns; 80 columns hold the most important ones."""
 
@@ -105,10 +106,11 @@ class _Printer:
             f"{n_sources:,} {'source' if n_sources == 1 else 'sources'}",
         ]
         self._print_labelled("Input   ", workload_line(self._numbers))
-        self._console.print(self._text("Text    " + ", ".join(facts)))
+        if self._data["tokenizers"]:
+            self._console.print(self._text("Text    " + ", ".join(facts)))
         line = self._text("Cost    " if first.is_money else "Length  ")
         line.append_text(self._text(f"{signed(first.total)} {first.period}", "bold"))
-        if not first.is_money:
+        if not first.is_money and self._data["tokenizers"]:
             name = visible(self._data["tokenizers"][first.tokenizer]["name"])
             line.append_text(self._text(f" with {name}"))
         self._console.print(line)
@@ -135,6 +137,11 @@ class _Printer:
         self._console.print(line)
 
     def _print_tables(self) -> None:
+        self._print_changes()
+        self._print_grid(parts_of.models(self._numbers))
+        self._print_grid(parts_of.spending(self._numbers))
+        if not self._data["tokenizers"]:
+            return
         wide = self._console.width >= _WIDE_COLUMNS
         tokens = tokens_table(self._numbers, current=self._current)
         self._print_table("Tokens", tokens if wide else tokens.only(*_NARROW_TOKENS))
@@ -160,6 +167,12 @@ class _Printer:
             if money is not None or memory is not None:
                 signs += "   ~ estimated"
             self._console.print(self._text(signs, "dim"))
+
+    def _print_changes(self) -> None:
+        """Since when something is different."""
+        timeline = self._data["timeline"]
+        for change in (timeline["changes"] if timeline else ())[:_N_CHANGES]:
+            self._print_labelled("Since   ", visible(change["text"]))
 
     def _money_title(self) -> str:
         workload = self._data["workload"]

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
+from jeton.report.model_views import MODEL_COST_LABELS, model_cost_rows
 from jeton.report.money_views import BillView, bill_view, once_shown, payback_shown, waterfall_view
-from jeton.report.numbers import Numbers, lookup, signed
+from jeton.report.numbers import Numbers, lookup, signed, write_number
+from jeton.report.spending_views import spending_view
 from jeton.report.visible import visible
 
-__all__ = ["Grid", "comparison", "domain_bills", "domains", "lines", "signed", "waterfall"]
+__all__ = [
+    "Grid",
+    "comparison",
+    "domain_bills",
+    "domains",
+    "lines",
+    "models",
+    "signed",
+    "spending",
+    "waterfall",
+]
 
 _MAX_DOMAINS = 10
 
@@ -22,6 +35,60 @@ class Grid:
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def models(numbers: Numbers) -> Grid | None:
+    """Models by price per document; None for less than two."""
+    found = model_cost_rows(numbers)
+    if not found:
+        return None
+    return Grid(
+        "Models by price per document",
+        ("Model", *MODEL_COST_LABELS),
+        tuple((visible(row.name), *map(signed, row.values)) for row in found),
+    )
+
+
+def spending(numbers: Numbers) -> Grid | None:
+    """What the log says was spent, by model; None without a log or a price."""
+    view = spending_view(numbers)
+    if view is None or not view.models:
+        return None
+    return Grid(
+        "Cost by model, in the period of the log",
+        ("Model", "Requests", "Input tokens", "Output tokens", "Cost", "Share"),
+        tuple(
+            (
+                visible(str(lookup(numbers.data, f"{row.path}.logged_as")))
+                + (f", {visible(row.tariff)}" if row.tariff else ""),
+                *map(
+                    signed,
+                    (row.requests, row.input_tokens, row.output_tokens, row.usd, row.share),
+                ),
+            )
+            for row in view.models
+        ),
+    )
+
+
+def _not_in_the_sum(numbers: Numbers) -> list[tuple[str, str]]:
+    """Requests without a price, or with half of their counts."""
+    view = spending_view(numbers)
+    if view is None or not view.is_lower_bound:
+        return []
+    parts = []
+    if view.unpriced:
+        n_models = len(numbers.data["ledger"]["not_priced"])
+        names = ", ".join(
+            visible(str(lookup(numbers.data, f"{row.path}.model"))) or "no model named"
+            for row in view.unpriced[:3]
+        )
+        share = write_number(Decimal(str(view.unpriced_share)), "share")
+        noun = "model" if n_models == 1 else "models"
+        parts.append(f"{n_models} {noun} ({names}), {share} of the tokens, have no price")
+    if view.half_known:
+        parts.append(f"{view.half_known.text} requests report only a part of their tokens")
+    return [("Missing", "; ".join(parts))]
 
 
 def waterfall(numbers: Numbers) -> Grid | None:
@@ -105,6 +172,9 @@ def _provider(numbers: Numbers) -> list[tuple[str, str]]:
     view, data = traffic.provider_view(numbers), numbers.data.get("provider_count")
     if view is None or data is None:
         return []
+    ledger = numbers.data.get("ledger")
+    if ledger and numbers.data.get("requests"):
+        return _billed(numbers, ledger["amounts"])
     if data["missing"]:
         return [("Counts", visible(data["missing"]))]
     about = numbers.show("provider_count.n_tokens.value", "about")
@@ -116,6 +186,16 @@ def _provider(numbers: Numbers) -> list[tuple[str, str]]:
     how = "learned from the usage in your log" if view.n_learnt else f"{view.basis}{ends}"
     words = f"{about.text} input tokens as {visible(data['model'])} bills them, {how}"
     return [("Billed", words if view.basis == "exact" else f"About {words}")]
+
+
+def _billed(numbers: Numbers, amounts: dict[str, float]) -> list[tuple[str, str]]:
+    """The tokens that the usage of the log states, of all models."""
+    said = []
+    for key, word in (("input_tokens", "input"), ("output_tokens", "output")):
+        shown = numbers.show(f"ledger.amounts.{key}", "about") if amounts.get(key) else None
+        if shown is not None:
+            said.append(f"{shown.text} {word} tokens")
+    return [("Billed", " and ".join(said))] if said else []
 
 
 def _quota(numbers: Numbers) -> list[tuple[str, str]]:
@@ -136,7 +216,11 @@ def _quota(numbers: Numbers) -> list[tuple[str, str]]:
 
 def lines(numbers: Numbers) -> tuple[tuple[str, str], ...]:
     """One line each (label, text) for the count, the limits, the bill, the log and the choice."""
-    found: list[tuple[str, str]] = [*_provider(numbers), *_quota(numbers)]
+    found: list[tuple[str, str]] = [
+        *_not_in_the_sum(numbers),
+        *_provider(numbers),
+        *_quota(numbers),
+    ]
     once, payback = once_shown(numbers), payback_shown(numbers)
     if once is not None:
         paid = f", paid back in {signed(payback)} months" if payback else ""

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from jeton.report.money_views import weakest_basis
-from jeton.report.numbers import Kind, Numbers, Shown, kind_of_unit
+from jeton.report.numbers import Kind, Numbers, Shown, kind_of_unit, money_kind
 
 __all__ = [
     "ComparisonRow",
@@ -208,11 +208,12 @@ def comparison_rows(numbers: Numbers) -> tuple[ComparisonRow, ...]:
 def domain_bill_rows(numbers: Numbers) -> tuple[DomainBillRow, ...]:
     """Return what the prompts of each domain cost, the dearest first; empty without a price."""
     bills: list[dict[str, Any]] = numbers.data.get("domain_bills") or []
+    kind = money_kind(bill["usd"] for bill in bills)
     return tuple(
         DomainBillRow(
             f"{path}.name",
             numbers.show(f"{path}.n_tokens", "count"),
-            numbers.show(f"{path}.usd", "usd"),
+            numbers.show(f"{path}.usd", kind),
             numbers.show(f"{path}.share_of_bill", "share"),
             numbers.show(f"{path}.share_of_chars", "share"),
             numbers.show(f"{path}.usd_per_mchar", "usd"),

@@ -109,7 +109,7 @@ def json_repeated_keys(evidence: Evidence) -> Iterator[Finding]:
             "share_low": result.low,
             "share_high": result.high,
             "examples": list(both.examples),
-            "remedy": remedy(result.share),
+            "remedy": remedy(result.share, effects=result.effects),
         },
     )
 

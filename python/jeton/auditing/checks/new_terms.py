@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.auditing.analyses.new_terms import find_new_terms
-from jeton.auditing.checks.candidates import better_candidate
 from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.economics.memory import DEFAULT_DTYPE_BYTES
@@ -38,10 +37,8 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
     share = found.n_saved_tokens / found.n_tokens
     n_saved = round(share * sample.n_tokens_of_all)
     terms = [term for term in found.terms if term.n_extra_tokens > 0]
-    facts: dict[str, object] = {}
-    if not evidence.terms and better_candidate(evidence) is None:
-        # Given terms, or a tokenizer that has the words, are the same remedy: once in the bill.
-        facts["remedy"] = remedy(share, applies_to="all")
+    # Given terms, or a tokenizer that has the words, are the same remedy: the largest counts.
+    facts: dict[str, object] = {"remedy": remedy(share, applies_to="all")}
     price = ""
     if evidence.model is not None:
         n_tables = 1 if evidence.model.tied_embeddings else 2

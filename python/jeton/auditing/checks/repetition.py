@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from jeton.auditing.analyses.prefixes import shared_beginnings
 from jeton.auditing.analyses.repetition import (
     boilerplate_lines,
     near_duplicates,
@@ -15,7 +16,6 @@ from jeton.auditing.analyses.repetition import (
     without_repeated_passages,
 )
 from jeton.auditing.analyses.rewriting import measure_rewrite
-from jeton.auditing.checks.prompt_cache import cached_chars
 from jeton.auditing.checks.sampled import remedy, rewrite_finding, saved
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
@@ -61,6 +61,9 @@ MIN_OVERLAP_SHARE = 0.02
 """Share of tokens that stand at the end of one document and the beginning of another. Our choice:
 adjacent pages share a heading now and then."""
 
+MIN_TEMPLATE_CHARS = 2_048
+"""Characters of a shared beginning that is a template: a shorter one may be the text itself."""
+
 _N_SHOWN = 8
 _MAX_SHOWN_CHARS = 80
 
@@ -75,7 +78,9 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
     lines = boilerplate_lines(distinct, min_documents=least)
     if not lines:
         return
-    starts = dict(zip(distinct, cached_chars(evidence, distinct), strict=True))
+    # A beginning that requests share is their instructions, whatever a cache makes of it.
+    beginnings = shared_beginnings(distinct, min_documents=least)
+    starts = dict(zip(distinct, beginnings, strict=True))
     first_of = {document.text: index for index, document in reversed(list(enumerate(documents)))}
     measured = measure_rewrite(
         distinct,
@@ -92,7 +97,7 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
         evidence,
         saved_tokens,
         f"{len(lines):,} lines of 40 and more characters that stand in at least {least} different "
-        "documents, taken out where no prompt cache serves them",
+        "documents, taken out; beginnings that so many documents share stay",
         once=True,
     )
     if result.share < MIN_BOILERPLATE_SHARE:
@@ -108,8 +113,8 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
         where="the text",
         figure=Figure(result.n_tokens, "tokens on the audited text", result.basis, result.formula),
         cause=(
-            "Menus, disclaimers, signatures, licence texts or instructions are in every document, "
-            "and not at its beginning, where a prompt cache would make them cheaper."
+            "Menus, disclaimers, signatures or licence texts are in many documents. Instructions "
+            "at the beginning, as a system prompt has them, are not counted."
         ),
         remedy=(
             "Remove lines that tell the model nothing. Move instructions that must stay to the "
@@ -124,7 +129,7 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
             "share": result.share,
             "share_low": result.low,
             "share_high": result.high,
-            "remedy": remedy(result.share),
+            "remedy": remedy(result.share, effects=result.effects),
         },
     )
 
@@ -150,9 +155,11 @@ def repeated_passages(evidence: Evidence) -> Iterator[Finding]:
 def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
     """Documents with nearly the words of another one."""
     documents = evidence.sample.documents
-    # What a prompt cache can serve is alike by intention.
+    # Beginnings that requests share are alike by intention.
     texts = [document.text for document in documents]
-    own = [text[n:] for text, n in zip(texts, cached_chars(evidence, texts), strict=True)]
+    shared = shared_beginnings(texts, min_documents=MIN_BOILERPLATE_DOCUMENTS)
+    starts = [n if n >= MIN_TEMPLATE_CHARS else 0 for n in shared]
+    own = [text[n:] for text, n in zip(texts, starts, strict=True)]
     found = near_duplicates(own, min_resemblance=NEAR_RESEMBLANCE)
     saved_tokens = np.zeros(len(documents), dtype=np.int64)
     for pair in found:
@@ -163,7 +170,7 @@ def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
         evidence,
         saved_tokens,
         f"documents whose five-word shingles resemble an earlier document's by {NEAR_RESEMBLANCE} "
-        "and more (Jaccard index), exact copies and what a prompt cache serves not counted",
+        "and more (Jaccard index), exact copies and shared beginnings not counted",
         once=True,
     )
     if result.share < MIN_NEAR_DUPLICATE_SHARE:
@@ -260,6 +267,6 @@ def overlapping_documents(evidence: Evidence) -> Iterator[Finding]:
             "share": result.share,
             "share_low": result.low,
             "share_high": result.high,
-            "remedy": remedy(result.share),
+            "remedy": remedy(result.share, effects=result.effects),
         },
     )

@@ -75,9 +75,10 @@ def bytes_fallback(evidence: Evidence) -> Iterator[Finding]:
         ),
         saving_basis=Basis.ESTIMATED,
         evidence={
+            "n_tokens_saved": n_saved,
             "partial_character_token_share": {
                 m.name: m.use.partial_character_share for m in evidence.tokenizers
-            }
+            },
         },
     )
 

@@ -21,6 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton._core import Tokenizer, compress_zstd, decompress
 from jeton._core import __version__ as jeton_version
 from jeton._files import write_whole
@@ -176,7 +177,7 @@ class Baseline:
             "statistics": self.statistics.to_plain(),
             "documents": self.documents.to_plain(),
         }
-        text = json.dumps(plain, separators=(",", ":"), ensure_ascii=True)
+        text = json.dumps(plain, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
         return compress_zstd(text.encode("ascii"), level=_COMPRESSION_LEVEL)
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -240,6 +241,7 @@ class Baseline:
         Raises:
             FileNotFoundError: There is none; the message says how to make it.
             FormatError: It is no baseline.
+            RecordError: It is an archive.
         """
         try:
             data = Path(path).read_bytes()
@@ -248,6 +250,7 @@ class Baseline:
                 f"there is no baseline {os.fspath(path)}\n"
                 "hint: make it with --save-baseline on the corpus as it should be"
             ) from None
+        refuse_archive(os.fspath(path), data[:HEAD_BYTES], expected="a baseline")
         return cls.from_bytes(data, path=os.fspath(path))
 
 

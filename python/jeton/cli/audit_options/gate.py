@@ -170,9 +170,9 @@ class AuditGate:
         if self.gate_json == "-":
             streams.write_json(result.to_dict())
         elif self.gate_json is not None:
-            import json
+            from jeton._plain import strict_json
 
-            text = json.dumps(result.to_dict(), ensure_ascii=False, indent=2) + "\n"
+            text = strict_json(result.to_dict(), indent=2) + "\n"
             write_whole(Path(self.gate_json), text)
 
     def _check_outputs(self, *, stdout_is_taken: bool) -> None:

@@ -7,18 +7,19 @@ Rows of usage go in (`LedgerBuilder`), money by model, day, domain and dimension
 from __future__ import annotations
 
 from jeton.economics.ledger.builder import LedgerBuilder
+from jeton.economics.ledger.lengths import ledger_of_lengths
 from jeton.economics.ledger.model_map import ModelMap, read_model_map
 from jeton.economics.ledger.period import Period, parse_period, period_of
-from jeton.economics.ledger.result import (
+from jeton.economics.ledger.result import Ledger
+from jeton.economics.ledger.rows import UsageColumns, UsageRows, usage_rows
+from jeton.economics.ledger.uses import (
     DimensionUse,
     DomainUse,
-    Ledger,
     LedgerIssue,
     ModelUse,
     NotPriced,
     TimeUse,
 )
-from jeton.economics.ledger.rows import UsageColumns, UsageRows, usage_rows
 
 __all__ = [
     "DimensionUse",
@@ -33,6 +34,7 @@ __all__ = [
     "TimeUse",
     "UsageColumns",
     "UsageRows",
+    "ledger_of_lengths",
     "parse_period",
     "period_of",
     "read_model_map",

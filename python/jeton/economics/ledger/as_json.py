@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jeton.dimensions import SCALE
-from jeton.economics.ledger.result import DimensionUse, Ledger
+from jeton.economics.ledger.uses import DimensionUse
+
+if TYPE_CHECKING:
+    from jeton.economics.ledger.result import Ledger
 
 __all__ = ["ledger_json"]
 

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -179,16 +180,23 @@ class LedgerBuilder:
         self._last_s = max(self._last_s, other._last_s)
         self._n_lost_corrections += other._n_lost_corrections
 
-    def build(self, *, joined: Mapping[str, int] | None = None, period: str = "") -> Ledger:
+    def build(
+        self,
+        *,
+        joined: Mapping[str, int] | None = None,
+        period: str = "",
+        requests_per_day: int | float | Decimal | None = None,
+    ) -> Ledger:
         """Return the ledger of everything that was taken.
 
         Args:
             joined: Records that were no requests of their own, by kind.
             period: Time that the log covers, where its own times do not tell (`parse_period`).
+            requests_per_day: Traffic, where it is known; the log is then a sample of it.
 
         Raises:
             UnknownPriceError: If requests have no price and that is an error; names all.
-            UsageError: If the period cannot be read.
+            UsageError: If the period or the traffic cannot be read.
         """
         if self._strict:
             self._refuse_missing()
@@ -203,8 +211,12 @@ class LedgerBuilder:
             n_lost_corrections=self._n_lost_corrections,
             sources=tuple(self._sources),
             on=self._on,
+            noon_s=self._noon_s,
+            book=self._book,
         )
-        return ledger_of_tables(tables, joined=joined or {}, period=period)
+        return ledger_of_tables(
+            tables, joined=joined or {}, period=period, requests_per_day=requests_per_day
+        )
 
     # -- one batch ------------------------------------------------------------------------------
 
@@ -310,6 +322,7 @@ class LedgerBuilder:
                 key = PriceKey(
                     price.provider, price.model, model, tariff, Assumed(flag),
                     price.rates(int(code), level),
+                    provider,
                 )  # fmt: skip
                 place[own[group == number]] = self._key_place(key)
             self._set_unusable(place, own, no_input, no_output, priced, amounts, model, provider)
@@ -370,7 +383,15 @@ class LedgerBuilder:
 
     def _key_place(self, key: PriceKey) -> int:
         rates = None if key.rates is None else tuple(key.rates.usd_per_unit.items())
-        identity = (key.provider, key.model, key.logged_as, key.tariff, key.assumed, rates)
+        identity = (
+            key.provider,
+            key.model,
+            key.logged_as,
+            key.tariff,
+            key.assumed,
+            rates,
+            key.logged_provider,
+        )
         place = self._keys.get(identity)
         if place is None:
             place = self._keys[identity] = len(self._key_list)

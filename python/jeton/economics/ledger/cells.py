@@ -12,12 +12,15 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal, localcontext
 from enum import IntFlag
 
+import numpy as np
+
 from jeton.dimensions import DIMENSIONS, SCALE, holds
+from jeton.economics.ledger.prices import NoPrice, PriceBook
 from jeton.economics.ledger.rates import Rates
-from jeton.economics.ledger.result import DimensionUse, DomainUse, ModelUse, TimeUse
+from jeton.economics.ledger.uses import DimensionUse, DomainUse, ModelUse, TimeUse
 from jeton.findings import Basis
 
-__all__ = ["FREE_TARIFF", "Assumed", "Cell", "PriceKey", "Priced"]
+__all__ = ["FREE_TARIFF", "Assumed", "Cell", "PriceKey", "Priced", "PricedSum"]
 
 FREE_TARIFF = "from-gateway-cache"
 """Tariff of answers that a gateway's own cache gave."""
@@ -53,7 +56,13 @@ class PriceKey:
     """What requests with the same rates have in common.
 
     Attributes:
+        provider: Provider whose price was taken.
+        model: The model's name in the list.
+        logged_as: Its name in the log.
+        tariff: Tariff as logged.
+        assumed: What had to be assumed.
         rates: The rates that hold; None for answers that cost nothing.
+        logged_provider: Provider as logged.
     """
 
     provider: str
@@ -62,6 +71,12 @@ class PriceKey:
     tariff: str
     assumed: Assumed
     rates: Rates | None
+    logged_provider: str = ""
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Names that mean this model: as logged, as listed, and with its provider."""
+        return self.logged_as, self.model, f"{self.provider}:{self.model}"
 
     @property
     def basis(self) -> Basis:
@@ -88,20 +103,27 @@ class Cell:
         return not self.n_requests and not any(self.amounts.values())
 
 
-Amount = int | Decimal
 Change = Callable[[PriceKey, dict[str, Decimal]], dict[str, Decimal]]
 
 
 @dataclass(frozen=True)
-class _Sum:
-    """Units and money of one cell, every unit under the dimension that it is charged as."""
+class PricedSum:
+    """Units of requests with one price.
+
+    Attributes:
+        key: The price.
+        n_requests: Requests.
+        amounts: Units as logged, parts counted in what holds them.
+        leaves: Units, each under the dimension that it is charged as.
+    """
 
     key: PriceKey
-    n_requests: Decimal
+    n_requests: int
     amounts: Mapping[str, int]
     leaves: Mapping[str, Decimal]
 
     def usd(self) -> Decimal:
+        """Return what they cost, USD."""
         if self.key.rates is None:
             return Decimal(0)
         rates = self.key.rates.usd_per_unit
@@ -117,16 +139,18 @@ class Priced:
         by_hour: Cells by (place in ``keys``, hour since 1970-01-01 UTC; None if not known).
         by_domain: Cells by (place in ``keys``, domain).
         changes: What remedies do to the amounts, in order.
-        request_factor: Requests after all changes, as a part of those logged.
+        book: Where other prices of the same models are found.
+        noon_s: Moment of requests whose time is not known.
     """
 
     keys: tuple[PriceKey, ...]
     by_hour: Mapping[tuple[int, int | None], Cell]
     by_domain: Mapping[tuple[int, str], Cell]
     changes: tuple[Change, ...] = ()
-    request_factor: Decimal = Decimal(1)
+    book: PriceBook | None = None
+    noon_s: float = 0.0
 
-    def _sum(self, place: int, cells: Iterable[Cell]) -> _Sum:
+    def _sum(self, place: int, cells: Iterable[Cell]) -> PricedSum:
         key = self.keys[place]
         total = Cell()
         for cell in cells:
@@ -135,9 +159,9 @@ class Priced:
         leaves = {name: Decimal(n) for name, n in whole.items()}
         for change in self.changes:
             leaves = change(key, leaves)
-        return _Sum(key, total.n_requests * self.request_factor, total.amounts, leaves)
+        return PricedSum(key, total.n_requests, total.amounts, leaves)
 
-    def sums(self) -> list[_Sum]:
+    def sums(self) -> list[PricedSum]:
         """Sums by price."""
         cells: dict[int, list[Cell]] = {}
         for (place, _), cell in self.by_hour.items():
@@ -151,7 +175,7 @@ class Priced:
 
     def by_model(self) -> tuple[ModelUse, ...]:
         """Sums by provider, model, logged name and tariff, dearest first."""
-        groups: dict[tuple[str, str, str, str], list[_Sum]] = {}
+        groups: dict[tuple[str, str, str, str], list[PricedSum]] = {}
         for entry in self.sums():
             key = entry.key
             where = (key.provider, key.model, key.logged_as, key.tariff)
@@ -166,7 +190,7 @@ class Priced:
                 found.append(
                     ModelUse(
                         *where,
-                        n_requests=int(sum(e.n_requests for e in entries)),
+                        n_requests=sum(e.n_requests for e in entries),
                         amounts=_in_order(amounts.amounts),
                         usd=_plain(sum((e.usd() for e in entries), Decimal(0))),
                         dimensions=_dimensions(entries),
@@ -188,10 +212,12 @@ class Priced:
             total.add(0, cell.amounts)
         return _in_order(total.amounts)
 
-    def by_time(self, hours: int) -> tuple[TimeUse, ...]:
+    def by_time(self, hours: int, *, model: str | None = None) -> tuple[TimeUse, ...]:
         """Sums by spans of so many hours, in order; those without a time last."""
         groups: dict[int | None, dict[int, list[Cell]]] = {}
         for (place, hour), cell in self.by_hour.items():
+            if model not in (None, self.keys[place].logged_as):
+                continue
             span = None if hour is None else hour // hours
             groups.setdefault(span, {}).setdefault(place, []).append(cell)
         found = []
@@ -216,7 +242,7 @@ class Priced:
         with localcontext(prec=_DIGITS):
             sums = [self._sum(place, own) for place, own in cells.items()]
             return (
-                int(sum(s.n_requests for s in sums)),
+                sum(s.n_requests for s in sums),
                 sum(s.amounts.get("input_tokens", 0) for s in sums),
                 sum(s.amounts.get("output_tokens", 0) for s in sums),
                 _plain(sum((s.usd() for s in sums), Decimal(0))),
@@ -228,7 +254,7 @@ class Priced:
         with localcontext(prec=_DIGITS):
             for entry in self.sums():
                 key = entry.key
-                if key.rates is None or model not in (None, key.model, key.logged_as):
+                if key.rates is None or model not in (None, *key.names):
                     continue
                 rates = key.rates.usd_per_unit
                 if dimension in rates:
@@ -238,8 +264,53 @@ class Priced:
                     total += entry.amounts.get(dimension, 0) * rates[above]
             return _plain(total)
 
+    def usd_by_price_and_hour(self) -> list[tuple[int, int | None, Decimal]]:
+        """Return (place in ``keys``, hour, USD) of every cell."""
+        with localcontext(prec=_DIGITS):
+            return [
+                (place, hour, self._sum(place, [cell]).usd())
+                for (place, hour), cell in self.by_hour.items()
+            ]
 
-def _dimensions(entries: Iterable[_Sum]) -> tuple[DimensionUse, ...]:
+    def usd_at_tariff(
+        self, tariff: str | None, *, model: str | None = None, last_step: bool = False
+    ) -> Decimal | None:
+        """Return the money at another tariff; None where a model's list has no such price.
+
+        Args:
+            tariff: The tariff; None: each request's own.
+            model: Only this model, as logged, as listed, or ``PROVIDER:MODEL``.
+            last_step: Whether all prompts are charged as the longest ones are.
+        """
+        if self.book is None:
+            return None
+        total = Decimal(0)
+        with localcontext(prec=_DIGITS):
+            for (place, hour), cell in self.by_hour.items():
+                key = self.keys[place]
+                if key.rates is None or model not in (None, *key.names):
+                    continue
+                asked = key.tariff if tariff is None else tariff
+                price = self.book.find(key.logged_as, key.logged_provider, asked)
+                if isinstance(price, NoPrice):
+                    return None
+                second = self.noon_s if hour is None else (hour + 0.5) * 3600
+                period = int(price.periods(np.array([second]))[0])
+                if tariff is not None and price.lacks_tariff(period):
+                    return None
+                prompt = -(-cell.amounts.get("input_tokens", 0) // max(cell.n_requests, 1))
+                steps = np.array(price.steps(period))
+                step = len(steps) if last_step else int(np.searchsorted(steps, prompt))
+                rates = price.rates(period, step)
+                leaves = {n: Decimal(v) for n, v in rates.leaves(cell.amounts).items()}
+                for change in self.changes:
+                    leaves = change(key, leaves)
+                units = rates.usd_per_unit
+                total += sum((n * units[name] for name, n in leaves.items()), Decimal(0))
+            return _plain(total)
+
+
+def _dimensions(entries: Iterable[PricedSum]) -> tuple[DimensionUse, ...]:
     units: dict[str, Decimal] = {}
     usd: dict[str, Decimal] = {}
     estimated: set[str] = set()

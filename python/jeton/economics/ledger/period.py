@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -118,6 +118,7 @@ def period_of(
     n_hours_covered: int = 0,
     n_without_time: int = 0,
     override: str = "",
+    requests_per_day: int | float | Decimal | None = None,
 ) -> Period:
     """Return the period of requests and their number a day.
 
@@ -129,6 +130,12 @@ def period_of(
         UsageError: If the override cannot be read.
     """
     days: Fraction | None
+    if requests_per_day is not None:
+        return _at_rate(
+            Period(first_s, last_s, None, n_hours_covered, n_without_time),
+            n_requests,
+            requests_per_day,
+        )
     if override:
         days = parse_period(override)
         words = f"{_requests(n_requests)} in the period given ({override}): {_days(days)}"
@@ -148,6 +155,16 @@ def period_of(
         requests_per_day=None if rate is None else _decimal(rate),
         assumption=words,
         override=override,
+    )
+
+
+def _at_rate(period: Period, n_requests: int, rate: int | float | Decimal) -> Period:
+    exact = Decimal(str(rate))
+    if not exact.is_finite() or exact < 0:
+        raise UsageError(f"requests_per_day is {rate}; expected at least 0")
+    words = f"{exact.normalize():,f} requests a day, as given; {_requests(n_requests)} priced"
+    return replace(
+        period, requests_per_day=exact, assumption=words, override=f"{rate} requests a day"
     )
 
 

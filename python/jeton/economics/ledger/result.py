@@ -3,137 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from jeton.economics.ledger import changes
+from jeton.economics.ledger.as_json import ledger_json
+from jeton.economics.ledger.cells import Priced
 from jeton.economics.ledger.period import Period
+from jeton.economics.ledger.uses import (
+    DimensionUse,
+    DomainUse,
+    LedgerIssue,
+    ModelUse,
+    NotPriced,
+    TimeUse,
+)
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR
-from jeton.findings import Basis
 
-if TYPE_CHECKING:
-    from jeton.economics.ledger.cells import Priced
+__all__ = ["Ledger"]
 
-__all__ = [
-    "DimensionUse",
-    "DomainUse",
-    "Ledger",
-    "LedgerIssue",
-    "ModelUse",
-    "NotPriced",
-    "TimeUse",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class DimensionUse:
-    """One dimension of use and its money; every unit stands in one row only.
-
-    Attributes:
-        name: Name as in `jeton.dimensions`.
-        amount: Units charged at this dimension's own rate, its dearer or cheaper parts left out.
-        unit: Unit in plain words.
-        usd: What they cost, USD.
-        usd_per_unit: Mean rate, USD; None where the amount is 0.
-        basis: Estimated where a rate or a part had to be assumed.
-    """
-
-    name: str
-    amount: Decimal
-    unit: str
-    usd: Decimal
-    usd_per_unit: Decimal | None
-    basis: Basis = Basis.EXACT
-
-
-@dataclass(frozen=True, slots=True)
-class ModelUse:
-    """Requests of one model at one provider and tariff.
-
-    Attributes:
-        provider: Provider whose price was taken; empty where nothing was priced.
-        model: The model's name in the price list.
-        logged_as: Its name in the log.
-        tariff: ``standard``, ``batch``, ...; ``from-gateway-cache`` for answers that cost nothing.
-        n_requests: Requests.
-        amounts: Units by dimension, parts counted in what holds them (seconds in milliseconds).
-        usd: What they cost, USD.
-        dimensions: The money by dimension.
-        basis: Estimated where anything had to be assumed.
-    """
-
-    provider: str
-    model: str
-    logged_as: str
-    tariff: str
-    n_requests: int
-    amounts: Mapping[str, int]
-    usd: Decimal
-    dimensions: tuple[DimensionUse, ...] = ()
-    basis: Basis = Basis.EXACT
-
-
-@dataclass(frozen=True, slots=True)
-class TimeUse:
-    """Requests of one day or hour; ``start`` is None for those whose time is not known."""
-
-    start: datetime | None
-    n_requests: int
-    input_tokens: int
-    output_tokens: int
-    usd: Decimal
-
-    @property
-    def day(self) -> date | None:
-        """Day of use, UTC."""
-        return None if self.start is None else self.start.astimezone(UTC).date()
-
-
-@dataclass(frozen=True, slots=True)
-class DomainUse:
-    """Requests of one domain; the name is empty for those in none."""
-
-    domain: str
-    n_requests: int
-    input_tokens: int
-    output_tokens: int
-    usd: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class NotPriced:
-    """Requests that are left out of the money, and why.
-
-    Attributes:
-        model: The model's name in the log; empty if none is stated.
-        provider: Provider as the log names it; empty if unknown.
-        kind: ``unknown_model``, ``no_model``, ``no_price``, ``own_machine``, ``no_counts`` or
-            ``counts_contradict``.
-        why: The reason in words.
-        nearest: Names of the list that resemble it.
-        n_requests: Requests.
-        n_tokens: Their input and output tokens, as far as known.
-        share_of_tokens: Their part of all tokens of the log, 0 to 1.
-    """
-
-    model: str
-    provider: str
-    kind: str
-    why: str
-    nearest: tuple[str, ...]
-    n_requests: int
-    n_tokens: int
-    share_of_tokens: float
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerIssue:
-    """Something that had to be assumed, with the number of requests that it touches."""
-
-    kind: str
-    n: int
-    text: str
+_HOURS_PER_DAY = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +90,76 @@ class Ledger:
         """
         return Decimal(0) if self._priced is None else self._priced.usd_of(dimension, model=model)
 
+    def scaled(self, factors: Mapping[str, changes.Number], *, model: str | None = None) -> Ledger:
+        """Return the ledger with amounts multiplied; its requests and its period stay.
+
+        Args:
+            factors: By dimension; a factor acts on the dimension and its parts, unless a part has
+                one of its own (``{"input_tokens": 0.7, "cache_read_tokens": 1}``).
+            model: Only of this model, as logged or as listed.
+
+        Raises:
+            UsageError: If a name is no dimension or a factor is below 0.
+        """
+        return self._changed(changes.scaled(factors, model))
+
+    def moved(
+        self, source: str, target: str, share: changes.Number, *, model: str | None = None
+    ) -> Ledger:
+        """Return the ledger with a share of one dimension's own units charged as another.
+
+        Prompt tokens that a cache would serve move from ``input_tokens`` to
+        ``cache_read_tokens``; where a price has no cached rate, they cost what they cost before.
+
+        Raises:
+            UsageError: If a name is no dimension or the share is not 0 to 1.
+        """
+        return self._changed(changes.moved(source, target, share, model))
+
+    def without(self, *, model: str | None = None, tariff: str | None = None) -> Ledger:
+        """Return the ledger without the money of a model, of a tariff, or of both together."""
+        return self._changed(changes.dropped(model, tariff))
+
+    def _changed(self, change: changes.Change) -> Ledger:
+        if self._priced is None:
+            return self
+        return self.viewed(replace(self._priced, changes=(*self._priced.changes, change)))
+
+    def usd_at_tariff(self, tariff: str, *, model: str | None = None) -> Decimal | None:
+        """Return what the requests would cost at another tariff, USD.
+
+        Args:
+            tariff: ``batch``, ``flex``, ...
+            model: Only those of this model, as logged or as listed.
+
+        Returns:
+            None where the list has no such price for one of the models.
+        """
+        return None if self._priced is None else self._priced.usd_at_tariff(tariff, model=model)
+
+    def viewed(self, priced: Priced) -> Ledger:
+        """Return the ledger with every view made of these sums."""
+        return replace(
+            self,
+            usd=priced.usd(),
+            by_model=priced.by_model(),
+            by_day=priced.by_time(_HOURS_PER_DAY),
+            by_hour=priced.by_time(1),
+            by_domain=priced.domains(),
+            dimensions=priced.dimensions(),
+            amounts=priced.amounts(),
+            _priced=priced,
+        )
+
+    def by_time(self, hours: int, *, model: str | None = None) -> tuple[TimeUse, ...]:
+        """Return use by spans of so many hours (UTC), in order.
+
+        Args:
+            hours: Length of a span; 24 for days.
+            model: Only of this model, as logged.
+        """
+        return () if self._priced is None else self._priced.by_time(hours, model=model)
+
     def per_request(self) -> Decimal | None:
         """Return the mean USD of a request; None without requests."""
         return self.usd / self.n_requests if self.n_requests else None
@@ -222,6 +183,4 @@ class Ledger:
 
     def to_json(self) -> dict[str, Any]:
         """Return the object ``ledger`` of a report."""
-        from jeton.economics.ledger.as_json import ledger_json
-
         return ledger_json(self)

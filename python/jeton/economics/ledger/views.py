@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 
 from jeton.catalog.prices import list_date, list_name
 from jeton.dimensions import DIMENSIONS, SCALE, plain_name
-from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, Cell, Change, Priced, PriceKey
+from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, Cell, Priced, PriceKey
 from jeton.economics.ledger.period import period_of
-from jeton.economics.ledger.result import Ledger, LedgerIssue, NotPriced
+from jeton.economics.ledger.prices import PriceBook
+from jeton.economics.ledger.result import Ledger
+from jeton.economics.ledger.uses import LedgerIssue, NotPriced
 
-__all__ = ["Tables", "changed", "ledger_of_tables"]
-
-_HOURS_PER_DAY = 24
+__all__ = ["Tables", "ledger_of_tables"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Tables:
         missing: Cells of requests without a price, by (model, provider, reason).
         nearest: Names of the list that resemble those without a price.
         on: Day whose prices hold for requests without a time.
+        noon_s: Noon of that day, seconds since 1970-01-01 UTC.
+        book: Where the prices were found.
     """
 
     keys: tuple[PriceKey, ...]
@@ -37,15 +40,25 @@ class Tables:
     n_lost_corrections: int
     sources: tuple[str, ...]
     on: date
+    noon_s: float
+    book: PriceBook
 
 
-def ledger_of_tables(tables: Tables, *, joined: Mapping[str, int], period: str = "") -> Ledger:
+def ledger_of_tables(
+    tables: Tables,
+    *,
+    joined: Mapping[str, int],
+    period: str = "",
+    requests_per_day: int | float | Decimal | None = None,
+) -> Ledger:
     """Return the ledger of sums.
 
     Raises:
         UsageError: If the period cannot be read.
     """
-    priced = Priced(tables.keys, tables.by_hour, tables.by_domain)
+    priced = Priced(
+        tables.keys, tables.by_hour, tables.by_domain, book=tables.book, noon_s=tables.noon_s
+    )
     not_priced = _not_priced(tables)
     n_priced = sum(cell.n_requests for cell in tables.by_hour.values())
     n_requests = n_priced + sum(entry.n_requests for entry in not_priced)
@@ -54,50 +67,29 @@ def ledger_of_tables(tables: Tables, *, joined: Mapping[str, int], period: str =
         cell.n_requests for (_, hour), cell in tables.by_hour.items() if hour is None
     )
     uses_list = any(key.rates is not None for key in tables.keys) and not tables.sources
-    return _viewed(
-        Ledger(
-            n_requests=n_requests,
-            period=period_of(
-                n_requests,
-                first_s=tables.first_s,
-                last_s=tables.last_s,
-                n_hours_covered=len(hours - {None}),
-                n_without_time=n_without_time,
-                override=period,
-            ),
-            joined=dict(joined),
-            not_priced=not_priced,
-            n_half_known=_n(tables, Assumed.INPUT | Assumed.OUTPUT),
-            n_from_gateway_cache=sum(
-                cell.n_requests
-                for (place, _), cell in tables.by_hour.items()
-                if tables.keys[place].tariff == FREE_TARIFF
-            ),
-            issues=_issues(tables, priced),
-            price_source=list_name() if uses_list else "; ".join(tables.sources),
-            price_date=list_date() if uses_list else tables.on if tables.sources else None,
+    return Ledger(
+        n_requests=n_requests,
+        period=period_of(
+            n_requests,
+            first_s=tables.first_s,
+            last_s=tables.last_s,
+            n_hours_covered=len(hours - {None}),
+            n_without_time=n_without_time,
+            override=period,
+            requests_per_day=requests_per_day,
         ),
-        priced,
-    )
-
-
-def changed(ledger: Ledger, priced: Priced, changes: tuple[Change, ...]) -> Ledger:
-    """Return a ledger after changes to its amounts; its requests and period stay."""
-    return _viewed(ledger, replace(priced, changes=priced.changes + changes))
-
-
-def _viewed(ledger: Ledger, priced: Priced) -> Ledger:
-    return replace(
-        ledger,
-        usd=priced.usd(),
-        by_model=priced.by_model(),
-        by_day=priced.by_time(_HOURS_PER_DAY),
-        by_hour=priced.by_time(1),
-        by_domain=priced.domains(),
-        dimensions=priced.dimensions(),
-        amounts=priced.amounts(),
-        _priced=priced,
-    )
+        joined=dict(joined),
+        not_priced=not_priced,
+        n_half_known=_n(tables, Assumed.INPUT | Assumed.OUTPUT),
+        n_from_gateway_cache=sum(
+            cell.n_requests
+            for (place, _), cell in tables.by_hour.items()
+            if tables.keys[place].tariff == FREE_TARIFF
+        ),
+        issues=_issues(tables, priced),
+        price_source=list_name() if uses_list else "; ".join(tables.sources),
+        price_date=list_date() if uses_list else tables.on if tables.sources else None,
+    ).viewed(priced)
 
 
 def _tokens(cell: Cell) -> int:
