@@ -42,8 +42,11 @@ def reconciled(bill: Bill, ledger: Ledger | None, summary: RequestsSummary | Non
 
     Raises:
         UsageError: No request of the logs has a usage that can be priced.
+        UnknownPriceError: None has a model with a price.
     """
     if ledger is None or not ledger.n_priced:
+        if ledger is not None:
+            ledger.require_prices()
         raise UsageError(
             "a bill was given, but no request of the logs says what the provider counted\n"
             "hint: log the usage that responses carry, with the model's name"

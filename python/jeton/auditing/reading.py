@@ -50,8 +50,8 @@ class Portion:
         overhead_tokens: int64 (n,), tokens that a chat format adds to those of the text. None: no
             text has any.
         responses: What came back for each text, empty where that is not known; None: for none.
-        models: int32 (n,), the number of each text's model; -1: none. None: no text has one.
         places: Line and id of the record that each text comes from; None: not known.
+        models: int32 (n,), the number of each text's model; -1: none. None: no text has one.
     """
 
     source: str
@@ -59,8 +59,8 @@ class Portion:
     domains: NDArray[np.int32] | None = None
     overhead_tokens: NDArray[np.int64] | None = None
     responses: TextBatch | None = None
-    models: NDArray[np.int32] | None = None
     places: RecordPlaces | None = None
+    models: NDArray[np.int32] | None = None
 
 
 class Portions(Protocol):
@@ -226,8 +226,8 @@ class RequestPortions:
                 columns.domain,
                 columns.overhead_tokens,
                 responses,
-                columns.model,
                 places,
+                columns.model,
             )
         self._collector.finish(self._stream)
 

@@ -162,6 +162,8 @@ _SUFFIX = re.compile(
 )
 """What may follow a known beginning: dates, versions, and words that do not change the price."""
 
+_SEPARATORS = frozenset("-@:._/ [")
+
 _PREFIX = re.compile(r"(?:[a-z0-9_~-]+[./:])*(?:omni-|text-)?")
 
 
@@ -179,15 +181,21 @@ def _is_named(clause: Any, ref: str) -> bool:
     start = getattr(clause, "starts_with", None)
     if start is not None:
         start = start.casefold()
-        return _is_fine_tuned(start) or _SUFFIX.fullmatch(ref[len(start) :]) is not None
+        return _is_fine_tuned(start) or _may_follow(start, ref[len(start) :])
     inside = getattr(clause, "contains", None)
     if inside is not None:
         before, _, after = ref.partition(inside.casefold())
-        return bool(_PREFIX.fullmatch(before)) and _SUFFIX.fullmatch(after) is not None
+        return _PREFIX.fullmatch(before) is not None and _may_follow(inside, after)
     end = getattr(clause, "ends_with", None)
     if end is not None:
         return _PREFIX.fullmatch(ref[: len(ref) - len(end)]) is not None
     return True
+
+
+def _may_follow(known: str, rest: str) -> bool:
+    """Whether a rest changes nothing of a known beginning: set off from it, and harmless."""
+    is_set_off = not rest or rest[0] in _SEPARATORS or known[-1:] in _SEPARATORS
+    return is_set_off and _SUFFIX.fullmatch(rest) is not None
 
 
 # -- rules that rewrite a name ------------------------------------------------------------------

@@ -42,6 +42,7 @@ TARIFFS = {
     "batch": {"processing": "batch"},
     "flex": {"service_tier": "flex"},
     "priority": {"service_tier": "priority"},
+    "fast": {"service_tier": "fast", "speed": "fast"},
 }
 """Tariffs beside the standard one, as the list names them in its price variants."""
 
@@ -112,7 +113,7 @@ def _rates(model: ModelInfo, moment: datetime, tariff: str) -> ModelPrice | None
         return model.get_prices(moment)
     context = TARIFFS[tariff]
     listed = any(
-        variant.when == context
+        variant.when.items() <= context.items()
         and (variant.constraint is None or variant.constraint.active(moment))
         for variant in model.price_variants or ()
     )
@@ -122,7 +123,8 @@ def _rates(model: ModelInfo, moment: datetime, tariff: str) -> ModelPrice | None
 def _tariffs_of(name: str, model: ModelInfo) -> list[str]:
     """Return the names of the tariffs that a model has."""
     listed = [variant.when for variant in model.price_variants or ()]
-    return [name, *(f"{name}@{tariff}" for tariff, when in TARIFFS.items() if when in listed)]
+    own = [t for t, context in TARIFFS.items() if any(w.items() <= context.items() for w in listed)]
+    return [name, *(f"{name}@{tariff}" for tariff in own)]
 
 
 def price_names() -> tuple[str, ...]:
@@ -155,6 +157,9 @@ def _find(name: str) -> tuple[Provider, ModelInfo] | None:
 def nearest_prices(name: str) -> tuple[str, ...]:
     """Return the nearest names, spelt so that they can be used as they stand."""
     names = price_names()
+    if name.casefold().startswith("ft:"):
+        # A fine-tuned model is nearest to what it was tuned from.
+        name = name.split(":")[1]
     if ":" in name and fold(name.partition(":")[0]) in {n.partition(":")[0] for n in names}:
         return nearest(name, names)
     full_names: dict[str, list[str]] = {}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["json_lines", "json_values", "looks_like_values", "parse_line"]
+__all__ = ["is_one_array", "json_lines", "json_values", "looks_like_values", "parse_line"]
 
 Report = Callable[[str, int, str], None]
 """Called with the kind of an issue, the line, and a detail."""
@@ -25,6 +25,9 @@ made so far again and again, and JSON makes no cycles: 11 million empty lists (3
 instead of 5.8 s."""
 
 _SEPARATORS = " \t\r\n,"
+
+_EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b": ")
+"""Beginnings of lines of a stream of server-sent events, of which ``data`` holds JSON."""
 
 
 def parse_line(line: bytes) -> Any:
@@ -72,7 +75,10 @@ def json_lines(
         try:
             yield number, parse_line(line)
         except (ValueError, RecursionError) as error:
-            report("not_json", number, _reason(error))
+            if not line.startswith(_EVENT_FIELDS):
+                report("not_json", number, _reason(error))
+            elif line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
+                yield from parsed(line[5:].lstrip(), number)
 
     for piece in pieces:
         lines = piece.split(b"\n")
@@ -113,6 +119,12 @@ def looks_like_values(first_piece: bytes) -> bool:
         # A first line that is damaged and closed is a damaged line, not a value that goes on.
         return not line.rstrip().endswith(b"}")
     return False
+
+
+def is_one_array(text: bytes) -> bool:
+    """Whether a whole text is one array on one line: records, or the pieces of one answer."""
+    line, _, after = text.strip().partition(b"\n")
+    return line[:1] == b"[" and line.endswith(b"]") and not after
 
 
 def json_values(

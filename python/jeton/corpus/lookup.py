@@ -10,15 +10,21 @@ __all__ = ["lookup", "parsed_json", "text_or_none"]
 
 
 def lookup(record: Any, path: str) -> Any:
-    """The value at a dotted path; a key that has dots in it itself goes first. None: not there."""
+    """The value at a dotted path; a key that has dots in it itself goes first. None: not there.
+
+    A string that holds a JSON object is descended into, as tables keep nested columns.
+    """
     if not isinstance(record, dict):
         return None
     if path in record:
         return record[path]
     head, dot, rest = path.partition(".")
     while dot:
-        if isinstance(record.get(head), dict):
-            found = lookup(record[head], rest)
+        inner = record.get(head)
+        if isinstance(inner, str):
+            inner = parsed_json(inner)
+        if isinstance(inner, dict):
+            found = lookup(inner, rest)
             if found is not None:
                 return found
         more, dot, rest = rest.partition(".")

@@ -101,7 +101,7 @@ class _Search:
         least = max(1, ledger.n_requests * _DOUBT_SHARE)
         issues = dict(log_issues)
         for issue in ledger.issues:
-            issues[issue.kind] = issues.get(issue.kind, 0) + issue.n
+            issues[issue.kind] = max(issues.get(issue.kind, 0), issue.n)
         self.doubts = {kind: n for kind, n in issues.items() if n >= least}
 
     # -- a bill that names models ---------------------------------------------------------------

@@ -17,6 +17,7 @@ from typing import Any
 
 from jeton.economics.bill_items import Bill, BillItem, What
 from jeton.economics.bill_rows import (
+    CURRENCIES,
     DELIMITER,
     MAX_BILL_BYTES,
     day_of,
@@ -165,17 +166,13 @@ def _item(row: dict[str, Any], *, line: int, source: str) -> BillItem:
 
 
 _IN_CURRENCY = re.compile(r"(?:billed|total)?(?:cost|amount|price|spend)(?:in)?([a-z]{3})")
-_CURRENCIES = frozenset(
-    ("aud", "brl", "cad", "chf", "cny", "czk", "dkk", "eur", "gbp", "hkd", "huf", "inr", "jpy",
-     "krw", "mxn", "nok", "nzd", "pln", "sek", "sgd", "try", "zar")
-)  # fmt: skip
 
 
 def _other_currency(columns: Mapping[str, Any]) -> str | None:
     """Return the currency that a column's name states (``Cost in EUR``); None if there is none."""
     for name, value in columns.items():
         match = _IN_CURRENCY.fullmatch(name)
-        if match is not None and match[1] in _CURRENCIES and value not in (None, ""):
+        if match is not None and match[1] in CURRENCIES[1:] and value not in (None, ""):
             return match[1].upper()
     return None
 

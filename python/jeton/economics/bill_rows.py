@@ -19,6 +19,7 @@ from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton.errors import LimitError, RecordError, UsageError
 
 __all__ = [
+    "CURRENCIES",
     "DELIMITER",
     "MAX_BILL_BYTES",
     "day_of",
@@ -192,10 +193,18 @@ _MARKS = {
     "\u00a5": "JPY",
     "\u20b9": "INR",
 }
+CURRENCIES = (
+    "usd", "aud", "brl", "cad", "chf", "cny", "czk", "dkk", "eur", "gbp", "hkd", "huf", "inr",
+    "jpy", "krw", "mxn", "nok", "nzd", "pln", "sek", "sgd", "try", "zar",
+)  # fmt: skip
+"""Currencies that bills are in."""
+
+_SIGNS = "[$\u20ac\u00a3\u00a5\u20b9]"
+_CODES = "|".join(CURRENCIES)
 _AMOUNT = re.compile(
-    r"(?P<sign>[-+]?)\s*(?P<before>us\$|[$\u20ac\u00a3\u00a5\u20b9]|[a-z]{3}\b)?\s*"
+    rf"(?P<sign>[-+]?)\s*(?P<before>us\$|{_SIGNS}|(?:{_CODES})\b)?\s*"
     r"(?P<number>[-+]?(?:\d[\d.,' \u00a0_]*|\.\d+|nan|inf(?:inity)?))\s*"
-    r"(?P<after>[$\u20ac\u00a3\u00a5\u20b9]|[a-z]{3}|dollars?|euros?)?",
+    rf"(?P<after>{_SIGNS}|{_CODES}|dollars?|euros?)?",
     re.IGNORECASE,
 )
 

@@ -147,3 +147,35 @@ def test_every_price_of_the_list_is_found_by_its_own_name() -> None:
         if own.not_priced or abs(own.usd - right) >= BY_THE_HOUR:
             wrong.append((provider.id, model.id, own.usd, right, own.not_priced))
     assert not wrong
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_dearest_reading_is_taken_where_cached_kinds_are_not_stated(seed: int) -> None:
+    rng = random.Random(seed)
+    kinds = ("audio", "image")
+    chosen = [
+        (provider, model, kind)
+        for provider, model in entries()
+        for kind in kinds
+        if f"cache_{kind}_read_mtok" in price_keys(model)
+    ]
+    provider, model, kind = rng.choice(chosen)
+    whole = rng.randrange(1, 60)
+    own, read = rng.randrange(0, whole + 1), rng.randrange(0, whole + 1)
+    row: dict[str, Any] = {
+        "model": f"{provider.id}:{model.id}",
+        "input_tokens": whole,
+        "output_tokens": 0,
+        f"input_{kind}_tokens": own,
+        "cache_read_tokens": read,
+        "time_s": datetime(2026, 11, 3, tzinfo=UTC).timestamp(),
+        "tariff": "standard",
+    }
+    readings = [
+        by_the_list({**row, f"cache_{kind}_read_tokens": both}, provider, model)
+        for both in range(max(own + read - whole, 0), min(own, read) + 1)
+    ]
+    ledger = ledger_of([row])
+    assert ledger.usd == max(readings)
+    is_open = bool(own and read)
+    assert [issue.kind for issue in ledger.issues] == ["cached_kind_not_stated"] * is_open

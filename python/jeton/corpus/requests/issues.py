@@ -22,13 +22,14 @@ ISSUE_KINDS: dict[str, str] = {
     "not_json": "lines that are not valid JSON: left out",
     "line_too_long": "records longer than the limit: left out unread",
     "not_a_request": "records in which neither a text nor a usage was found: left out",
-    "stream_chunk": "pieces of a streamed response, which hold no whole request: left out",
-    "not_a_model_call": "spans of agents, tools and other steps that are no call of a model, "
-    "whose usage would be counted twice: left out",
+    "stream_chunk": "pieces of a streamed response without a text and without counts: left out",
+    "not_a_model_call": "spans, runs and lines of sessions that are no call of a model: left out",
     # what a request lacks
     "missing_text": "requests without what was sent: counted as requests, with no text",
     "missing_response": "requests without an answer: their output is not seen",
     "missing_usage": "requests without the provider's token counts",
+    "usage_half_known": "requests of which the input is known and not the output, or the reverse: "
+    "not in the bill",
     "missing_time": "requests without a time",
     "missing_model": "requests without the model's name",
     "missing_domain": "requests or documents without the field of the domain: in no domain",
@@ -40,13 +41,19 @@ ISSUE_KINDS: dict[str, str] = {
     "absurd_count": "token counts above any context window: taken as unknown",
     "bad_count": "token counts that are no whole numbers: taken as unknown",
     "inconsistent_usage": "token counts that contradict each other: kept as given",
+    "convention_undecided": "requests of which nothing tells whether cached or reasoning tokens "
+    "are in a count or beside it: taken as in it",
+    "unread_usage": "amounts under names that are not known: not counted",
+    "unknown_tariff": "words for a tariff that are not known: taken as standard",
     "usage_exceeds_text": "requests with more input tokens than their text has bytes: "
     "something was sent that the log does not show",
     "bad_time": "times that cannot be read, or lie outside the years 1970 to 2100: unknown",
     "time_without_zone": "times without a time zone: taken as UTC",
     "time_backwards": "requests earlier than the one before them in the same file",
     "stray_time": "times far away from all others: not in the requests per day",
-    "duplicate_id": "requests with the id of an earlier one: counted again",
+    "duplicate_id": "requests with the id of an earlier one and other counts: counted as another",
+    "joining_limited": "requests beyond the number of ids that are compared: repeats of them count",
+    "late_span": "spans whose trace began too long ago: a sum around them may count twice",
     "attachment": "images, audio, files and prompts of token ids, which are no text to count",
     "invalid_unicode": "texts with bytes or surrogates that are no Unicode: replaced by U+FFFD",
     "template_failed": "chats that the template refused: counted by the messages' text",
@@ -93,6 +100,15 @@ class IssueLog:
                 text if len(text) <= MAX_DETAIL_CHARS else text[:MAX_DETAIL_CHARS] + "…"
             )
 
+    def count(self, kind: str, n: int) -> None:
+        """Count an issue of which the examples suffice; a negative number takes back."""
+        self._counts[kind] = self._counts.get(kind, 0) + n
+        self._examples.setdefault(kind, [])
+
+    def wants_example(self, kind: str) -> bool:
+        """Whether another place of a kind would be kept."""
+        return len(self._examples.get(kind, ())) < MAX_EXAMPLES
+
     def n(self, kind: str) -> int:
         """How often a kind was met."""
         return self._counts.get(kind, 0)
@@ -102,5 +118,5 @@ class IssueLog:
         return {
             kind: LogIssue(kind, self._counts[kind], tuple(self._examples[kind]))
             for kind in ISSUE_KINDS
-            if kind in self._counts
+            if self._counts.get(kind, 0) > 0
         }

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from jeton.corpus.requests.messages import Chat
-from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage, find_usage, normalise_usage
+from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage
 
-__all__ = [
-    "ParsedRequest",
-    "Report",
-    "first",
-    "is_messages",
-    "read_usage",
-]
+__all__ = ["ParsedRequest", "Report", "SpanPlace", "first", "is_messages"]
 
 Report = Callable[[str, str], None]
 """Called with the kind of an issue and its detail."""
+
+
+class SpanPlace(NamedTuple):
+    """Where a span stands in its trace.
+
+    Attributes:
+        trace: Of the trace.
+        span: Of the span.
+        parent: Of the span around it; empty: none.
+        is_call: Whether it says that it is a call of a model.
+        answer: Of the provider's answer; empty: not stated.
+    """
+
+    trace: str
+    span: str
+    parent: str
+    is_call: bool
+    answer: str
 
 
 @dataclass(slots=True)
@@ -26,19 +38,29 @@ class ParsedRequest:
     """One request.
 
     Attributes:
-        shape: The kind of record: ``openai-chat``, ``openai-responses``, ``anthropic``,
-            ``gemini``, ``bedrock``, ``otel``, ``plain``, ``usage``.
+        shape: The kind of record (``shapes.SHAPES``).
         prompt: What was sent, as one text; None for a chat or if it is not logged.
         chat: What was sent, as messages.
         response: What came back; None if it is not logged.
         model: The model that answered, else the one asked for.
+        model_asked: The model asked for; empty: not stated.
+        provider: Who answered, as the price list calls them; empty: not known.
+        tariff: ``standard``, or what the provider served instead.
         time: As logged; None if it is not.
-        usage: Token counts in one convention.
+        usage: Amounts in one convention.
         domain: The value of the domain's field.
-        id: The response's identity, for finding repetitions.
+        id: The answer's identity, for finding repetitions; empty: not stated.
+        is_own_id: The id is the provider's of its answer, not the log's of its record.
+        scope: The request's id beside the answer's, or the session's; empty: not stated.
+        is_strict_scope: Another scope is another request, whatever its counts.
+        conversation: Of the conversation, session or trace; empty: not stated.
+        n_requests: Requests that the record adds up.
+        from_gateway_cache: The gateway answered from a cache of its own.
         failed: Why the request failed; empty: it did not, or the log does not say.
-        provider: Whose chat format it was sent in, as far as the shape tells.
+        chat_format: Whose chat format it was sent in, as far as the shape tells.
         n_attachments: In the prompt or the response.
+        place: Of a span.
+        is_session: A record of a coding agent's session, which does not log what was sent.
     """
 
     shape: str
@@ -46,30 +68,29 @@ class ParsedRequest:
     chat: Chat | None = None
     response: str | None = None
     model: str = ""
+    model_asked: str = ""
+    provider: str = ""
+    tariff: str = "standard"
     time: Any = None
     usage: Usage = field(default=UNKNOWN_USAGE)
     domain: Any = None
     id: str = ""
+    is_own_id: bool = False
+    scope: str = ""
+    is_strict_scope: bool = False
+    conversation: str = ""
+    n_requests: int = 1
+    from_gateway_cache: bool = False
     failed: str = ""
-    provider: str = ""
+    chat_format: str = ""
     n_attachments: int = 0
+    place: SpanPlace | None = None
+    is_session: bool = False
 
     @property
     def has_text(self) -> bool:
         """Whether it is known what was sent."""
         return self.prompt is not None or bool(self.chat and self.chat.messages)
-
-
-def read_usage(places: Sequence[Any], report: Report) -> Usage:
-    """The usage in the first place that has one."""
-    for place in places:
-        if isinstance(place, dict):
-            found = find_usage(place)
-            if found is not None:
-                usage = normalise_usage(found, report, is_nested=found is not place)
-                if usage.is_known:
-                    return usage
-    return UNKNOWN_USAGE
 
 
 def first(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 from jeton import _core
 from jeton.corpus.documents import MEMORY, files_of
 from jeton.corpus.inputs import InputFile
-from jeton.corpus.json_records import json_lines, json_values, looks_like_values
+from jeton.corpus.json_records import is_one_array, json_lines, json_values, looks_like_values
 from jeton.errors import UsageError
 
 __all__ = ["PIECE_BYTES", "RecordFormat", "files_or_records", "record_format_of", "records_of_file"]
@@ -69,7 +69,7 @@ def records_of_file(
     format: RecordFormat,  # noqa: A002 - the field's name in the documentation
     max_record_bytes: int,
     max_decompressed_bytes: int | None,
-    columns: Iterable[str],
+    is_wanted: Callable[[str], bool],
     report: Report,
     on_bytes: Callable[[int], None],
 ) -> Iterator[tuple[int, Any]]:
@@ -80,7 +80,7 @@ def records_of_file(
         format: How it holds records; ``auto``: by its name, else by its content.
         max_record_bytes: A longer record is reported and left out.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
-        columns: Columns of a table that may matter.
+        is_wanted: Whether a column of a table may matter.
         report: Called for what is left out.
         on_bytes: Called with the stored bytes read so far.
 
@@ -97,7 +97,7 @@ def records_of_file(
 
         yield from parquet_rows(
             file.path,
-            columns=columns,
+            is_wanted=is_wanted,
             max_bytes=PIECE_BYTES,
             max_decompressed_bytes=max_decompressed_bytes,
             on_bytes=on_bytes,
@@ -109,9 +109,10 @@ def records_of_file(
         yield from _csv_rows(pieces, delimiter, max_record_bytes, report)
         return
     if format == "auto":
-        first = next(pieces, b"")
-        pieces = itertools.chain([first], pieces)
-        format = "json" if looks_like_values(first) else "jsonl"  # noqa: A001
+        first, second = next(pieces, b""), next(pieces, None)
+        pieces = itertools.chain([first], [] if second is None else [second], pieces)
+        is_values = looks_like_values(first) and not (second is None and is_one_array(first))
+        format = "json" if is_values else "jsonl"  # noqa: A001
     read = json_values if format == "json" else json_lines
     yield from read(pieces, max_record_bytes=max_record_bytes, report=report)
 

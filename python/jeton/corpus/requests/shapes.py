@@ -8,83 +8,116 @@ response stand side by side, or one inside the other, or under ``request``, ``bo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from jeton.corpus.lookup import lookup, parsed_json, text_or_none
+from jeton.corpus.lookup import lookup, parsed_json
+from jeton.corpus.requests.facts import read_facts
+from jeton.corpus.requests.facts_plan import Places
 from jeton.corpus.requests.fields import NO_FIELDS, FieldNames, Fields, fields_of
 from jeton.corpus.requests.messages import chat_of, text_of
-from jeton.corpus.requests.parsed import (
-    ParsedRequest,
-    Report,
-    first,
-    is_messages,
-    read_usage,
-)
-from jeton.corpus.requests.usage import Usage, normalise_usage
+from jeton.corpus.requests.parsed import ParsedRequest, Report, first, is_messages
+from jeton.corpus.requests.pieces import answer_of, piece_kind, pieces_of_text
 
-__all__ = ["parse_record"]
+__all__ = ["SHAPES", "parse_record"]
 
-_FIRST_FAILING_STATUS: Final = 400
+SHAPES: Final[dict[str, str]] = {
+    "openai-chat": "`messages` with `choices`, or with a `model` and nothing of Anthropic's",
+    "openai-responses": "`input` with `instructions` or a response whose `object` is `response`",
+    "openai-completions": "`prompt` with `choices`",
+    "anthropic": "`messages` with `system`, `stop_reason`, `anthropic_version`, a response of "
+    "`type` `message`, or a model named `claude`",
+    "gemini": "`contents`",
+    "bedrock": "`inputBodyJson` (model invocation logs) or `stopReason`",
+    "otel": "a span: attributes `gen_ai.*` (present and earlier names), `ai.*` of the AI SDK, or "
+    "OpenInference's `llm.*`; JSON lines of an SDK, or OTLP JSON (`resourceSpans`)",
+    "langfuse": "observations with a `traceId` and `usageDetails` or a `parentObservationId`",
+    "langsmith": "runs with a `run_type`",
+    "claude-code": "lines of a session: `message` inside `type` `assistant`",
+    "codex": "lines of a session: `payload` of `type` `token_count`, whose totals run on",
+    "opencode": "messages with `tokens`, `modelID` and `providerID`",
+    "gemini-cli": "sessions whose `messages` have `tokens`",
+    "export": "rows of the usage exports of OpenAI and Anthropic, which add up many requests",
+    "plain": "`messages`, `conversations`, or a text in `prompt`, `input`, `query`, `question`, "
+    "`text`, `instruction`",
+    "usage": "token counts without text (`prompt_tokens`, `input_length`, `ContextTokens` ...): "
+    "spend logs of gateways, answers without their requests, published traces",
+}
+"""Kinds of records, by what they are told."""
+
 _REQUEST_MARKS: Final = frozenset({"messages", "prompt", "input", "contents", "model", "body"})
 _RESPONSE_MARKS: Final = frozenset(
-    {"choices", "candidates", "usage", "usageMetadata", "stop_reason", "stopReason"}
-)
+    {
+        "choices", "candidates", "usage", "usageMetadata", "usage_metadata", "stop_reason",
+        "stopReason", "generation", "results", "Usage",
+    }
+)  # fmt: skip
 """Fields that tell a provider's object from an answer that is JSON itself."""
 
-_FAILED_STATUS: Final = ("error", "failed", "failure")
-_FAILED_TYPES: Final = ("errored", "expired", "canceled", "error")
 _MAX_NESTING: Final = 8
-
-_Places: TypeAlias = tuple[tuple[Any, Fields], tuple[Any, Fields], tuple[Any, Fields]]
-"""Response, request and record, each with the known names that it has."""
 
 
 def parse_record(
-    record: Mapping[str, Any], names: FieldNames, report: Report
-) -> ParsedRequest | None:
+    record: Mapping[str, Any], of_record: Fields, names: FieldNames, report: Report
+) -> tuple[ParsedRequest | None, int]:
     """The request of a record; None if there is none in it (``report`` was told why).
 
     Args:
         record: One JSON object, or a row of a table.
+        of_record: The known names that it has.
         names: Fields that the user named.
         report: Called with the kind of an issue and its detail.
+
+    Returns:
+        The request, and how many pieces its answer was put together from (0: it was whole).
     """
-    of_record = fields_of(record)
     request, response = _halves(record, of_record)
+    n_pieces = 0
+    if response is not None and response is not record:
+        response, n_pieces = _assembled(response)
     of_request = of_record if request is record else fields_of(request)
     of_response = NO_FIELDS
     if isinstance(response, dict):
         of_response = of_record if response is record else fields_of(response)
     # The places in which facts are looked for, with the names that they have.
-    places = ((response, of_response), (request, of_request), (record, of_record))
-    if _is_chunk(response, of_response) or (
-        response is not record and _is_chunk(record, of_record)
-    ):
-        report("stream_chunk", "")
-        return None
+    places: Places = ((response, of_response), (request, of_request), (record, of_record))
     parsed = _sent(record, request, response, of_request, names)
     _received(parsed, record, places, names)
-    parsed.usage = _usage(record, places, report)
+    read_facts(parsed, record, places, names, report)
     if not parsed.has_text and not parsed.usage.is_known and parsed.response is None:
         keys = ", ".join(str(key) for key in list(record)[:8])
         report("not_a_request", f"its fields are {keys or 'none'}")
-        return None
+        return None, n_pieces
     if not parsed.has_text and parsed.shape == "plain":
-        parsed.shape = "usage"
-    parsed.model = _model(record, places, names)
-    parsed.time = _time(record, places, names)
-    parsed.domain = lookup(record, names.domain) if names.domain else None
-    parsed.id = _id(places)
-    parsed.failed = _failure(record, places)
-    return parsed
+        parsed.shape = "export" if of_record.is_export else "usage"
+    return parsed, n_pieces
+
+
+def _assembled(response: Any) -> tuple[Any, int]:
+    """A response that was kept as its pieces, put together; and how many they were."""
+    pieces = None
+    if isinstance(response, list):
+        pieces = response
+    elif isinstance(response, str):
+        pieces = pieces_of_text(response)
+    elif piece_kind(response):
+        pieces = [response]
+    answer = answer_of(pieces) if pieces else None
+    return (response, 0) if answer is None else (answer.response(), answer.n_pieces)
 
 
 def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any], Any]:
     """The request's fields and the response (a mapping, a text, or None)."""
-    bedrock_in, bedrock_out = record.get("input"), record.get("output")
-    if isinstance(bedrock_in, dict) and "inputBodyJson" in bedrock_in:
-        body = bedrock_in["inputBodyJson"]
+    has = names.has
+    bedrock_in = record.get("input") if "input" in has else None
+    bedrock_out = record.get("output") if "output" in has else None
+    if isinstance(bedrock_in, dict) and (
+        "inputBodyJson" in bedrock_in or "inputTokenCount" in bedrock_in
+    ):
+        body = bedrock_in.get("inputBodyJson")
         answer = bedrock_out.get("outputBodyJson") if isinstance(bedrock_out, dict) else None
+        return (body if isinstance(body, dict) else {}), answer
+    if "inputBodyJson" in record:
+        body, answer = record["inputBodyJson"], record.get("outputBodyJson")
         return (body if isinstance(body, dict) else {}), answer
     request: Mapping[str, Any] = record
     for place in names.request_places:
@@ -102,13 +135,16 @@ def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any]
         inner = _body(record.get(place), _RESPONSE_MARKS)
         if isinstance(inner, dict | list):
             return request, _unwrapped(inner)
+        if isinstance(inner, str) and pieces_of_text(inner) is not None:
+            return request, inner
     if isinstance(bedrock_out, dict):
-        return request, _unwrapped(bedrock_out)
+        is_answer = "stopReason" in record or "stop_reason" in record
+        return request, record if is_answer else _unwrapped(bedrock_out)
     is_answer = (
-        "choices" in names.has
-        or "candidates" in names.has
+        "choices" in has
+        or "candidates" in has
         or record.get("object") == "response"
-        or (record.get("type") == "message" and "content" in names.has)
+        or (record.get("type") == "message" and "content" in has)
     )
     return request, record if is_answer else None
 
@@ -119,7 +155,9 @@ def _unwrapped(response: Any) -> Any:
         if not isinstance(response, dict):
             break
         names = fields_of(response)
-        if not names.has.isdisjoint(("choices", "candidates", "usage")):
+        if not names.has.isdisjoint(("choices", "candidates", "usage", "usage_metadata")):
+            break
+        if piece_kind(response, names):
             break
         for key in names.wrapping:
             inner = _body(response.get(key), _RESPONSE_MARKS)
@@ -136,17 +174,9 @@ def _body(value: Any, marks: frozenset[str]) -> Any:
     parsed = parsed_json(value)
     if parsed is value or (isinstance(parsed, dict) and not marks.isdisjoint(parsed)):
         return parsed
+    if isinstance(parsed, list) and parsed and answer_of(parsed) is not None:
+        return parsed
     return value
-
-
-def _is_chunk(response: Any, names: Fields) -> bool:
-    if names.has.isdisjoint(("object", "type")):
-        return False
-    kind = response.get("object") or response.get("type")
-    return isinstance(kind, str) and (
-        kind.endswith(".chunk")
-        or kind in ("content_block_delta", "message_delta", "content_block_start")
-    )
 
 
 def _sent(
@@ -159,39 +189,55 @@ def _sent(
     """What was sent, and the shape it tells."""
     if names.prompt:
         return _from_prompt(lookup(record, names.prompt), "plain")
-    tools = request.get("tools") or request.get("functions")
-    contents = request.get("contents")
-    if isinstance(contents, list):
+    has = of_request.has
+    tools = None
+    if "tools" in has or "functions" in has:
+        tools = request.get("tools") or request.get("functions")
+    if "contents" in has and isinstance(request.get("contents"), list):
         system = request.get("systemInstruction") or request.get("system_instruction")
-        chat = chat_of(contents, system=system, tools=tools)
+        chat = chat_of(request["contents"], system=system, tools=tools)
         return ParsedRequest(
-            "gemini", chat=chat, provider="google", n_attachments=chat.n_attachments
+            "gemini", chat=chat, chat_format="google", n_attachments=chat.n_attachments
         )
-    messages = parsed_json(request.get("messages"))
-    if isinstance(messages, list):
-        shape, provider = _chat_shape(request, response)
-        chat = chat_of(messages, system=request.get("system"), tools=tools)
-        return ParsedRequest(shape, chat=chat, provider=provider, n_attachments=chat.n_attachments)
-    conversations = request.get("conversations")
+    if "messages" in has:
+        messages = parsed_json(request.get(of_request.keys["messages"]))
+        is_answer = isinstance(messages, list) and "usage" in has and request is record
+        if isinstance(messages, list) and not (is_answer and _are_answers(messages)):
+            shape, chat_format = _chat_shape(request, response)
+            chat = chat_of(messages, system=request.get("system"), tools=tools)
+            return ParsedRequest(
+                shape, chat=chat, chat_format=chat_format, n_attachments=chat.n_attachments
+            )
+    conversations = request.get("conversations") if "conversations" in has else None
     if isinstance(conversations, list):
         chat = chat_of(conversations, system=request.get("system"), tools=tools)
         return ParsedRequest("plain", chat=chat, n_attachments=chat.n_attachments)
-    given = request.get("input")
-    instructions = request.get("instructions")
+    given = request.get("input") if "input" in has else None
+    instructions = request.get("instructions") if "instructions" in has else None
     if isinstance(given, list) and any(isinstance(item, dict) for item in given):
         chat = chat_of(given, system=instructions, tools=tools)
         shape = "openai-responses" if _is_responses(request, response) else "plain"
         return ParsedRequest(shape, chat=chat, n_attachments=chat.n_attachments)
     if isinstance(given, str) and (instructions or _is_responses(request, response)):
         chat = chat_of([given], system=instructions, tools=tools)
-        return ParsedRequest("openai-responses", chat=chat, provider="openai")
+        return ParsedRequest("openai-responses", chat=chat, chat_format="openai")
+    if response is record and "usage" in has and not has & {"prompt", "input", "query", "question"}:
+        return ParsedRequest("plain")  # an answer alone: its text was not sent
     value = first(request, of_request.prompt)
-    if value is None and isinstance(record.get("request"), str):
+    if value is None and "request" in record and isinstance(record["request"], str):
         value = record["request"]
     shape = (
         "openai-completions" if isinstance(response, dict) and "choices" in response else "plain"
     )
+    if isinstance(response, dict) and "stopReason" in response:
+        shape = "bedrock"
     return _from_prompt(value, shape)
+
+
+def _are_answers(messages: list[Any]) -> bool:
+    """Whether messages beside a usage are those that came back (.NET)."""
+    roles = {str(m.get("role", m.get("Role", ""))).lower() for m in messages if isinstance(m, dict)}
+    return roles == {"assistant"}
 
 
 def _from_prompt(value: Any, shape: str) -> ParsedRequest:
@@ -236,7 +282,7 @@ def _is_responses(request: Mapping[str, Any], response: Any) -> bool:
 
 
 def _received(
-    parsed: ParsedRequest, record: Mapping[str, Any], places: _Places, names: FieldNames
+    parsed: ParsedRequest, record: Mapping[str, Any], places: Places, names: FieldNames
 ) -> None:
     """What came back: into ``parsed``."""
     if names.response:
@@ -267,7 +313,7 @@ def _answer_text(response: Any, names: Fields) -> tuple[str | None, int]:
     if isinstance(response, str):
         return response, 0
     if isinstance(response, list):
-        return _streamed_text(response) if response else (None, 0)
+        return text_of(response) if response else (None, 0)
     if not isinstance(response, dict):
         return None, 0
     choices = response.get("choices")
@@ -283,103 +329,3 @@ def _answer_text(response: Any, names: Fields) -> tuple[str | None, int]:
         if value is not None and not isinstance(value, bool | int | float):
             return text_of(value)
     return None, 0
-
-
-def _streamed_text(chunks: list[Any]) -> tuple[str | None, int]:
-    """A response kept as the list of its pieces."""
-    texts: list[str] = []
-    for chunk in chunks:
-        choices = chunk.get("choices") if isinstance(chunk, dict) else None
-        if not isinstance(choices, list):
-            return text_of(chunks)
-        for choice in choices:
-            delta = choice.get("delta") if isinstance(choice, dict) else None
-            if isinstance(delta, dict) and isinstance(delta.get("content"), str):
-                texts.append(delta["content"])
-    return "".join(texts), 0
-
-
-def _usage(record: Mapping[str, Any], places: _Places, report: Report) -> Usage:
-    """The first usage that is found: of the response, of the request, of the record, elsewhere."""
-    for fields, known in places:
-        for name in known.usage:
-            inner = fields[name]
-            if isinstance(inner, dict) and inner:
-                usage = normalise_usage(inner, report)
-                if usage.is_known:
-                    return usage
-        if known.is_usage:
-            usage = normalise_usage(fields, report, is_nested=False)
-            if usage.is_known:
-                return usage
-    return read_usage(_further_places(record), report)
-
-
-def _further_places(record: Mapping[str, Any]) -> list[Any]:
-    """Beside the bodies of a Bedrock log, in the last streamed piece, in metadata."""
-    given, answer = record.get("input"), record.get("output")
-    places: list[Any] = []
-    if isinstance(given, dict) and isinstance(answer, dict) and "inputTokenCount" in given:
-        places.append({**answer, **given})
-    pieces = record.get("response")
-    if isinstance(pieces, list) and pieces:
-        places.append(pieces[-1])
-    metadata = record.get("metadata")
-    if isinstance(metadata, dict):
-        places.append(metadata)
-    return places
-
-
-def _model(record: Mapping[str, Any], places: _Places, names: FieldNames) -> str:
-    """The model that answered, else the one asked for."""
-    if names.model:
-        return text_or_none(lookup(record, names.model)) or ""
-    for fields, known in places:
-        for name in known.model:
-            value = fields[name]
-            if isinstance(value, str) and value:
-                return value
-    return ""
-
-
-def _time(record: Mapping[str, Any], places: _Places, names: FieldNames) -> Any:
-    """Of the record, of the request, of the response."""
-    if names.time:
-        return lookup(record, names.time)
-    for fields, known in reversed(places):
-        for name in known.time:
-            value = fields[name]
-            if value is not None and not isinstance(value, dict | list):
-                return value
-    return None
-
-
-def _id(places: _Places) -> str:
-    for fields, known in (places[0], places[2]):
-        for name in known.id:
-            value = fields[name]
-            if isinstance(value, str | int) and not isinstance(value, bool):
-                return str(value)[:128]
-    return ""
-
-
-def _failure(record: Mapping[str, Any], places: _Places) -> str:
-    """Why the request failed, as far as the record says."""
-    seen = [places[2], places[0]]
-    for name in ("response", "result"):
-        outer = record.get(name)
-        if isinstance(outer, dict) and outer is not places[0][0]:
-            seen.append((outer, fields_of(outer)))
-    for fields, known in seen:
-        for name in known.status:
-            status = fields[name]
-            if type(status) is int and status >= _FIRST_FAILING_STATUS:
-                return f"status {status}"
-            if isinstance(status, str) and status[:10].lower() in _FAILED_STATUS:
-                return f"status {status[:10]}"
-        if "error" in known.has and fields["error"]:
-            text, _ = text_of(fields["error"])
-            return f"error {text[:80]}".strip()
-        if "type" in known.has and fields["type"] in _FAILED_TYPES:
-            return str(fields["type"])
-    return ""

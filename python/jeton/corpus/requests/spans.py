@@ -2,8 +2,8 @@
 
 Read are the attributes ``gen_ai.*`` in their present and earlier names, the messages that earlier
 conventions put into events or into numbered attributes (``gen_ai.prompt.0.content``), and
-OpenInference's ``llm.*``. Spans of agents and tools repeat the usage of the calls inside them, so
-only calls of models count.
+OpenInference's ``llm.*``. Spans of agents and tools repeat the usage of the calls inside them: they
+count only where no span inside them has one (``joining``).
 
 Sources (read 2026-11): opentelemetry.io, semantic conventions for generative AI (development),
 spans and events; opentelemetry-proto, JSON encoding; arize-ai/openinference, spec.
@@ -14,14 +14,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from jeton.corpus.lookup import lookup, text_or_none
+from jeton.corpus.requests.facts import usage_of_amounts
 from jeton.corpus.requests.messages import chat_of, text_of
-from jeton.corpus.requests.parsed import ParsedRequest, Report, first
-from jeton.corpus.requests.usage import normalise_usage
+from jeton.corpus.requests.parsed import ParsedRequest, Report, SpanPlace, first
+from jeton.corpus.requests.providers import provider_id, provider_of_answer, provider_of_model
+from jeton.corpus.requests.tariffs import tariff_of
+from jeton.corpus.requests.usage import Usage, family_of
+from jeton.corpus.requests.usage_names import (
+    READ_BESIDE,
+    READ_INSIDE,
+    TOTAL,
+    WRITE_BESIDE,
+    WRITE_INSIDE,
+)
+from jeton.corpus.requests.usage_paths import Amounts, collect
 
-__all__ = ["is_span", "parse_span", "spans_of_export"]
+__all__ = ["USAGE_PREFIXES", "is_span", "parse_span", "spans_of_export"]
 
 CALL_OPERATIONS: Final = frozenset(
     {"chat", "text_completion", "generate_content", "completion", "embeddings"}
@@ -35,33 +46,39 @@ _NUMBERED = re.compile(
     r"^(gen_ai\.prompt|gen_ai\.completion|llm\.input_messages|llm\.output_messages)"
     r"\.(\d{1,6})\.(?:message\.)?(role|content)$"
 )
-_USAGE_FIELDS: Final = {
-    "input_tokens": (
-        "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
-        "llm.usage.prompt_tokens",
-    ),
-    "output_tokens": (
-        "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",
-        "llm.token_count.completion", "llm.usage.completion_tokens",
-    ),
-    "total_tokens": (
-        "gen_ai.usage.total_tokens", "llm.token_count.total", "llm.usage.total_tokens",
-    ),
-}  # fmt: skip
-_READ_FIELDS: Final = (
-    "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
-    "gen_ai.usage.input_tokens.cached", "llm.token_count.prompt_details.cache_read",
+_MODEL_FIELDS: Final = (
+    "gen_ai.response.model", "llm.response.model", "ai.response.model", "gen_ai.request.model",
+    "llm.model_name", "ai.model.id", "llm.request.model",
 )  # fmt: skip
-_WRITE_FIELDS: Final = (
-    "gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens",
-    "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.cache_write_input_tokens",
-    "llm.token_count.prompt_details.cache_write",
+_ASKED_FIELDS: Final = ("gen_ai.request.model", "ai.model.id", "llm.request.model")
+_PROVIDER_FIELDS: Final = (
+    "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider",
 )  # fmt: skip
-_REASONING_FIELDS: Final = (
-    "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.output_tokens.reasoning",
-    "gen_ai.usage.reasoning_tokens", "llm.token_count.completion_details.reasoning",
+_SERVED_FIELDS: Final = (
+    "openai.response.service_tier", "gen_ai.openai.response.service_tier",
+    "gen_ai.response.service_tier", "gen_ai.usage.service_tier",
 )  # fmt: skip
-_MODEL_FIELDS: Final = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+_TIER_FIELDS: Final = (
+    "openai.request.service_tier", "gen_ai.openai.request.service_tier",
+    "gen_ai.request.service_tier",
+)  # fmt: skip
+_SPEED_FIELDS: Final = ("gen_ai.usage.speed", "gen_ai.request.speed", "anthropic.speed")
+_CONVERSATION_FIELDS: Final = (
+    "gen_ai.conversation.id", "session.id", "langfuse.session.id", "conversation.id",
+)  # fmt: skip
+_CACHE_FIELDS: Final = (
+    "gen_ai.cache.hit", "cache.hit", "litellm.cache_hit", "gateway.cache_hit", "cache_hit",
+)  # fmt: skip
+USAGE_PREFIXES: Final = (
+    "gen_ai.usage.", "ai.usage.", "llm.usage.", "gen_ai.aggregated_usage.",
+)  # fmt: skip
+"""What is taken off the names of attributes that hold amounts; what is left is a path."""
+
+_JSON_USAGES: Final = (
+    "langfuse.observation.usage_details", "mlflow.chat.tokenUsage", "gen_ai.usage",
+)  # fmt: skip
+"""Attributes that hold a whole usage."""
+
 _START_FIELDS: Final = (
     "timeUnixNano",
     "startTimeUnixNano",
@@ -70,6 +87,7 @@ _START_FIELDS: Final = (
     "startTime",
     "timestamp",
 )
+_MAX_NAME_CHARS: Final = 120
 _ERROR_CODES: Final = (2, "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR")
 
 
@@ -79,7 +97,10 @@ def is_span(record: Mapping[str, Any]) -> bool:
     if isinstance(attributes, dict):
         return any(
             key in record for key in ("context", "span_id", "spanId", "trace_id", "traceId")
-        ) or any(isinstance(key, str) and key.startswith(("gen_ai.", "llm.")) for key in attributes)
+        ) or any(
+            isinstance(key, str) and key.startswith(("gen_ai.", "llm.", "ai.usage."))
+            for key in attributes
+        )
     return isinstance(attributes, list) and ("spanId" in record or "traceId" in record)
 
 
@@ -102,35 +123,45 @@ def spans_of_export(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                 yield {**event, "resource": resource, "name": event.get("eventName", "")}
 
 
-def parse_span(span: Mapping[str, Any], domain_field: str, report: Report) -> ParsedRequest | None:
-    """The request of a span; None if it is no call of a model (``report`` was told)."""
+def parse_span(span: Mapping[str, Any], domain_field: str, report: Report) -> ParsedRequest:
+    """The request of a span; of a step that calls no model, only its counts and its place."""
     attributes = _attributes(span.get("attributes"))
-    if not _is_model_call(attributes):
-        report("not_a_model_call", str(span.get("name", ""))[:80])
-        return None
+    plan = _plan(attributes)
+    is_call = _is_model_call(attributes, plan)
     parsed = ParsedRequest("otel")
-    parsed.provider = str(
-        attributes.get("gen_ai.provider.name") or attributes.get("gen_ai.system") or ""
-    )
-    events = _events(span.get("events"))
-    _read_messages(parsed, attributes, events)
-    usage = {
-        name: value
-        for name, fields in _USAGE_FIELDS.items()
-        if (value := first(attributes, fields)) is not None
-    }
-    details = {
-        "cached_tokens": first(attributes, _READ_FIELDS),
-        "cache_write_tokens": first(attributes, _WRITE_FIELDS),
-    }
-    usage["input_tokens_details"] = {k: v for k, v in details.items() if v is not None}
-    reasoning = first(attributes, _REASONING_FIELDS)
-    if reasoning is not None:
-        usage["output_tokens_details"] = {"reasoning_tokens": reasoning}
-    parsed.usage = normalise_usage(usage, report)
+    given = str(first(attributes, _PROVIDER_FIELDS) or "")
+    parsed.chat_format = given
+    if is_call:
+        _read_messages(parsed, attributes, _events(span.get("events")))
     parsed.model = text_or_none(first(attributes, _MODEL_FIELDS)) or ""
+    parsed.model_asked = text_or_none(first(attributes, _ASKED_FIELDS)) or ""
+    answer = attributes.get("gen_ai.response.id", attributes.get("ai.response.id"))
+    parsed.id = answer[:128] if isinstance(answer, str) else ""
+    parsed.is_own_id = True
+    parsed.provider = (
+        provider_of_model(parsed.model) or provider_of_answer(parsed.id) or provider_id(given)
+    )
+    parsed.usage = _usage(
+        attributes,
+        plan,
+        parsed,
+        report,
+        has_no_output="embed" in str(attributes.get("gen_ai.operation.name", ""))
+        or "embed" in parsed.model,
+    )
+    parsed.tariff, unknown = tariff_of(
+        first(attributes, _SERVED_FIELDS),
+        first(attributes, _TIER_FIELDS),
+        first(attributes, _SPEED_FIELDS),
+        is_batch=False,
+    )
+    if unknown:
+        report("unknown_tariff", unknown)
+    parsed.from_gateway_cache = any(attributes.get(name) is True for name in _CACHE_FIELDS)
     parsed.time = first(span, _START_FIELDS)
-    parsed.id = _span_id(span, attributes)
+    parsed.place = _place(span, is_call=is_call, answer=parsed.id)
+    conversation = text_or_none(first(attributes, _CONVERSATION_FIELDS))
+    parsed.conversation = (conversation or parsed.place.trace)[:128]
     status = span.get("status")
     code = None
     if isinstance(status, dict):
@@ -141,21 +172,89 @@ def parse_span(span: Mapping[str, Any], domain_field: str, report: Report) -> Pa
         parsed.domain = attributes.get(domain_field)
         if parsed.domain is None:
             resource = span.get("resource")
-            given = _attributes(resource.get("attributes")) if isinstance(resource, dict) else {}
-            parsed.domain = given.get(domain_field, lookup(span, domain_field))
+            inner = _attributes(resource.get("attributes")) if isinstance(resource, dict) else {}
+            parsed.domain = inner.get(domain_field, lookup(span, domain_field))
     return parsed
 
 
-def _is_model_call(attributes: Mapping[str, Any]) -> bool:
+class _Plan(NamedTuple):
+    """Attributes that hold amounts, by the path that each one is."""
+
+    paths: tuple[tuple[str, str], ...]
+    usages: tuple[str, ...]
+
+
+_plans: dict[tuple[Any, ...], _Plan] = {}
+
+
+def _plan(attributes: Mapping[str, Any]) -> _Plan:
+    keys = tuple(attributes)
+    found = _plans.get(keys)
+    if found is not None:
+        return found
+    paths = []
+    for key in keys:
+        if not isinstance(key, str) or len(key) > _MAX_NAME_CHARS:
+            continue
+        prefix = next((start for start in USAGE_PREFIXES if key.startswith(start)), "")
+        if prefix:
+            paths.append((key, key[len(prefix) :]))
+        elif key.startswith("llm.token_count."):
+            paths.append((key, key))
+    found = _Plan(tuple(paths), tuple(name for name in _JSON_USAGES if name in attributes))
+    if len(keys) <= 128 and sum(len(key) for key in keys if isinstance(key, str)) <= 8192:
+        if len(_plans) >= 4096:
+            _plans.clear()
+        _plans[keys] = found
+    return found
+
+
+def _usage(
+    attributes: Mapping[str, Any],
+    plan: _Plan,
+    parsed: ParsedRequest,
+    report: Report,
+    *,
+    has_no_output: bool,
+) -> Usage:
+    amounts = Amounts()
+    if plan.paths:
+        collect({path: attributes[key] for key, path in plan.paths}, amounts, report)
+    for name in plan.usages:
+        value = _json(attributes[name])
+        if isinstance(value, dict) and not amounts.is_whole:
+            collect(value, amounts, report)
+    rest = amounts.rest
+    beside = [name for name in (READ_BESIDE, WRITE_BESIDE) if name in rest]
+    if beside:
+        # The convention counts them in the input; earlier emitters did not all do so.
+        n_cached = sum(rest[name] for name in beside)
+        given = max(amounts.inputs.values(), default=0)
+        family = family_of(parsed.provider, parsed.model)
+        if n_cached and TOTAL not in rest and n_cached <= given and family in ("anthropic", "aws"):
+            report(
+                "convention_undecided",
+                f"{n_cached:,} cached tokens in or beside {given:,} input tokens; taken as in them",
+            )
+        for name, inside in ((READ_BESIDE, READ_INSIDE), (WRITE_BESIDE, WRITE_INSIDE)):
+            if name in rest:
+                rest[inside] = max(rest.pop(name), rest.get(inside, 0))
+    return usage_of_amounts(amounts, report, parsed, has_no_output=has_no_output)
+
+
+def _is_model_call(attributes: Mapping[str, Any], plan: _Plan) -> bool:
     operation = attributes.get("gen_ai.operation.name")
     if isinstance(operation, str):
         return operation in CALL_OPERATIONS
     kind = attributes.get("openinference.span.kind") or attributes.get("traceloop.span.kind")
     if isinstance(kind, str):
         return kind in CALL_KINDS
+    operation = attributes.get("ai.operationId")
+    if isinstance(operation, str):
+        return operation.rpartition(".")[2].startswith("do")
     # Instrumentations before the operation's name was required.
-    return any(name in attributes for name in ("gen_ai.request.model", "llm.model_name")) or any(
-        field in attributes for field in _USAGE_FIELDS["input_tokens"]
+    return any(name in attributes for name in ("gen_ai.request.model", "llm.model_name")) or bool(
+        plan.paths
     )
 
 
@@ -255,15 +354,16 @@ def _json(value: Any) -> Any:
     return value
 
 
-def _span_id(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> str:
-    own = attributes.get("gen_ai.response.id")
-    if isinstance(own, str) and own:
-        return own[:128]
+def _place(span: Mapping[str, Any], *, is_call: bool, answer: str) -> SpanPlace:
     context = span.get("context")
     fields = context if isinstance(context, dict) else span
-    trace = first(fields, ("trace_id", "traceId"))
-    number = first(fields, ("span_id", "spanId"))
-    return f"{trace}/{number}"[:128] if number else ""
+    return SpanPlace(
+        trace=str(first(fields, ("trace_id", "traceId")) or "")[:128],
+        span=str(first(fields, ("span_id", "spanId")) or "")[:128],
+        parent=str(first(span, ("parent_id", "parentSpanId", "parent_span_id")) or "")[:128],
+        is_call=is_call,
+        answer=answer,
+    )
 
 
 def _list(value: Any) -> list[Any]:

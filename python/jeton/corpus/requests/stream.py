@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
+
+import numpy as np
 
 from jeton import _core
 from jeton.corpus.documents import (
@@ -20,13 +23,21 @@ from jeton.corpus.documents import (
 )
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, InputFile
-from jeton.corpus.names import Names
-from jeton.corpus.places import RecordPlaces, record_id
-from jeton.corpus.requests.columns import STANDARD, UNKNOWN, ColumnsBuilder, RequestBatch
-from jeton.corpus.requests.fields import FieldNames, known_columns
+from jeton.corpus.names import Names, printable
+from jeton.corpus.places import RecordPlaces
+from jeton.corpus.requests.columns import (
+    STANDARD,
+    UNKNOWN,
+    ColumnsBuilder,
+    Correction,
+    RequestBatch,
+)
+from jeton.corpus.requests.fields import FieldNames, is_known_column
+from jeton.corpus.requests.history import HandedOut, History, with_usage
 from jeton.corpus.requests.issues import IssueLog, LogIssue
+from jeton.corpus.requests.joining import Change, Row
 from jeton.corpus.requests.messages import ChatRenderer
-from jeton.corpus.requests.parsing import RecordParser, Row, Turns
+from jeton.corpus.requests.parsing import RecordParser, Turns
 from jeton.corpus.requests.records import RecordFormat, files_or_records, records_of_file
 from jeton.corpus.requests.summary import RequestsSummary, RequestsTally
 from jeton.corpus.times import TimeUnit
@@ -55,7 +66,7 @@ class RequestStream(Iterator[RequestBatch]):
         files: Sequence[InputFile],
         records: Callable[[RequestStream, InputFile], Iterator[tuple[int, Any]]],
         *,
-        parser: RecordParser,
+        parser: Callable[[Callable[[int], str]], RecordParser],
         issues: IssueLog,
         batch_bytes: int,
         domains_by: DomainsBy | None,
@@ -71,18 +82,19 @@ class RequestStream(Iterator[RequestBatch]):
         """Records read, whether or not they gave a request."""
         self.n_bytes = 0
         """Bytes of what was sent, UTF-8."""
-        self._parser = parser
+        self._parser = parser(self._place)
         self._issues = issues
         self._domains = Names()
         self._models = Names()
         self._providers = Names()
         self._tariffs = Names()
         self._tariffs.number(STANDARD)
-        self._joined: dict[str, int] = {}
+        self._history = History()
         self._n_rows = 0
         self._tally = RequestsTally()
         self._batch_bytes = batch_bytes
         self._domains_by = domains_by
+        self._file_domain: str | None = None
         self._strict = strict
         self._bytes_before = 0
         self._bytes_of_file = 0
@@ -95,7 +107,7 @@ class RequestStream(Iterator[RequestBatch]):
         return self
 
     def __next__(self) -> RequestBatch:
-        """The next batch; it has at least one request."""
+        """The next batch; it has at least one request, or a correction of an earlier one."""
         return next(self._iterator)
 
     @property
@@ -126,7 +138,7 @@ class RequestStream(Iterator[RequestBatch]):
     @property
     def joined(self) -> dict[str, int]:
         """Records that were joined with others instead of counted, by kind."""
-        return dict(self._joined)
+        return dict(self._parser.joiner.joined)
 
     @property
     def issues(self) -> dict[str, LogIssue]:
@@ -141,6 +153,11 @@ class RequestStream(Iterator[RequestBatch]):
                 examples = tuple(f"{name}: {n:,} requests" for name, n in ranked[:5])
                 n_rest = sum(n for _, n in ranked[1:])
                 found[kind] = LogIssue(kind, n_rest, examples)
+        unread = self._parser.unread
+        if unread:
+            ranked = sorted(unread.items(), key=lambda item: (-item[1], item[0]))
+            shown = tuple(f"{printable(name)}: {n:,} requests" for name, n in ranked[:10])
+            found["unread_usage"] = LogIssue("unread_usage", sum(unread.values()), shown)
         return found
 
     @property
@@ -193,9 +210,9 @@ class RequestStream(Iterator[RequestBatch]):
         for file in self.files:
             self._file = file
             self._parser.start_file()
-            file_domain = domain_of_file(file, self._domains_by) if self._domains_by else None
-            for rows, places in self._batches_of_rows(records(self, file)):
-                batch = self._batch(file, rows, places, file_domain)
+            self._file_domain = domain_of_file(file, self._domains_by) if self._domains_by else None
+            for rows, changes in self._batches_of_rows(records(self, file)):
+                batch = self._batch(file, rows, changes)
                 self._report_progress()
                 yield batch
             self._bytes_before += self._bytes_of_file if file.n_bytes is None else file.n_bytes
@@ -206,63 +223,88 @@ class RequestStream(Iterator[RequestBatch]):
 
     def _batches_of_rows(
         self, records: Iterator[tuple[int, Any]]
-    ) -> Iterator[tuple[list[Row], RecordPlaces]]:
-        pending: list[Row] = []
-        lines: list[int] = []
-        ids: list[str] = []
-        n_chars = 0
+    ) -> Iterator[tuple[list[Row], list[Change]]]:
+        parser, joiner = self._parser, self._parser.joiner
         for line, record in records:
             self.n_records += 1
-            n_unusable = self._issues.n("not_a_request")
-            for row in self._parser.rows(record, self._place(line)):
-                pending.append(row)
-                lines.append(line)
-                ids.append(record_id(record))
-                # Characters stand in for bytes: batches need only be about as large.
-                n_chars += len(row.text) + len(row.response or "")
-                if n_chars >= self._batch_bytes or len(pending) >= MAX_TEXTS_PER_BATCH:
-                    yield pending, RecordPlaces(lines, ids)
-                    pending, lines, ids, n_chars = [], [], [], 0
+            n_unusable = self._issues.n("not_a_request") if self._strict else 0
+            parser.take(record, line)
             if self._strict and self._issues.n("not_a_request") > n_unusable:
                 self.report("not_a_request", line, "")
-        if pending:
-            yield pending, RecordPlaces(lines, ids)
+            # Characters stand in for bytes: batches need only be about as large.
+            if joiner.n_chars >= self._batch_bytes or len(joiner.pending) >= MAX_TEXTS_PER_BATCH:
+                rows, changes = joiner.take()
+                if rows or changes:
+                    yield rows, changes
+        parser.end_file()
+        rows, changes = joiner.take()
+        if rows or changes:
+            yield rows, changes
 
-    def _batch(
-        self, file: InputFile, rows: list[Row], places: RecordPlaces, file_domain: str | None
-    ) -> RequestBatch:
+    def _batch(self, file: InputFile, rows: list[Row], changes: list[Change]) -> RequestBatch:
         columns = ColumnsBuilder()
         for row in rows:
-            domain = file_domain if file_domain is not None else row.domain
+            domain = self._file_domain if self._file_domain is not None else row.domain
             columns.append(
                 domain=self._number(self._domains, domain),
                 model=self._number(self._models, row.model or None),
+                model_asked=self._number(self._models, row.model_asked or None),
+                provider=self._number(self._providers, row.provider or None),
+                tariff=self._number(self._tariffs, row.tariff),
+                conversation=row.conversation,
+                n_requests=row.n_requests,
+                from_gateway_cache=row.from_gateway_cache,
                 time_s=row.time_s,
-                usage=(*row.usage.counts[:3], UNKNOWN, *row.usage.counts[3:]),
+                usage=row.usage.counts,
                 overhead_tokens=row.overhead_tokens,
                 has_text=row.has_text,
+                extras=row.usage.extras,
             )
         texts = _core.TextBatch.from_texts([row.text for row in rows])
-        n_with_response = sum(row.response is not None for row in rows)
+        has_response = np.array([row.response is not None for row in rows], dtype=np.bool_)
         responses = None
-        if n_with_response:
+        if has_response.any():
             responses = _core.TextBatch.from_texts([row.response or "" for row in rows])
         for batch in (texts, responses):
             if batch is not None and batch.n_replaced_documents:
                 self._issues.add("invalid_unicode", file.path, n=batch.n_replaced_documents)
         built = columns.build()
-        self._tally.add(built, n_with_response=n_with_response)
+        self._tally.add(built, n_with_response=int(has_response.sum()))
         self.n_bytes += texts.n_bytes
         first_row = self._n_rows
         self._n_rows += len(built)
+        self._history.add(first_row, built, np.diff(texts.offsets), has_response)
+        corrections = tuple(
+            made for made in (self._correction(change) for change in changes) if made is not None
+        )
         return RequestBatch(
             file=file,
             texts=texts,
             columns=built,
             responses=responses,
             first_row=first_row,
-            places=places,
+            places=RecordPlaces([row.line for row in rows], [row.record_id for row in rows]),
+            corrections=corrections,
         )
+
+    def _correction(self, change: Change) -> Correction | None:
+        """A change as a correction, and the sums corrected by it."""
+        old = self._history.row(change.row)
+        if old is None:
+            self._issues.add("joining_limited", self._file.path, "a row too far back")
+            return None
+        now: HandedOut | None = None
+        if change.by is not None:
+            tariff = self._number(self._tariffs, change.by.tariff)
+            now = old._replace(columns=with_usage(old.columns, change.by.usage, tariff))
+        for row, sign in ((old, -1), (now, 1)):
+            if row is not None:
+                n_with_response = int(row.has_response)
+                self._tally.add(row.columns, n_with_response=n_with_response, sign=sign)
+        if now is None:
+            self.n_bytes -= old.n_bytes
+        self._history.change(change.row, now)
+        return Correction(change.row, None if now is None else now.columns)
 
     def _number(self, names: Names, name: str | None) -> int:
         if name is None:
@@ -297,7 +339,7 @@ _WORDS: Final = {
     "line_too_long": "longer than the limit of a record",
     "not_a_request": "not a request",
     "stream_chunk": "pieces of streamed responses",
-    "not_a_model_call": "spans that call no model",
+    "not_a_model_call": "spans and lines of sessions that call no model",
 }
 
 
@@ -394,15 +436,23 @@ def open_requests(
             format=format,
             max_record_bytes=max_record_bytes,
             max_decompressed_bytes=max_decompressed_bytes,
-            columns=known_columns(fields),
+            is_wanted=partial(is_known_column, fields),
             report=stream.report,
             on_bytes=stream.set_bytes_of_file,
         )
 
     issues = IssueLog()
-    parser = RecordParser(
-        names=fields, template=template, turns=turns, time_unit=time_unit, issues=issues
-    )
+
+    def parser(place: Callable[[int], str]) -> RecordParser:
+        return RecordParser(
+            names=fields,
+            template=template,
+            turns=turns,
+            time_unit=time_unit,
+            issues=issues,
+            place=place,
+        )
+
     return RequestStream(
         files,
         records,

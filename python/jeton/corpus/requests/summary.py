@@ -112,25 +112,32 @@ class RequestsTally:
         # Row 0 holds the requests without a model's name.
         self._by_model: list[list[int]] = [[0] * 7]
 
-    def add(self, columns: RequestColumns, *, n_with_response: int) -> None:
-        """Count the rows of a batch."""
-        self.n_requests += len(columns)
-        self.n_with_response += n_with_response
-        self._n_with_text += int(columns.has_text.sum())
-        is_known = (columns.input_tokens >= 0) | (columns.output_tokens >= 0)
-        self._n_with_usage += int(is_known.sum())
-        self._n_with_output += int((columns.output_tokens >= 0).sum())
+    def add(self, columns: RequestColumns, *, n_with_response: int, sign: int = 1) -> None:
+        """Count the rows of a batch; take them back with a negative sign."""
+        weights = columns.n_requests * sign
+        self.n_requests += int(weights.sum())
+        self.n_with_response += n_with_response * sign
+        self._n_with_text += int(weights[columns.has_text].sum())
+        has_output = columns.output_tokens >= 0
+        is_known = (columns.input_tokens >= 0) | has_output
+        for amounts in columns.extras.values():
+            is_known |= amounts > 0
+        self._n_with_usage += int(weights[is_known].sum())
+        self._n_with_output += int(weights[has_output].sum())
         has_both = (columns.input_tokens >= 0) & (columns.cache_read_tokens >= 0)
-        self._cached_input += int(columns.input_tokens[has_both].sum())
-        self._cached += int(columns.cache_read_tokens[has_both].sum())
-        times = columns.time_s[~np.isnan(columns.time_s)]
+        self._cached_input += sign * int(columns.input_tokens[has_both].sum())
+        self._cached += sign * int(columns.cache_read_tokens[has_both].sum())
+        has_time = ~np.isnan(columns.time_s)
+        times = columns.time_s[has_time]
         if len(times):
-            self._n_with_time += len(times)
-            self._first_s = min(self._first_s, float(times.min()))
-            self._last_s = max(self._last_s, float(times.max()))
-            hours, counts = np.unique((times // _HOUR_S).astype(np.int64), return_counts=True)
+            self._n_with_time += int(weights[has_time].sum())
+            if sign > 0:
+                self._first_s = min(self._first_s, float(times.min()))
+                self._last_s = max(self._last_s, float(times.max()))
+            hours, place = np.unique((times // _HOUR_S).astype(np.int64), return_inverse=True)
+            counts = np.bincount(place.reshape(-1), weights=weights[has_time])
             for hour, count in zip(hours.tolist(), counts.tolist(), strict=True):
-                self._hours[hour] = self._hours.get(hour, 0) + count
+                self._hours[hour] = self._hours.get(hour, 0) + round(count)
         sums = (
             columns.input_tokens,
             columns.cache_read_tokens,
@@ -143,10 +150,10 @@ class RequestsTally:
             while len(self._by_model) <= index + 1:
                 self._by_model.append([0] * 7)
             entry = self._by_model[index + 1]
-            entry[0] += int(rows.sum())
-            entry[1] += int((rows & is_known).sum())
-            for place, counts_ in enumerate(sums, start=2):
-                entry[place] += int(counts_[rows & (counts_ > 0)].sum())
+            entry[0] += int(weights[rows].sum())
+            entry[1] += int(weights[rows & is_known].sum())
+            for column, counts_ in enumerate(sums, start=2):
+                entry[column] += sign * int(counts_[rows & (counts_ > 0)].sum())
 
     def summary(
         self,
@@ -181,7 +188,7 @@ class RequestsTally:
             last_time=iso_time(self._last_s) if has_times else None,
             # n times bound n - 1 gaps: the rate of a steady stream is the gaps over the span.
             requests_per_day=(n_near - 1) * _DAY_S / span_s if span_s >= MIN_SPAN_S else None,
-            peak_requests_per_hour=max(self._hours.values()) if self._hours else None,
+            peak_requests_per_hour=max(self._hours.values()) if has_times else None,
             output_tokens_mean=n_output / self._n_with_output if self._n_with_output else None,
             cached_share=self._cached / self._cached_input if self._cached_input else None,
             models=tuple(entry.name for entry in by_model if entry.name),

@@ -7,333 +7,418 @@ shape                        input                           output
 ===========================  ==============================  =================================
 OpenAI, LangChain, OTel      cached tokens are in it         reasoning tokens are in it
 Anthropic, Bedrock Converse  cached tokens are beside it     thinking is in it
-Gemini                       cached tokens are in it         thoughts are beside it
-xAI                          cached tokens are in it         reasoning is beside it
+Gemini                       cached tokens are in it         thoughts are beside it, or in it
+xAI                          cached tokens are in it         reasoning is beside it, or in it
+Langfuse                     each amount is beside others    each amount is beside others
 ===========================  ==============================  =================================
 
-Here input includes what was read from and written to a cache, and output includes reasoning. The
-convention is told by the names of the fields, and where a total is stated, by arithmetic: it is
-the sum of its parts under one convention only.
-
-Sources (read 2026-11): platform.openai.com/docs/api-reference (objects chat and responses, usage);
-docs.anthropic.com, prompt caching, "tracking cache performance"; docs.aws.amazon.com/bedrock,
-TokenUsage; ai.google.dev/api/generate-content, UsageMetadata; docs.x.ai, reasoning;
-opentelemetry.io, gen_ai.usage.*; python.langchain.com, UsageMetadata.
+Here input includes what was read from and written to a cache, and output includes reasoning.
+Where a total is stated, arithmetic decides: it is the sum of its parts under one convention only.
+Else the provider and the names decide. Where nothing does, that is reported.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-__all__ = [
-    "MAX_TOKENS",
-    "UNKNOWN_USAGE",
-    "USAGE_MARKS",
-    "USAGE_NAMES",
-    "USAGE_PLACES",
-    "Usage",
-    "find_usage",
-    "normalise_usage",
-]
+from jeton.corpus.requests.counts import MAX_TOKENS, Report
+from jeton.corpus.requests.usage_names import (
+    CONVENTIONS,
+    FRESH,
+    READ_BESIDE,
+    READ_EITHER,
+    READ_INSIDE,
+    REASONING,
+    REASONING_BESIDE,
+    REQUESTS,
+    SCHEMES,
+    SECONDS,
+    TOOL_PROMPT,
+    TOTAL,
+    WRITE_1H,
+    WRITE_5M,
+    WRITE_BESIDE,
+    WRITE_EITHER,
+    WRITE_INSIDE,
+)
+from jeton.corpus.requests.usage_paths import Amounts, collect, collect_flat
 
-MAX_TOKENS: Final = 100_000_000
-"""A count above this is a mistake, in tokens: ten times the longest context window published for a
-model in production (Llama 4 Scout, 10 million; ai.meta.com, 2025-04-05)."""
+__all__ = ["MAX_TOKENS", "UNKNOWN_USAGE", "Usage", "normalise_usage", "settle"]
 
-Report = Callable[[str, str], None]
-"""Called with the kind of an issue and its detail."""
+_UNKNOWN: Final = -1
 
-_UNKNOWN = -1
+NO_EXTRAS: Final[Mapping[str, int]] = {}
 
 
 class Usage(NamedTuple):
-    """Tokens of a request; -1 is unknown.
+    """Amounts of a request; -1 is unknown.
 
     Attributes:
         input: All input tokens.
         cache_read: Of these, read from a cache.
         cache_write: Of these, written to a cache.
+        cache_write_1h: Of these, kept for an hour.
         output: All output tokens.
         reasoning: Of these, reasoning.
         convention: How the log counted: ``inclusive`` (cached tokens in the input), ``exclusive``
-            (beside it), ``gemini``, ``lengths``; empty if it does not matter.
+            (beside it), ``gemini``; empty if it does not matter.
+        extras: Other amounts by name (``jeton.dimensions``).
     """
 
     input: int = _UNKNOWN
     cache_read: int = _UNKNOWN
     cache_write: int = _UNKNOWN
+    cache_write_1h: int = _UNKNOWN
     output: int = _UNKNOWN
     reasoning: int = _UNKNOWN
     convention: str = ""
+    extras: Mapping[str, int] = NO_EXTRAS
 
     @property
-    def counts(self) -> tuple[int, int, int, int, int]:
-        """The five counts."""
-        return self[:5]
+    def counts(self) -> tuple[int, int, int, int, int, int]:
+        """The six counts."""
+        return self[:6]
 
     @property
     def is_known(self) -> bool:
-        """Whether the input or the output is stated."""
-        return self.input >= 0 or self.output >= 0
+        """Whether the input or the output is stated, or another amount."""
+        return self.input >= 0 or self.output >= 0 or bool(self.extras)
+
+    @property
+    def is_half_known(self) -> bool:
+        """Whether one of input and output is stated, and nothing else that is charged instead."""
+        return (self.input >= 0) != (self.output >= 0) and not self.extras
 
 
-UNKNOWN_USAGE = Usage()
+UNKNOWN_USAGE: Final = Usage()
 
-USAGE_PLACES: Final = (
-    "usage", "usage_metadata", "usageMetadata", "usage_details", "usageDetails", "token_usage",
-    "tokenUsage", "token_counts",
-)  # fmt: skip
-"""Where a record or a response keeps its usage."""
-
-_FIELDS_OF_INPUT = (
-    "prompt_tokens", "input_tokens", "promptTokenCount", "prompt_token_count", "inputTokens",
-    "promptTokens", "inputTokenCount", "input_length", "ContextTokens", "num_prefill_tokens",
-    "prompt_len", "n_input_tokens",
-)  # fmt: skip
-_FIELDS_OF_OUTPUT = (
-    "completion_tokens", "output_tokens", "candidatesTokenCount", "candidates_token_count",
-    "outputTokens", "completionTokens", "outputTokenCount", "output_length", "GeneratedTokens",
-    "num_decode_tokens", "output_len", "n_output_tokens",
-)  # fmt: skip
-# Short names that mean tokens only inside a field for usage (Langfuse).
-_SHORT_INPUT, _SHORT_OUTPUT, _SHORT_TOTAL = ("input",), ("output",), ("total",)
-_FIELDS_OF_TOTAL = ("total_tokens", "totalTokenCount", "total_token_count", "totalTokens")
-# Fields beside the input, in records whose convention they tell.
-_READ_BESIDE = ("cache_read_input_tokens", "cacheReadInputTokens", "cacheReadInputTokenCount")
-_WRITE_BESIDE = (
-    "cache_creation_input_tokens", "cacheWriteInputTokens", "cacheWriteInputTokenCount",
-    "cache_write_input_tokens",
-)  # fmt: skip
-_READ_INSIDE = (
-    "prompt_cache_hit_tokens", "cachedContentTokenCount", "cached_content_token_count",
-    "cachedInputTokens", "cached_tokens", "cache_read_tokens",
-)  # fmt: skip
-_WRITE_INSIDE = ("cache_write_tokens",)
-_REASONING = ("reasoning_tokens", "reasoningTokens")
-_GEMINI_PROMPT = ("promptTokenCount", "prompt_token_count")
-_GEMINI_CANDIDATES = ("candidatesTokenCount", "candidates_token_count")
-_THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count")
-_TOOL_PROMPT = ("toolUsePromptTokenCount", "tool_use_prompt_token_count")
-_INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
-_OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details", "output_token_details")
-_READ_DETAIL = ("cached_tokens", "cache_read", "cache_read_tokens")
-_WRITE_DETAIL = ("cache_write_tokens", "cache_creation", "cache_creation_tokens")
-_REASONING_DETAIL = ("reasoning_tokens", "reasoning")
-
-USAGE_MARKS: Final = frozenset((*_FIELDS_OF_INPUT, *_FIELDS_OF_OUTPUT, *_FIELDS_OF_TOTAL))
-
-USAGE_NAMES: Final = frozenset(
-    (
-        *USAGE_PLACES, *USAGE_MARKS, *_READ_BESIDE, *_WRITE_BESIDE, *_READ_INSIDE, *_WRITE_INSIDE,
-        *_REASONING, *_THOUGHTS, *_TOOL_PROMPT, *_INPUT_DETAILS, *_OUTPUT_DETAILS,
-    )
-)  # fmt: skip
-"""Every field of a record that usage is read from."""
+_RANK: Final = {scheme.id: rank for rank, scheme in enumerate(SCHEMES)}
 
 
-_ALL_NAMES = USAGE_NAMES | {*_SHORT_INPUT, *_SHORT_OUTPUT, *_SHORT_TOTAL}
-
-
-class _Names(NamedTuple):
-    """Which of the known names a usage has; each list in the order in which it is looked up."""
-
-    input: tuple[str, ...]
-    output: tuple[str, ...]
-    total: tuple[str, ...]
-    input_details: tuple[str, ...]
-    output_details: tuple[str, ...]
-    read_beside: tuple[str, ...]
-    read_inside: tuple[str, ...]
-    write_beside: tuple[str, ...]
-    write_inside: tuple[str, ...]
-    reasoning: tuple[str, ...]
-    is_gemini: bool
-
-
-# Once for each set of names, which are few; keyed by known names alone, so that it stays small.
-@lru_cache(maxsize=4096)
-def _names_of(given: tuple[str, ...], *, is_nested: bool) -> _Names:
-    has = frozenset(given)
-
-    def of(wanted: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(name for name in wanted if name in has)
-
-    short = is_nested
-    return _Names(
-        of(_FIELDS_OF_INPUT + _SHORT_INPUT * short),
-        of(_FIELDS_OF_OUTPUT + _SHORT_OUTPUT * short),
-        of(_FIELDS_OF_TOTAL + _SHORT_TOTAL * short),
-        of(_INPUT_DETAILS),
-        of(_OUTPUT_DETAILS),
-        of(_READ_BESIDE),
-        of(_READ_INSIDE),
-        of(_WRITE_BESIDE),
-        of(_WRITE_INSIDE),
-        of(_REASONING),
-        not has.isdisjoint((*_GEMINI_PROMPT, *_GEMINI_CANDIDATES)),
-    )
-
-
-def find_usage(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The usage that a record or a response holds: in a field of its own, or among its fields."""
-    for place in USAGE_PLACES:
-        usage = record.get(place)
-        if isinstance(usage, dict) and usage:
-            return usage
-    return None if USAGE_MARKS.isdisjoint(record) else record
-
-
-def normalise_usage(usage: Mapping[str, Any], report: Report, *, is_nested: bool = True) -> Usage:
+def normalise_usage(
+    usage: Mapping[str, Any],
+    report: Report,
+    *,
+    is_nested: bool = True,
+    provider: str = "",
+    model: str = "",
+) -> Usage:
     """One convention out of many.
 
     Args:
         usage: What the provider returned.
+        report: Called for counts that are negative, absurd, no numbers, or contradict each other,
+            and for conventions that nothing decides.
         is_nested: Whether it is a field for usage alone, in which short names mean tokens too.
-        report: Called for counts that are negative, absurd, no numbers, or contradict each other.
+        provider: Who answered, where that is known; it decides where no total does.
+        model: The model's name; it stands in for the provider.
     """
-    names = _names_of(tuple(filter(_ALL_NAMES.__contains__, usage)), is_nested=is_nested)
-    if names.is_gemini:
-        return _gemini(usage, report)
-    given_input = _count(usage, names.input, report)
-    output = _count(usage, names.output, report)
-    total = _count(usage, names.total, report)
-    is_inside = "prompt_tokens" in usage
-    read = write = reasoning = _UNKNOWN
-    for name in names.input_details:
-        details = usage[name]
-        if isinstance(details, dict):
-            is_inside = is_inside or bool(details)
-            read = _count(details, _READ_DETAIL, report)
-            write = _count(details, _WRITE_DETAIL, report)
-            break
-    for name in names.output_details:
-        details = usage[name]
-        if isinstance(details, dict):
-            reasoning = _count(details, _REASONING_DETAIL, report)
-            break
-    if read < 0:
-        read = _count(usage, names.read_beside, report)
-        if read < 0:
-            read = _count(usage, names.read_inside, report)
-            is_inside = is_inside or read >= 0
-    if write < 0:
-        write = _count(usage, names.write_beside, report)
-        if write < 0:
-            write = _count(usage, names.write_inside, report)
-            is_inside = is_inside or write >= 0
-    if reasoning < 0:
-        reasoning = _count(usage, names.reasoning, report)
+    amounts = Amounts()
+    if is_nested:
+        collect(usage, amounts, report)
+    else:
+        collect_flat(usage, amounts, report)
+    return settle(amounts, report, provider=provider, model=model)
+
+
+def settle(
+    amounts: Amounts,
+    report: Report,
+    *,
+    provider: str = "",
+    model: str = "",
+) -> Usage:
+    """One convention out of the amounts that were found.
+
+    Args:
+        amounts: By meaning.
+        report: As for ``normalise_usage``.
+        provider: As for ``normalise_usage``.
+        model: As for ``normalise_usage``.
+    """
+    inputs, outputs, rest = amounts.inputs, amounts.outputs, amounts.rest
+    if ("gemini" in inputs or "gemini" in outputs or TOOL_PROMPT in rest) and (
+        "llama" not in outputs and "prompt" not in inputs
+    ):
+        return _gemini(amounts, report)
+    return _general(amounts, report, provider, model)
+
+
+def _general(amounts: Amounts, report: Report, provider: str, model: str) -> Usage:
+    rest = amounts.rest
+    total = rest.get(TOTAL, _UNKNOWN)
+    scheme, given, output = _pair(amounts, total)
+    get = rest.get
+    read_inside, write_inside = get(READ_INSIDE, _UNKNOWN), get(WRITE_INSIDE, _UNKNOWN)
+    read_beside, write_beside = get(READ_BESIDE, _UNKNOWN), get(WRITE_BESIDE, _UNKNOWN)
+    read_either = get(READ_EITHER, _UNKNOWN)
+    read = max(read_inside, read_beside, read_either)
+    write = max(write_inside, write_beside, get(WRITE_EITHER, _UNKNOWN))
+    written_1h = get(WRITE_1H, _UNKNOWN)
+    if written_1h >= 0 or WRITE_5M in rest:
+        write, written_1h = _written(write, get(WRITE_5M, 0), max(written_1h, 0), report)
     n_cached = max(read, 0) + max(write, 0)
+    reasoning = max(get(REASONING, _UNKNOWN), get(REASONING_BESIDE, _UNKNOWN))
+    extras = _extras(rest)
+    fresh = get(FRESH, _UNKNOWN)
     convention = ""
-    if n_cached and given_input >= 0:
-        is_inside = _settle(
-            given_input, n_cached, max(output, 0), total, is_inside=is_inside, report=report
-        )
-        convention = "inclusive" if is_inside else "exclusive"
-    tokens_in = given_input + (n_cached if convention == "exclusive" else 0)
-    output, total_expected = _with_reasoning(tokens_in, output, reasoning, total, report)
-    if total >= 0 and tokens_in >= 0 and output >= 0 and total not in total_expected:
-        report(
-            "inconsistent_usage",
-            f"the total is {total:,}, and {tokens_in:,} + {output:,} is {tokens_in + output:,}",
-        )
-    if total >= 0 and tokens_in >= 0 > output and total >= tokens_in:
-        output = total - tokens_in
-    return Usage(tokens_in, read, write, output, reasoning, convention)
-
-
-def _settle(
-    given: int, n_cached: int, output: int, total: int, *, is_inside: bool, report: Report
-) -> bool:
-    """Whether cached tokens are in the stated input: by arithmetic, else by the names."""
-    if n_cached > given:
-        if is_inside:
+    if fresh >= 0:
+        tokens_in, convention = _with_fresh(given, fresh, n_cached, report)
+        given_is_settled = True
+    else:
+        tokens_in, given_is_settled = given, n_cached == 0 or given < 0
+    beside_in = _split_beside(amounts, scheme, extras, "input_")
+    beside_out = _split_beside(amounts, scheme, extras, "output_")
+    citations = extras.get("output_citation_tokens", 0) if extras else 0
+    if given_is_settled and reasoning <= 0 and not beside_in and not beside_out and not citations:
+        if total >= 0:
+            output = _checked(tokens_in, output, total, report)
+            if tokens_in < 0 <= output <= total:
+                tokens_in = total - output
+        return Usage(tokens_in, read, write, written_1h, output, reasoning, convention, extras)
+    # Which of the conventions that can be has the total that is stated?
+    says_inside = (
+        scheme in ("prompt", "native", "openrouter")
+        or read_inside >= 0
+        or write_inside >= 0
+        or amounts.is_inside
+    )
+    says_beside = not says_inside and (read_beside >= 0 or write_beside >= 0 or written_1h >= 0)
+    family = ""
+    if not (says_inside or says_beside) or reasoning > 0 or citations:
+        family = family_of(provider, model)
+    is_either = not given_is_settled and not (says_inside or says_beside)
+    if given_is_settled:
+        in_options = [(tokens_in, convention)]
+    else:
+        is_beside = says_beside or (is_either and family in ("anthropic", "aws"))
+        in_options = [(given, "inclusive"), (given + n_cached, "exclusive")]
+        if is_beside or scheme == "short":
+            in_options.reverse()
+        if says_beside and scheme != "short":
+            in_options = in_options[:1]  # such totals leave the cached tokens out as often as not
+        if n_cached > given:
+            in_options = in_options if len(in_options) == 1 else [(given + n_cached, "exclusive")]
+            if says_inside:
+                report(
+                    "inconsistent_usage",
+                    f"{n_cached:,} cached tokens of {given:,} input tokens; taken as beside them",
+                )
+    if beside_in:
+        more = [(n + beside_in, c) for n, c in in_options]
+        in_options = [*more, *in_options] if _is_disjoint(scheme, rest) else [*in_options, *more]
+    out_options = _out_options(output, reasoning, citations, beside_out, scheme, amounts, family)
+    pairs = [(i, o) for o in out_options for i in in_options]
+    if total >= 0 and output >= 0 and given >= 0:
+        matching = [(i, o) for i, o in pairs if i[0] + o == total]
+        if matching:
+            (tokens_in, convention), output = matching[0]
+        else:
+            (tokens_in, convention), output = pairs[0]
+            _report_total(tokens_in, output, total, report)
+        is_decided = bool(matching)
+    else:
+        (tokens_in, convention), output = pairs[0]
+        is_decided = False
+        if total >= 0:
+            output = _checked(tokens_in, output, total, report)
+    if not is_decided:
+        stated = amounts.outputs.get(scheme, _UNKNOWN)
+        if 0 <= stated < reasoning and not citations:
             report(
                 "inconsistent_usage",
-                f"{n_cached:,} cached tokens of {given:,} input tokens; taken as beside them",
+                f"{reasoning:,} reasoning tokens of {stated:,} output tokens; taken as beside them",
             )
-        return False
-    # A total without the cached tokens proves nothing: those who count them beside the input may
-    # leave them out of the total too. The names decide then.
-    return is_inside and total != given + n_cached + output
+        if is_either and not family and len(in_options) > 1:
+            report(
+                "convention_undecided",
+                f"{n_cached:,} cached tokens in or beside {given:,} input tokens; taken as in them",
+            )
+        if family == "x-ai" and scheme == "prompt" and 0 < reasoning <= stated:
+            report(
+                "convention_undecided",
+                f"{reasoning:,} reasoning tokens in or beside {output:,} output tokens; "
+                "taken as in them",
+            )
+    if n_cached == 0 or given < 0:
+        convention = convention if fresh >= 0 and n_cached else ""
+    return Usage(tokens_in, read, write, written_1h, output, reasoning, convention, extras)
 
 
-def _with_reasoning(
-    tokens_in: int, output: int, reasoning: int, total: int, report: Report
-) -> tuple[int, tuple[int, ...]]:
-    """The output with reasoning in it, and the totals that would agree with it."""
-    if output < 0 or reasoning <= 0:
-        return output, (max(tokens_in, 0) + max(output, 0),)
-    if total >= 0 and tokens_in >= 0 and total == tokens_in + output + reasoning:
-        return output + reasoning, (total,)
+def _pair(amounts: Amounts, total: int) -> tuple[str, int, int]:
+    """The scheme that counts, and its input and output; -1 where neither has one."""
+    inputs, outputs = amounts.inputs, amounts.outputs
+    if len(inputs) <= 1 and len(outputs) <= 1:
+        scheme, given = next(iter(inputs.items()), ("", _UNKNOWN))
+        other, output = next(iter(outputs.items()), ("", _UNKNOWN))
+        return scheme or other, given, output
+    schemes = sorted({*inputs, *outputs}, key=_RANK.__getitem__)
+    whole = [s for s in schemes if s in inputs and s in outputs]
+    if total > 0:
+        for scheme in whole:
+            if inputs[scheme] + outputs[scheme] == total:
+                return scheme, inputs[scheme], outputs[scheme]
+    # Zeros of a scheme that is not in use say nothing.
+    for scheme in (*whole, *schemes):
+        if inputs.get(scheme, 0) or outputs.get(scheme, 0):
+            given = inputs.get(scheme, _UNKNOWN)
+            output = outputs.get(scheme, _UNKNOWN)
+            if given < 0:
+                given = next((inputs[s] for s in schemes if s in inputs), _UNKNOWN)
+            if output < 0:
+                output = next((outputs[s] for s in schemes if s in outputs), _UNKNOWN)
+            return scheme, given, output
+    scheme = (whole or schemes)[0]
+    given = next((inputs[s] for s in schemes if s in inputs), _UNKNOWN)
+    return scheme, given, next((outputs[s] for s in schemes if s in outputs), _UNKNOWN)
+
+
+def _written(write: int, minutes: int, hour: int, report: Report) -> tuple[int, int]:
+    """All written tokens and those kept for an hour; the total holds, the split may be partial."""
+    split = minutes + hour
+    if write >= 0 and split > write:
+        report(
+            "inconsistent_usage",
+            f"{split:,} written tokens by lifetime, {write:,} in all; taken as {split:,}",
+        )
+    return max(write, split), hour
+
+
+def _with_fresh(given: int, fresh: int, n_cached: int, report: Report) -> tuple[int, str]:
+    """The input where the part that is neither read nor written is stated."""
+    whole = fresh + n_cached
+    if given < 0 or given == whole:
+        return whole, "inclusive" if given >= 0 and n_cached else "exclusive" if n_cached else ""
+    if given == fresh:
+        return whole, "exclusive" if n_cached else ""
+    report(
+        "inconsistent_usage",
+        f"{given:,} input tokens, and {fresh:,} + {n_cached:,} is {whole:,}; taken as {given:,}",
+    )
+    return max(given, n_cached), "inclusive"
+
+
+def _is_disjoint(scheme: str, rest: Mapping[str, int]) -> bool:
+    """Whether the names say that each amount stands beside the others."""
+    return scheme == "short" or REQUESTS in rest
+
+
+def _split_beside(amounts: Amounts, scheme: str, extras: Mapping[str, int], direction: str) -> int:
+    """Tokens of audio, images and video that may stand beside the input or the output."""
+    if not extras or not _is_disjoint(scheme, amounts.rest):
+        return 0
+    return sum(
+        number
+        for name, number in extras.items()
+        if name.startswith(direction) and name.endswith("_tokens") and "citation" not in name
+    )
+
+
+def _out_options(
+    output: int,
+    reasoning: int,
+    citations: int,
+    beside: int,
+    scheme: str,
+    amounts: Amounts,
+    family: str,
+) -> list[int]:
+    """Outputs that can be meant, the likeliest first."""
+    if output < 0:
+        return [output]
+    more = max(reasoning, 0) + citations + beside
+    if more <= 0:
+        return [output]
+    says_beside = REASONING_BESIDE in amounts.rest or beside > 0
+    if says_beside and reasoning <= output:
+        return [output + more, output]
+    if says_beside or family == "perplexity" or citations:
+        return [output + more]  # Perplexity's totals leave them out
     if reasoning > output:
-        report(
-            "inconsistent_usage",
-            f"{reasoning:,} reasoning tokens of {output:,} output tokens; taken as beside them",
-        )
-        return output + reasoning, (max(tokens_in, 0) + output + reasoning,)
-    return output, (max(tokens_in, 0) + output,)
+        return [output + more]
+    return [output, output + more]
 
 
-def _gemini(usage: Mapping[str, Any], report: Report) -> Usage:
-    """Gemini: cached tokens are in the prompt; thoughts and the prompts of tools are beside."""
-    prompt = _count(usage, _GEMINI_PROMPT, report)
-    candidates = _count(usage, _GEMINI_CANDIDATES, report)
-    thoughts = _count(usage, _THOUGHTS, report)
-    tool_prompt = _count(usage, _TOOL_PROMPT, report)
-    total = _count(usage, _FIELDS_OF_TOTAL, report)
-    tokens_in = prompt + max(tool_prompt, 0) if prompt >= 0 else prompt
-    output = candidates
-    if thoughts > 0:
-        # An answer that was cut while thinking has thoughts and no candidates.
-        output = max(candidates, 0) + thoughts
-    if total >= 0 and tokens_in >= 0 and output >= 0 and total != tokens_in + output:
-        report(
-            "inconsistent_usage",
-            f"the total is {total:,}, and {tokens_in:,} + {output:,} is {tokens_in + output:,}",
-        )
-    read = _count(usage, _READ_INSIDE, report)
-    return Usage(tokens_in, read, _UNKNOWN, output, thoughts, "gemini")
+def _checked(tokens_in: int, output: int, total: int, report: Report) -> int:
+    """The output, out of the total where it is not stated; contradictions are reported."""
+    if tokens_in < 0:
+        return output
+    if output < 0:
+        return total - tokens_in if total >= tokens_in else output
+    if tokens_in + output != total:
+        _report_total(tokens_in, output, total, report)
+    return output
 
 
-def _count(fields: Mapping[str, Any], names: tuple[str, ...], report: Report) -> int:
-    """The first of the fields that is there, as a whole number; -1 if none is or it is no count."""
-    for name in names:
-        value = fields.get(name)
-        if type(value) is int and 0 <= value <= MAX_TOKENS:
-            return value
-        if value is not None and not isinstance(value, dict | list):
-            return count_of(value, name, report)
-    return _UNKNOWN
+def _report_total(tokens_in: int, output: int, total: int, report: Report) -> None:
+    report(
+        "inconsistent_usage",
+        f"the total is {total:,}, and {max(tokens_in, 0):,} + {max(output, 0):,} is "
+        f"{max(tokens_in, 0) + max(output, 0):,}",
+    )
 
 
-def count_of(value: Any, name: str, report: Report) -> int:
-    """A token count out of JSON: whole, not negative, not absurd; -1 (and a report) otherwise."""
-    if type(value) is int:
-        number: float = value
-    elif isinstance(value, float) and math.isfinite(value) and value == math.floor(value):
-        number = value
-    elif isinstance(value, str) and len(value) <= 20 and value.strip().lstrip("-").isdecimal():
-        number = int(value)  # CSV and OTLP write numbers as strings
-    else:
-        report("bad_count", f"{name} is {_shown(value)}")
-        return _UNKNOWN
-    if number < 0:
-        report("negative_count", f"{name} is {_shown(value)}")
-        return _UNKNOWN
-    if number > MAX_TOKENS:
-        report("absurd_count", f"{name} is {_shown(value)}")
-        return _UNKNOWN
-    return int(number)
+def _gemini(amounts: Amounts, report: Report) -> Usage:
+    """Gemini: the total less the prompt is the output, with the thoughts in it or beside it."""
+    rest = amounts.rest
+    prompt = amounts.inputs.get("gemini", _UNKNOWN)
+    candidates = amounts.outputs.get("gemini", _UNKNOWN)
+    thoughts = max(rest.get(REASONING_BESIDE, _UNKNOWN), rest.get(REASONING, _UNKNOWN))
+    tool = max(rest.get(TOOL_PROMPT, 0), 0)
+    total = rest.get(TOTAL, _UNKNOWN)
+    extras = _extras(rest)
+    if tool:
+        extras = {**extras, "input_tool_tokens": tool}
+    read = max(rest.get(READ_INSIDE, _UNKNOWN), rest.get(READ_EITHER, _UNKNOWN))
+    tokens_in, output = prompt, candidates
+    if prompt >= 0:
+        tokens_in = prompt + tool
+    if thoughts > 0 or candidates >= 0:
+        beside = max(candidates, 0) + max(thoughts, 0)
+        inside = max(candidates, thoughts, 0)
+        output = beside
+        if total >= 0 and prompt >= 0:
+            inputs = dict.fromkeys((prompt + tool, prompt))
+            outputs = dict.fromkeys((beside, inside))
+            found = next(((i, o) for i in inputs for o in outputs if i + o == total), None)
+            if found is not None:
+                tokens_in, output = found
+            else:
+                rest_of_total = total - tokens_in
+                if rest_of_total >= inside:
+                    output = rest_of_total
+                _report_total(tokens_in, beside, total, report)
+    elif total >= 0 and tokens_in >= 0:
+        output = total - tokens_in if total >= tokens_in else output
+    if tokens_in < 0 <= output <= total:
+        tokens_in = total - output
+    return Usage(tokens_in, read, _UNKNOWN, _UNKNOWN, output, thoughts, "gemini", extras)
 
 
-def _shown(value: Any) -> str:
-    # Not the repr of a whole number of a million digits, which Python refuses to write.
-    if type(value) is int:
-        text = f"{value:,}" if abs(value) < 10**30 else "a number of more than 30 digits"
-    else:
-        text = repr(value)
-    return text if len(text) <= 40 else text[:40] + "…"
+def _extras(rest: Mapping[str, int]) -> Mapping[str, int]:
+    if CONVENTIONS.issuperset(rest):
+        return NO_EXTRAS
+    found = {
+        ("audio_seconds" if name == SECONDS else name): number
+        for name, number in rest.items()
+        if number and name not in CONVENTIONS
+    }
+    return found or NO_EXTRAS
+
+
+def family_of(provider: str, model: str) -> str:
+    """The provider whose conventions hold: the one that is named, else by the model's name."""
+    if provider in ("anthropic", "openai", "google", "x-ai", "perplexity", "aws", "azure"):
+        return provider
+    name = model.rsplit("/", 1)[-1].lower()
+    for start, family in _FAMILIES:
+        if name.startswith(start):
+            return family
+    return "anthropic" if "claude" in name else provider
+
+
+_FAMILIES: Final = (
+    ("grok", "x-ai"), ("sonar", "perplexity"), ("claude", "anthropic"), ("gemini", "google"),
+    ("gpt-", "openai"), ("o1", "openai"), ("o3", "openai"), ("o4", "openai"),
+)  # fmt: skip

@@ -137,7 +137,8 @@ def _fill_cached_kinds(units: dict[str, _Ints], get: Callable[[str], _Ints]) -> 
     taken = get("cache_write_tokens") + get("input_tool_tokens")
     both = sum((get(f"cache_{kind}_read_tokens") for kind in kinds), np.zeros_like(read))
     missing = np.maximum(other + read + taken - both - get("input_tokens"), 0)
-    is_open = (read > stated) & (other > both)
+    # Where a part is stated, the others are text, as far as the counts allow.
+    is_open = (read > stated) & (other > both) & ((stated == 0) | (missing > 0))
     missing = np.where(is_open, np.minimum(missing, read - stated), 0)
     for kind in kinds:
         own = get(f"cache_{kind}_read_tokens")
@@ -145,7 +146,7 @@ def _fill_cached_kinds(units: dict[str, _Ints], get: Callable[[str], _Ints]) -> 
         if more.any():
             units[f"cache_{kind}_read_tokens"] = own + more
             missing = missing - more
-    return is_open
+    return np.asarray(is_open)
 
 
 def _contradictions(

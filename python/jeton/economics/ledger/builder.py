@@ -22,7 +22,7 @@ from jeton.economics.ledger.result import Ledger
 from jeton.economics.ledger.rows import STANDARD, UsageColumns, UsageRows
 from jeton.economics.ledger.sums import SumTable, grouped_sums
 from jeton.economics.ledger.views import Tables, ledger_of_tables
-from jeton.errors import UnknownPriceError, UsageError
+from jeton.errors import UsageError
 
 __all__ = ["MAX_ROWS_KEPT", "LedgerBuilder"]
 
@@ -74,7 +74,7 @@ class LedgerBuilder:
         self._sources: dict[str, None] = {}
         self._by_hour = SumTable[tuple[int, int | None]]()
         self._by_domain = SumTable[tuple[int, str]]()
-        self._missing = SumTable[_Missing]()
+        self._missing = SumTable[tuple[_Missing, int | None]]()
         self._missing_list: list[_Missing] = []
         self._missing_places: dict[_Missing, int] = {}
         self._nearest: dict[_Missing, tuple[str, ...]] = {}
@@ -126,10 +126,10 @@ class LedgerBuilder:
         row: int,
         columns: UsageColumns | None,
         *,
-        models: Sequence[str] = (),
-        providers: Sequence[str] = (),
-        tariffs: Sequence[str] = (STANDARD,),
-        domains: Sequence[str] = (),
+        models: Sequence[str] | None = None,
+        providers: Sequence[str] | None = None,
+        tariffs: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
     ) -> bool:
         """Replace a row that was added before, or take it out.
 
@@ -157,10 +157,10 @@ class LedgerBuilder:
             self._changed[row] = None
         else:
             names = _Names(
-                _own(columns, "models", models or None, ()),
-                _own(columns, "providers", providers or None, ()),
+                _own(columns, "models", models, ()),
+                _own(columns, "providers", providers, ()),
                 _own(columns, "tariffs", tariffs, (STANDARD,)),
-                _own(columns, "domains", domains or None, ()),
+                _own(columns, "domains", domains, ()),
             )
             self._changed[row] = (columns, names)
             self._take(columns, names, sign=1)
@@ -198,8 +198,6 @@ class LedgerBuilder:
             UnknownPriceError: If requests have no price and that is an error; names all.
             UsageError: If the period or the traffic cannot be read.
         """
-        if self._strict:
-            self._refuse_missing()
         tables = Tables(
             keys=tuple(self._key_list),
             by_hour=dict(self._by_hour.cells()),
@@ -214,9 +212,12 @@ class LedgerBuilder:
             noon_s=self._noon_s,
             book=self._book,
         )
-        return ledger_of_tables(
+        ledger = ledger_of_tables(
             tables, joined=joined or {}, period=period, requests_per_day=requests_per_day
         )
+        if self._strict:
+            ledger.require_prices()
+        return ledger
 
     # -- one batch ------------------------------------------------------------------------------
 
@@ -375,9 +376,12 @@ class LedgerBuilder:
         domains = [(key, _name(names.domains, number)) for key, number in pairs]
         self._by_domain.add(domains, dims, sums)
         if not is_priced.all():
-            left = place[~is_priced]
-            pairs, sums = grouped_sums(left, np.zeros_like(left), matrix[~is_priced])
-            self._missing.add([self._missing_list[-1 - n] for n, _ in pairs], dims, sums)
+            pairs, sums = grouped_sums(place[~is_priced], hour[~is_priced], matrix[~is_priced])
+            reasons = [
+                (self._missing_list[-1 - n], None if span == _NO_HOUR else span)
+                for n, span in pairs
+            ]
+            self._missing.add(reasons, dims, sums)
 
     # -- places ---------------------------------------------------------------------------------
 
@@ -415,18 +419,6 @@ class LedgerBuilder:
             return None
         return _one_row(columns, row - first), names
 
-    def _refuse_missing(self) -> None:
-        unknown = [m for m, cell in self._missing.cells() if cell.n_requests and _is_name(m)]
-        if not unknown:
-            return
-        names = list(dict.fromkeys(model for model, _, _ in unknown))
-        near = next((self._nearest.get(m, ()) for m in unknown if self._nearest.get(m)), ())
-        hint = (
-            'map them: --model-map FILE with lines such as NAME = "PROVIDER:MODEL"; '
-            "`jeton catalog prices` shows the known names"
-        )
-        raise UnknownPriceError(", ".join(names), nearest=near, hint=hint)
-
 
 _DAY_S = 86_400
 _NOON_S = 43_200
@@ -434,17 +426,13 @@ _NO_HOUR = -(10**9)
 _KINDS_CACHED = frozenset(f"cache_{kind}_read_tokens" for kind in ("audio", "image", "video"))
 
 
-def _is_name(missing: _Missing) -> bool:
-    return missing[2].partition("\n")[0] in ("unknown_model", "no_price", "own_machine")
-
-
 def _own(
     columns: UsageColumns, field: str, given: Sequence[str] | None, missing: Sequence[str]
 ) -> Sequence[str]:
-    if isinstance(columns, UsageRows):
-        own: Sequence[str] = getattr(columns, field)
-        return own
-    return missing if given is None else given
+    if given is not None:
+        return given
+    own: Sequence[str] = getattr(columns, field) if isinstance(columns, UsageRows) else missing
+    return own
 
 
 def _name(names: Sequence[str], number: int) -> str:

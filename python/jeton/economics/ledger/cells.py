@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Context, Decimal, localcontext
 from enum import IntFlag
+from typing import Any
 
 import numpy as np
 
@@ -72,6 +73,20 @@ class PriceKey:
     assumed: Assumed
     rates: Rates | None
     logged_provider: str = ""
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Place among other prices, whatever the order in which they were met."""
+        rates = () if self.rates is None else tuple(sorted(self.rates.usd_per_unit.items()))
+        return (
+            self.provider,
+            self.model,
+            self.logged_as,
+            self.tariff,
+            self.logged_provider,
+            int(self.assumed),
+            rates,
+        )
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -166,7 +181,8 @@ class Priced:
         cells: dict[int, list[Cell]] = {}
         for (place, _), cell in self.by_hour.items():
             cells.setdefault(place, []).append(cell)
-        return [self._sum(place, cells[place]) for place in sorted(cells)]
+        order = sorted(cells, key=lambda place: self.keys[place].order)
+        return [self._sum(place, cells[place]) for place in order]
 
     def usd(self) -> Decimal:
         """All money."""

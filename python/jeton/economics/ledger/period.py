@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -115,7 +116,7 @@ def period_of(
     *,
     first_s: float | None = None,
     last_s: float | None = None,
-    n_hours_covered: int = 0,
+    hours: Mapping[int, int] | None = None,
     n_without_time: int = 0,
     override: str = "",
     requests_per_day: int | float | Decimal | None = None,
@@ -126,10 +127,21 @@ def period_of(
     those without requests included. A shorter log is taken to be a whole day's traffic, whatever
     its hours: nothing is multiplied by hours that were not seen.
 
+    Args:
+        n_requests: All requests, those without a time included.
+        first_s: Time of the first one, seconds since 1970-01-01 UTC.
+        last_s: Time of the last one.
+        hours: Requests by hour since 1970-01-01 UTC.
+        n_without_time: Requests whose time is not known.
+        override: Time that the log covers, as given by the user (`parse_period`).
+        requests_per_day: Traffic as given by the user.
+
     Raises:
-        UsageError: If the override cannot be read.
+        UsageError: If the override or the traffic cannot be read.
     """
     days: Fraction | None
+    n_hours_covered = len(hours or {})
+    n_stray, first_s, last_s = _without_stray(hours or {}, first_s, last_s)
     if requests_per_day is not None:
         return _at_rate(
             Period(first_s, last_s, None, n_hours_covered, n_without_time),
@@ -142,9 +154,11 @@ def period_of(
     elif first_s is None or last_s is None:
         days, words = None, _NO_TIMES
     else:
-        days, words = _from_times(n_requests, first_s, last_s, n_hours_covered)
+        days, words = _from_times(n_requests, first_s, last_s)
     if days is not None and n_without_time and not override:
         words += f"; {n_without_time:,} requests without a time are counted in"
+    if days is not None and n_stray and not override:
+        words += f"; {n_stray:,} at times far away from all others are counted in"
     rate = None if days is None else Fraction(n_requests) / days
     return Period(
         first_s=first_s,
@@ -158,6 +172,45 @@ def period_of(
     )
 
 
+_STRAY_SHARE = 0.01
+_STRAY_FACTOR = 10
+
+
+def _without_stray(
+    hours: Mapping[int, int], first_s: float | None, last_s: float | None
+) -> tuple[int, float | None, float | None]:
+    """Return how many times are stray, and the first and last of the others.
+
+    A clock that was not set lies years away: times are stray if they are at most 1% of all and
+    the span without them is less than a tenth, as for the summary of a log.
+    """
+    if first_s is None or last_s is None or not hours:
+        return 0, first_s, last_s
+    most = int(sum(hours.values()) * _STRAY_SHARE / 2)
+    order = sorted(hours)
+    low, n_low = _skip(order, hours, most)
+    high, n_high = _skip(order[::-1], hours, most)
+    n_near = high - low + 1
+    if not (n_low or n_high) or n_near * _HOUR_S * _STRAY_FACTOR > last_s - first_s:
+        return 0, first_s, last_s
+    # What lies beside the others, no further than they span, is not far away.
+    near = [hour for hour in order if low - n_near <= hour <= high + n_near]
+    n_stray = sum(n for hour, n in hours.items() if not near[0] <= hour <= near[-1])
+    first = first_s if near[0] == order[0] else float(near[0] * _HOUR_S)
+    last = last_s if near[-1] == order[-1] else float((near[-1] + 1) * _HOUR_S - 1)
+    return n_stray, first, last
+
+
+def _skip(order: Sequence[int], counts: Mapping[int, int], most: int) -> tuple[int, int]:
+    """Return the first hour after at most so many requests, and how many were passed over."""
+    passed = 0
+    for hour in order:
+        if passed + counts[hour] > most:
+            return hour, passed
+        passed += counts[hour]
+    return order[-1], passed
+
+
 def _at_rate(period: Period, n_requests: int, rate: int | float | Decimal) -> Period:
     exact = Decimal(str(rate))
     if not exact.is_finite() or exact < 0:
@@ -168,7 +221,7 @@ def _at_rate(period: Period, n_requests: int, rate: int | float | Decimal) -> Pe
     )
 
 
-def _from_times(n: int, first_s: float, last_s: float, n_hours: int) -> tuple[Fraction, str]:
+def _from_times(n: int, first_s: float, last_s: float) -> tuple[Fraction, str]:
     first, last = (datetime.fromtimestamp(t, tz=UTC) for t in (first_s, last_s))
     hours = (last_s - first_s) / _HOUR_S
     if last_s - first_s < _DAY_S:

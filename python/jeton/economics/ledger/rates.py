@@ -73,7 +73,7 @@ class ListPrice:
         model = listed.model
         self.provider = listed.provider.id
         self.model = model.id
-        self.is_of_maker = bool(listed.asked_provider) or not listed.is_own
+        self.is_of_maker = bool(listed.asked_provider)
         self.source = ""
         groq_whisper = ("whisper-large-v3", "whisper-large-v3-turbo")
         # Groq bills at least ten seconds of audio a request, as the list's own reckoning has it.

@@ -21,10 +21,13 @@ from jeton.economics.ledger.uses import (
     TimeUse,
 )
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR
+from jeton.errors import UnknownPriceError
 
 __all__ = ["Ledger"]
 
 _HOURS_PER_DAY = 24
+_NAME_KINDS = ("unknown_model", "no_price", "own_machine")
+"""Reasons for which a name has no price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,23 @@ class Ledger:
     def n_priced(self) -> int:
         """Requests that are in the sum."""
         return self.n_requests - sum(entry.n_requests for entry in self.not_priced)
+
+    def require_prices(self) -> None:
+        """Refuse names without a price, all at once.
+
+        Raises:
+            UnknownPriceError: If there are any; carries the names nearest to the first.
+        """
+        missing = [e for e in self.not_priced if e.kind in _NAME_KINDS]
+        if not missing:
+            return
+        names = dict.fromkeys(entry.model for entry in missing)
+        raise UnknownPriceError(
+            ", ".join(names),
+            nearest=next((entry.nearest for entry in missing if entry.nearest), ()),
+            hint='map them: --model-map FILE, with lines such as NAME = "PROVIDER:MODEL"; '
+            "`jeton catalog prices` shows the known names",
+        )
 
     def usd_of(self, dimension: str, *, model: str | None = None) -> Decimal:
         """Return what a dimension cost, at its own rate or that of what holds it, USD.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -15,7 +15,11 @@ from jeton.economics.ledger.prices import PriceBook
 from jeton.economics.ledger.result import Ledger
 from jeton.economics.ledger.uses import LedgerIssue, NotPriced
 
-__all__ = ["Tables", "ledger_of_tables"]
+__all__ = ["ISSUE_WORDS", "Tables", "ledger_of_tables"]
+
+
+Missing = tuple[str, str, str]
+"""Model, provider and reason of requests without a price."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Tables:
     """Everything that a builder has summed up.
 
     Attributes:
-        missing: Cells of requests without a price, by (model, provider, reason).
+        missing: Cells of requests without a price, by (model, provider, reason) and hour.
         nearest: Names of the list that resemble those without a price.
         on: Day whose prices hold for requests without a time.
         noon_s: Noon of that day, seconds since 1970-01-01 UTC.
@@ -33,8 +37,8 @@ class Tables:
     keys: tuple[PriceKey, ...]
     by_hour: Mapping[tuple[int, int | None], Cell]
     by_domain: Mapping[tuple[int, str], Cell]
-    missing: Mapping[tuple[str, str, str], Cell]
-    nearest: Mapping[tuple[str, str, str], tuple[str, ...]]
+    missing: Mapping[tuple[Missing, int | None], Cell]
+    nearest: Mapping[Missing, tuple[str, ...]]
     first_s: float | None
     last_s: float | None
     n_lost_corrections: int
@@ -62,10 +66,10 @@ def ledger_of_tables(
     not_priced = _not_priced(tables)
     n_priced = sum(cell.n_requests for cell in tables.by_hour.values())
     n_requests = n_priced + sum(entry.n_requests for entry in not_priced)
-    hours = {hour for _, hour in tables.by_hour}
-    n_without_time = sum(
-        cell.n_requests for (_, hour), cell in tables.by_hour.items() if hour is None
-    )
+    hours: dict[int | None, int] = {}
+    for (_, hour), cell in (*tables.by_hour.items(), *tables.missing.items()):
+        hours[hour] = hours.get(hour, 0) + cell.n_requests
+    n_without_time = hours.pop(None, 0)
     uses_list = any(key.rates is not None for key in tables.keys) and not tables.sources
     return Ledger(
         n_requests=n_requests,
@@ -73,7 +77,7 @@ def ledger_of_tables(
             n_requests,
             first_s=tables.first_s,
             last_s=tables.last_s,
-            n_hours_covered=len(hours - {None}),
+            hours={hour: n for hour, n in hours.items() if hour is not None},
             n_without_time=n_without_time,
             override=period,
             requests_per_day=requests_per_day,
@@ -87,7 +91,7 @@ def ledger_of_tables(
             if tables.keys[place].tariff == FREE_TARIFF
         ),
         issues=_issues(tables, priced),
-        price_source=list_name() if uses_list else "; ".join(tables.sources),
+        price_source=list_name() if uses_list else "; ".join(sorted(tables.sources)),
         price_date=list_date() if uses_list else tables.on if tables.sources else None,
     ).viewed(priced)
 
@@ -99,7 +103,10 @@ def _tokens(cell: Cell) -> int:
 def _not_priced(tables: Tables) -> tuple[NotPriced, ...]:
     total = sum(_tokens(c) for c in (*tables.by_hour.values(), *tables.missing.values()))
     found = []
-    for (model, provider, reason), cell in tables.missing.items():
+    sums: dict[Missing, Cell] = {}
+    for (missing, _), cell in tables.missing.items():
+        sums.setdefault(missing, Cell()).add(cell.n_requests, cell.amounts)
+    for (model, provider, reason), cell in sums.items():
         kind, _, why = reason.partition("\n")
         n_tokens = _tokens(cell)
         found.append(
@@ -167,6 +174,15 @@ _ASSUMED = (
 )
 
 
+ISSUE_WORDS = {
+    **{kind: words.format(models="the model", tariff="tariff's") for _, kind, words in _ASSUMED},
+    "amount_without_price": "an amount that the price of the model does not charge for "
+    "is not in the sum",
+    "correction_lost": "records that repeat a request from too far back were counted again",
+}
+"""Every kind of issue, in words."""
+
+
 def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
     found = []
     used: dict[int, int] = {}
@@ -175,8 +191,8 @@ def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
     for flag, kind, words in _ASSUMED:
         keys = [tables.keys[place] for place in used if tables.keys[place].assumed & flag]
         if keys:
-            models = dict.fromkeys(f"{key.provider}:{key.model}" for key in keys)
-            tariffs = dict.fromkeys(key.tariff for key in keys)
+            models = sorted({f"{key.provider}:{key.model}" for key in keys})
+            tariffs = sorted({key.tariff for key in keys})
             text = words.format(models=_listed(models), tariff=_listed(tariffs))
             found.append(LedgerIssue(kind, _n(tables, flag), text))
     found += _unpriced_amounts(tables, priced)
@@ -185,7 +201,7 @@ def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
             LedgerIssue(
                 "correction_lost",
                 tables.n_lost_corrections,
-                "records that repeat a request from too far back were counted again",
+                ISSUE_WORDS["correction_lost"],
             )
         )
     return tuple(found)
@@ -218,8 +234,8 @@ def _unpriced_amounts(tables: Tables, priced: Priced) -> list[LedgerIssue]:
     ]
 
 
-def _listed(names: Mapping[str, None]) -> str:
-    shown = list(names)[:_SHOWN]
+def _listed(names: Sequence[str]) -> str:
+    shown = names[:_SHOWN]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
 

@@ -8,6 +8,7 @@ the metadata takes; each count is checked against the bytes that are there.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import struct
@@ -18,7 +19,7 @@ from typing import Any, BinaryIO
 
 from jeton.errors import FormatError, LimitError
 
-__all__ = ["GgufModel", "GgufTensor", "read_gguf"]
+__all__ = ["GgufModel", "GgufTensor", "gguf_of_bytes", "read_gguf"]
 
 MAX_METADATA_BYTES = 512 << 20
 """Most bytes of metadata that are read; the largest published vocabularies take 20 MB."""
@@ -116,6 +117,15 @@ def read_gguf(path: str | os.PathLike[str]) -> GgufModel:
         raise FormatError(f"{file} is no regular file", path=str(file), format="GGUF")
     with file.open("rb") as stream:
         return _Reader(stream, file).model()
+
+
+def gguf_of_bytes(data: bytes, *, path: str | os.PathLike[str]) -> GgufModel:
+    """Read the metadata of a GGUF file in memory; ``path`` is what to call it.
+
+    Raises:
+        FormatError, LimitError: As ``read_gguf``.
+    """
+    return _Reader(io.BytesIO(data), Path(path)).model()
 
 
 class _Reader:
