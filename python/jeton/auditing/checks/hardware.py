@@ -34,7 +34,7 @@ def gpu_does_not_fit(evidence: Evidence) -> Iterator[Finding]:
         id="gpu-does-not-fit",
         severity=Severity.ERROR,
         title=(
-            f"the weights of {model.name} ({n_bytes / 1e9:,.1f} GB) do not fit one {gpu.name} "
+            f"The weights of {model.name} ({n_bytes / 1e9:,.1f} GB) do not fit on one {gpu.name} "
             f"({n_usable_bytes / 1e9:,.1f} GB usable)"
         ),
         where=f"{model.name} on {gpu.name}",
@@ -49,11 +49,11 @@ def gpu_does_not_fit(evidence: Evidence) -> Iterator[Finding]:
             source=f"{model.cited_source}; {gpu.cited_source}",
         ),
         cause=(
-            f"before any request, the weights need more memory than there is: {weights.formula}"
+            f"Before any request, the weights need more memory than there is: {weights.formula}."
         ),
         remedy=(
-            f"at least {n_gpus} of these GPUs (for the weights alone; the KV cache comes on top), "
-            "fewer bits per weight, or a smaller model"
+            f"Use at least {n_gpus} of these GPUs (for the weights alone; requests need memory "
+            "too), fewer bits per weight, or a smaller model."
         ),
         evidence={
             "weights_bytes": n_bytes,
@@ -79,9 +79,8 @@ def quadratic_attention(evidence: Evidence) -> Iterator[Finding]:
         id="quadratic-attention",
         severity=Severity.INFO if matters else Severity.GOOD,
         title=(
-            f"attention is {percent(share)} of the prefill work at p95 ({p95:,} tokens) in "
-            f"{model.name}: {_FACTOR} times the tokens cost {growth:.1f} times the compute, "
-            f"not {_FACTOR**2}"
+            f"{_FACTOR} times the tokens cost {growth:.1f} times the compute, not {_FACTOR**2}: "
+            f"at {p95:,} tokens (p95) attention is {percent(share)} of the work in {model.name}"
         ),
         where=model.name,
         figure=Figure(
@@ -95,13 +94,13 @@ def quadratic_attention(evidence: Evidence) -> Iterator[Finding]:
             source=model.cited_source,
         ),
         cause=(
-            "attention's FLOPs grow with the square of the length, all other FLOPs linearly; its "
-            "memory is linear (KV cache, fused kernels)"
+            "Only the work of attention grows with the square of the length. All other work, and "
+            "the memory, grow in proportion."
         ),
         remedy=(
-            "at these lengths shorter prompts save more than their share: cut or chunk the longest"
+            "Shorten or split the longest prompts: they cost more than their share."
             if matters
-            else "none needed: at these lengths work is nearly proportional to tokens"
+            else "Nothing to do: at these lengths the work is nearly proportional to the tokens."
         ),
         evidence={
             "p95_tokens": p95,

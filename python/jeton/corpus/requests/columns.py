@@ -14,6 +14,7 @@ from jeton._core import TextBatch
 
 if TYPE_CHECKING:
     from jeton.corpus.inputs import InputFile
+    from jeton.corpus.places import RecordPlaces
 
 __all__ = ["STANDARD", "UNKNOWN", "ColumnsBuilder", "Correction", "RequestBatch", "RequestColumns"]
 
@@ -141,6 +142,7 @@ class RequestBatch:
         first_row: Number of the first row in the stream.
         corrections: What became known about rows of earlier batches, or of this one; to be applied
             after the rows were taken, in order.
+        places: Line and id of the record that each request comes from; None: not known.
     """
 
     file: InputFile
@@ -149,6 +151,7 @@ class RequestBatch:
     responses: TextBatch | None
     first_row: int = 0
     corrections: tuple[Correction, ...] = ()
+    places: RecordPlaces | None = None
 
     def __len__(self) -> int:
         """Number of requests."""

@@ -66,6 +66,8 @@ class Row(NamedTuple):
     domain: str | None
     overhead_tokens: int
     has_text: bool
+    line: int = 0
+    record_id: str = ""
 
 
 class Change(NamedTuple):

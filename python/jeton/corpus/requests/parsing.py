@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 from jeton.corpus.lookup import text_or_none
+from jeton.corpus.places import record_id
 from jeton.corpus.requests.exports import rows_of_bucket
 from jeton.corpus.requests.fields import FieldNames, Fields, fields_of
 from jeton.corpus.requests.issues import IssueLog
@@ -99,6 +100,7 @@ class RecordParser:
         self._issues = issues
         self._place = place
         self._line = 0
+        self._record_id = ""
         self._last_time_s = -math.inf
         self._state = FileState(self.joiner.join)
         self._open: OrderedDict[tuple[str, str], tuple[Answer, dict[str, Any], int]] = OrderedDict()
@@ -159,6 +161,7 @@ class RecordParser:
             self._report("not_a_request", "nested too deeply")
 
     def _take_record(self, record: Mapping[str, Any]) -> None:
+        self._record_id = record_id(record)
         known = fields_of(record)
         for kind in known.kinds:
             if self._take_special(kind, record, known):
@@ -260,6 +263,7 @@ class RecordParser:
         answer, around, line = self._open.pop(key)
         now, self._line = self._line, line
         record = {**around, "response": answer.response()}
+        own_id, self._record_id = self._record_id, record_id(record)
         parsed, _ = parse_record(record, fields_of(record), self._names, self._quiet)
         kind = "stream_events" if answer.kind in _EVENTS else "stream_pieces"
         if parsed is None or not (parsed.usage.is_known or parsed.response or parsed.has_text):
@@ -268,7 +272,7 @@ class RecordParser:
             self.joiner.join(kind, answer.n_pieces - 1)
             parsed.is_own_id = True
             self._add(parsed)
-        self._line = now
+        self._line, self._record_id = now, own_id
 
     def _quiet(self, kind: str, detail: str) -> None:
         if kind != "not_a_request":
@@ -301,6 +305,8 @@ class RecordParser:
             domain,
             overhead,
             parsed.has_text,
+            self._line,
+            self._record_id,
         )
         if earlier and not self.joiner.is_repeat(row, parsed):
             for before in earlier:
@@ -376,6 +382,8 @@ class RecordParser:
                 domain=domain,
                 overhead_tokens=overhead,
                 has_text=True,
+                line=self._line,
+                record_id=self._record_id,
             )
 
     def _text(self, parsed: ParsedRequest, chat: Chat | None) -> tuple[str, int]:

@@ -24,6 +24,7 @@ from jeton.corpus.documents import (
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, InputFile
 from jeton.corpus.names import OTHER, Names, printable
+from jeton.corpus.places import RecordPlaces
 from jeton.corpus.requests.columns import (
     STANDARD,
     UNKNOWN,
@@ -245,7 +246,7 @@ class RequestStream(Iterator[RequestBatch]):
         # Column by column: most rows have the names of the row before.
         (
             sent, received, usages, models, asked, providers, tariffs, conversations, n_requests,
-            from_caches, times, domains, overheads, has_text,
+            from_caches, times, domains, overheads, has_text, lines, record_ids,
         ) = zip(*rows, strict=True) if rows else ((),) * len(Row._fields)  # fmt: skip
         if self._file_domain is not None:
             domains = (self._file_domain,) * len(rows)
@@ -287,6 +288,7 @@ class RequestStream(Iterator[RequestBatch]):
             columns=built,
             responses=responses,
             first_row=first_row,
+            places=RecordPlaces(list(lines), list(record_ids)),
             corrections=corrections,
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jeton.economics.traffic.capacity import capacity_of
 from jeton.economics.traffic.policies import POLICIES, EngineSettings, Policy
 from jeton.economics.traffic.result import TraceSummary, TrafficReport
 from jeton.economics.traffic.scaling import (
@@ -78,6 +79,17 @@ def compare_traffic(
             )
             for policy in chosen
         ]
+    # The policy that engines have today speaks for the tokenizer in use.
+    place = next((i for i, policy in enumerate(chosen) if policy.name == "dynamic"), 0)
+    capacity = capacity_of(
+        with_tokenizer(named, ratios[0]),
+        server
+        if ratios[0].vocab_size is None
+        else replace(server, vocab_size=ratios[0].vocab_size),
+        runs[place],
+        policy=chosen[place],
+        settings=settings,
+    )
     gpu, given = server.gpu, server.usd_per_hour
     first = server
     if ratios[0].vocab_size is not None:
@@ -117,6 +129,7 @@ def compare_traffic(
         scaling=_scaling(ratios, shares),
         seed=seed,
         runs=tuple(runs),
+        capacity=capacity,
     )
 
 
