@@ -152,8 +152,8 @@ class ChatTemplate:
             raise UsageError(
                 f"{name} has no chat template\n"
                 "hint: expected chat_template.jinja, or chat_template in tokenizer_config.json, in "
-                "the folder that it is loaded from; ChatTemplate.from_source (--template FILE) takes "
-                "one from elsewhere"
+                "the folder that it is loaded from; --template FILE gives one "
+                "(ChatTemplate.from_source)"
             )
         roles = {f"{role}_token": text for role, text in settings.roles.items()}
         return cls(sources, special_tokens=roles, is_trusted=is_trusted, limits=limits)
