@@ -23,7 +23,8 @@ from jeton.auditing.result import (
 )
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.corpus import RequestsSummary
-from jeton.economics import QuotaReport
+from jeton.economics import MemoryPlan, QuotaReport
+from jeton.economics.traffic import TrafficReport
 from jeton.metrics import LengthCounts, VocabularyUse
 
 __all__ = [
@@ -168,6 +169,8 @@ class Evidence:
         domains: Domains of the workload, the largest first.
         prefixes: Beginnings that documents of the whole workload share.
         quota: The traffic against the limits of an API; None: no limits were given.
+        replay: A trace replayed on the model and GPU; None: none was given.
+        plan: How the model is held on the GPU; None: as published, on the engine's defaults.
     """
 
     corpus: CorpusSummary
@@ -192,6 +195,8 @@ class Evidence:
     domains: tuple[DomainReport, ...] = ()
     prefixes: SharedBlocks | None = None
     quota: QuotaReport | None = None
+    replay: TrafficReport | None = None
+    plan: MemoryPlan | None = None
 
     @property
     def tokenizers(self) -> tuple[Measured, ...]:

@@ -17,7 +17,7 @@ from jeton.auditing.result import (
     Workload,
 )
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
-from jeton.economics import summarize
+from jeton.economics import MemoryPlan, summarize
 from jeton.metrics import compression, cut_term, vocabulary_use
 from jeton.metrics.quality import QualityMetrics, quality
 
@@ -34,6 +34,8 @@ class Facts:
         price: The price at an API.
         requests_per_day: Traffic.
         output_tokens_per_request: Mean tokens generated per request.
+        plan: How the model is held on the GPU.
+        peak_to_mean: The busiest hour's traffic over the mean.
         taken_from_logs: Names of those of these that the request logs gave, not the user.
     """
 
@@ -42,6 +44,8 @@ class Facts:
     price: ApiPrice | None = None
     requests_per_day: float | None = None
     output_tokens_per_request: float | None = None
+    plan: MemoryPlan | None = None
+    peak_to_mean: float | None = None
     taken_from_logs: tuple[str, ...] = ()
 
     @property
@@ -105,6 +109,8 @@ def _measured(
         price=facts.price,
         requests_per_day=facts.requests_per_day,
         output_tokens_per_request=facts.output_tokens,
+        peak_to_mean=facts.peak_to_mean or 1.0,
+        plan=facts.plan,
     )
     report = TokenizerReport(
         name=item.name,
@@ -152,6 +158,7 @@ def term_reports(counts: Counts, traffic: Traffic) -> tuple[TermReport, ...]:
 def workload_of(facts: Facts) -> Workload:
     """What was said of the traffic, with the facts it was priced with."""
     model, gpu, price = facts.model, facts.gpu, facts.price
+    plan = facts.plan or MemoryPlan()
     return Workload(
         requests_per_day=facts.requests_per_day,
         output_tokens_per_request=facts.output_tokens,
@@ -165,4 +172,8 @@ def workload_of(facts: Facts) -> Workload:
         usd_per_mtok_input=price.usd_per_mtok_input if price else None,
         usd_per_mtok_output=price.usd_per_mtok_output if price else None,
         taken_from_logs=facts.taken_from_logs,
+        weights=plan.weight_bytes(model).formats.summary if model else None,
+        kv_dtype=plan.kv_name if model else None,
+        gpu_memory_utilization=plan.gpu_memory_utilization if model and gpu else None,
+        peak_to_mean=facts.peak_to_mean if model and gpu else None,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jeton._core import __version__
 from jeton.auditing.checks import run_checks
@@ -138,6 +138,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         domains=counts.domains.reports(),
         prefixes=counts.prefixes.shared(),
         quota=quota,
+        plan=facts.plan,
     )
 
 
@@ -146,15 +147,15 @@ def report_of(
 ) -> AuditReport:
     """The whole report."""
     evidence = evidence_of(counts, facts, asked)
-    findings = run_checks(evidence)
     by_name = {m.name: m for m in evidence.tokenizers}
     tokenizers = [by_name[item.name] for item in counts.setup.chosen]
+    reports = tuple(m.report for m in tokenizers)
+    if asked.trace is not None:
+        replay = traffic_of(asked.trace, reports, evidence.domains, seed=asked.seed)
+        evidence = replace(evidence, replay=replay)
+    findings = run_checks(evidence)
     provider = provider_count_of(evidence, closed_model=asked.closed_model, seed=asked.seed)
     waterfall = waterfall_of(evidence, findings, provider)
-    reports = tuple(m.report for m in tokenizers)
-    traffic = None
-    if asked.trace is not None:
-        traffic = traffic_of(asked.trace, reports, evidence.domains, seed=asked.seed)
     training: tuple[TokenizerTraining, ...] = ()
     if asked.training is not None and evidence.model is not None and evidence.gpu is not None:
         training = training_of(
@@ -189,7 +190,7 @@ def report_of(
         domain_bills=domain_bills_of(evidence),
         provider_count=provider,
         quota=evidence.quota,
-        traffic=traffic,
+        traffic=evidence.replay,
         training=training,
     )
 

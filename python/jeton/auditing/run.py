@@ -35,7 +35,7 @@ from jeton.catalog import model as find_model
 from jeton.catalog import price as find_price
 from jeton.corpus import DocumentStream, Progress, open_documents
 from jeton.corpus.sampling import Sampling
-from jeton.economics import Limits, Quota, stand_in
+from jeton.economics import Limits, MemoryPlan, Quota, stand_in
 from jeton.errors import UsageError
 from jeton.registry import load
 
@@ -63,6 +63,8 @@ class Audit:
         price_model: str | None = None,
         requests_per_day: float | None = None,
         output_tokens_per_request: float | None = None,
+        memory: MemoryPlan | None = None,
+        peak_to_mean: float | None = None,
         terms: Iterable[str] | os.PathLike[str] | None = None,
         field: str = "text",
         documents: Literal["file", "line"] = "file",
@@ -89,6 +91,8 @@ class Audit:
     ) -> None:
         check_number("requests_per_day", requests_per_day, above_zero=True)
         check_number("output_tokens_per_request", output_tokens_per_request, above_zero=False)
+        if peak_to_mean is not None and not 1 <= peak_to_mean < 1e6:
+            raise UsageError(f"peak_to_mean is {peak_to_mean}; expected at least 1")
         for name, value in (
             ("sample_chars", sample_chars),
             ("deep_sample_bytes", deep_sample_bytes),
@@ -126,6 +130,8 @@ class Audit:
             price=find_price(price_model) if price_model is not None else None,
             requests_per_day=requests_per_day,
             output_tokens_per_request=output_tokens_per_request,
+            plan=memory,
+            peak_to_mean=peak_to_mean,
         )
         chosen, current_index = choose_tokenizers(tokenizers, current=current)
         self._setup = Setup(
@@ -165,6 +171,7 @@ class Audit:
                 gpu=self._facts.gpu,
                 vocab_sizes=vocab_sizes,
                 seed=seed,
+                plan=memory,
             ),
             training=None
             if training is None
@@ -249,6 +256,8 @@ def audit(
     price_model: str | None = None,
     requests_per_day: float | None = None,
     output_tokens_per_request: float | None = None,
+    memory: MemoryPlan | None = None,
+    peak_to_mean: float | None = None,
     terms: Iterable[str] | os.PathLike[str] | None = None,
     field: str = "text",
     documents: Literal["file", "line"] = "file",
@@ -285,13 +294,18 @@ def audit(
             str names files; hand texts over as ``iter(texts)``. With ``logs``: logs, or records.
         tokenizers: Names, paths or `Tokenizer` objects, each once.
         current: The tokenizer in use, which findings are about; by default the first.
-        model: A model of the catalog, for memory and compute.
+        model: A model, for memory and compute: a name of the catalog, a published name, or a path
+            to a folder with a ``config.json`` or to such a file.
         gpu: A GPU of the catalog, for what fits.
         price_model: ``MODEL``, ``PROVIDER:MODEL`` or ``usd:INPUT[/OUTPUT]`` (USD per million
             tokens). By default that of the model that logs name in at least half of the requests.
         requests_per_day: Traffic; with a price it gives money. By default that of the logs.
         output_tokens_per_request: Mean tokens generated per request. By default that of the logs,
             and 0 without logs.
+        memory: How the model is held on the GPU: formats of weights and cache, GPUs of a group, what
+            the engine keeps. By default as published, on the engine's defaults.
+        peak_to_mean: The busiest hour's traffic over the mean, for which GPUs are rented. By
+            default that of the logs, and 1 without logs.
         terms: Terms of the domain, or the path of a file with one a line.
         field: Field of the text in JSONL and Parquet.
         documents: Whether a plain text file is one document or one a line.
@@ -339,6 +353,8 @@ def audit(
         price_model=price_model,
         requests_per_day=requests_per_day,
         output_tokens_per_request=output_tokens_per_request,
+        memory=memory,
+        peak_to_mean=peak_to_mean,
         terms=terms,
         field=field,
         documents=documents,

@@ -15,10 +15,14 @@ from jeton.catalog.model_facts import (
     LatentAttention,
     ModelFacts,
     RecurrentLayers,
+    SparseIndex,
     model,
     models,
 )
+from jeton.catalog.model_config import model_from_config
+from jeton.catalog.number_formats import NumberFormat, number_format, number_formats
 from jeton.catalog.prices import price, price_names
+from jeton.catalog.weight_formats import WeightFormat, weight_format, weight_format_names
 
 __all__ = [
     "USER_PROVIDER",
@@ -29,12 +33,20 @@ __all__ = [
     "HourlyPrice",
     "LatentAttention",
     "ModelFacts",
+    "NumberFormat",
     "PriceTier",
     "RecurrentLayers",
+    "SparseIndex",
+    "WeightFormat",
     "gpu",
     "gpus",
     "model",
+    "model_from_config",
     "models",
+    "number_format",
+    "number_formats",
     "price",
     "price_names",
+    "weight_format",
+    "weight_format_names",
 ]
