@@ -90,12 +90,13 @@ def _facts(file: Path, config: Mapping[str, Any], fields: Fields, family: Family
     kinds = layer_kinds(fields, family, n_layers)
     recurrent = _recurrent(fields, family, kinds.count("linear"), hidden)
     n_recurrent = 0 if recurrent is None else recurrent.n_layers
+    latent = _latent(fields)
     n_heads, n_kv_heads, head_size = 1, 1, 1
     if n_recurrent < n_layers:
         n_heads = fields.size("num_attention_heads", "n_head", "n_heads")
         n_kv_heads = _kv_heads(fields, family, n_heads)
-        head_size = fields.size("head_dim", default=hidden // n_heads)
-    latent = _latent(fields)
+        own_size = hidden // n_heads if latent is None else latent.value_size
+        head_size = fields.size("head_dim", default=own_size)
     experts = _experts(fields, family, n_layers)
     n_windowed = kinds.count("window")
     shared = shared_cache_layers(fields, kinds)
