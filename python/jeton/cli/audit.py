@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from jeton.cli import options, outputs, tables
-from jeton.cli.audit_gate import AuditGate, gate_options
-from jeton.cli.audit_options import AuditSettings, settings_options
-from jeton.cli.audit_trace import TraceSettings, trace_options
-from jeton.cli.audit_training import TrainingSettings, training_options
+from jeton.cli import outputs, tables
+from jeton.cli.audit_options import (
+    FIRST,
+    GROUPS,
+    AuditGate,
+    GpuSettings,
+    InputSettings,
+    LimitSettings,
+    LogSettings,
+    OutputSettings,
+    PipelineSettings,
+    PriceSettings,
+    TraceSettings,
+    TrainingSettings,
+)
+from jeton.cli.option_groups import GroupedCommand
 from jeton.cli.progress import corpus_progress
 from jeton.errors import RecordError
 
@@ -23,82 +33,21 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
-@click.command()
+@click.command(cls=GroupedCommand, groups=GROUPS, first=FIRST)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "-t",
-    "--tokenizer",
-    "tokenizers",
-    metavar="T",
-    multiple=True,
-    help="Tokenizer to measure: a name, file or folder. Repeatable.",
-)
-@click.option(
-    "--current",
-    metavar="T",
-    help="The tokenizer in use now; the others are compared with it. By default the first.",
-)
-@click.option("--model", metavar="M", help="Model for memory and compute; `jeton catalog models`.")
-@click.option("--gpu", metavar="G", help="GPU that the model runs on; `jeton catalog gpus`.")
-@click.option(
-    "--price-model",
-    metavar="P",
-    help="API price: MODEL, PROVIDER:MODEL, or usd:INPUT/OUTPUT per million tokens; "
-    "`jeton catalog prices`.",
-)
-@click.option(
-    "--requests-per-day",
-    type=click.FloatRange(min=0),
-    metavar="N",
-    help="Documents like these in a day: what money per day, month and year is computed with. "
-    "By default as in the logs.",
-)
-@click.option(
-    "--output-tokens-per-request",
-    type=click.FloatRange(min=0),
-    metavar="N",
-    help="Mean tokens that a model writes per request; by default as in the logs, else 0.",
-)
-@click.option(
-    "--terms",
-    metavar="FILE",
-    help="Terms of the domain, one a line: how they are cut and what their pieces cost.",
-)
-@options.field_option
-@options.documents_option
-@options.strict_option
-@options.threads_option
-@click.option("--html", metavar="F", help="Write the report as one page that works offline.")
-@outputs.json_file_option
-@outputs.markdown_option
-@settings_options
-@trace_options
-@training_options
-@gate_options
-@click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def audit(
     *,
     inputs: tuple[str, ...],
-    tokenizers: tuple[str, ...],
-    current: str | None,
-    model: str | None,
-    gpu: str | None,
-    price_model: str | None,
-    requests_per_day: float | None,
-    output_tokens_per_request: float | None,
-    terms: str | None,
-    field: str,
-    documents: Literal["file", "line"],
-    strict: bool,
-    num_threads: int | None,
-    html: str | None,
-    json_file: str | None,
-    markdown: str | None,
-    quiet: bool,
-    settings: AuditSettings,
+    reading: InputSettings,
+    price: PriceSettings,
+    serving: GpuSettings,
+    logs: LogSettings,
+    gate: AuditGate,
     trace: TraceSettings,
     training: TrainingSettings,
-    gate: AuditGate,
+    pipeline: PipelineSettings,
+    limits: LimitSettings,
+    output: OutputSettings,
 ) -> int:
     """Say what tokenization costs a workload, and what to change.
 
@@ -117,37 +66,21 @@ def audit(
     """
     from jeton.auditing import audit as run_audit
 
-    outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
-    if not tokenizers and current is None:
+    output.check()
+    if not reading.tokenizers and reading.current is None:
         raise click.UsageError("no tokenizer is given; name one with --tokenizer")
-    arguments = settings.arguments() | trace.arguments() | training.arguments()
-    gate.prepare(num_threads=num_threads, stdout_is_taken="-" in (json_file, markdown))
-    with _hint_of_logs(settings), corpus_progress("reading", quiet=quiet) as on_progress:
-        report = run_audit(
-            inputs,
-            tokenizers=tokenizers,
-            current=current,
-            model=model,
-            gpu=gpu,
-            price_model=price_model,
-            requests_per_day=requests_per_day,
-            output_tokens_per_request=output_tokens_per_request,
-            # A str would be taken for the terms themselves.
-            terms=None if terms is None else Path(terms),
-            field=field,
-            documents=documents,
-            strict=strict,
-            num_threads=num_threads,
-            on_progress=on_progress,
-            observers=gate.observers,
-            **arguments,
-        )
-    _write(report, html=html, json_file=json_file, markdown=markdown, quiet=quiet)
-    return gate.finish(report, quiet=quiet)
+    arguments: dict[str, Any] = {}
+    for settings in (reading, price, serving, logs, trace, training, pipeline, limits):
+        arguments |= settings.arguments()
+    gate.prepare(num_threads=reading.num_threads, stdout_is_taken=output.takes_stdout)
+    with _hint_of_logs(logs), corpus_progress("reading", quiet=output.quiet) as on_progress:
+        report = run_audit(inputs, on_progress=on_progress, observers=gate.observers, **arguments)
+    _write(report, output)
+    return gate.finish(report, quiet=output.quiet)
 
 
 @contextmanager
-def _hint_of_logs(settings: AuditSettings) -> Iterator[None]:
+def _hint_of_logs(settings: LogSettings) -> Iterator[None]:
     """Say what is missing where the records are requests and nobody said so."""
     try:
         yield
@@ -162,23 +95,16 @@ def _hint_of_logs(settings: AuditSettings) -> Iterator[None]:
         ) from error
 
 
-def _write(
-    report: AuditReport,
-    *,
-    html: str | None,
-    json_file: str | None,
-    markdown: str | None,
-    quiet: bool,
-) -> None:
+def _write(report: AuditReport, output: OutputSettings) -> None:
     from jeton import report as looks
 
-    if html is not None:
-        looks.write_html(report, html)
-    outputs.write_output(json_file, lambda: looks.to_json(report))
-    outputs.write_output(markdown, lambda: looks.to_markdown(report))
-    if quiet:
+    if output.html is not None:
+        looks.write_html(report, output.html)
+    outputs.write_output(output.json_file, lambda: looks.to_json(report))
+    outputs.write_output(output.markdown, lambda: looks.to_markdown(report))
+    if output.quiet:
         return
     # Standard output carries one thing: the table, unless a file was sent there.
-    if "-" not in (json_file, markdown):
+    if not output.takes_stdout:
         looks.print_audit(report, tables.console())
-    outputs.say_written(html, json_file, markdown)
+    outputs.say_written(output.html, output.json_file, output.markdown)

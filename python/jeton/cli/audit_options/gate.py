@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from jeton.cli import streams
+from jeton.cli.option_groups import OptionGroup
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton.auditing import AuditReport
     from jeton.auditing.gate import Baseline, Budget, Collector, GateResult
 
-__all__ = ["AuditGate", "gate_options"]
+__all__ = ["GATE", "AuditGate"]
 
 EXIT_PASSED, EXIT_EXCEEDED = 0, 1
 
@@ -153,51 +153,41 @@ class AuditGate:
                 raise FileNotFoundError(f"{option} {name}: the folder {path.parent} does not exist")
 
 
-_NAMES = tuple(item.name for item in fields(AuditGate) if not item.name.startswith("_"))
-
-
-def gate_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the gate's options; the function gets them as one argument, ``gate``."""
-
-    @functools.wraps(function)
-    def call(**options: Any) -> Any:
-        gate = AuditGate(**{name: options.pop(name) for name in _NAMES})
-        return function(gate=gate, **options)
-
-    decorated: Callable[..., Any] = call
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
-
-
-_OPTIONS = (
-    click.option(
-        "--save-baseline",
-        metavar="F",
-        help="Write what a later audit is compared with. It holds no text.",
-    ),
-    click.option(
-        "--baseline",
-        metavar="F",
-        help="Compare with a saved baseline, and say what caused each difference.",
-    ),
-    click.option(
-        "--fail-on",
-        metavar="BUDGET",
-        multiple=True,
-        help="Exit with 1 if a figure moves past a limit: 'tokens_per_document>+2%' against the "
-        "baseline, 'tokens_per_document_p95>4096' by itself, 'DOMAIN:bytes_per_token<-0.1' or "
-        "'*:...' by domain; @FILE reads one a line. Repeatable.",
-    ),
-    click.option("--junit", metavar="F", help="Write the verdict as JUnit XML."),
-    click.option("--sarif", metavar="F", help="Write the verdict and the findings as SARIF 2.1."),
-    click.option(
-        "--gate-json", metavar="F", help="Write the verdict as JSON; - is standard output."
-    ),
-    click.option(
-        "--gate-markdown",
-        metavar="F",
-        help="Write the verdict as Markdown, for a pull request; - is standard output.",
+GATE = OptionGroup(
+    title="Gate",
+    name="gate",
+    settings=AuditGate,
+    options=(
+        click.option(
+            "--save-baseline",
+            metavar="F",
+            help="Save this audit, so that a later one can be compared with it. Holds no text.",
+        ),
+        click.option(
+            "--baseline",
+            metavar="F",
+            help="Compare with a saved audit, and say what caused each difference.",
+        ),
+        click.option(
+            "--fail-on",
+            metavar="BUDGET",
+            multiple=True,
+            help="Exit with 1 if a figure passes a limit: 'tokens_per_document>+2%' against the "
+            "baseline, 'tokens_per_document_p95>4096' by itself, 'DOMAIN:bytes_per_token<-0.1' or "
+            "'*:...' for a domain; @FILE reads one limit a line. Repeatable.",
+        ),
+        click.option("--junit", metavar="F", help="Write the verdict as JUnit XML."),
+        click.option(
+            "--sarif", metavar="F", help="Write the verdict and the findings as SARIF 2.1."
+        ),
+        click.option(
+            "--gate-json", metavar="F", help="Write the verdict as JSON; - is standard output."
+        ),
+        click.option(
+            "--gate-markdown",
+            metavar="F",
+            help="Write the verdict as Markdown, for a pull request; - is standard output.",
+        ),
     ),
 )
 

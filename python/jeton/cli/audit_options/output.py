@@ -1,0 +1,53 @@
+"""Options of ``jeton audit`` for its outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from jeton.cli import outputs
+from jeton.cli.option_groups import OptionGroup
+
+__all__ = ["OUTPUT", "OutputSettings"]
+
+
+@dataclass(slots=True)
+class OutputSettings:
+    """The options as they were given."""
+
+    html: str | None = None
+    json_file: str | None = None
+    markdown: str | None = None
+    quiet: bool = False
+
+    def check(self) -> None:
+        """Refuse outputs that cannot be, before the work.
+
+        Raises:
+            UsageError: Two outputs want standard output, a page wants it, or a name is a folder.
+            FileNotFoundError: The folder of an output does not exist.
+        """
+        outputs.check_outputs(html=self.html, json_file=self.json_file, markdown=self.markdown)
+
+    @property
+    def takes_stdout(self) -> bool:
+        """Whether an output goes to standard output instead of the tables."""
+        return "-" in (self.json_file, self.markdown)
+
+
+OUTPUT = OptionGroup(
+    title="Output",
+    name="output",
+    settings=OutputSettings,
+    options=(
+        click.option(
+            "--html", metavar="F", help="Write the report as one page that works offline."
+        ),
+        outputs.json_file_option,
+        outputs.markdown_option,
+        click.option(
+            "-q", "--quiet", is_flag=True, help="No table and no progress, only the files."
+        ),
+    ),
+)
