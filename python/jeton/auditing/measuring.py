@@ -172,8 +172,12 @@ def workload_of(facts: Facts) -> Workload:
         usd_per_mtok_input=price.usd_per_mtok_input if price else None,
         usd_per_mtok_output=price.usd_per_mtok_output if price else None,
         taken_from_logs=facts.taken_from_logs,
-        weights=plan.weight_bytes(model).formats.summary if model else None,
+        weights=_weights_in_words(plan, model) if model else None,
         kv_dtype=plan.kv_name if model else None,
         gpu_memory_utilization=plan.gpu_memory_utilization if model and gpu else None,
         peak_to_mean=facts.peak_to_mean if model and gpu else None,
     )
+
+
+def _weights_in_words(plan: MemoryPlan, model: ModelFacts) -> str:
+    return plan.weight_bytes(model).formats.summary(has_experts=model.experts is not None)

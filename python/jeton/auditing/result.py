@@ -140,6 +140,7 @@ class EconomicsSummary:
     kv_bytes_per_request_full_pages: Figure | None = None
     weights_bytes: Figure | None = None
     embedding_bytes: Figure | None = None
+    n_gpus: Figure | None = None
     gpus_needed: Figure | None = None
     kv_cache_tokens: Figure | None = None
     longest_context_tokens: Figure | None = None

@@ -52,21 +52,22 @@ class WeightFormat:
         """Whether any matrix has fewer than 16 bits an element."""
         return min(self.linear.element_bits, self.experts.element_bits) < 16
 
-    @property
-    def summary(self) -> str:
-        """The formats in words, the same ones named once."""
+    def summary(self, *, has_experts: bool = True) -> str:
+        """Return the formats in words, each named once."""
         parts = {
             "layers": self.linear.name,
             "experts": self.experts.name,
             "tables": self.tables.name,
             "head": self.head.name,
         }
+        if not has_experts:
+            del parts["experts"]
         if len(set(parts.values())) == 1:
             return self.linear.name
         named: dict[str, list[str]] = {}
         for part, name in parts.items():
             named.setdefault(name, []).append(part)
-        return ", ".join(f"{' and '.join(found)} {name}" for name, found in named.items())
+        return "; ".join(f"{', '.join(found)} in {name}" for name, found in named.items())
 
 
 _WHOLE = ("fp32", "bf16", "fp16")

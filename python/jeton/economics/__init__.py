@@ -42,6 +42,7 @@ from jeton.economics.memory import (
     weight_bytes,
 )
 from jeton.economics.memory_budget import MemoryBudget, kv_copies, memory_budget
+from jeton.economics.memory_fit import MemoryFit, fit_on, plan_summary
 from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.money import (
     ApiCost,
@@ -112,6 +113,7 @@ __all__ = [
     "Limits",
     "LiveGpu",
     "MemoryBudget",
+    "MemoryFit",
     "MemoryPlan",
     "NaiveEngineered",
     "OwnGpuCost",
@@ -149,6 +151,7 @@ __all__ = [
     "decode_seconds",
     "embedding_bytes",
     "estimate_tokens",
+    "fit_on",
     "fit_requests",
     "forward_flops_per_token",
     "full_page_bytes",
@@ -164,6 +167,7 @@ __all__ = [
     "naive_engineered",
     "optimal_vocab_size",
     "own_gpu_cost",
+    "plan_summary",
     "prefill_activation_bytes",
     "prefill_flops",
     "prefill_seconds",

@@ -80,7 +80,7 @@ class MemoryFigures:
                 "bytes",
                 self.basis,
                 f"{rest:,} without tables + {n_tables} x {self.rows:,} x {model.hidden_size:,} "
-                f"x {table_bits} bytes; {self.weights.formats.summary}{self._vocabulary()}",
+                f"x {table_bits} bytes; {self._formats()}{self._vocabulary()}",
                 "; ".join(filter(None, (model.cited_source, self._weights_source()))),
             ),
             "embedding_bytes": Figure(
@@ -132,6 +132,13 @@ class MemoryFigures:
         source = f"docs/serving-memory.md; {gpu.cited_source}; {self.model.cited_source}"
         how = self._needed(gpu, budget) + budget.in_words
         result: dict[str, Figure | None] = {
+            "n_gpus": Figure(
+                budget.n_gpus,
+                f"{gpu.name}, for which all that fits is counted",
+                Basis.EXACT,
+                how if self.plan.n_gpus is None else f"given; {how}",
+                source,
+            ),
             "gpus_needed": None
             if budget.needed_gpus is None
             else Figure(
@@ -197,6 +204,9 @@ class MemoryFigures:
         formats = self.weights.formats
         one = formats.head if self.model.tied_embeddings else formats.tables
         return f"{float(one.bytes):g}"
+
+    def _formats(self) -> str:
+        return self.weights.formats.summary(has_experts=self.model.experts is not None)
 
     def _weights_source(self) -> str:
         model = self.model

@@ -41,6 +41,7 @@ FIGURE_NAMES = (
     "kv_bytes_per_request_full_pages",
     "weights_bytes",
     "embedding_bytes",
+    "n_gpus",
     "gpus_needed",
     "kv_cache_tokens",
     "longest_context_tokens",
