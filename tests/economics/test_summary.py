@@ -12,6 +12,7 @@ from jeton.auditing.result import EconomicsSummary
 from jeton.catalog import ApiPrice, PriceTier, gpu, model, price
 from jeton.economics import (
     FIGURE_NAMES,
+    MemoryPlan,
     kv_bytes,
     memory_budget,
     prefill_flops,
@@ -164,7 +165,8 @@ def test_weights_that_do_not_fit_are_said_so() -> None:
     assert figure.unit == "requests on 16 x H100-SXM"
     assert "does not fit one H100-SXM" in figure.formula
     assert "16 are needed" in figure.formula
-    held = call(model=model("llama-3.1-405b"), n_gpus=8)["concurrent_requests_mean"]
+    plan = MemoryPlan(n_gpus=8)
+    held = call(model=model("llama-3.1-405b"), plan=plan)["concurrent_requests_mean"]
     assert held is not None
     assert (held.value, held.unit) == (0, "requests on 8 x H100-SXM")
     assert "does not fit 8 x H100-SXM, 16 are needed" in held.formula

@@ -302,8 +302,8 @@ def audit(
         requests_per_day: Traffic; with a price it gives money. By default that of the logs.
         output_tokens_per_request: Mean tokens generated per request. By default that of the logs,
             and 0 without logs.
-        memory: How the model is held on the GPU: formats of weights and cache, GPUs of a group, what
-            the engine keeps. By default as published, on the engine's defaults.
+        memory: How the model is held on the GPU: formats of weights and cache, GPUs of a group,
+            what the engine keeps. By default as published, on the engine's defaults.
         peak_to_mean: The busiest hour's traffic over the mean, for which GPUs are rented. By
             default that of the logs, and 1 without logs.
         terms: Terms of the domain, or the path of a file with one a line.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from jeton.catalog.api_price import USER_PROVIDER, ApiPrice, PriceTier
 from jeton.catalog.gpu_facts import GpuFacts, HourlyPrice, gpu, gpus
+from jeton.catalog.model_config import model_from_config
 from jeton.catalog.model_facts import (
     AttentionKind,
     Experts,
@@ -19,7 +20,6 @@ from jeton.catalog.model_facts import (
     model,
     models,
 )
-from jeton.catalog.model_config import model_from_config
 from jeton.catalog.number_formats import NumberFormat, number_format, number_formats
 from jeton.catalog.prices import price, price_names
 from jeton.catalog.weight_formats import WeightFormat, weight_format, weight_format_names

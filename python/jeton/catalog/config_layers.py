@@ -1,4 +1,4 @@
-"""What the layers of a configuration cache: every token, a window, a state, or nothing of their own."""
+"""Layers of a configuration by their cache: every token, a window, a state, or another layer's."""
 
 from __future__ import annotations
 
@@ -80,9 +80,7 @@ def _windows(fields: Fields, family: Family, n_layers: int) -> list[LayerKind]:
             for layer in range(n_layers)
         ]
     if isinstance(pattern, int) and pattern > 1:
-        return [
-            "full" if (layer + 1) % pattern == 0 else "window" for layer in range(n_layers)
-        ]
+        return ["full" if (layer + 1) % pattern == 0 else "window" for layer in range(n_layers)]
     return ["window"] * n_layers
 
 

@@ -185,7 +185,7 @@ def _text_part(config: dict[str, Any]) -> dict[str, Any]:
         inner = config.get(name)
         if isinstance(inner, dict):
             part = _text_part(inner)
-            outer = {
+            outer: dict[str, Any] = {
                 key: config[key]
                 for key in ("tie_word_embeddings", "quantization_config")
                 if key in config

@@ -178,9 +178,31 @@ _FAMILIES: dict[str, Family] = {
 }
 
 _ENCODER_DECODERS = frozenset(
-    """bart bigbird_pegasus blenderbot blenderbot-small encoder-decoder fsmt led longt5 m2m_100
-    marian mbart mt5 mvp nllb-moe pegasus pegasus_x plbart prophetnet switch_transformers t5
-    t5gemma umt5 whisper""".split()
+    [
+        "bart",
+        "bigbird_pegasus",
+        "blenderbot",
+        "blenderbot-small",
+        "encoder-decoder",
+        "fsmt",
+        "led",
+        "longt5",
+        "m2m_100",
+        "marian",
+        "mbart",
+        "mt5",
+        "mvp",
+        "nllb-moe",
+        "pegasus",
+        "pegasus_x",
+        "plbart",
+        "prophetnet",
+        "switch_transformers",
+        "t5",
+        "t5gemma",
+        "umt5",
+        "whisper",
+    ]
 )
 
 

@@ -82,7 +82,7 @@ def weight_format(name: str, *, has_experts: bool = True) -> WeightFormat:
     """Return the formats of a checkpoint that is called by this name.
 
     Args:
-        name: ``bf16``, ``fp8``, ``int4`` (also ``awq``, ``gptq``), ``mxfp4``, ``nf4``, ``q4_k_m`` ...
+        name: ``bf16``, ``fp8``, ``int4`` (``awq``, ``gptq``), ``mxfp4``, ``nf4``, ``q4_k_m`` ...
         has_experts: Whether the model has routed experts: ``mxfp4`` then leaves all else in bf16,
             as published; without experts it is the layers' matrices.
 

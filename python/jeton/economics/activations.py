@@ -26,8 +26,8 @@ LOGIT_BYTES = 4
 
 SAMPLER_BYTES = 28
 """Bytes a score takes while tokens are drawn with top-k and top-p: the fp32 score, sorted scores (4
-each) with their ids (8), probabilities, their running sum, and random numbers (4 each). Measured:
-28 to 39 in vLLM's start-up logs of versions 0.6 to 0.11, 20 in 0.19 (``docs/serving-memory.md``)."""
+each) with their ids (8), probabilities, their running sum, and random numbers (4 each). Start-up
+logs of vLLM come to 36 to 39 in versions 0.6 to 0.10 and to 20 in 0.19 (docs/serving-memory.md)."""
 
 TRAINING_LOGIT_COPIES = 3
 """Scores, their softmax and their gradient are alive at once where the loss is not fused: 24,000 MB
@@ -119,9 +119,7 @@ def prefill_activation_bytes(
         UsageError: If a number is negative.
     """
     if n_tokens < 0 or n_gpus < 1:
-        raise UsageError(
-            f"n_tokens is {n_tokens} and n_gpus {n_gpus}; expected at least 0 and 1"
-        )
+        raise UsageError(f"n_tokens is {n_tokens} and n_gpus {n_gpus}; expected at least 0 and 1")
     d = model.hidden_size
     heads = (2 * model.n_heads + 2 * model.n_kv_heads) * model.head_size
     n_parts = 3 if model.mlp == "gated" else 2

@@ -112,9 +112,7 @@ def workload_capacity(
         UsageError: If a share is outside of its range or a number is negative.
     """
     if not 0 < overflow_share < 1:
-        raise UsageError(
-            f"overflow_share is {overflow_share}; expected a share between 0 and 1"
-        )
+        raise UsageError(f"overflow_share is {overflow_share}; expected a share between 0 and 1")
     plan = changed_plan(plan, **changes)
     page_tokens = plan.page_tokens
     found = memory_budget(model, gpu, plan)

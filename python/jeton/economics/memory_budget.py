@@ -97,9 +97,7 @@ class MemoryBudget:
         )
 
 
-def memory_budget(
-    model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan | None = None
-) -> MemoryBudget:
+def memory_budget(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan | None = None) -> MemoryBudget:
     """Return what a group of GPUs has left for requests.
 
     Formula, for each of N GPUs: ``u (M - driver) - W/N - copies - activations - graphs - engine``,

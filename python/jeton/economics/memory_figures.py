@@ -109,7 +109,7 @@ class MemoryFigures:
         return figures
 
     def gpu_figures(
-        self, gpu: GpuFacts, lengths: Sequence[int], documents: Sequence[int], p95: float
+        self, gpu: GpuFacts, lengths: Sequence[float], documents: Sequence[int], p95: float
     ) -> dict[str, Figure | None]:
         """What fits on the fewest GPUs that hold the model; every figure names their number.
 
@@ -123,9 +123,7 @@ class MemoryFigures:
         group = f"{budget.n_gpus} x {gpu.name}"
 
         def bytes_of(tokens: float) -> float:
-            return request_group_bytes(
-                self.model, tokens, plan=self.plan, n_gpus=budget.n_gpus
-            )
+            return request_group_bytes(self.model, tokens, plan=self.plan, n_gpus=budget.n_gpus)
 
         total = sum(n * bytes_of(tokens) for tokens, n in zip(lengths, documents, strict=True))
         sizes = {"mean": total / sum(documents), "p95": bytes_of(p95)}

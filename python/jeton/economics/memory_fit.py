@@ -67,9 +67,7 @@ class MemoryFit:
         }
 
 
-def fit_on(
-    model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, *, request_tokens: int
-) -> MemoryFit:
+def fit_on(model: ModelFacts, gpu: GpuFacts, plan: MemoryPlan, *, request_tokens: int) -> MemoryFit:
     """Return what a model leaves on a GPU, or on the fewest that hold it.
 
     Source: `jeton.economics.memory_budget`.
@@ -99,9 +97,7 @@ def _notes(
     if not budget.fits:
         needed = budget.needed_gpus
         more = "no number of them holds it" if needed is None else f"{needed} are needed"
-        notes.append(
-            f"{model.name} ({weights}) does not fit {budget.n_gpus} x {gpu.name}: {more}"
-        )
+        notes.append(f"{model.name} ({weights}) does not fit {budget.n_gpus} x {gpu.name}: {more}")
     elif budget.n_gpus > 1 and plan.n_gpus is None:
         notes.append(
             f"{model.name} ({weights}) does not fit one {gpu.name}: the figures are for "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
@@ -134,7 +134,7 @@ def changed_plan(plan: MemoryPlan | None = None, **changes: Unpack[PlanChanges])
         UsageError: If a number is out of range.
         UnknownNumberFormatError: If a format is not known.
     """
-    given = dict(changes)
+    given: dict[str, Any] = dict(changes)
     reserved = changes.get("reserved_share")
     size, cached = changes.get("dtype_bytes"), changes.get("kv_dtype_bytes")
     for name in ("reserved_share", "dtype_bytes", "kv_dtype_bytes"):

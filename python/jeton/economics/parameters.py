@@ -180,7 +180,7 @@ def _attention_matrices(model: ModelFacts) -> int:
 
 
 def _index_matrices(model: ModelFacts) -> int:
-    """Matrices of the sparse index of one layer: queries from their latent, key and head weights."""
+    """Matrices of one layer's sparse index: queries from their latent, key, weights of heads."""
     index, mla = model.sparse_index, model.latent_attention
     if index is None or mla is None:
         return 0

@@ -37,6 +37,7 @@ DECODE_BANDWIDTH_SHARE = 0.6
 Llama-2-70B in batches of one on A100s and H100s ("LLM Inference Performance Engineering: Best
 Practices", 2023-10-12). Assumed, not measured here."""
 
+
 @dataclass(frozen=True, slots=True)
 class GpuFit:
     """What fits on how many GPUs.
@@ -180,8 +181,8 @@ def decode_seconds(
     """Return the seconds of one decoding step, which gives each of ``n_requests`` one token.
 
     Formula: ``max((W + R K) / (N B s), R F / (N P u))`` with R requests, K bytes of KV cache each
-    (copies included) and F FLOPs per token; the rest as `prefill_seconds`. With both shares 1 and no context it is
-    the floor: Llama-3-8B in bf16 on 3.35 TB/s needs 4.5 ms a token.
+    (copies included) and F FLOPs per token; the rest as `prefill_seconds`. With both shares 1 and
+    no context it is the floor: Llama-3-8B in bf16 on 3.35 TB/s needs 4.5 ms a token.
 
     Source: arXiv:2211.05102 section 2; shares: the constants above.
 

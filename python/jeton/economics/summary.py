@@ -7,7 +7,7 @@ and a price. Each is optional: what is not given gives no figure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from jeton.catalog.api_price import ApiPrice
 from jeton.catalog.gpu_facts import GpuFacts
@@ -15,7 +15,7 @@ from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.compute import attended_pairs, attention_flops, prefill_flops
 from jeton.economics.memory_budget import memory_budget
 from jeton.economics.memory_figures import MemoryFigures
-from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
+from jeton.economics.memory_plan import MemoryPlan, changed_plan
 from jeton.economics.money import api_cost
 from jeton.economics.own_gpu_figures import OWN_GPU_FIGURE_NAMES, own_gpu_figures
 from jeton.economics.parameters import table_rows
@@ -74,7 +74,6 @@ def summarize(
     output_tokens_per_request: float,
     peak_to_mean: float = 1.0,
     plan: MemoryPlan | None = None,
-    **changes: Unpack[PlanChanges],
 ) -> dict[str, Figure | None]:
     """Return memory, compute and money under one tokenizer.
 
@@ -97,7 +96,6 @@ def summarize(
             the price.
         peak_to_mean: The busiest hour's traffic over the mean, for which GPUs are rented.
         plan: How the model is held; None: as published, on the engine's defaults.
-        changes: Fields of the plan that are different.
 
     Returns:
         A figure or None for each of `FIGURE_NAMES`.
@@ -113,7 +111,7 @@ def summarize(
         )
     figures: dict[str, Figure | None] = dict.fromkeys(FIGURE_NAMES)
     if model is not None:
-        memory = MemoryFigures(model, vocab_size=vocab_size, plan=changed_plan(plan, **changes))
+        memory = MemoryFigures(model, vocab_size=vocab_size, plan=plan or MemoryPlan())
         figures.update(
             memory.figures(lengths, documents, tokens_mean, tokens_p95, output_tokens_per_request)
         )

@@ -169,7 +169,7 @@ def vocabulary_trade(
             is_measured=size in tokens_per_byte,
             n_concurrent=n_concurrent,
             usd_per_hour=usd_per_hour,
-            plan=changed_plan(plan, **{**changes, "vocab_size": size}),
+            plan=changed_plan(changed_plan(plan, **changes), vocab_size=size),
         )
         for size in sizes
     )

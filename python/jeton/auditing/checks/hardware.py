@@ -40,9 +40,7 @@ def gpu_does_not_fit(evidence: Evidence) -> Iterator[Finding]:
     beside = "" if is_weights else " beside activations and the engine's own memory"
     needed = budget.needed_gpus
     more = (
-        "no number of these GPUs holds it"
-        if needed is None
-        else f"at least {needed} of these GPUs"
+        "no number of these GPUs holds it" if needed is None else f"at least {needed} of these GPUs"
     )
     fewer = "" if is_weights else "smaller batches (--max-requests, --max-batched-tokens), "
     yield Finding(
@@ -64,12 +62,8 @@ def gpu_does_not_fit(evidence: Evidence) -> Iterator[Finding]:
             ),
             source=f"{model.cited_source}; {gpu.cited_source}; {gpu.memory_source}",
         ),
-        cause=(
-            f"before any request, the model needs more memory than there is: {weights.formula}"
-        ),
-        remedy=(
-            f"{more}, fewer bits per weight (--weights fp8, int4), {fewer}or a smaller model"
-        ),
+        cause=(f"before any request, the model needs more memory than there is: {weights.formula}"),
+        remedy=(f"{more}, fewer bits per weight (--weights fp8, int4), {fewer}or a smaller model"),
         evidence={
             "weights_bytes": n_bytes,
             "memory_bytes": gpu.memory_bytes,
