@@ -1,7 +1,7 @@
 """The table of ``docs/serving-memory.md``: memory as worked out, against published start-up logs.
 
-``python -m scripts.serving_memory_page`` rewrites the table from ``tests/cases/memory/log-*.json``; ``--check``
-only says whether it is up to date.
+``python -m scripts.serving_memory_page`` rewrites the table from ``tests/cases/memory/log-*.json``;
+``--check`` only says whether it is up to date.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a model class takes for granted where its ``config.json`` says nothing.
+"""Defaults of model classes, where a ``config.json`` says nothing.
 
 Read from transformers 5.23.0 (``models/*/configuration_*.py`` and ``modeling_*.py``, 2026-11-27).
 A class that is not listed is read as a decoder like Llama, which its note says.

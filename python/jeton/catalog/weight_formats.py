@@ -1,4 +1,4 @@
-"""Which parts of a model's weights are written in which format.
+"""Formats of a model's weights, part by part.
 
 No quantized checkpoint is one format throughout: norms, biases and routers stay in 16 bits, mostly
 the tables too, and some quantize the experts alone.
@@ -49,7 +49,7 @@ class WeightFormat:
 
     @property
     def is_quantized(self) -> bool:
-        """Whether any matrix has fewer than 16 bits an element."""
+        """True where a matrix has fewer than 16 bits an element."""
         return min(self.linear.element_bits, self.experts.element_bits) < 16
 
     def summary(self, *, has_experts: bool = True) -> str:

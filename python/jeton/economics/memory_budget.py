@@ -1,4 +1,4 @@
-"""What a group of GPUs has left for requests, after weights, activations and the engine.
+"""Memory of a group of GPUs, as weights, activations and the engine leave it for requests.
 
 Every function that says what fits asks here. A group of GPUs splits weights and heads (tensor
 parallelism); what cannot be split is held as a copy by each: norms, routers, latents, and a
@@ -31,17 +31,17 @@ __all__ = [
 _MIB = 1 << 20
 
 DRIVER_BYTES = 400 * _MIB
-"""What CUDA keeps of the memory that the driver reports before any program begins. Measured as the
+"""Memory that CUDA keeps of what the driver reports, before any program begins. Measured as the
 difference of nvidia-smi's total and what a program sees: 438 MiB on an H100 (81,559 MiB and 79.22
 GiB, vllm-project/vllm#10511), 430 on an RTX 3090 (24,576 MiB and 23.58 GiB, #10517)."""
 
 ENGINE_BYTES = 200 * _MIB
-"""What the engine takes outside of its tensors: libraries' workspaces, the context. Measured: 0.16
-GiB (H100, #12126), 0.20 and 0.35 GiB (RTX 3090, #14447 and #10517)."""
+"""Memory that the engine takes outside of its tensors: libraries' workspaces, the context.
+Measured: 0.16 GiB (H100, #12126), 0.20 and 0.35 GiB (RTX 3090, #14447 and #10517)."""
 
 GROUP_BYTES = 100 * _MIB
-"""What each GPU of a group takes besides, to talk to the others: 0.25 GiB together on two RTX 4090
-(vllm-project/vllm#13061)."""
+"""Memory that each GPU of a group takes besides, to talk to the others: with the engine's 0.25 GiB
+on two RTX 4090 (vllm-project/vllm#13061)."""
 
 GRAPH_BYTES = 200 * _MIB
 """CUDA graphs of decoding: 0.1 GiB and 0.11 GiB measured, 0.14 to 0.58 estimated by vLLM 0.21 and
@@ -83,7 +83,7 @@ class MemoryBudget:
 
     @property
     def fits(self) -> bool:
-        """Whether the model leaves room for requests."""
+        """True where the model leaves room for requests."""
         return self.kv_bytes > 0
 
     @property

@@ -111,7 +111,7 @@ class MemoryFigures:
     def gpu_figures(
         self, gpu: GpuFacts, lengths: Sequence[float], documents: Sequence[int], p95: float
     ) -> dict[str, Figure | None]:
-        """What fits on the fewest GPUs that hold the model; every figure names their number.
+        """Figures of what fits on the fewest GPUs that hold the model; each names their number.
 
         Args:
             gpu: The GPU.

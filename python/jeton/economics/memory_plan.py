@@ -106,7 +106,7 @@ class MemoryPlan:
 
 
 class PlanChanges(TypedDict, total=False):
-    """What a call may say beside its plan, by the names of `MemoryPlan`.
+    """Changes that a call makes to its plan, by the names of `MemoryPlan`.
 
     ``reserved_share`` is 1 less ``gpu_memory_utilization``; ``dtype_bytes`` and ``kv_dtype_bytes``
     are formats as bytes of an element.
