@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from jeton._nearest import fold, nearest
 from jeton.catalog._files import index_by_name, read_catalog_file
-from jeton.catalog.model_names import base_name
+from jeton.catalog.published_names import base_name
 from jeton.errors import UnknownModelError
 
 __all__ = [
