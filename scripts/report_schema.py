@@ -26,6 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport
+from jeton.economics.ledger import Ledger
+from jeton.findings import Basis
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from report_schema_ledger import LEDGER
 
 __all__ = ["Writer", "build", "main", "undescribed"]
 
@@ -151,6 +156,11 @@ class Writer:
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
             values = [member.value for member in hint]
             return self._define(hint, {"enum": values, "description": _first_sentence(hint)})
+        if hint is Ledger:
+            # It writes itself: days as days, amounts in their units.
+            self.definitions["money"] = _MONEY
+            self._define(Basis, {"enum": list(Basis), "description": _first_sentence(Basis)})
+            return self._define(hint, LEDGER)
         if dataclasses.is_dataclass(hint) and isinstance(hint, type):
             return self._define(hint, None)
         raise TypeError(f"a report cannot hold {hint!r} (field {name})")

@@ -63,7 +63,9 @@ if TYPE_CHECKING:
     from jeton.auditing import audit
     from jeton.comparing import compare
     from jeton.converting import convert
+    from jeton.economics.usage_files import read_usage
     from jeton.explaining import explain
+    from jeton.pricing import ledger
     from jeton.probe import probe_digest
     from jeton.registry import load
     from jeton.training import train
@@ -112,8 +114,10 @@ __all__ = [
     "compare",
     "convert",
     "explain",
+    "ledger",
     "load",
     "probe_digest",
+    "read_usage",
     "train",
 ]
 
@@ -123,8 +127,10 @@ _LAZY = {
     "compare": "jeton.comparing",
     "convert": "jeton.converting",
     "explain": "jeton.explaining",
+    "ledger": "jeton.pricing",
     "load": "jeton.registry",
     "probe_digest": "jeton.probe",
+    "read_usage": "jeton.economics.usage_files",
     "train": "jeton.training",
 }
 

@@ -296,13 +296,25 @@ class TemplateError(JetonError, ValueError):
     ``reason`` is one of: ``syntax``; ``undefined`` (it needs something that is not there);
     ``refused`` (it called ``raise_exception``); ``security`` (it reached outside the sandbox);
     ``failed``; ``crashed`` (the process that rendered it died); of a ``TemplateLimitError``, what
-    ran out. ``line`` is a line of the template.
+    ran out. ``line`` is a line of the template. ``kind`` names the class of Jinja's or Python's own
+    error (``UndefinedError``), and ``said`` is what that error said; both are empty where there was
+    none.
     """
 
-    def __init__(self, message: str, *, reason: str = "failed", line: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "failed",
+        line: int | None = None,
+        kind: str = "",
+        said: str = "",
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.line = line
+        self.kind = kind
+        self.said = said
 
 
 class TemplateLimitError(TemplateError):

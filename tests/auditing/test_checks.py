@@ -55,7 +55,7 @@ def test_tokenizer_foreign(evidence_of: EvidenceOf, good: Tokenizer, poor: Token
     assert finding.saving_basis is Basis.ESTIMATED
     # The candidate is larger: at no larger vocabulary there is nothing better.
     assert finding.evidence["best_of_no_larger_vocabulary"] is None
-    assert "more rows" in finding.cause
+    assert "more entries" in finding.cause
     assert not found(evidence_of(texts, tokenizers=[good, poor]), "tokenizer-foreign")
     assert not found(evidence_of(texts, tokenizers=[good]), "tokenizer-foreign")
 

@@ -169,19 +169,3 @@ def test_formats_are_listed(run: Run) -> None:
     assert "mxfp4" in result.stdout
     formats = json.loads(run("catalog", "formats", "--json").stdout)["formats"]
     assert {one["name"]: one["bits"] for one in formats}["mxfp4"] == 4.25
-
-
-def test_an_overloaded_replay_is_a_finding(run: Run) -> None:
-    rows = "arrival_seconds,input_tokens,output_tokens\n" + "".join(
-        f"{i / 100:.2f},4000,50\n" for i in range(2000)
-    )
-    Path("trace.csv").write_text(rows, encoding="utf-8")
-    words = ("--model", "llama-3.1-8b", "--gpu", "l4", "--trace-policy", "dynamic", "--trace")
-    report = audited(run, *words, "trace.csv")
-    first = report["findings"][0]
-    assert first["id"] == "traffic-overload"
-    assert first["title"].startswith("one L4 serves ")
-    load = first["figure"]["value"]
-    assert first["evidence"]["n_gpus_needed"] == int(load) + 1
-    calm = audited(run, *words[:-1], "--trace-speed", "0.001", "--trace", "trace.csv")
-    assert all(finding["id"] != "traffic-overload" for finding in calm["findings"])

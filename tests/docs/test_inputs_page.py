@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from jeton.corpus import RequestColumns
-from jeton.corpus.requests_fields import MODEL_FIELDS, PROMPT_FIELDS
-from jeton.corpus.requests_issues import ISSUE_KINDS
+from jeton.corpus.requests.fields import MODEL_FIELDS, PROMPT_FIELDS
+from jeton.corpus.requests.issues import ISSUE_KINDS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "inputs.md"
 TEXT = PAGE.read_text(encoding="utf-8")

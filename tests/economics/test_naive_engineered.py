@@ -10,12 +10,12 @@ from jeton.catalog import gpu, model, models
 from jeton.catalog import price as find_price
 from jeton.economics import (
     Remedy,
-    UsageRecord,
     api_cost,
     attention_flops,
     kv_bytes,
     prefill_flops,
     reconcile,
+    usage_rows,
     waterfall,
 )
 from jeton.economics.capacity import workload_capacity
@@ -159,9 +159,11 @@ class TestHalfTheTokens:
 
     def test_reconciled_bill(self) -> None:
         prices = {"m": PRICE}
-        whole = UsageRecord("m", input_tokens=8_000_000, output_tokens=1_000_000)
-        half = UsageRecord("m", input_tokens=4_000_000, output_tokens=500_000)
-        reports = [reconcile([r], bill_total=Decimal(0), prices=prices) for r in (whole, half)]
+        whole, half = (
+            usage_rows([{"model": "m", "input_tokens": 8 * n, "output_tokens": n}])
+            for n in (1_000_000, 500_000)
+        )
+        reports = [reconcile(r, bill_total=Decimal(0), prices=prices) for r in (whole, half)]
         assert reports[0].usd_explained == 2 * reports[1].usd_explained
 
     @pytest.mark.parametrize("facts", models(), ids=lambda m: m.name)

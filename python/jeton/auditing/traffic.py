@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from jeton.auditing.result import DomainReport, TokenizerReport
 from jeton.catalog import GpuFacts, ModelFacts
-from jeton.corpus.requests_times import TimeUnit
+from jeton.corpus.times import TimeUnit
 from jeton.corpus.traces import Trace, read_trace
 from jeton.economics import MemoryPlan, changed_plan
 from jeton.economics.traffic import (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from jeton.cli import outputs, tables
+from jeton.cli import outputs, streams, tables
 from jeton.cli.audit_options import (
     FIRST,
     GROUPS,
@@ -29,6 +29,8 @@ from jeton.errors import RecordError
 
 if TYPE_CHECKING:
     from jeton.auditing import AuditReport
+    from jeton.auditing.gate import GateResult
+    from jeton.auditing.observing import Observer
 
 __all__ = ["audit"]
 
@@ -60,6 +62,7 @@ def audit(
       jeton audit calls.jsonl --field prompt -t o200k_base --price-model gpt-4o \\
           --requests-per-day 50000 --html report.html
       jeton audit gateway/*.jsonl.zst --logs -t o200k_base --bill invoice.csv --html report.html
+      jeton audit before/ --against after/ -t o200k_base --price-model gpt-4o
       jeton audit corpus/ -t llama3 --model llama-3-8b --gpu h100-sxm --json - | jq .findings
       jeton audit prompts/ -t llama3 -t jeton-medical-32k --model llama-3-8b --gpu h100-sxm \\
           --trace AzureLLMInferenceTrace_conv.csv --trace-speed 3 --html traffic.html
@@ -67,16 +70,41 @@ def audit(
     from jeton.auditing import audit as run_audit
 
     output.check()
-    if not reading.tokenizers and reading.current is None:
-        raise click.UsageError("no tokenizer is given; name one with --tokenizer")
     arguments: dict[str, Any] = {}
     for settings in (reading, price, serving, logs, trace, training, pipeline, limits):
         arguments |= settings.arguments()
     gate.prepare(num_threads=reading.num_threads, stdout_is_taken=output.takes_stdout)
-    with _hint_of_logs(logs), corpus_progress("reading", quiet=output.quiet) as on_progress:
-        report = run_audit(inputs, on_progress=on_progress, observers=gate.observers, **arguments)
-    _write(report, output)
-    return gate.finish(report, quiet=output.quiet)
+    _say_mixed_states(inputs)
+
+    def run(paths: Sequence[str], observers: Sequence[Observer]) -> AuditReport:
+        with _hint_of_logs(logs), corpus_progress("reading", quiet=output.quiet) as on_progress:
+            return run_audit(list(paths), on_progress=on_progress, observers=observers, **arguments)
+
+    after, before = gate.audit_before(inputs, lambda paths, seen: run(paths, (seen,)))
+    report = run(after, gate.observers)
+    result = gate.judge(report)
+    report = output.shared(report)
+    if before is not None and result is not None:
+        _write_side_by_side(output.shared(before), report, result, output)
+    else:
+        _write(report, result, output)
+    return gate.finish(result, report, quiet=output.quiet)
+
+
+def _say_mixed_states(inputs: Sequence[str]) -> None:
+    """Say that a state before and one after are read as one workload, where they look like it."""
+    if len(inputs) != 2:
+        return
+    from jeton.auditing.gate import look_like_two_states
+
+    states = look_like_two_states(inputs)
+    if states is not None:
+        before, after = states
+        streams.say(
+            f"jeton: {before} and {after} look like a state before and one after; they are mixed "
+            "into one workload\n"
+            f"hint: jeton audit {before} --against {after} shows them side by side"
+        )
 
 
 @contextmanager
@@ -95,12 +123,32 @@ def _hint_of_logs(settings: LogSettings) -> Iterator[None]:
         ) from error
 
 
-def _write(report: AuditReport, output: OutputSettings) -> None:
+def _write_side_by_side(
+    before: AuditReport, after: AuditReport, result: GateResult, output: OutputSettings
+) -> None:
+    from jeton import report as looks
+    from jeton.report.against import against_data, against_lines, against_to_markdown
+
+    if output.html is not None:
+        looks.write_html(after, output.html, result)
+    outputs.write_output(
+        output.json_file, lambda: looks.safe_json(against_data(before, after, result))
+    )
+    outputs.write_output(output.markdown, lambda: against_to_markdown(result))
+    if output.quiet:
+        return
+    if not output.takes_stdout:
+        for line in against_lines(result):
+            streams.write_line(line)
+    outputs.say_written(output.html, output.json_file, output.markdown)
+
+
+def _write(report: AuditReport, result: GateResult | None, output: OutputSettings) -> None:
     from jeton import report as looks
 
     if output.html is not None:
-        looks.write_html(report, output.html)
-    outputs.write_output(output.json_file, lambda: looks.to_json(report))
+        looks.write_html(report, output.html, result)
+    outputs.write_output(output.json_file, lambda: looks.to_json(report, result))
     outputs.write_output(output.markdown, lambda: looks.to_markdown(report))
     if output.quiet:
         return

@@ -80,10 +80,9 @@ def count_pretokens(
       jeton count-pretokens all.jsonl --algorithm parity-bpe -O language_field=lang -o counts/
       jeton train --from-counts notes.counts web.counts --weight notes=3 --vocab-size 32000 -o t/
     """
-    import json
-
     from jeton import training
     from jeton._files import write_whole
+    from jeton._plain import strict_json
     from jeton.corpus import CharacterStatistics
 
     if not Path(output).resolve().parent.is_dir():
@@ -124,7 +123,7 @@ def count_pretokens(
     counts = corpus.counts
     if characters is not None:
         statistics = CharacterStatistics.of(counts).to_dict()
-        write_whole(characters, json.dumps(statistics, ensure_ascii=False, indent=2) + "\n")
+        write_whole(characters, strict_json(statistics, indent=2) + "\n")
     if as_json:
         streams.write_json(
             {

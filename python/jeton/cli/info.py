@@ -65,6 +65,8 @@ def info(
       jeton info jeton-general-32k --canonical | sha256sum
       jeton info cl100k_base --canonical -o cl100k_base.jeton.json
     """
+    from jeton.registry import place_of
+
     if output is not None and not canonical:
         raise click.UsageError("-o writes the canonical form: --canonical is missing")
     if canonical and as_json:
@@ -75,7 +77,7 @@ def info(
     if canonical:
         _write_canonical(tokenizer, output)
         return
-    path = _path(tokenizer_name)
+    path = place_of(tokenizer_name)
     facts = {**_facts(tokenizer), "format": _format(path), "steps": _steps(tokenizer)}
     folder = _folder(path)
     writable = _writable(tokenizer) if formats else None
@@ -156,17 +158,6 @@ def _facts(tokenizer: Tokenizer) -> dict[str, Any]:
         "probe_digest": probe_digest(tokenizer),
         "special_tokens": special,
     }
-
-
-def _path(name: str) -> Path | None:
-    """The file or folder that a name or path means; None where it cannot be told."""
-    from jeton.registry.finding import find
-
-    found = find(name)
-    if found is not None:
-        return found[1]
-    path = Path(name)
-    return path if path.exists() else None
 
 
 def _format(path: Path | None) -> str | None:

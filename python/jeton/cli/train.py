@@ -10,6 +10,7 @@ from typing import Any, Literal
 import click
 
 from jeton.cli import corpus_options, options, outputs, streams, training_corpus
+from jeton.cli.planning_options import Size
 from jeton.cli.progress import training_progress
 from jeton.errors import UsageError
 
@@ -21,9 +22,9 @@ __all__ = ["train"]
 @click.option(
     "--vocab-size",
     required=True,
-    type=click.IntRange(min=1),
+    type=Size(),
     metavar="N",
-    help="Ids of the tokenizer, special tokens included.",
+    help="Ids of the tokenizer, special tokens included; 32k is 32000.",
 )
 @click.option(
     "-o",

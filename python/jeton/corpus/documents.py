@@ -20,7 +20,8 @@ from jeton import _core
 from jeton.corpus import jsonl, parquet
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, expand_inputs
-from jeton.corpus.requests_names import Names
+from jeton.corpus.names import Names
+from jeton.corpus.places import RecordPlaces
 from jeton.errors import EmptyCorpusError, UsageError
 
 __all__ = [
@@ -103,6 +104,9 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
         self.batch_domains: NDArray[np.int32] | None = None
         """int32 (n_documents,): the domain of each document of the batch handed out last, as an
         index into ``domains``; -1: in none. None: no domains were asked for."""
+        self.batch_places: RecordPlaces | None = None
+        """Lines and ids of the records of the batch handed out last; None where they are not known
+        (text, Parquet, memory) or not asked for."""
         self._domains = Names()
         self._domains_by = domains_by
         self._has_domain_field = has_domain_field
@@ -171,7 +175,7 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
                 self.n_bytes += batch.n_bytes
                 self._report()
                 yield file, batch
-                self.batch_domains = None
+                self.batch_domains = self.batch_places = None
             self._bytes_before += self._bytes_of_file if file.n_bytes is None else file.n_bytes
             self._bytes_of_file = 0
             self._report()
@@ -190,6 +194,7 @@ def open_documents(
     strict: bool = False,
     domain_field: str = "",
     domains_by: DomainsBy | None = None,
+    with_places: bool = False,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_decompressed_bytes: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -209,6 +214,8 @@ def open_documents(
         domain_field: JSONL and Parquet: where the domain's name is (a service, a language); text
             files are in no domain then. See ``DocumentStream.batch_domains``.
         domains_by: The domain is the ``file`` or the ``folder`` of a document instead.
+        with_places: Say the line and the id of each record of JSONL, see
+            ``DocumentStream.batch_places``; reading is slower then.
         batch_bytes: Batches are about this large.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
         on_progress: Called after each batch and each file.
@@ -243,7 +250,7 @@ def open_documents(
     def batches(stream: DocumentStream, file: InputFile) -> Iterator[_core.TextBatch]:
         if file.format == "memory":
             yield from _batches_of_texts(inputs, strict=strict, batch_bytes=batch_bytes)
-        elif domain_field and file.format == "jsonl":
+        elif (domain_field or with_places) and file.format == "jsonl":
             records = jsonl.JsonlDocuments(
                 file.path,
                 field=field,
@@ -253,7 +260,9 @@ def open_documents(
                 max_decompressed_bytes=max_decompressed_bytes,
             )
             for batch, names in records:
-                stream.set_batch_domains(names)
+                if domain_field:
+                    stream.set_batch_domains(names)
+                stream.batch_places = records.batch_places
                 stream.set_bytes_of_file(records.n_bytes_read)
                 yield batch
         elif file.format == "parquet":

@@ -7,6 +7,7 @@ same order. Cost: one ``stat`` for each file, and for those found in folders the
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
 import glob
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from jeton import _core
+from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton.errors import JetonError
 
 __all__ = ["STANDARD_INPUT", "Format", "InputFile", "expand_inputs", "format_of"]
@@ -214,8 +216,12 @@ def _walk(folder: Path, *, visited: set[tuple[int, int]]) -> Iterator[InputFile]
 
 
 def _named(path: Path) -> InputFile:
-    """A file that was named outright: it is read, whatever it holds."""
+    """A file that was named outright: it is read, whatever it holds, unless it is an archive."""
     status = path.stat()
+    if stat.S_ISREG(status.st_mode) and format_of(str(path)) != "parquet":
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+            refuse_archive(str(path), head, expected="documents or logs", is_text=False)
     n_bytes = status.st_size if stat.S_ISREG(status.st_mode) else None
     return InputFile(str(path), format_of(str(path)), n_bytes)
 

@@ -1,7 +1,7 @@
-"""Documents of JSON lines with their domains: two fields of each record.
+"""Documents of JSON lines with their domains and places: more than one field of each record.
 
-The core's reader takes one field; where the domain is wanted too, records are parsed here, with the
-same rules and the same errors for the text. A record without the domain's field is in no domain.
+The core's reader takes one field; where more is wanted, records are parsed here, with the same
+rules and the same errors for the text. A record without the domain's field is in no domain.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from jeton import _core
-from jeton.corpus.requests_json import json_lines
-from jeton.corpus.requests_parsed import lookup, text_or_none
+from jeton.corpus.json_records import json_lines
+from jeton.corpus.lookup import lookup, text_or_none
+from jeton.corpus.places import RecordPlaces, record_id
 from jeton.errors import LimitError, RecordError
 
 __all__ = ["JsonlDocuments"]
@@ -49,6 +50,8 @@ class JsonlDocuments:
         self._domain_field = domain_field
         self._strict = strict
         self._batch_bytes = batch_bytes
+        self.batch_places = RecordPlaces((), ())
+        """Lines and ids of the records of the batch handed out last."""
         self.n_replacements = 0
         """Characters that were not UTF-8 in the file and were replaced before parsing."""
         self._reader = _core.DocumentReader(
@@ -75,16 +78,23 @@ class JsonlDocuments:
         """
         texts: list[str] = []
         domains: list[str | None] = []
+        lines: list[int] = []
+        ids: list[str] = []
         n_chars = 0
         records = json_lines(self._pieces(), max_record_bytes=MAX_RECORD_BYTES, report=self._refuse)
         for line, record in records:
             texts.append(self._text(record, line))
-            domains.append(text_or_none(lookup(record, self._domain_field)))
+            domain = lookup(record, self._domain_field) if self._domain_field else None
+            domains.append(text_or_none(domain))
+            lines.append(line)
+            ids.append(record_id(record))
             n_chars += len(texts[-1])
             if n_chars >= self._batch_bytes or len(texts) >= _MAX_TEXTS_PER_BATCH:
+                self.batch_places = RecordPlaces(lines, ids)
                 yield _core.TextBatch.from_texts(texts, strict=self._strict), domains
-                texts, domains, n_chars = [], [], 0
+                texts, domains, lines, ids, n_chars = [], [], [], [], 0
         if texts:
+            self.batch_places = RecordPlaces(lines, ids)
             yield _core.TextBatch.from_texts(texts, strict=self._strict), domains
 
     def _pieces(self) -> Iterator[bytes]:

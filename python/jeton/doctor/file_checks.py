@@ -8,6 +8,7 @@ from jeton.checkpoint import FileProblem
 from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
+from jeton.formats.contradictions import CLASS_REBUILDS
 
 __all__ = ["CHECKS"]
 
@@ -163,7 +164,12 @@ def _contradictions(patient: Patient) -> Iterator[Seen]:
         )
 
 
-_NOT_APPLIED = ("fix_mistral_regex", "clean_up_tokenization_spaces", "split_special_tokens")
+_NOT_APPLIED = (
+    "fix_mistral_regex",
+    "clean_up_tokenization_spaces",
+    "split_special_tokens",
+    CLASS_REBUILDS,
+)
 
 CHECKS: tuple[Check, ...] = (
     _lfs_pointer,

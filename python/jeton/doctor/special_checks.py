@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from jeton.checkpoint import ModelKind
 from jeton.checkpoint.configuration import token_ids_of
@@ -14,6 +16,18 @@ from jeton.findings import Severity
 __all__ = ["CHECKS"]
 
 _ROLES = ("bos", "eos", "pad", "decoder_start")
+
+
+def _configurations(patient: Patient) -> dict[str, Mapping[str, Any]]:
+    """The files of a model that state ids, by name."""
+    assert patient.model is not None
+    sources: dict[str, Mapping[str, Any]] = {
+        "generation_config.json": patient.model.generation or {}
+    }
+    if patient.model.configuration is not None:
+        configuration = patient.model.configuration
+        sources["config.json"] = {**configuration.values, **configuration.text}
+    return sources
 
 
 @known(
@@ -33,11 +47,7 @@ _ROLES = ("bos", "eos", "pad", "decoder_start")
 def _out_of_range(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
     limit = patient.vocab_limit
-    sources = {"generation_config.json": patient.model.generation or {}}
-    if patient.model.configuration is not None:
-        configuration = patient.model.configuration
-        sources["config.json"] = {**configuration.values, **configuration.text}
-    for file, values in sources.items():
+    for file, values in _configurations(patient).items():
         for role in _ROLES:
             for token_id in token_ids_of(values.get(f"{role}_token_id")):
                 if token_id < 0 or (limit is not None and token_id >= limit):
@@ -48,6 +58,38 @@ def _out_of_range(patient: Patient) -> Iterator[Seen]:
                         value=token_id,
                         unit="id",
                     )
+
+
+@known(
+    Failure(
+        id="special-id-no-number",
+        area=Area.SPECIAL_TOKENS,
+        severity=Severity.ERROR,
+        name="the id of a special token is written as something else than a number",
+        symptom="generation never ends, `TypeError` or `ValueError` at the first request, or id 1 "
+        "where the file says `true`",
+        cause='a configuration was written by hand or by another program: `"300"`, `true`, `300.0` '
+        "or the token's text stand where its id belongs, and programs pass them over",
+        remedy="write the id as a whole number, or a list of them, in config.json and "
+        "generation_config.json",
+        needs=(Evidence.MODEL,),
+    )
+)
+def _no_number(patient: Patient) -> Iterator[Seen]:
+    assert patient.model is not None
+    for file, values in _configurations(patient).items():
+        for role in _ROLES:
+            stated = values.get(f"{role}_token_id")
+            for value in stated if isinstance(stated, list) else [stated]:
+                if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+                    continue
+                yield Seen(
+                    what=f"{role}_token_id is {json.dumps(value, default=str)[:60]}, which is no "
+                    "whole number",
+                    where=file,
+                    value=1,
+                    unit="ids",
+                )
 
 
 @known(
@@ -270,6 +312,7 @@ _LEFT_BY_CLASS = frozenset(
 
 CHECKS: tuple[Check, ...] = (
     _out_of_range,
+    _no_number,
     _disagree,
     _eos_missing,
     _eos_forbidden,

@@ -12,8 +12,8 @@ from jeton.economics.activations import (
     prefill_activation_bytes,
     training_logit_bytes,
 )
-from jeton.economics.bill import BillLine, BillModel, BillReport, catalog_price, reconcile
-from jeton.economics.bill_files import read_bill, read_usage
+from jeton.economics.bill import BillLine, BillModel, BillReport, reconcile
+from jeton.economics.bill_files import read_bill
 from jeton.economics.bill_items import Bill, BillCause, BillItem
 from jeton.economics.capacity import Capacity, longest_context, workload_capacity
 from jeton.economics.closed import Calibration, StandIn, TokenEstimate, estimate_tokens, stand_in
@@ -29,6 +29,23 @@ from jeton.economics.compute import (
 from jeton.economics.context import ContextRoom, context_room
 from jeton.economics.energy import Energy, gpu_energy
 from jeton.economics.languages import GroupBill, GroupUse, bill_by_group
+from jeton.economics.ledger import (
+    DimensionUse,
+    DomainUse,
+    Ledger,
+    LedgerBuilder,
+    LedgerIssue,
+    ModelMap,
+    ModelUse,
+    NotPriced,
+    Period,
+    TimeUse,
+    UsageRows,
+    ledger_of_lengths,
+    parse_period,
+    read_model_map,
+    usage_rows,
+)
 from jeton.economics.live_gpu import LiveGpu, live_gpus
 from jeton.economics.memory import (
     DTYPE_BYTES,
@@ -73,7 +90,7 @@ from jeton.economics.training_costs import (
     break_even,
     training_cost,
 )
-from jeton.economics.usage import UsageRecord, usage_records
+from jeton.economics.usage_files import read_usage
 from jeton.economics.vocabulary_laws import optimal_vocab_size, tokens_per_char
 from jeton.economics.vocabulary_trade import (
     VocabularyPoint,
@@ -105,19 +122,28 @@ __all__ = [
     "Capacity",
     "ContextRoom",
     "CountedRequests",
+    "DimensionUse",
+    "DomainUse",
     "Energy",
     "Factor",
     "GpuFit",
     "GroupBill",
     "GroupUse",
+    "Ledger",
+    "LedgerBuilder",
+    "LedgerIssue",
     "Limits",
     "LiveGpu",
     "MemoryBudget",
     "MemoryFit",
     "MemoryPlan",
+    "ModelMap",
+    "ModelUse",
     "NaiveEngineered",
+    "NotPriced",
     "OwnGpuCost",
     "ParameterCount",
+    "Period",
     "PlanChanges",
     "PrefillFlops",
     "ProviderCount",
@@ -126,11 +152,12 @@ __all__ = [
     "Remedy",
     "StandIn",
     "Step",
+    "TimeUse",
     "TokenEstimate",
     "TradeOff",
     "TradeOffPoint",
     "TrainingCost",
-    "UsageRecord",
+    "UsageRows",
     "VocabularyPoint",
     "VocabularyTrade",
     "Waterfall",
@@ -143,7 +170,6 @@ __all__ = [
     "attention_score_bytes",
     "bill_by_group",
     "break_even",
-    "catalog_price",
     "changed_plan",
     "context_room",
     "count_parameters",
@@ -160,6 +186,7 @@ __all__ = [
     "kv_bytes",
     "kv_bytes_per_token",
     "kv_copies",
+    "ledger_of_lengths",
     "live_gpus",
     "logit_bytes",
     "longest_context",
@@ -167,6 +194,7 @@ __all__ = [
     "naive_engineered",
     "optimal_vocab_size",
     "own_gpu_cost",
+    "parse_period",
     "plan_summary",
     "prefill_activation_bytes",
     "prefill_flops",
@@ -177,6 +205,7 @@ __all__ = [
     "quota_from_log",
     "quota_from_rate",
     "read_bill",
+    "read_model_map",
     "read_usage",
     "reconcile",
     "request_bytes",
@@ -188,7 +217,7 @@ __all__ = [
     "training_cost",
     "training_flops",
     "training_logit_bytes",
-    "usage_records",
+    "usage_rows",
     "usd_per_month",
     "usd_per_year",
     "vocabulary_trade",

@@ -1,7 +1,8 @@
 """Everything an audit says about one tokenizer's cost, as figures with formula and source.
 
-The audit counts tokens; this turns the counts into memory, compute and money for a model, a GPU
-and a price. Each is optional: what is not given gives no figure.
+The audit counts tokens; this turns the counts into memory, compute and the money of machines of
+one's own, for a model and a GPU. Each is optional: what is not given gives no figure. What an API
+charges is the ledger's.
 """
 
 from __future__ import annotations
@@ -9,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jeton.catalog.api_price import ApiPrice
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.compute import attended_pairs, attention_flops, prefill_flops
 from jeton.economics.memory_budget import memory_budget
 from jeton.economics.memory_figures import MemoryFigures
 from jeton.economics.memory_plan import MemoryPlan, changed_plan
-from jeton.economics.money import api_cost
 from jeton.economics.own_gpu_figures import OWN_GPU_FIGURE_NAMES, own_gpu_figures
 from jeton.economics.parameters import table_rows
 from jeton.economics.serving import (
@@ -69,13 +68,12 @@ def summarize(
     vocab_size: int,
     model: ModelFacts | None,
     gpu: GpuFacts | None,
-    price: ApiPrice | None,
     requests_per_day: float | None,
     output_tokens_per_request: float,
     peak_to_mean: float = 1.0,
     plan: MemoryPlan | None = None,
 ) -> dict[str, Figure | None]:
-    """Return memory, compute and money under one tokenizer.
+    """Return memory and compute under one tokenizer; the bill of an API is the ledger's.
 
     A request is one document as prompt plus ``output_tokens_per_request``. Means are over the
     histogram, not of its mean: attention is quadratic in the length, windows cap the KV cache and
@@ -90,10 +88,8 @@ def summarize(
         vocab_size: Size of the tokenizer's vocabulary.
         model: Model that reads the tokens.
         gpu: GPU that the model runs on.
-        price: Price at an API.
         requests_per_day: Traffic.
-        output_tokens_per_request: Tokens generated per request; they count for the KV cache and
-            the price.
+        output_tokens_per_request: Tokens generated per request; they count for the KV cache.
         peak_to_mean: The busiest hour's traffic over the mean, for which GPUs are rented.
         plan: How the model is held; None: as published, on the engine's defaults.
 
@@ -102,7 +98,6 @@ def summarize(
 
     Raises:
         UsageError: If the histogram is empty or malformed, or a number is negative.
-        UnknownPriceError: If output is asked for and its price is not known.
     """
     lengths, documents = _histogram(tokens_histogram)
     if output_tokens_per_request < 0:
@@ -136,10 +131,6 @@ def summarize(
                     peak_to_mean=peak_to_mean,
                 )
             )
-    if price is not None:
-        figures.update(
-            _money_figures(price, lengths, documents, requests_per_day, output_tokens_per_request)
-        )
     return figures
 
 
@@ -202,55 +193,6 @@ def _prefill_seconds_figure(
         f"roofline, doi:10.1145/1498765.1498785; shares assumed (arXiv:2407.21783, 2211.05102); "
         f"{gpu.cited_source}",
     )
-
-
-def _money_figures(
-    price: ApiPrice,
-    lengths: Sequence[int],
-    documents: Sequence[int],
-    requests_per_day: float | None,
-    output_tokens: float,
-) -> dict[str, Figure]:
-    """What requests cost at the API."""
-    cost = api_cost(
-        price,
-        input_tokens=lengths,
-        requests=documents,
-        output_tokens_per_request=output_tokens,
-        requests_per_day=requests_per_day,
-    )
-    n_documents = sum(documents)
-    n_tokens = sum(length * n for length, n in zip(lengths, documents, strict=True))
-    rates = [f"{n_tokens / n_documents:,.1f} x ${price.usd_per_mtok_input} per 1M input tokens"]
-    if output_tokens:
-        rates.append(f"{output_tokens:g} x ${price.usd_per_mtok_output} per 1M output tokens")
-    if price.usd_per_request:
-        rates.append(f"${price.usd_per_request} per request")
-    formula = " + ".join(rates)
-    if price.is_tiered:
-        steps = ", ".join(f"{tier.above_input_tokens:,}" for tier in price.tiers[1:])
-        formula = (
-            f"summed over the lengths of {n_documents:,} documents, dearer above {steps} "
-            f"input tokens; base: {formula}"
-        )
-    source = price.source
-    figures = {
-        "usd_per_request": Figure(
-            cost.usd_per_request, "USD per request", Basis.EXACT, formula, source
-        )
-    }
-    if cost.usd_per_day is not None and cost.usd_per_month is not None:
-        per_day = f"${cost.usd_per_request:.4g} x {requests_per_day:,g} requests per day"
-        figures["usd_per_day"] = Figure(
-            cost.usd_per_day, "USD per day", Basis.EXACT, per_day, source
-        )
-        figures["usd_per_month"] = Figure(
-            cost.usd_per_month, "USD per month", Basis.EXACT, f"{per_day} x 365 / 12", source
-        )
-        figures["usd_per_year"] = Figure(
-            cost.usd_per_day * 365, "USD per year", Basis.EXACT, f"{per_day} x 365", source
-        )
-    return figures
 
 
 def _histogram(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "partner_names",
     "plain_name",
     "samples_path",
+    "user_path",
 ]
 
 COMPRESSED_SUFFIXES = (".zst", ".gz")
@@ -46,6 +48,17 @@ def name_of_file(path: str | Path) -> str:
                 name = name[: -len(suffix)]
                 break
     return name
+
+
+def user_path(path: str | os.PathLike[str]) -> Path:
+    """A path, with ``~`` as the user's home folder."""
+    given = Path(path)
+    if not str(given).startswith("~"):
+        return given
+    try:
+        return given.expanduser()
+    except RuntimeError:  # there is no such user
+        return given
 
 
 def plain_name(path: str | Path) -> str:

@@ -8,18 +8,19 @@ from jeton.report import terminal_parts as parts_of
 from jeton.report.numbers import Numbers, Shown
 from jeton.report.simulation_text import simulation_grid
 from jeton.report.summary import (
-    N_FINDINGS,
     FindingView,
     Headline,
     current_tokenizer,
     findings,
     headline,
+    n_open_findings,
     worst_terms,
 )
 from jeton.report.tables import Table, economics_table, tokens_table
 from jeton.report.terminal_parts import signed
 from jeton.report.training_text import training_grid
 from jeton.report.visible import visible
+from jeton.report.workload import workload_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["print_audit"]
 
 _N_TERMS = 8
+_N_CHANGES = 3
 _WIDE_COLUMNS = 100
 """From this width on the tables show all columns; 80 columns hold the most important ones."""
 
@@ -90,6 +92,8 @@ class _Printer:
         self._unicode = unicode
 
     def print(self) -> None:
+        for notice in self._data["notices"]:
+            self._console.print(self._text(f"Note    {visible(notice)}", "bold yellow"))
         self._print_headline()
         self._print_tables()
         self._print_terms()
@@ -111,11 +115,14 @@ class _Printer:
             f"{_written(show('corpus.n_words', 'count'))} words",
             f"{n_sources:,} {'source' if n_sources == 1 else 'sources'}",
         ]
-        self._console.print(self._text("Corpus  " + ", ".join(facts)))
-        name = visible(self._data["tokenizers"][first.tokenizer]["name"])
-        line = self._text("Sum     ")
+        self._print_labelled("Input   ", workload_line(self._numbers))
+        if self._data["tokenizers"]:
+            self._console.print(self._text("Text    " + ", ".join(facts)))
+        line = self._text("Cost    " if first.is_money else "Length  ")
         line.append_text(self._text(f"{signed(first.total)} {first.period}", "bold"))
-        line.append_text(self._text(f" with {name}"))
+        if not first.is_money and self._data["tokenizers"]:
+            name = visible(self._data["tokenizers"][first.tokenizer]["name"])
+            line.append_text(self._text(f" with {name}"))
         self._console.print(line)
         self._print_saving(first)
         for label, text in parts_of.lines(self._numbers):
@@ -124,13 +131,12 @@ class _Printer:
     def _print_saving(self, first: Headline) -> None:
         if first.saving is None:
             return
-        line = self._text("Saving  ")
+        line = self._text("Save    ")
         share = f" ({first.saving_share.text})" if first.saving_share else ""
         if first.n_remedies:
             line.append_text(self._text(f"{signed(first.saving)} a year{share}", "bold"))
-            words = "remedy" if first.n_remedies == 1 else "remedies"
-            remaining = signed(first.remaining)
-            line.append_text(self._text(f" with {first.n_remedies} {words}; {remaining} remain"))
+            words = "change" if first.n_remedies == 1 else "changes"
+            line.append_text(self._text(f" with {first.n_remedies} {words}"))
         elif first.finding is not None:
             line.append_text(self._text(f"{signed(first.saving)} a year{share}", "bold"))
             line.append_text(self._text(f": finding {first.finding + 1}"))
@@ -141,6 +147,11 @@ class _Printer:
         self._console.print(line)
 
     def _print_tables(self) -> None:
+        self._print_changes()
+        self._print_grid(parts_of.models(self._numbers))
+        self._print_grid(parts_of.spending(self._numbers))
+        if not self._data["tokenizers"]:
+            return
         wide = self._console.width >= _WIDE_COLUMNS
         tokens = tokens_table(self._numbers, current=self._current)
         self._print_table("Tokens", tokens if wide else tokens.only(*_NARROW_TOKENS))
@@ -154,7 +165,7 @@ class _Printer:
             )
         own = economics_table(self._numbers, part="own")
         if own is not None:
-            self._print_table("GPUs of your own", own if wide else own.only(*_NARROW_OWN))
+            self._print_table("On your own GPUs", own if wide else own.only(*_NARROW_OWN))
         self._print_grid(parts_of.domains(self._numbers, current=self._current))
         self._print_grid(parts_of.domain_bills(self._numbers))
         self._print_grid(parts_of.waterfall(self._numbers))
@@ -167,9 +178,15 @@ class _Printer:
                 signs += "   ~ estimated"
             self._console.print(self._text(signs, "dim"))
 
+    def _print_changes(self) -> None:
+        """Since when something is different."""
+        timeline = self._data["timeline"]
+        for change in (timeline["changes"] if timeline else ())[:_N_CHANGES]:
+            self._print_labelled("Since   ", visible(change["text"]))
+
     def _money_title(self) -> str:
         workload = self._data["workload"]
-        title = f"Money  {visible(workload['price_model'] or '')}".rstrip()
+        title = f"Cost with each tokenizer  {visible(workload['price_model'] or '')}".rstrip()
         return f"{title}, prices of {workload['price_date']}" if workload["price_date"] else title
 
     def _memory_title(self) -> str:
@@ -243,7 +260,7 @@ class _Printer:
             return
         current = self._data["tokenizers"][self._current]["name"]
         has_cost = any(term.cost is not None for term in terms)
-        table = self._rich_table(f"Terms that cost most, as {visible(current)} cuts them")
+        table = self._rich_table(f"Terms that cost most, as {visible(current)} splits them")
         table.add_column(self._text("Term"), overflow="fold", min_width=10)
         table.add_column(self._text("Occurs"), justify="right")
         table.add_column(self._text("Tokens"), justify="right")
@@ -269,15 +286,16 @@ class _Printer:
         self._console.print()
         self._console.print(self._text("Findings", "bold"))
         if not views:
-            self._console.print(self._text("none: nothing passed the threshold of a check"))
-        for view in views[:N_FINDINGS]:
+            self._console.print(self._text("none: no check found anything worth changing"))
+        n_open = n_open_findings(self._data)
+        for view in views[:n_open]:
             self._print_finding(view)
-        for view in views[N_FINDINGS:]:
+        for view in views[n_open:]:
             self._print_head(view)
             self._print_indented("", visible(view.data["title"]), "")
-        if len(views) > N_FINDINGS:
+        if len(views) > n_open:
             self._console.print(
-                self._text("causes and remedies of all: --html, --markdown or --json", "dim")
+                self._text("--html, --markdown and --json have causes and remedies of all", "dim")
             )
 
     def _print_head(self, view: FindingView) -> None:

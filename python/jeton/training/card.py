@@ -16,6 +16,7 @@ from typing import Any
 
 from jeton import _core
 from jeton._files import write_whole
+from jeton._plain import strict_json
 from jeton.corpus import InputFile, require_text
 from jeton.errors import FormatError
 from jeton.formats import name_of_file
@@ -223,7 +224,7 @@ def write_card(path: str | os.PathLike[str], card: TrainingCard) -> None:
     Raises:
         OSError: The folder is missing, the disk is full ...
     """
-    write_whole(path, json.dumps(card.to_dict(), ensure_ascii=False, indent=2) + "\n")
+    write_whole(path, strict_json(card.to_dict(), indent=2) + "\n")
 
 
 def read_card(path: str | os.PathLike[str]) -> TrainingCard:

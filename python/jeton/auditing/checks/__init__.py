@@ -40,7 +40,6 @@ from jeton.auditing.checks.hardware import gpu_does_not_fit, quadratic_attention
 from jeton.auditing.checks.lengths import context_overflow, padding_waste, tail_length
 from jeton.auditing.checks.mismatch import preprocessing_growth, train_serve_mismatch
 from jeton.auditing.checks.new_terms import terms_worth_adding
-from jeton.auditing.checks.overload import traffic_overload
 from jeton.auditing.checks.pipeline import (
     answers_cut,
     chunk_overlap_waste,
@@ -63,6 +62,7 @@ from jeton.auditing.checks.repetition import (
     repeated_passages,
 )
 from jeton.auditing.checks.terms import term_shatter
+from jeton.auditing.checks.traffic import gpu_overloaded
 from jeton.auditing.checks.usage import (
     input_overhead,
     output_echo,
@@ -129,7 +129,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "quota-exceeded": quota_exceeded,
         "tail-length": tail_length,
         "gpu-does-not-fit": gpu_does_not_fit,
-        "traffic-overload": traffic_overload,
+        "gpu-overloaded": gpu_overloaded,
         "quadratic-attention": quadratic_attention,
         "input-overhead": input_overhead,
         "output-long": output_long,

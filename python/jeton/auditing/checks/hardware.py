@@ -47,7 +47,7 @@ def gpu_does_not_fit(evidence: Evidence) -> Iterator[Finding]:
         id="gpu-does-not-fit",
         severity=Severity.ERROR if is_weights else Severity.WARNING,
         title=(
-            f"the weights of {model.name} ({n_bytes / 1e9:,.1f} GB) do not fit {where} "
+            f"The weights of {model.name} ({n_bytes / 1e9:,.1f} GB) do not fit on {where} "
             f"({usable / 1e9:,.1f} GB usable){beside}"
             + ("" if needed is None else f": {needed} are needed")
         ),
@@ -62,8 +62,12 @@ def gpu_does_not_fit(evidence: Evidence) -> Iterator[Finding]:
             ),
             source=f"{model.cited_source}; {gpu.cited_source}; {gpu.memory_source}",
         ),
-        cause=(f"before any request, the model needs more memory than there is: {weights.formula}"),
-        remedy=(f"{more}, fewer bits per weight (--weights fp8, int4), {fewer}or a smaller model"),
+        cause=(
+            f"Before any request, the model needs more memory than there is: {weights.formula}."
+        ),
+        remedy=(
+            f"Use {more}, fewer bits per weight (--weights fp8, int4), {fewer}or a smaller model."
+        ),
         evidence={
             "weights_bytes": n_bytes,
             "memory_bytes": gpu.memory_bytes,
@@ -88,9 +92,8 @@ def quadratic_attention(evidence: Evidence) -> Iterator[Finding]:
         id="quadratic-attention",
         severity=Severity.INFO if matters else Severity.GOOD,
         title=(
-            f"attention is {percent(share)} of the prefill work at p95 ({p95:,} tokens) in "
-            f"{model.name}: {_FACTOR} times the tokens cost {growth:.1f} times the compute, "
-            f"not {_FACTOR**2}"
+            f"{_FACTOR} times the tokens cost {growth:.1f} times the compute, not {_FACTOR**2}: "
+            f"at {p95:,} tokens (p95) attention is {percent(share)} of the work in {model.name}"
         ),
         where=model.name,
         figure=Figure(
@@ -104,13 +107,13 @@ def quadratic_attention(evidence: Evidence) -> Iterator[Finding]:
             source=model.cited_source,
         ),
         cause=(
-            "attention's FLOPs grow with the square of the length, all other FLOPs linearly; its "
-            "memory is linear (KV cache, fused kernels)"
+            "Only the work of attention grows with the square of the length. All other work, and "
+            "the memory, grow in proportion."
         ),
         remedy=(
-            "at these lengths shorter prompts save more than their share: cut or chunk the longest"
+            "Shorten or split the longest prompts: they cost more than their share."
             if matters
-            else "none needed: at these lengths work is nearly proportional to tokens"
+            else "Nothing to do: at these lengths the work is nearly proportional to the tokens."
         ),
         evidence={
             "p95_tokens": p95,

@@ -32,7 +32,7 @@ FIRST = (
     "tokenizers",
     "logs",
     "bill",
-    "price_model",
+    "price_models",
     "requests_per_day",
     "model",
     "gpu",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,10 +25,11 @@ EXIT_PASSED, EXIT_EXCEEDED = 0, 1
 
 @dataclass(slots=True)
 class AuditGate:
-    """What was asked of the gate. `prepare` before the audit, `finish` after it."""
+    """What was asked of the gate: `prepare` before the audit, `judge` and `finish` after it."""
 
     save_baseline: str | None = None
     baseline: str | None = None
+    against: tuple[str, ...] = ()
     fail_on: tuple[str, ...] = ()
     junit: str | None = None
     sarif: str | None = None
@@ -37,7 +38,10 @@ class AuditGate:
 
     _budgets: Sequence[Budget] = ()
     _baseline: Baseline | None = None
+    _today: Baseline | None = None
     _collector: Collector | None = None
+    _sides: tuple[str, str] | None = None
+    _num_threads: int | None = None
 
     @property
     def observers(self) -> tuple[Collector, ...]:
@@ -60,45 +64,87 @@ class AuditGate:
             return
         from jeton.auditing.gate import Baseline, Collector, read_budgets
 
+        self._num_threads = num_threads
         self._check_outputs(stdout_is_taken=stdout_is_taken)
         self._budgets = read_budgets(self.fail_on)
+        if self.baseline is not None and self.against:
+            raise UsageError(
+                "--baseline and --against are both something to compare with; expected one of them"
+            )
         if self.baseline is not None:
             self._baseline = Baseline.read(self.baseline)
-        else:
+        elif not self.against:
             lone = next((b for b in self._budgets if b.needs_baseline), None)
             if lone is not None:
                 raise UsageError(
                     f"--fail-on {lone.text!r} is a change, and there is nothing to compare with\n"
-                    "hint: --baseline F, a file that --save-baseline wrote"
+                    "hint: --baseline F, a file that --save-baseline wrote; or --against PATH, "
+                    "the other corpus itself"
                 )
         other = None if self._baseline is None else self._baseline.tokenizer.tokenizer()
         self._collector = Collector(other=other, num_threads=num_threads)
 
-    def finish(self, report: AuditReport, *, quiet: bool) -> int:
-        """Judge the audit, write what was asked for, say it; the exit code."""
-        if self._collector is None:
-            return EXIT_PASSED
-        from jeton.auditing.gate import Baseline, judge
+    def audit_before(
+        self, inputs: Sequence[str], run: Callable[[Sequence[str], Collector], AuditReport]
+    ) -> tuple[Sequence[str], AuditReport | None]:
+        """Audit the state before, where there is one to audit.
 
-        today = Baseline.build(report, self._collector)
-        result = judge(today, self._collector, self._baseline, self._budgets)
+        Args:
+            inputs: The inputs of the command.
+            run: Audits inputs with a collector.
+
+        Returns:
+            The inputs that are the state after, and the report of the state before.
+        """
+        if not self.against:
+            return inputs, None
+        from jeton.auditing.gate import Baseline, Collector, in_order
+
+        before, after = in_order(inputs, self.against)
+        self._sides = (", ".join(before), ", ".join(after))
+        collector = Collector(num_threads=self._num_threads)
+        report = run(before, collector)
+        self._baseline = Baseline.build(report, collector)
+        return after, report
+
+    def judge(self, report: AuditReport) -> GateResult | None:
+        """Judge the audit; None where no gate was asked for."""
+        if self._collector is None:
+            return None
+        from jeton.auditing.gate import COMPARED_FIGURES, Baseline, judge
+
+        self._today = Baseline.build(report, self._collector)
+        return judge(
+            self._today,
+            self._collector,
+            self._baseline,
+            self._budgets,
+            figures=COMPARED_FIGURES if self._sides is not None else (),
+            sides=self._sides,
+        )
+
+    def finish(self, result: GateResult | None, report: AuditReport, *, quiet: bool) -> int:
+        """Write what was asked for, and say the verdict; the exit code."""
+        if result is None:
+            return EXIT_PASSED
         self._write(result, report)
-        self._save(today, result, quiet=quiet)
-        if result.results and not (quiet and result.is_passed):
+        self._save(result, quiet=quiet)
+        is_said = bool(self._budgets) or self._sides is None
+        if is_said and result.results and not (quiet and result.is_passed):
             from jeton.report.gate import gate_lines
 
             for line in gate_lines(result):
                 streams.say(line)
         return EXIT_PASSED if result.is_passed else EXIT_EXCEEDED
 
-    def _save(self, today: Baseline, result: GateResult, *, quiet: bool) -> None:
-        if self.save_baseline is None:
+    def _save(self, result: GateResult, *, quiet: bool) -> None:
+        if self.save_baseline is None or self._today is None:
             return
         if not result.is_passed and _is_same(self.save_baseline, self.baseline):
             # The next run would pass, and nobody would have decided that it should.
             streams.say(f"jeton: {self.save_baseline} is left as it is, because the gate failed")
             return
-        today.write(self.save_baseline)
+        self._today.write(self.save_baseline)
         if not quiet:
             streams.say(f"wrote {self.save_baseline}")
 
@@ -124,9 +170,9 @@ class AuditGate:
         if self.gate_json == "-":
             streams.write_json(result.to_dict())
         elif self.gate_json is not None:
-            import json
+            from jeton._plain import strict_json
 
-            text = json.dumps(result.to_dict(), ensure_ascii=False, indent=2) + "\n"
+            text = strict_json(result.to_dict(), indent=2) + "\n"
             write_whole(Path(self.gate_json), text)
 
     def _check_outputs(self, *, stdout_is_taken: bool) -> None:
@@ -167,6 +213,13 @@ GATE = OptionGroup(
             "--baseline",
             metavar="F",
             help="Compare with a saved audit, and say what caused each difference.",
+        ),
+        click.option(
+            "--against",
+            metavar="PATH",
+            multiple=True,
+            help="Audit two corpora side by side: INPUT is the state before, PATH the state "
+            "after. Repeatable.",
         ),
         click.option(
             "--fail-on",

@@ -82,7 +82,8 @@ INPUTS = OptionGroup(
             "tokenizers",
             metavar="T",
             multiple=True,
-            help="Tokenizer to measure: a name, file or folder. Repeatable.",
+            help="Tokenizer to measure: a name, a model, a file or folder. Repeatable. By default "
+            "that of --model, of --price-model, or of the model that the logs name.",
         ),
         click.option(
             "--current",

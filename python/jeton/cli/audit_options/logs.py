@@ -21,6 +21,9 @@ class LogSettings:
 
     logs: bool = False
     bill: str | None = None
+    model_map: str | None = None
+    strict_prices: bool = False
+    period: str = ""
     log_format: Literal["auto", "jsonl", "json", "csv", "parquet"] = "auto"
     chat_template: str | None = None
     chat_turns: Literal["last", "each"] = "last"
@@ -36,7 +39,13 @@ class LogSettings:
         Raises:
             UsageError: An option is given without ``--logs``.
         """
-        return {"logs": self._logs(), "bill": self.bill}
+        return {
+            "logs": self._logs(),
+            "bill": self.bill,
+            "model_map": self.model_map,
+            "strict_prices": self.strict_prices,
+            "period": self.period,
+        }
 
     def _logs(self) -> LogOptions | bool:
         log_only = {
@@ -49,6 +58,9 @@ class LogSettings:
             "--time-field": bool(self.time_field),
             "--time-unit": self.time_unit != "auto",
             "--bill": self.bill is not None,
+            "--model-map": self.model_map is not None,
+            "--strict-prices": self.strict_prices,
+            "--period": bool(self.period),
         }
         if not self.logs:
             given = [option for option, is_given in log_only.items() if is_given]
@@ -89,6 +101,25 @@ LOGS = OptionGroup(
             metavar="F|USD",
             help="The provider's bill for these logs, as CSV or JSON, or its total in USD. It is "
             "compared with the logs to the cent.",
+        ),
+        click.option(
+            "--model-map",
+            metavar="F",
+            type=click.Path(exists=True, dir_okay=False),
+            help="Your own names of models and deployments: lines such as "
+            'NAME = "PROVIDER:MODEL" (or JSON, CSV, TOML).',
+        ),
+        click.option(
+            "--strict-prices",
+            is_flag=True,
+            help="Stop if a model in the logs has no price, instead of naming it as not priced.",
+        ),
+        click.option(
+            "--period",
+            metavar="P",
+            default="",
+            help="Time that the logs cover: day, week, month, 30d, 2026-10-01..2026-10-31. By "
+            "default the calendar days of their requests.",
         ),
         click.option(
             "--log-format",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from jeton.cli import outputs
 from jeton.cli.option_groups import OptionGroup
+
+if TYPE_CHECKING:
+    from jeton.auditing import AuditReport
 
 __all__ = ["OUTPUT", "OutputSettings"]
 
@@ -16,10 +20,20 @@ __all__ = ["OUTPUT", "OutputSettings"]
 class OutputSettings:
     """The options as they were given."""
 
+    title: str = ""
+    samples: bool = True
     html: str | None = None
     json_file: str | None = None
     markdown: str | None = None
     quiet: bool = False
+
+    def shared(self, report: AuditReport) -> AuditReport:
+        """Return the report as it is handed on: named, and without samples where none may be."""
+        from jeton.report.sharing import titled, without_samples
+
+        if not self.samples:
+            report = without_samples(report)
+        return titled(report, self.title) if self.title else report
 
     def check(self) -> None:
         """Refuse outputs that cannot be, before the work.
@@ -43,6 +57,14 @@ OUTPUT = OptionGroup(
     options=(
         click.option(
             "--html", metavar="F", help="Write the report as one page that works offline."
+        ),
+        click.option(
+            "--title", metavar="TEXT", default="", help="Name of the workload on the report."
+        ),
+        click.option(
+            "--samples/--no-samples",
+            default=True,
+            help="Show passages of your text in the outputs, or nothing that quotes it.",
         ),
         outputs.json_file_option,
         outputs.markdown_option,

@@ -21,7 +21,7 @@ _TOKENS = click.IntRange(min=1)
 class PriceSettings:
     """The options as they were given."""
 
-    price_model: str | None = None
+    price_models: tuple[str, ...] = ()
     requests_per_day: float | None = None
     output_tokens_per_request: float | None = None
     closed_model: str | None = None
@@ -34,7 +34,7 @@ class PriceSettings:
         """Keyword arguments of `jeton.audit`."""
         growth = self.growth_per_month
         return {
-            "price_model": self.price_model,
+            "price_model": self.price_models,
             "requests_per_day": self.requests_per_day,
             "output_tokens_per_request": self.output_tokens_per_request,
             "closed_model": self.closed_model,
@@ -62,9 +62,11 @@ PRICE = OptionGroup(
     options=(
         click.option(
             "--price-model",
+            "price_models",
             metavar="P",
+            multiple=True,
             help="API price: MODEL, PROVIDER:MODEL, or usd:INPUT/OUTPUT per million tokens; "
-            "`jeton catalog prices` lists them.",
+            "`jeton catalog prices` lists them. Repeat it to compare models by price per document.",
         ),
         click.option(
             "--requests-per-day",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from jeton.economics.traffic.capacity import capacity_of
 from jeton.economics.traffic.policies import POLICIES, EngineSettings, Policy
 from jeton.economics.traffic.result import TraceSummary, TrafficReport
 from jeton.economics.traffic.scaling import (
@@ -77,6 +78,17 @@ def compare_traffic(
             )
             for policy in chosen
         ]
+    # The policy that engines have today speaks for the tokenizer in use.
+    place = next((i for i, policy in enumerate(chosen) if policy.name == "dynamic"), 0)
+    capacity = capacity_of(
+        with_tokenizer(named, ratios[0]),
+        server
+        if ratios[0].vocab_size is None
+        else replace(server, vocab_size=ratios[0].vocab_size),
+        runs[place],
+        policy=chosen[place],
+        settings=settings,
+    )
     gpu, given = server.gpu, server.usd_per_hour
     first = server
     if ratios[0].vocab_size is not None:
@@ -116,6 +128,7 @@ def compare_traffic(
         scaling=_scaling(ratios, shares),
         seed=seed,
         runs=tuple(runs),
+        capacity=capacity,
     )
 
 
