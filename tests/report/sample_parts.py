@@ -501,10 +501,17 @@ def quota() -> Any:
 
 def domain_bills(domains: tuple[Any, ...]) -> Any:
     uses = [
-        GroupUse(d.name, d.n_documents, d.n_bytes, d.n_chars, d.tokenizers[0].n_tokens)
+        GroupUse(
+            d.name,
+            d.n_documents,
+            d.n_bytes,
+            d.n_chars,
+            d.tokenizers[0].n_tokens,
+            usd=price("usd:2.50/10").usd_for(d.tokenizers[0].n_tokens),
+        )
         for d in domains
     ]
-    return bill_by_group(uses, price("usd:2.50/10"))
+    return bill_by_group(uses)
 
 
 def pipeline() -> Any:

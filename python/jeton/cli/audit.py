@@ -83,9 +83,9 @@ def audit(
     after, before = gate.audit_before(inputs, lambda paths, seen: run(paths, (seen,)))
     report = run(after, gate.observers)
     result = gate.judge(report)
-    report = output.shared(report)
+    report = output.shared(report, after)
     if before is not None and result is not None:
-        _write_side_by_side(output.shared(before), report, result, output)
+        _write_side_by_side(output.shared(before, inputs), report, result, output)
     else:
         _write(report, result, output)
     return gate.finish(result, report, quiet=output.quiet)

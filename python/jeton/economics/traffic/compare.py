@@ -84,7 +84,7 @@ def compare_traffic(
         with_tokenizer(named, ratios[0]),
         server
         if ratios[0].vocab_size is None
-        else replace(server, vocab_size=ratios[0].vocab_size),
+        else server.with_vocabulary(ratios[0].vocab_size),
         runs[place],
         policy=chosen[place],
         settings=settings,
