@@ -75,6 +75,11 @@ COMMANDS = {
     "lock": ("lock", "lock", "Lock what a tokenizer is and does; say what changed, and its price."),
     "info": ("info", "info", "Say what a tokenizer is."),
     "vocab": ("vocab", "vocab", "List, add, fetch and compile vocabularies."),
+    "memory": (
+        "memory",
+        "memory",
+        "Say what a model leaves for requests on a GPU, and the longest context.",
+    ),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
 }
 

@@ -66,7 +66,7 @@ _RESULTS = (
     (
         "fit",
         "Requests that fit",
-        "(GPUs \u00d7 memory \u00d7 (1 \u2212 reserved) \u2212 weights) \u00f7 "
+        "memory that the GPUs have left beside weights, activations and engine \u00f7 "
         "(KV cache of a token \u00d7 tokens), rounded down",
     ),
     (
