@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,7 +191,7 @@ class _Names:
         self.tariffs: Sequence[str] = stream.tariffs
         self.domains: Sequence[str] = stream.domains
 
-    def as_arguments(self) -> dict[str, Sequence[str]]:
+    def as_arguments(self) -> dict[str, Any]:
         return {
             "models": self.models,
             "providers": self.providers,
