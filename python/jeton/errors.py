@@ -19,7 +19,9 @@ The tree::
         LimitError                         .what .limit
       TrainingError(ValueError)
       CatalogError(LookupError)            .name .kind .nearest
-        UnknownTokenizerError | UnknownModelError | UnknownGpuError | UnknownPriceError
+        UnknownTokenizerError | UnknownModelError | UnknownGpuError | UnknownPriceError |
+        UnknownNumberFormatError
+      ModelConfigError(ValueError)         .field      a config.json without what memory needs
       TemplateError(ValueError)            .reason .line          a chat template failed
         TemplateLimitError                 .limit
       MissingExtraError(ImportError)       .extra
@@ -54,6 +56,7 @@ __all__ = [
     "LossyConversionError",
     "LossyConversionWarning",
     "MissingExtraError",
+    "ModelConfigError",
     "PatternCostError",
     "PatternError",
     "RecordError",
@@ -63,6 +66,7 @@ __all__ = [
     "TrainingError",
     "UnknownGpuError",
     "UnknownModelError",
+    "UnknownNumberFormatError",
     "UnknownPriceError",
     "UnknownSpecialTokenError",
     "UnknownTokenIdError",
@@ -251,6 +255,21 @@ class UnknownGpuError(CatalogError):
 
     kind = "GPU"
     how_to_list = "`jeton catalog gpus` shows the known names"
+
+
+class UnknownNumberFormatError(CatalogError):
+    """No format of numbers of this name (``fp8``, ``int4``, ``mxfp4`` ...)."""
+
+    kind = "number format"
+    how_to_list = "`jeton catalog formats` shows the known names"
+
+
+class ModelConfigError(JetonError, ValueError):
+    """A model's config.json lacks what its memory depends on, or has what is not known here."""
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class UnknownPriceError(CatalogError):

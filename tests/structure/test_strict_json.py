@@ -27,6 +27,7 @@ INTERNAL = {
     "training/algorithms/base.py",  # hands settings to the core
     "training/algorithms/characters.py",  # hands settings to the core
     "training/algorithms/sentencepiece.py",  # hands settings to the core
+    "training/checkpoints.py",  # settings and counts
     "training/count_files.py",  # counts
     "training/merges_so_far.py",  # counts
 }

@@ -131,6 +131,12 @@ def completed(facts: Facts, summary: RequestsSummary, mean_answer: float | None)
         if mean is not None:
             facts = replace(facts, output_tokens_per_request=mean)
             taken.append("output_tokens_per_request")
+    hourly = (summary.requests_per_day or 0) / 24
+    if facts.peak_to_mean is None and facts.gpu is not None and hourly:
+        peak = (summary.peak_requests_per_hour or 0) / hourly
+        if peak > 1:
+            facts = replace(facts, peak_to_mean=peak)
+            taken.append("peak_to_mean")
     if facts.price is None and summary.by_model:
         most = summary.by_model[0]
         if most.name and most.n_requests >= MIN_MODEL_SHARE * summary.n_requests:
@@ -148,7 +154,7 @@ def timed(facts: Facts, ledger: Ledger) -> Facts:
     rate = ledger.period.requests_per_day
     if facts.requests_per_day is not None or rate is None:
         return facts
-    taken = (*facts.taken_from_logs, "requests_per_day")
+    taken = ("requests_per_day", *facts.taken_from_logs)
     return replace(facts, requests_per_day=float(rate), taken_from_logs=taken)
 
 

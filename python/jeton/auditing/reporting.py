@@ -160,6 +160,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         domains=counts.domains.reports(),
         prefixes=counts.prefixes.shared(),
         quota=quota,
+        plan=facts.plan,
         counted=tuple(
             CountedLengths(item.name, counts.counted_lengths(n_chosen + place))
             for place, item in enumerate(counts.setup.for_money)

@@ -83,9 +83,9 @@ def audit(
     after, before = gate.audit_before(inputs, lambda paths, seen: run(paths, (seen,)))
     report = run(after, gate.observers)
     result = gate.judge(report)
-    report = output.shared(report)
+    report = output.shared(report, after)
     if before is not None and result is not None:
-        _write_side_by_side(output.shared(before), report, result, output)
+        _write_side_by_side(output.shared(before, inputs), report, result, output)
     else:
         _write(report, result, output)
     return gate.finish(result, report, quiet=output.quiet)
@@ -148,7 +148,7 @@ def _write(report: AuditReport, result: GateResult | None, output: OutputSetting
 
     if output.html is not None:
         looks.write_html(report, output.html, result)
-    outputs.write_output(output.json_file, lambda: looks.to_json(report, result))
+    outputs.write_output(output.json_file, lambda: looks.to_json(report))
     outputs.write_output(output.markdown, lambda: looks.to_markdown(report))
     if output.quiet:
         return

@@ -306,7 +306,7 @@ def _falling(
     running = Decimal(0)
     before_parts = _parts(rows)
     naive = before = _total(rows, running)
-    prompts = _prompts(rows).quantize(MICRO_USD)
+    rest = _total((row for row in rows if row.kind in ("output", "other")), Decimal(0))
     basis = weakest(*(factor.value.basis for factor in factors))
     steps = []
     left = Decimal(1)
@@ -329,8 +329,8 @@ def _falling(
         steps=tuple(steps),
         naive_usd_per_month=naive,
         engineered_usd_per_month=before,
-        input_usd_per_month=prompts,
-        output_usd_per_month=naive - prompts,
+        input_usd_per_month=naive - rest,
+        output_usd_per_month=rest,
         usd_once=sum((remedy.usd_once for remedy in remedies), Decimal(0)),
         before=before_parts,
         after=_parts(rows),

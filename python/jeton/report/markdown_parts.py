@@ -5,7 +5,7 @@ from __future__ import annotations
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
 from jeton.report.markdown_text import escaped, rows, signed, text, written
-from jeton.report.model_views import MODEL_COST_LABELS, model_cost_rows
+from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, lookup
 from jeton.report.spending_views import spending_view
@@ -91,8 +91,8 @@ def comparison(numbers: Numbers) -> list[str]:
 
 def models(numbers: Numbers) -> list[str]:
     """Models by price per document."""
-    found = model_cost_rows(numbers)
-    if not found:
+    view = model_cost_view(numbers)
+    if view is None:
         return []
     body = [
         [
@@ -100,9 +100,9 @@ def models(numbers: Numbers) -> list[str]:
             text(row.tokenizer),
             *(escaped(signed(value)) for value in row.values),
         ]
-        for row in found
+        for row in view.rows
     ]
-    header = ["Model", "Tokenizer", *MODEL_COST_LABELS]
+    header = ["Model", "Tokenizer", *view.labels]
     return ["## Models by price per document", rows(header, body, n_text=2)]
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
-from jeton.report.model_views import MODEL_COST_LABELS, model_cost_rows
+from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import BillView, bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, lookup, signed, write_number
 from jeton.report.spending_views import spending_view
@@ -39,13 +39,13 @@ class Grid:
 
 def models(numbers: Numbers) -> Grid | None:
     """Models by price per document; None for less than two."""
-    found = model_cost_rows(numbers)
-    if not found:
+    view = model_cost_view(numbers)
+    if view is None:
         return None
     return Grid(
         "Models by price per document",
-        ("Model", *MODEL_COST_LABELS),
-        tuple((visible(row.name), *map(signed, row.values)) for row in found),
+        ("Model", *view.labels),
+        tuple((visible(row.name), *map(signed, row.values)) for row in view.rows),
     )
 
 

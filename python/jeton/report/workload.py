@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -16,6 +17,7 @@ __all__ = [
     "day_words",
     "period_words",
     "title_of",
+    "title_of_inputs",
     "workload_line",
     "workload_view",
 ]
@@ -97,11 +99,12 @@ def workload_line(numbers: Numbers) -> str:
 def title_of(data: dict[str, Any]) -> str:
     """Return the name of the workload: as given, or after its inputs."""
     given = data.get("title") or ""
-    return visible(given) if given else _named_after([s["path"] for s in data["corpus"]["sources"]])
+    paths = [source["path"] for source in data["corpus"]["sources"]]
+    return visible(given) if given else title_of_inputs(paths)
 
 
-def _named_after(paths: list[str]) -> str:
-    """The file, or the folder of all files, or the first file and the number of others."""
+def title_of_inputs(paths: Sequence[str]) -> str:
+    """Return a name after inputs: the file, their folder, or the first one and how many more."""
     names = ["standard input" if path == "-" else path.replace("\\", "/") for path in paths]
     if not names:
         return "Workload"

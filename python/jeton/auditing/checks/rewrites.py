@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from jeton.auditing.analyses.cut_text import without_letter_spacing, without_punctuation_spacing
 from jeton.auditing.analyses.encoded_blobs import without_blobs
 from jeton.auditing.analyses.escapes import (
     without_entities,
@@ -26,13 +27,13 @@ from jeton.auditing.analyses.layout import (
 )
 from jeton.auditing.analyses.markup import without_markup_noise
 from jeton.auditing.analyses.minified_json import without_json_layout, without_repeated_keys
+from jeton.auditing.analyses.mojibake import without_mojibake
 from jeton.auditing.analyses.repetition import without_repeated_passages
 from jeton.auditing.analyses.rewriting import Rewrite, chain
 from jeton.auditing.analyses.unicode_forms import (
     composed,
     without_compatibility_characters,
     without_invisible_characters,
-    without_mojibake,
 )
 from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
 from jeton.auditing.whitespace import without_needless_whitespace
@@ -66,7 +67,12 @@ REWRITES: Mapping[str, Rewrite] = MappingProxyType(
         "invisible-characters": without_invisible_characters,
         "compatibility-characters": without_compatibility_characters,
         "mojibake": without_mojibake,
-        "extraction-leftovers": chain(with_usual_spacing, with_joined_lines),
+        "extraction-leftovers": chain(
+            without_letter_spacing,
+            without_punctuation_spacing,
+            with_usual_spacing,
+            with_joined_lines,
+        ),
         "upper-case": with_lower_case,
         "number-precision": with_rounded_numbers,
         "opaque-identifiers": with_aliases,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,13 +28,21 @@ class OutputSettings:
     markdown: str | None = None
     quiet: bool = False
 
-    def shared(self, report: AuditReport) -> AuditReport:
-        """Return the report as it is handed on: named, and without samples where none may be."""
+    def shared(self, report: AuditReport, inputs: Sequence[str]) -> AuditReport:
+        """Return the report as it is handed on: named, and without samples where none may be.
+
+        A log without text names no source in its report; it is named after the inputs.
+        """
         from jeton.report.sharing import titled, without_samples
 
         if not self.samples:
             report = without_samples(report)
-        return titled(report, self.title) if self.title else report
+        title = self.title
+        if not title and not report.corpus.sources:
+            from jeton.report.workload import title_of_inputs
+
+            title = title_of_inputs(inputs)
+        return titled(report, title) if title else report
 
     def check(self) -> None:
         """Refuse outputs that cannot be, before the work.
