@@ -333,7 +333,7 @@ def _out_options(
     says_beside = REASONING_BESIDE in amounts.rest or beside > 0
     if says_beside and reasoning <= output:
         return [output + more, output]
-    if says_beside or family == "perplexity" or citations:
+    if says_beside or (family == "perplexity" and scheme == "prompt") or citations:
         return [output + more]  # Perplexity's totals leave them out
     if reasoning > output:
         return [output + more]
