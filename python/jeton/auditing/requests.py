@@ -138,7 +138,7 @@ class RequestCollector:
 
     def timeline_tally(self, counted: RequestTokens) -> TimeTally:
         """Requests by hour; those without usage with the tokens that we count."""
-        if not self._parts:
+        if not any((part.has_text & (part.input_tokens < 0)).any() for part in self._parts):
             return self.times
         columns = self._as_corrected(RequestColumns.concatenate(self._parts))
         tokens = counted.by_row(columns.has_text)
