@@ -148,7 +148,7 @@ def timed(facts: Facts, ledger: Ledger) -> Facts:
     rate = ledger.period.requests_per_day
     if facts.requests_per_day is not None or rate is None:
         return facts
-    taken = (*facts.taken_from_logs, "requests_per_day")
+    taken = ("requests_per_day", *facts.taken_from_logs)
     return replace(facts, requests_per_day=float(rate), taken_from_logs=taken)
 
 
