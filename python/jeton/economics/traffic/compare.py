@@ -82,9 +82,7 @@ def compare_traffic(
     place = next((i for i, policy in enumerate(chosen) if policy.name == "dynamic"), 0)
     capacity = capacity_of(
         with_tokenizer(named, ratios[0]),
-        server
-        if ratios[0].vocab_size is None
-        else server.with_vocabulary(ratios[0].vocab_size),
+        server if ratios[0].vocab_size is None else server.with_vocabulary(ratios[0].vocab_size),
         runs[place],
         policy=chosen[place],
         settings=settings,
