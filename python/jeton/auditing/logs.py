@@ -149,7 +149,7 @@ def timed(facts: Facts, ledger: Ledger, summary: RequestsSummary | None) -> Fact
     mean = None if summary is None else summary.requests_per_day
     if facts.requests_per_day is None and rate is not None:
         mean = float(rate)
-        taken = (*facts.taken_from_logs, "requests_per_day")
+        taken = ("requests_per_day", *facts.taken_from_logs)
         facts = replace(facts, requests_per_day=mean, taken_from_logs=taken)
     if facts.peak_to_mean is None and facts.gpu is not None and summary is not None and mean:
         peak = (summary.peak_requests_per_hour or 0) * 24 / mean
