@@ -22,6 +22,11 @@ EXIT_FINE, EXIT_ERROR = 0, 2
 # Name: (module, attribute, the first line of its help). The line stands here so that
 # `jeton --help` imports no command; a test compares it with the command's own.
 COMMANDS = {
+    "demo": (
+        "demo",
+        "demo",
+        "Audit the sample that comes with the package, and write a report.",
+    ),
     "audit": ("audit", "audit", "Say what tokenization costs a workload, and what to change."),
     "count": ("count", "count", "Count the tokens of files."),
     "encode": ("encode", "encode", "Turn text into token ids, one document a line."),
