@@ -12,8 +12,8 @@ from jeton.errors import RecordError, UsageError
 __all__ = ["Chat", "chats_of"]
 
 _EXPECTED = (
-    'hint: expected [{"role": "user", "content": "..."}], or {"messages": [...]} with what else the '
-    "template reads, one of them or one a line"
+    'hint: expected [{"role": "user", "content": "..."}], or {"messages": [...]} with what else '
+    "the template reads, one of them or one a line"
 )
 _MESSAGE_FIELDS = ("messages", "conversations", "conversation", "chat")
 _FOR_OPTIONS = frozenset(
@@ -63,7 +63,9 @@ def chats_of(data: bytes, *, name: str) -> list[Chat]:
     except ValueError as error:
         lines = data.splitlines()
         if sum(1 for line in lines if line.strip()) < 2:
-            raise RecordError(f"{name} is no JSON: {_said(error)}\n{_EXPECTED}", path=name) from None
+            raise RecordError(
+                f"{name} is no JSON: {_said(error)}\n{_EXPECTED}", path=name
+            ) from None
         return list(_of_lines(lines, name))
     if isinstance(value, list) and value and all(_is_chat(item) for item in value):
         return [_chat(item, f"{name}, chat {i}") for i, item in enumerate(value, start=1)]

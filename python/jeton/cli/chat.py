@@ -102,9 +102,7 @@ def chat(
         _write(encoded, tokenizer, as_json=as_json, only_ids=only_ids)
 
 
-def _write(
-    encoded: ChatEncoding, tokenizer: Tokenizer, *, as_json: bool, only_ids: bool
-) -> None:
+def _write(encoded: ChatEncoding, tokenizer: Tokenizer, *, as_json: bool, only_ids: bool) -> None:
     if as_json:
         streams.write_json(
             {

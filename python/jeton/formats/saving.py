@@ -154,7 +154,7 @@ def write_files(
     if losses and judge is None:
         warn(losses, format=target.format, label=label)
     _put(files, target)
-    left = ()
+    left: tuple[str, ...] = ()
     if settings is not None:
         left = left_behind(settings, is_folder=is_folder, is_gguf=target.format == "gguf")
     return Saved(tuple(files), losses, options, read, rewordings, left)

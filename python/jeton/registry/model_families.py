@@ -32,9 +32,7 @@ _TIKTOKEN = "tiktoken 0.14 (tiktoken/model.py)"
 
 # Later entries are only asked where no earlier one matches.
 FAMILIES: tuple[Family, ...] = (
-    Family(
-        "o200k_harmony", r"gpt-oss(-.*)?", ("o200k_harmony",), f"{_TIKTOKEN}; arXiv:2508.10925"
-    ),
+    Family("o200k_harmony", r"gpt-oss(-.*)?", ("o200k_harmony",), f"{_TIKTOKEN}; arXiv:2508.10925"),
     Family(
         "o200k_base",
         r"(ft:)?(chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|o1|o3|o4)\b.*",
