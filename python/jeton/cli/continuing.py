@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ _ONLY_WHEN_NEW = (
 
 
 def continue_tokenizer(
-    inputs: tuple[str, ...],
+    inputs: Sequence[Any],
     *,
     base: str,
     target: Path,
@@ -59,10 +59,11 @@ def continue_tokenizer(
         _ONLY_WHEN_NEW, "cannot be given with --base, which has it already"
     )
     tokenizer = load_tokenizer(base)
-    with training_corpus.resumable(care):
+    with training_corpus.resumable(care) as held_out:
         with training_progress(quiet=quiet) as on_progress:
             corpus = training_corpus.corpus_of(
                 inputs,
+                held_out=held_out,
                 base=tokenizer,
                 from_counts=from_counts,
                 min_count=min_count,

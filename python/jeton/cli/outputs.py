@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_outputs",
+    "command_line",
     "is_rank_file",
     "json_file_option",
     "markdown_option",
@@ -79,6 +81,12 @@ def check_outputs(
             raise UsageError(f"{option} {name} is a folder; expected a file")
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{option} {name}: the folder {path.parent} does not exist")
+
+
+def command_line() -> str:
+    """The command line, for a card."""
+    words = click.get_current_context().find_root().obj
+    return shlex.join(["jeton", *words]) if words else ""
 
 
 def is_rank_file(path: Path) -> bool:

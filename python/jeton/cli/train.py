@@ -101,6 +101,7 @@ __all__ = ["train"]
 @options.field_option
 @options.documents_option
 @options.strict_option
+@options.on_bad_record_option
 @options.threads_option
 @click.option(
     "--card/--no-card",
@@ -132,6 +133,7 @@ def train(
     field: str,
     documents: Literal["file", "line"],
     strict: bool,
+    on_bad_record: Literal["stop", "skip"],
     num_threads: int | None,
     from_counts: bool,
     min_count: int,
@@ -159,13 +161,24 @@ def train(
       zcat big.txt.gz | jeton train - --vocab-size 8000 --special-token "<|end|>" -o t.json
     """
     from jeton import training
+    from jeton.corpus.own_output import inputs_without_output
     from jeton.formats import card_path, name_of_file
 
     if special_tokens and no_special_tokens:
         raise click.UsageError("give --special-token or --no-special-tokens, not both")
     target = Path(output)
     _check_output(target)
-    reading = {"field": field, "documents": documents, "strict": strict}
+    reading = {
+        "field": field,
+        "documents": documents,
+        "strict": strict,
+        "on_bad_record": on_bad_record,
+    }
+    read = inputs_without_output(
+        inputs,
+        tokenizer=(target, card_path(target)),
+        files={"--held-out": care["held_out"], "--checkpoint": care["checkpoint"]},
+    )
     if base is not None:
         from jeton.cli.continuing import continue_tokenizer
 
@@ -173,7 +186,7 @@ def train(
             ("rules", "segmenter", "indents"), "cannot be given with --base"
         )
         continue_tokenizer(
-            inputs,
+            read,
             base=base,
             target=target,
             settings=training.ContinueSettings(
@@ -189,7 +202,7 @@ def train(
             num_threads=num_threads,
             name=name,
             card=card,
-            command=_command(),
+            command=outputs.command_line(),
             quiet=quiet,
             as_json=as_json,
         )
@@ -209,10 +222,11 @@ def train(
         options=training_corpus.parse_option_pairs(option_pairs),
     )
     settings.check()
-    with training_corpus.resumable(care):
+    with training_corpus.resumable(care) as held_out:
         with training_progress(quiet=quiet) as on_progress:
             corpus = training_corpus.corpus_of(
-                inputs,
+                read,
+                held_out=held_out,
                 settings=settings,
                 from_counts=from_counts,
                 min_count=min_count,
@@ -241,7 +255,7 @@ def train(
                 corpus=corpus,
                 settings=settings,
                 date=datetime.datetime.now(tz=datetime.UTC).date(),
-                command=_command(),
+                command=outputs.command_line(),
                 learned=learned.facts,
             )
             written.append(card_path(target))
@@ -265,12 +279,6 @@ def train(
                 "a .tiktoken file holds ranks only; it is loaded with "
                 f"--pattern {shlex.quote(settings.pattern)}"
             )
-
-
-def _command() -> str:
-    """The command line, for the card."""
-    words = click.get_current_context().find_root().obj
-    return shlex.join(["jeton", *words]) if words else ""
 
 
 def _check_output(target: Path) -> None:
