@@ -123,7 +123,8 @@ def sweep(
 
         best = found.models[0].best if found.models else found.points[-1].vocab_size
         tokenizer = found.tokenizer(best, name=name_of_file(Path(output).resolve()))
-        made, written = outputs.save_trained(tokenizer, Path(output))
+        saved = outputs.save_trained(tokenizer, output)
+        made, written = saved.tokenizer, saved.files
         written.append(card_path(output))
         card = training.TrainingCard.of(
             made,
@@ -131,10 +132,12 @@ def sweep(
             settings=replace(found.settings, vocab_size=best),
             date=datetime.datetime.now(tz=datetime.UTC).date(),
             command=outputs.command_line(),
+            loading=saved.loading,
         )
         training.write_card(written[-1], card)
         streams.say(f"{made.name}: {best:,} ids")
         outputs.say_written(*map(str, written))
+        saved.say_loading()
 
 
 def _write(

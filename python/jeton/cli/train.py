@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import shlex
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +11,6 @@ import click
 from jeton.cli import corpus_options, options, outputs, streams, training_corpus
 from jeton.cli.planning_options import Size
 from jeton.cli.progress import training_progress
-from jeton.errors import UsageError
 
 __all__ = ["train"]
 
@@ -167,7 +165,11 @@ def train(
     if special_tokens and no_special_tokens:
         raise click.UsageError("give --special-token or --no-special-tokens, not both")
     target = Path(output)
-    _check_output(target)
+    place = outputs.trained_target(output, algorithm)
+    if not target.resolve().parent.is_dir():
+        raise FileNotFoundError(f"--output {target}: the folder {target.parent} does not exist")
+    corpus_options.check_held_out(care)
+    corpus_options.check_resume(care)
     reading = {
         "field": field,
         "documents": documents,
@@ -188,7 +190,8 @@ def train(
         continue_tokenizer(
             read,
             base=base,
-            target=target,
+            target=place,
+            output=output,
             settings=training.ContinueSettings(
                 vocab_size=vocab_size,
                 min_frequency=min_frequency,
@@ -222,6 +225,8 @@ def train(
         options=training_corpus.parse_option_pairs(option_pairs),
     )
     settings.check()
+    if not from_counts or training_corpus.is_given("algorithm"):
+        outputs.check_can_hold(settings, place, base=None)
     with training_corpus.resumable(care) as held_out:
         with training_progress(quiet=quiet) as on_progress:
             corpus = training_corpus.corpus_of(
@@ -248,7 +253,8 @@ def train(
             )
         tokenizer = learned.tokenizer
         corpus_options.say_counted(corpus)
-        tokenizer, written = outputs.save_trained(tokenizer, target)
+        saved = outputs.save_trained(tokenizer, output, algorithm=algorithm)
+        tokenizer, written = saved.tokenizer, saved.files
         if card:
             made = training.TrainingCard.of(
                 tokenizer,
@@ -257,6 +263,7 @@ def train(
                 date=datetime.datetime.now(tz=datetime.UTC).date(),
                 command=outputs.command_line(),
                 learned=learned.facts,
+                loading=saved.loading,
             )
             written.append(card_path(target))
             training.write_card(written[-1], made)
@@ -274,23 +281,5 @@ def train(
             streams.write_line(str(path))
     if not quiet:
         streams.say(f"{tokenizer.name}: {tokenizer.vocab_size:,} ids")
-        if outputs.is_rank_file(written[0]):
-            streams.say(
-                "a .tiktoken file holds ranks only; it is loaded with "
-                f"--pattern {shlex.quote(settings.pattern)}"
-            )
+        saved.say_loading()
 
-
-def _check_output(target: Path) -> None:
-    """Find what cannot be written before the work, not after it."""
-    plain = target.name.lower().removesuffix(".zst")
-    if target.is_dir() or not target.suffix:
-        return
-    if not plain.endswith((".json", ".tiktoken", ".model", "vocab.txt")):
-        raise UsageError(
-            f"cannot tell the format to save from the name {target.name!r}\n"
-            "hint: use .json, .tiktoken, .model, vocab.txt or .jeton.json, each also with .zst, "
-            "or a folder"
-        )
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"--output {target}: the folder {target.parent} does not exist")
