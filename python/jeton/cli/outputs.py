@@ -199,7 +199,7 @@ def check_can_hold(settings: TrainSettings, target: Target, *, base: Tokenizer |
         if probe is None:
             return
         reasons: dict[str, str] = {}
-        for name in FORMATS:
+        for name in sorted(FORMATS, key=lambda name: name != target.format):
             try:
                 found = render(probe, name)
                 reason = "; ".join(map(_said, found.losses))
@@ -208,9 +208,9 @@ def check_can_hold(settings: TrainSettings, target: Target, *, base: Tokenizer |
             if name == "tiktoken" and base is None and settings.algorithm == "trimmed-bpe":
                 reason = "ranks have no tokens that stand for whole words only"
             reasons[name] = reason
-    why = reasons.get(target.format, "")
-    if not why:
-        return
+            if name == target.format and not reason:
+                return
+    why = reasons[target.format]
     is_sentencepiece = settings.algorithm == "unigram" or settings.algorithm.startswith("sentence")
     others = ["a folder"] if is_sentencepiece and base is None else []
     others += [suffix for name, suffix in _SUFFIXES.items() if not reasons.get(name, "no")]
@@ -221,8 +221,8 @@ def check_can_hold(settings: TrainSettings, target: Target, *, base: Tokenizer |
 
 def _said(loss: Loss) -> str:
     """A loss in words; a component that only has other options is not said to become itself."""
-    before, becomes, after = loss.why.partition(" becomes ")
-    if becomes and after.split(" (")[0] == before:
+    before, becomes, after = loss.what.partition(" becomes ")
+    if becomes and after == before:
         return f"{loss.component}: it cannot say these options of {before!r}"
     return str(loss)
 

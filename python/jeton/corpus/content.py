@@ -184,7 +184,7 @@ def _decompressed(path: Path, stored: bytes) -> bytes:
     if stored.startswith(b"\x1f\x8b"):
         with suppress(zlib.error):
             return zlib.decompressobj(wbits=31).decompress(stored, SNIFF_BYTES)
-        return stored
+        return b""
     if not stored.startswith(b"\x28\xb5\x2f\xfd"):
         return stored
     try:
@@ -193,7 +193,7 @@ def _decompressed(path: Path, stored: bytes) -> bytes:
         )
         batch = next(reader, None)
     except (OSError, JetonError):
-        return stored
+        return b""
     if batch is None:
         return b""
     head = batch.data.tobytes()
