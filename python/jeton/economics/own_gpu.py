@@ -22,6 +22,7 @@ from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR, SECONDS_PER_HO
 from jeton.economics.serving import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
+    batched_prefill_seconds,
     prefill_seconds,
     read_weight_bytes,
 )
@@ -91,6 +92,7 @@ def own_gpu_cost(
     flops_share: float = PREFILL_FLOPS_SHARE,
     bandwidth_share: float = DECODE_BANDWIDTH_SHARE,
     shares_are_measured: bool = False,
+    prompts_in_batches: bool = False,
     plan: MemoryPlan | None = None,
     **changes: Unpack[PlanChanges],
 ) -> OwnGpuCost:
@@ -114,6 +116,8 @@ def own_gpu_cost(
         bandwidth_share: Share of the bandwidth that decoding reaches.
         shares_are_measured: Whether those shares were measured on this machine and workload; times
             are then calibrated and not estimated.
+        prompts_in_batches: Price prompts as engines read them at full load: several at once, up to
+            `BATCHED_PROMPT_TOKENS`, so that short ones share the reading of the weights.
         plan: How the model is held; None: as published, on the engine's defaults.
         changes: Fields of the plan that are different.
 
@@ -156,7 +160,19 @@ def own_gpu_cost(
         flops_share=flops_share,
         bandwidth_share=bandwidth_share,
     )
-    gpu_seconds = prefill + workload.output_tokens * step / n
+    shared = prefill
+    if prompts_in_batches:
+        shared = workload.mean(
+            lambda length: batched_prefill_seconds(
+                model,
+                gpu,
+                length,
+                plan=plan,
+                flops_share=flops_share,
+                bandwidth_share=bandwidth_share,
+            )
+        )
+    gpu_seconds = shared + workload.output_tokens * step / n
     per_second = 1 / gpu_seconds
     price = gpu.price_low.usd_per_hour if usd_per_hour is None else usd_per_hour
     group_usd_per_second = price * fits.n_gpus / SECONDS_PER_HOUR

@@ -18,14 +18,20 @@ from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.errors import UsageError
 
 __all__ = [
+    "BATCHED_PROMPT_TOKENS",
     "DECODE_BANDWIDTH_SHARE",
     "PREFILL_FLOPS_SHARE",
     "GpuFit",
+    "batched_prefill_seconds",
     "decode_seconds",
     "fit_requests",
     "prefill_seconds",
     "read_weight_bytes",
 ]
+
+BATCHED_PROMPT_TOKENS = 8_192
+"""Tokens of prompts that an engine reads together at full load: vLLM's default for servers on large
+GPUs (`max_num_batched_tokens`, 0.11)."""
 
 PREFILL_FLOPS_SHARE = 0.5
 """Share of the dense 16-bit rate that prefill reaches. Between the 38-43% that training Llama 3
@@ -164,6 +170,39 @@ def prefill_seconds(
     return max(
         flops / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share),
         weights / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share),
+    )
+
+
+def batched_prefill_seconds(
+    model: ModelFacts,
+    gpu: GpuFacts,
+    n_tokens: int,
+    *,
+    flops_share: float = PREFILL_FLOPS_SHARE,
+    bandwidth_share: float = DECODE_BANDWIDTH_SHARE,
+    plan: MemoryPlan | None = None,
+    **changes: Unpack[PlanChanges],
+) -> float:
+    """Return the time that one prompt takes of a GPU that reads prompts in full batches.
+
+    Formula: ``max(F / (N P u), W / (N B s) min(1, n / T))`` with n tokens of the prompt and T those
+    of a batch (`BATCHED_PROMPT_TOKENS`); the rest as `prefill_seconds`.
+
+    Source: roofline model, doi:10.1145/1498765.1498785; batching: arXiv:2308.16369.
+    """
+    _require_shares(flops_share, bandwidth_share)
+    plan = changed_plan(plan, **changes)
+    n_gpus = plan.n_gpus or 1
+    if n_tokens == 0:
+        return 0.0
+    flops = prefill_flops(model, n_tokens, vocab_size=plan.vocab_size).total
+    together = max(n_tokens, BATCHED_PROMPT_TOKENS)
+    weights = read_weight_bytes(model, together, plan=plan)
+    return max(
+        flops / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share),
+        weights
+        / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share)
+        * (n_tokens / together),
     )
 
 

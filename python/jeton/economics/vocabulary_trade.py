@@ -132,7 +132,7 @@ def vocabulary_trade(
     """Return what a workload costs at each vocabulary size, and the best size for it.
 
     Formula: the workload's lengths, prompts and outputs, times ``tpb(V) / tpb(reference)``; then
-    `own_gpu_cost` with tables and head of V rows.
+    `own_gpu_cost` with tables and head of V rows, prompts read in batches.
 
     Source: `jeton.economics.own_gpu`; ECONOMICS section D (cost per byte = cost per token x tokens
     per byte). Any other size than the model's own means a model that would have to be trained, or
@@ -213,6 +213,7 @@ def _point(
         n_concurrent=n_concurrent,
         usd_per_hour=usd_per_hour,
         plan=plan,
+        prompts_in_batches=True,
     )
     weights = plan.weight_bytes(model)
     read = read_weight_bytes(model, 1, plan=plan)
