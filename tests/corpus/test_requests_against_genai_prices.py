@@ -89,7 +89,7 @@ def test_agrees(name: str, data: st.DataObject) -> None:
     provider, extractor = EXTRACTORS[name]
     response = response_of(extractor, data.draw)
     _, theirs = provider.extract_usage(response, api_flavor=extractor.api_flavor)
-    stated = theirs._reported_values()
+    stated: dict[str, Any] = dict(theirs._reported_values())
     record = {"provider": provider.id, "prompt": "Name a colour.", "response": response}
     stream = open_requests(iter([record]))
     (batch,) = list(stream)
