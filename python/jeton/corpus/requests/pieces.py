@@ -293,8 +293,8 @@ def answer_of(pieces: list[Any]) -> Answer | None:
 
 def _are_gemini(pieces: list[Any]) -> bool:
     """Whether objects are pieces of one answer of Gemini: one prompt, totals that grow."""
-    prompts: set[Any] = set()
-    ids: set[Any] = set()
+    prompts: set[str] = set()
+    ids: set[str] = set()
     total = n_ended = 0
     if len(pieces) < 2:
         return False
@@ -306,9 +306,9 @@ def _are_gemini(pieces: list[Any]) -> bool:
         usage = piece.get("usageMetadata")
         usage = usage if isinstance(usage, dict) else {}
         if usage.get("promptTokenCount") is not None:
-            prompts.add(usage["promptTokenCount"])
+            prompts.add(str(usage["promptTokenCount"])[:40])
         if piece.get("responseId") is not None:
-            ids.add(piece["responseId"])
+            ids.add(str(piece["responseId"])[:128])
         own = usage.get("totalTokenCount", total)
         if not isinstance(own, int) or own < total:
             return False
