@@ -162,6 +162,8 @@ _BEDROCK_EVENTS: Final = frozenset(
     }
 )  # fmt: skip
 
+_SESSION_MARKS: Final = frozenset({"leaf_uuid", "snapshot", "parent_uuid", "operation"})
+
 _MAX_KINDS: Final = 4096
 _MAX_KEYS: Final = 256
 _MAX_CHARS: Final = 4096
@@ -310,6 +312,8 @@ def _special(has: frozenset[str], given: tuple[Any, ...], n_unknown: int) -> tup
         kinds.append("transcript")
     if "type" in has and "usage" in has and has & {"session_id", "thread_id", "uuid"}:
         kinds.append("transcript-result")
+    if "type" in has and (has & {"uuid", "session_id"} or names & _SESSION_MARKS):
+        kinds.append("session-line")
     if "tokens" in has and has & {"model_id", "provider_id", "session_id", "message_id"}:
         kinds.append("opencode")
     if "tokens" in has and "type" in has:

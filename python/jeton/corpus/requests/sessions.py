@@ -96,6 +96,27 @@ def _transcript(
     return _with_domain([parsed], record, names)
 
 
+_SESSION_LINES: Final = frozenset(
+    {
+        "summary", "system", "progress", "attachment", "queue-operation", "file-history-snapshot",
+        "last-prompt", "custom-title", "ai-title", "agent-name", "permission-mode", "pr-link",
+        "mode", "result", "user", "tag", "task-summary", "worktree-state",
+    }
+)  # fmt: skip
+
+
+def _session_line(
+    record: Mapping[str, Any], known: Fields, state: FileState, names: FieldNames, report: Report
+) -> list[ParsedRequest] | None:
+    """A line of Claude Code that is no message: titles, snapshots, what tools did."""
+    kind = record.get("type")
+    has_more = known.usage or known.has & {"prompt", "messages", "request", "response", "tokens"}
+    if not isinstance(kind, str) or kind not in _SESSION_LINES or has_more:
+        return None
+    report("not_a_model_call", f"a line of type {kind}")
+    return []
+
+
 def _transcript_result(
     record: Mapping[str, Any], known: Fields, state: FileState, names: FieldNames, report: Report
 ) -> list[ParsedRequest] | None:
@@ -280,6 +301,7 @@ def _with_domain(
 SESSION_READERS: Final[Mapping[str, Reader]] = {
     "transcript": _transcript,
     "transcript-result": _transcript_result,
+    "session-line": _session_line,
     "codex": _codex,
     "opencode": _opencode,
     "gemini-cli": _gemini_cli,

@@ -247,17 +247,19 @@ def _general(amounts: Amounts, report: Report, provider: str, model: str) -> Usa
                 "inconsistent_usage",
                 f"{reasoning:,} reasoning tokens of {stated:,} output tokens; taken as beside them",
             )
-        if is_either and not family and len(in_options) > 1:
-            report(
-                "convention_undecided",
-                f"{n_cached:,} cached tokens in or beside {given:,} input tokens; taken as in them",
-            )
         if family == "x-ai" and scheme == "prompt" and 0 < reasoning <= stated:
             report(
                 "convention_undecided",
                 f"{reasoning:,} reasoning tokens in or beside {output:,} output tokens; "
                 "taken as in them",
             )
+    # The AI SDK's totals leave out what Anthropic counts beside: such a total proves nothing.
+    says_other = family in ("anthropic", "aws") and convention == "inclusive"
+    if is_either and len(in_options) > 1 and (says_other if is_decided else not family):
+        report(
+            "convention_undecided",
+            f"{n_cached:,} cached tokens in or beside {given:,} input tokens; taken as in them",
+        )
     if n_cached == 0 or given < 0:
         convention = convention if fresh >= 0 and n_cached else ""
     return Usage(tokens_in, read, write, written_1h, output, reasoning, convention, extras)
