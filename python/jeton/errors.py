@@ -26,6 +26,7 @@ The tree::
       UsageError(ValueError)               arguments that contradict one another
     JetonWarning(UserWarning)
       ApproximationWarning
+      EndlessInputWarning
       LossyConversionWarning
       StalePriceWarning
 
@@ -46,6 +47,7 @@ __all__ = [
     "DecodeError",
     "EmptyCorpusError",
     "EncodeError",
+    "EndlessInputWarning",
     "FormatError",
     "InvalidTextError",
     "JetonError",
@@ -315,6 +317,10 @@ class JetonWarning(UserWarning):
 
 class ApproximationWarning(JetonWarning):
     """A result is approximate where the caller may expect an exact one."""
+
+
+class EndlessInputWarning(JetonWarning):
+    """An input that is no file with a known end is still being read."""
 
 
 class LossyConversionWarning(JetonWarning):

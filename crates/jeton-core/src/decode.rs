@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::byte_alphabet;
 use crate::error::Result;
+use crate::growth::{GrowthLimit, Room, check_written};
 use crate::normalize::replace::ReplacePattern;
 use crate::pretokenize::metaspace::PrependScheme;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, Splitter};
@@ -80,7 +81,11 @@ pub enum DecoderConfig {
 #[derive(Debug, Default)]
 pub struct Decoder {
     steps: Vec<(DecoderConfig, Option<Splitter>)>,
+    growth: GrowthLimit,
 }
+
+/// The stage that errors name.
+const STAGE: &str = "decoding";
 
 impl Decoder {
     /// Compiles a chain.
@@ -105,9 +110,47 @@ impl Decoder {
             };
             Ok((config.clone(), splitter))
         });
-        Ok(Self {
+        let made = Self {
             steps: steps.collect::<Result<_>>()?,
+            growth: GrowthLimit::at_load(),
+        };
+        for config in configs {
+            made.try_growth(config)?;
+        }
+        Ok(Self {
+            growth: GrowthLimit::default(),
+            ..made
         })
+    }
+
+    /// Tries what a step looks for, so that a chain which makes a book of it is refused at load.
+    fn try_growth(&self, config: &DecoderConfig) -> Result<()> {
+        let mut probes = vec![" a"];
+        match config {
+            DecoderConfig::Replace { pattern, content } => {
+                check_written("bytes of a decoder's replacement", content)?;
+                if let ReplacePattern::String(text) = pattern {
+                    probes.push(text);
+                }
+            }
+            DecoderConfig::Bpe { suffix } => {
+                check_written("bytes of a decoder's suffix", suffix)?;
+                probes.push(suffix);
+            }
+            DecoderConfig::WordPiece { prefix, .. } => {
+                check_written("bytes of a decoder's prefix", prefix)?;
+            }
+            _ => {}
+        }
+        for probe in probes {
+            self.decode(vec![probe.to_owned(); 2])?;
+        }
+        Ok(())
+    }
+
+    /// How much longer texts may become.
+    pub(crate) fn growth(&self) -> &GrowthLimit {
+        &self.growth
     }
 
     /// How the chain is written down.
@@ -123,17 +166,27 @@ impl Decoder {
         if self.steps.is_empty() {
             return Ok(tokens.join(" "));
         }
+        // A token may have no text and get some, so that each counts as one byte at least.
+        let n_bytes = n_bytes(&tokens) + tokens.len();
+        let room = self.growth.room(n_bytes);
         for (config, splitter) in &self.steps {
-            tokens = step(config, splitter.as_ref(), tokens)?;
+            tokens = step(config, splitter.as_ref(), tokens, room)?;
+            room.check(STAGE, self::n_bytes(&tokens))?;
         }
         Ok(tokens.concat())
     }
 }
 
+fn n_bytes(tokens: &[String]) -> usize {
+    tokens.iter().map(String::len).sum()
+}
+
+/// `room`: bytes that all tokens may have together.
 fn step(
     config: &DecoderConfig,
     splitter: Option<&Splitter>,
     tokens: Vec<String>,
+    room: Room,
 ) -> Result<Vec<String>> {
     Ok(match config {
         DecoderConfig::ByteLevel => {
@@ -185,10 +238,13 @@ fn step(
             let Some(splitter) = splitter else {
                 return Ok(tokens);
             };
-            tokens
-                .iter()
-                .map(|token| splitter.replace(token, content))
-                .collect::<Result<_>>()?
+            let mut n_made = 0;
+            let replaced = tokens.iter().map(|token| {
+                let made = splitter.replace(token, content, n_made, room)?;
+                n_made += made.len();
+                Ok(made)
+            });
+            replaced.collect::<Result<_>>()?
         }
         DecoderConfig::Bpe { suffix } => {
             let last = tokens.len().saturating_sub(1);

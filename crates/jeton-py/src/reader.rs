@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use jeton_io::{Documents, Format, ReaderOptions};
 use pyo3::exceptions::PyValueError;
@@ -75,8 +76,7 @@ impl DocumentReader {
             max_decompressed_bytes,
             ..ReaderOptions::default()
         };
-        let reader = jeton_io::DocumentReader::open(path, options)
-            .map_err(|error| io_to_python(py, &error))?;
+        let reader = open(py, path, options)?;
         Ok(Self {
             n_bytes_read: reader.n_bytes_read().clone(),
             reader: Mutex::new(reader),
@@ -110,6 +110,32 @@ impl DocumentReader {
                 Err(error) if error.is_interrupted() => py.check_signals()?,
                 Err(error) => return Err(io_to_python(py, &error)),
             }
+        }
+    }
+}
+
+/// How often waiting looks for Ctrl-C.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Opens a file. A pipe that nobody writes to is waited for where Ctrl-C is seen: what is left of the wait then is a thread
+/// that ends with the process.
+fn open(py: Python<'_>, path: &str, options: ReaderOptions) -> PyResult<jeton_io::DocumentReader> {
+    let to_error = |error| io_to_python(py, &error);
+    let may_wait = |kind: std::fs::Metadata| !kind.is_file() && !kind.is_dir();
+    if !std::fs::metadata(path).is_ok_and(may_wait) {
+        return jeton_io::DocumentReader::open(path, options).map_err(to_error);
+    }
+    let (send, opened) = std::sync::mpsc::channel();
+    let name = path.to_owned();
+    std::thread::spawn(move || {
+        // Nobody may be waiting any more.
+        let _ = send.send(jeton_io::DocumentReader::open(&name, options));
+    });
+    loop {
+        let answer = py.detach(|| opened.recv_timeout(SIGNAL_INTERVAL));
+        match answer {
+            Ok(reader) => return reader.map_err(to_error),
+            Err(_) => py.check_signals()?,
         }
     }
 }

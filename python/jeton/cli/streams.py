@@ -38,16 +38,23 @@ def open_stream(
     file_format: Literal["auto", "text", "jsonl"],
     strict: bool,
 ) -> DocumentStream:
-    """Open files, folders, globs and standard input (``-``; also where nothing is named)."""
-    from jeton.corpus import open_documents
+    """Open files, folders, globs and standard input (``-``; also where nothing is named).
 
-    return open_documents(
+    Raises:
+        EmptyCorpusError: There is no file among them that could be read.
+    """
+    from jeton.corpus import open_documents, require_text
+
+    stream = open_documents(
         list(paths) or ["-"],
         field=field,
         documents=documents,
         format=None if file_format == "auto" else file_format,
         strict=strict,
     )
+    if not stream.files:
+        require_text(n_documents=0, n_bytes=0, skipped=stream.skipped)
+    return stream
 
 
 def text_batch(text: str) -> TextBatch:
@@ -124,7 +131,7 @@ def write_line(text: str) -> None:
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:
     """Write a JSON value and a line end. Characters stay as they are."""
-    write_line(json.dumps(value, ensure_ascii=False, indent=indent))
+    write_line(json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False))
 
 
 def say(text: str) -> None:

@@ -8,6 +8,8 @@ so Ctrl-C works there. Cost: O(bytes); memory of one batch and the longest docum
 from __future__ import annotations
 
 import os
+import threading
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ from jeton.corpus import jsonl, parquet
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, expand_inputs
 from jeton.corpus.requests_names import Names
-from jeton.errors import EmptyCorpusError, UsageError
+from jeton.errors import EmptyCorpusError, EndlessInputWarning, UsageError
 
 __all__ = [
     "DEFAULT_BATCH_BYTES",
@@ -161,7 +163,7 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
         self, batches: Callable[[DocumentStream, InputFile], Iterator[_core.TextBatch]]
     ) -> Generator[tuple[InputFile, _core.TextBatch], None, None]:
         for file in self.files:
-            for batch in batches(self, file):
+            for batch in _watched(file, batches(self, file)):
                 if self._domains_by:
                     number, _ = self._domains.number(domain_of_file(file, self._domains_by))
                     self.batch_domains = np.full(len(batch), number, dtype=np.int32)
@@ -179,6 +181,36 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
     def _report(self) -> None:
         if self._on_progress is not None:
             self._on_progress(self.progress)
+
+
+WAIT_SECONDS = 5.0
+"""So long an input without a known end may take before a warning says that it is being read."""
+
+
+def _watched(
+    file: InputFile, batches: Iterator[_core.TextBatch]
+) -> Generator[_core.TextBatch, None, None]:
+    """The batches of a file; of a pipe or device that goes on and on, somebody is told."""
+    if file.n_bytes is not None or file.format == "memory":
+        yield from batches
+        return
+
+    def tell() -> None:
+        name = "standard input" if file.path == STANDARD_INPUT else file.path
+        warnings.warn(
+            f"{name} is still being read after {WAIT_SECONDS:.0f} seconds: it is no file with a "
+            "known end; Ctrl-C stops",
+            EndlessInputWarning,
+            stacklevel=2,
+        )
+
+    timer = threading.Timer(WAIT_SECONDS, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield from batches
+    finally:
+        timer.cancel()
 
 
 def open_documents(

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from jeton import _core
 from jeton._core import Tokenizer
-from jeton._files import write_whole
+from jeton._files import write_together
 from jeton.errors import FormatError, JetonError
 from jeton.formats.loading import load_file
 from jeton.formats.names import card_path, samples_path
@@ -86,13 +86,11 @@ def save_file(
         OSError: The file cannot be written.
     """
     target = find_target(path, wanted=format)
-    saved = write_files(tokenizer, target, lossy=lossy, samples=samples)
-    written = list(saved.files)
+    beside: dict[Path, bytes] = {}
     if training_card is not None:
-        text = json.dumps(training_card, ensure_ascii=False, indent=2) + "\n"
-        written.append(card_path(target.folder or target.main))
-        write_whole(written[-1], text.encode())
-    return written
+        text = json.dumps(training_card, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        beside[card_path(target.folder or target.main)] = text.encode()
+    return list(write_files(tokenizer, target, lossy=lossy, samples=samples, beside=beside).files)
 
 
 def write_files(
@@ -105,6 +103,7 @@ def write_files(
     settings: Mapping[str, Any] | None = None,
     judge: Judge | None = None,
     label: str | None = None,
+    beside: Mapping[Path, bytes] | None = None,
 ) -> Saved:
     """Write a tokenizer's files, once they load as what they should.
 
@@ -117,6 +116,7 @@ def write_files(
         settings: Further entries of a folder's tokenizer_config.json.
         judge: Looks at what was written; without one, losses that are allowed become a warning.
         label: What to call the tokenizer in messages.
+        beside: Files that are no part of the tokenizer and are written with it.
 
     Raises:
         JetonError: As for ``save_file``.
@@ -146,6 +146,7 @@ def write_files(
         raise lossy_error(losses, format=target.format, label=label)
     if losses and judge is None:
         warn(losses, format=target.format, label=label)
+    files |= beside or {}
     _put(files, target)
     return Saved(tuple(files), losses, options, read, rewordings)
 
@@ -181,11 +182,8 @@ def _loaded(
 
 
 def _put(files: Mapping[Path, bytes], target: Target) -> None:
-    (target.folder or target.main.parent).mkdir(parents=True, exist_ok=True)
     # The file that is loaded comes last: until then the old tokenizer is whole.
-    for path in sorted(files, key=lambda path: path == target.main):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, files[path])
+    write_together(files, last=target.main)
     stale = samples_path(target.main)
     if stale not in files:
         stale.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ use crate::pretokenize::{PreTokenizer, RawAutomaton, StepConfig};
 use crate::scratch::Pool;
 use crate::special::{AddedToken, AddedTokens};
 use crate::spm::{PieceKind, SpmModel};
-use crate::template::Template;
+use crate::template::{Template, check_parts};
 use crate::tokenizer::{Tokenizer, Twins};
 
 /// What a format's reader hands over.
@@ -150,6 +150,7 @@ impl Tokenizer {
             dropout,
             model,
         } = parts;
+        check_parts(template.single.len().max(template.pair.len()))?;
         added_tokens.sort_by_key(|token| token.id);
         let cut = PreTokenizer::with_automata(&pretokenizer, automata)?;
         let engine = model.build(cut, &added_tokens)?;

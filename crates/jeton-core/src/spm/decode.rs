@@ -12,6 +12,7 @@ use super::normalizer::SpmNormalizer;
 use super::piece::{PieceKind, SPACE};
 use super::spec::SpmModel;
 use crate::error::{ErrorKind, Result};
+use crate::growth::check_written;
 
 /// What a piece decodes to.
 #[derive(Clone, Debug)]
@@ -41,6 +42,10 @@ pub struct SpmDecoder {
 impl SpmDecoder {
     /// Compiles the decoder of a model.
     pub fn new(model: &SpmModel) -> Result<Self> {
+        check_written(
+            "bytes that unknown text decodes to",
+            &model.trainer.unk_surface,
+        )?;
         let byte_fallback = model.trainer.byte_fallback;
         let shown = model
             .pieces
@@ -102,18 +107,19 @@ impl SpmDecoder {
             }
         }
         push_utf8(&mut out, &bytes);
-        Ok(self.denormalized(out))
+        self.denormalized(out)
     }
 
     /// What becomes of the whole text in the end.
-    fn denormalized(&self, text: Vec<u8>) -> Vec<u8> {
+    fn denormalized(&self, text: Vec<u8>) -> Result<Vec<u8>> {
         let Some(denormalizer) = &self.denormalizer else {
-            return text;
+            return Ok(text);
         };
         let mut valid = Vec::with_capacity(text.len());
         push_utf8(&mut valid, &text);
         let valid = String::from_utf8(valid).unwrap_or_default();
-        denormalizer.normalize(&valid).into_bytes()
+        denormalizer.check(&valid)?;
+        Ok(denormalizer.normalize(&valid).into_bytes())
     }
 
     fn shown(&self, id: u32) -> Result<&Shown> {

@@ -135,6 +135,7 @@ impl Tokenizer {
     /// without white space and without U+2581, which stands for it.
     pub fn fidelity(&self, text: &str, decoded: &[u8]) -> Result<Fidelity> {
         if let Engine::SentencePiece(engine) = &self.engine {
+            engine.processor.normalizer().check(text)?;
             let expected = engine.expected_decoding(text);
             return Ok(Fidelity {
                 round_trip: expected.as_bytes() == decoded,

@@ -328,7 +328,10 @@ impl Gate for &mut Guard<'_> {
             let (start, end) = lookup.covering_range(start, end);
             let (start, end) = (base + start, base + end);
             if self.trusted.covers(start, end) {
-                kept.push(index);
+                // A token of a byte of a character cannot be left out of the text around it.
+                if text.is_char_boundary(made.start) && text.is_char_boundary(made.end) {
+                    kept.push(index);
+                }
             } else {
                 refused = true;
                 let id = made.id;

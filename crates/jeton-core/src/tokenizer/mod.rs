@@ -226,7 +226,9 @@ impl Tokenizer {
     pub fn normalize<'t>(&self, text: &'t str) -> Result<Cow<'t, str>> {
         match &self.engine {
             Engine::SentencePiece(engine) => {
-                Ok(Cow::Owned(engine.processor.normalizer().normalize(text)))
+                let normalizer = engine.processor.normalizer();
+                normalizer.check(text)?;
+                Ok(Cow::Owned(normalizer.normalize(text)))
             }
             _ => self.normalizer.normalize(text),
         }

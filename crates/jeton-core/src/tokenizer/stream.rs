@@ -88,7 +88,7 @@ impl<T: Deref<Target = Tokenizer>> DecodeStream<T> {
         let mut bytes = Vec::new();
         match (ended, &tokenizer.engine, &tokenizer.decoder) {
             (Way::SentencePiece(mut stream), Engine::SentencePiece(engine), _) => {
-                stream.finish(engine.processor.decoder(), &mut bytes);
+                stream.finish(engine.processor.decoder(), &mut bytes)?;
             }
             (Way::Strings(mut stream), _, Some(decoder)) => stream.finish(decoder, out)?,
             _ => {}

@@ -27,6 +27,21 @@ impl Tokenizer {
         Ok(())
     }
 
+    #[getter]
+    fn growth_limit(&self) -> u32 {
+        self.core.growth_limit()
+    }
+
+    fn set_growth_limit(&self, times: i64) -> PyResult<()> {
+        let limit = u32::try_from(times).map_err(|_| {
+            PyValueError::new_err(format!(
+                "the growth limit is {times} times a text's length; expected 0 to 4294967295"
+            ))
+        })?;
+        self.core.set_growth_limit(limit);
+        Ok(())
+    }
+
     fn clear_cache(&self, py: Python<'_>) {
         self.core.clear_cache();
         self.sheets.clear();
