@@ -249,7 +249,7 @@ impl fmt::Display for ErrorKind {
             ),
             Self::Unencodable { piece } => write!(
                 f,
-                "{piece:?} cannot be encoded: the vocabulary has no token for it and names no unknown token"
+                "{piece:?} cannot be encoded: the vocabulary has no token for it and none for unknown text"
             ),
             Self::InvalidUtf8 { byte_offset } => {
                 write!(

@@ -255,13 +255,13 @@ fn name(kind: &ErrorKind) -> &'static str {
     }
 }
 
-/// The names of all kinds of errors of the core.
+/// Every kind of error of the core, for the test that enumerates them.
 #[pyfunction]
 pub(crate) fn list_error_kinds() -> Vec<&'static str> {
     samples().iter().map(|error| name(error.kind())).collect()
 }
 
-/// Raises a sample error of a kind: for the test that enumerates them.
+/// Raise a sample error of the kind: for the test that enumerates them.
 #[pyfunction]
 pub(crate) fn _raise_error_kind(py: Python<'_>, kind: &str) -> PyResult<()> {
     let sample = samples()

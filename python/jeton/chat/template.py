@@ -43,12 +43,14 @@ class RenderedChat:
             lost.
         generation_spans: What stood in ``{% generation %}`` blocks, likewise.
         literals: The text that the template can write: its text and its string constants.
+        role_tokens: Texts of special tokens that the template knows by name (``eos_token``).
     """
 
     text: str
     trusted_spans: tuple[tuple[int, int], ...]
     generation_spans: tuple[tuple[int, int], ...]
     literals: tuple[str, ...] = field(repr=False)
+    role_tokens: tuple[str, ...] = field(default=(), repr=False)
 
 
 class ChatTemplate:
@@ -209,6 +211,7 @@ class ChatTemplate:
             trusted_spans=_spans(runs, TRUSTED),
             generation_spans=_spans(runs, GENERATED),
             literals=self._literals(source),
+            role_tokens=tuple(dict.fromkeys(self._special_tokens.values())),
         )
 
     @cached_property

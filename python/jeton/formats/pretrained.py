@@ -17,6 +17,7 @@ from typing import Any
 
 from jeton._core import Tokenizer
 from jeton.errors import FormatError, JetonError, UsageError
+from jeton.formats.control import with_control_tokens
 from jeton.formats.detection import FileFormat
 from jeton.formats.documents import read_object
 from jeton.formats.folder_tokens import FolderToken
@@ -99,6 +100,7 @@ def load_folder(folder: Path, *, options: LoadOptions, name: str | None) -> Toke
             path=str(folder),
             format=found.value,
         ) from error
+    changed = with_control_tokens(changed, facts)
     return changed if changed.name == label else changed.with_name(label)
 
 

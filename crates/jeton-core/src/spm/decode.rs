@@ -9,7 +9,7 @@ mod stream;
 pub(crate) use stream::SpmStream;
 
 use super::normalizer::SpmNormalizer;
-use super::piece::{PieceKind, SPACE};
+use super::piece::{Piece, PieceKind, SPACE};
 use super::spec::SpmModel;
 use crate::error::{ErrorKind, Result};
 use crate::growth::check_written;
@@ -80,8 +80,41 @@ impl SpmDecoder {
         })
     }
 
+    /// Shows control pieces that are named as bytes (`<0x0A>`) as these bytes, as llama.cpp does whatever the model.
+    pub(crate) fn show_named_bytes(&mut self, pieces: &[Piece]) {
+        for (shown, piece) in self.shown.iter_mut().zip(pieces) {
+            if piece.kind == PieceKind::Control
+                && let Some(byte) = super::piece::byte_of(&piece.bytes)
+            {
+                *shown = Shown::Byte(byte);
+            }
+        }
+    }
+
+    /// The byte that an id stands for.
+    pub(crate) fn byte(&self, id: u32) -> Option<u8> {
+        match self.shown.get(id as usize) {
+            Some(Shown::Byte(byte)) => Some(*byte),
+            _ => None,
+        }
+    }
+
     /// The text of ids, as bytes: a piece of a damaged model need not be UTF-8.
     pub fn decode(&self, ids: &[u32]) -> Result<Vec<u8>> {
+        let made = self.joined(ids, push_utf8)?;
+        self.denormalized(made)
+    }
+
+    /// The same, but that bytes which are no text stay as they are.
+    pub fn decode_bytes(&self, ids: &[u32]) -> Result<Vec<u8>> {
+        if self.denormalizer.is_some() {
+            return self.decode(ids);
+        }
+        self.joined(ids, Vec::extend_from_slice)
+    }
+
+    /// `push`: appends a run of bytes.
+    fn joined(&self, ids: &[u32], push: impl Fn(&mut Vec<u8>, &[u8])) -> Result<Vec<u8>> {
         let mut out = Vec::with_capacity(ids.len() * 4);
         let mut bytes = Vec::new();
         let mut at_start = true;
@@ -91,7 +124,7 @@ impl SpmDecoder {
                 bytes.push(*byte);
                 continue;
             }
-            push_utf8(&mut out, &bytes);
+            push(&mut out, &bytes);
             bytes.clear();
             at_start &= out.is_empty();
             match shown {
@@ -106,8 +139,8 @@ impl SpmDecoder {
                 }
             }
         }
-        push_utf8(&mut out, &bytes);
-        self.denormalized(out)
+        push(&mut out, &bytes);
+        Ok(out)
     }
 
     /// What becomes of the whole text in the end.

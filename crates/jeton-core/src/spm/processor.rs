@@ -157,6 +157,11 @@ impl SpmProcessor {
         &self.encoder
     }
 
+    /// See [`SpmDecoder::show_named_bytes`].
+    pub(crate) fn show_named_bytes(&mut self, model: &SpmModel) {
+        self.decoder.show_named_bytes(&model.pieces);
+    }
+
     /// The way back.
     pub fn decoder(&self) -> &SpmDecoder {
         &self.decoder

@@ -238,9 +238,9 @@ fn sentencepiece(model_type: ModelType) -> Tokenizer {
 fn user_defined_pieces_are_made_of_trusted_text_only() {
     for model_type in [ModelType::Unigram, ModelType::Bpe, ModelType::Char] {
         let tok = sentencepiece(model_type);
-        let fixed: Vec<u32> = tok.fixed_tokens().iter().map(|token| token.0).collect();
+        let fixed: Vec<u32> = tok.fixed_tokens().iter().map(|token| token.id).collect();
         assert_eq!(fixed, [1, 2, 3], "control and user-defined pieces");
-        for (id, content, _) in tok.fixed_tokens() {
+        for AddedToken { id, content, .. } in tok.fixed_tokens() {
             assert_eq!(tok.fixed_token(&content), Some(id));
         }
         assert_eq!(tok.fixed_token("a"), None, "a piece like any other");
@@ -444,6 +444,6 @@ proptest! {
             let _ = growing.truncate(between);
             let _ = tok.count_up_to(&text, &allow, 3);
         }
-        let _ = tok.fidelity(&text, text.as_bytes());
+        let _ = tok.fidelity(&text, &[], text.as_bytes());
     }
 }

@@ -60,13 +60,13 @@ impl<T: Deref<Target = Tokenizer>> DecodeStream<T> {
         }
         let mut bytes = Vec::new();
         for &id in ids {
+            if self.skip_special_tokens && tokenizer.is_special(id) {
+                continue;
+            }
             if let (Way::SentencePiece(stream), Engine::SentencePiece(engine)) =
                 (&mut self.way, &tokenizer.engine)
             {
                 stream.push(engine.processor.decoder(), id, &mut bytes)?;
-                continue;
-            }
-            if self.skip_special_tokens && tokenizer.is_special(id) {
                 continue;
             }
             match (&mut self.way, &tokenizer.decoder) {

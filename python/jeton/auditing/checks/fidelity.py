@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.metrics.round_trips import loses_text, told_causes
 
 __all__ = ["not_utf8", "round_trip"]
 
@@ -19,9 +20,11 @@ def round_trip(evidence: Evidence) -> Iterator[Finding]:
         n_failures = measured.report.n_round_trip_failures
         if not n_failures:
             continue
+        causes = measured.report.unreturned_by_cause
+        is_error = measured.report.is_current and loses_text(causes)
         yield Finding(
             id="round-trip",
-            severity=Severity.ERROR if measured.report.is_current else Severity.WARNING,
+            severity=Severity.ERROR if is_error else Severity.WARNING,
             title=(
                 f"{n_failures:,} of {n_documents:,} documents ({percent(n_failures / n_documents)})"
                 f" do not come back from {measured.name}: decode(encode(text)) is another text"
@@ -31,19 +34,14 @@ def round_trip(evidence: Evidence) -> Iterator[Finding]:
                 value=n_failures,
                 unit="documents",
                 basis=Basis.EXACT,
-                formula=(
-                    "documents whose ids decode to other bytes than the text after the "
-                    "tokenizer's own normalization"
-                ),
+                formula="documents whose ids decode to another text than the document",
             ),
-            cause=(
-                "the vocabulary lacks some characters or bytes, or decoding is not the inverse of "
-                "encoding"
-            ),
+            cause=told_causes(causes, unit="documents"),
             remedy=(
                 "do not use it where the text must come back (code, identifiers, citations); its "
                 "token counts are not comparable either, for it encodes less"
             ),
+            evidence={"unreturned_by_cause": dict(causes)},
         )
 
 
