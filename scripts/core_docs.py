@@ -24,6 +24,7 @@ _IMPL = re.compile(r"^impl(?:<[^>]*>)? (\w+)(?:<[^>]*>)? \{")
 _FN = re.compile(r"^    (?:pub(?:\(crate\))? )?fn (\w+)\b")
 _TOP_FN = re.compile(r"^(?:pub(?:\(crate\))? )?fn (\w+)\b")
 _STRUCT = re.compile(r"^(?:pub(?:\(crate\))? )?struct (\w+)\b")
+_FIELD = re.compile(r"^    (?:pub(?:\(crate\))? )?(\w+): ")
 _RENAMED = re.compile(r'pyo3\(name = "(\w+)"|pyclass\(.*name = "(\w+)"')
 
 
@@ -56,7 +57,8 @@ def rewritten(source: str, docs: dict[tuple[str, str], list[str]]) -> str:
     lines = source.split("\n")
     out: list[str] = []
     current = ""
-    is_methods = is_getter = False
+    fields = ""
+    is_methods = False
     for line in lines:
         if line == "#[pymethods]":
             is_methods = True
@@ -65,7 +67,7 @@ def rewritten(source: str, docs: dict[tuple[str, str], list[str]]) -> str:
             current = impl[1] if is_methods else ""
             is_methods = False
         elif line == "}":
-            current = ""
+            current = fields = ""
         item = _FN.match(line) if current else (_TOP_FN.match(line) or _STRUCT.match(line))
         if item:
             start = _attributes_start(out)
@@ -81,6 +83,11 @@ def rewritten(source: str, docs: dict[tuple[str, str], list[str]]) -> str:
                 if key in docs:
                     indent = "    " if current else ""
                     _replace_comment(out, start, docs[key], indent)
+            if _STRUCT.match(line) and "get_all" in attributes:
+                fields = name
+        field = _FIELD.match(line) if fields else None
+        if field and (fields, field[1]) in docs:
+            _replace_comment(out, _attributes_start(out), docs[fields, field[1]], "    ")
         out.append(line)
     return "\n".join(out)
 

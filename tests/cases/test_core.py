@@ -40,6 +40,8 @@ def _written(case: dict[str, Any], folder: Path) -> Path:
         elif isinstance(content, dict) and set(content) == {"lines", "times"}:
             lines = (content["lines"].format(i) for i in range(content["times"]))
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        elif isinstance(content, dict) and set(content) == {"parts"}:
+            path.write_text("".join(map(_expanded, content["parts"])), encoding="utf-8")
         elif isinstance(content, str):
             path.write_text(content, encoding="utf-8")
         else:
@@ -51,7 +53,7 @@ def _expanded(value: Any) -> Any:
     """A JSON value in which ``{"repeat": x, "times": n}`` is the piece or the item so often."""
     if isinstance(value, dict):
         if set(value) == {"repeat", "times"}:
-            piece = value["repeat"]
+            piece = _expanded(value["repeat"])
             return piece * value["times"] if isinstance(piece, str) else [piece] * value["times"]
         return {key: _expanded(item) for key, item in value.items()}
     if isinstance(value, list):

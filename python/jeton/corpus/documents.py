@@ -186,25 +186,31 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
 WAIT_SECONDS = 5.0
 """So long an input without a known end may take before a warning says that it is being read."""
 
+LONG_WAIT_SECONDS, HUGE_BYTES = 30.0, 1 << 30
+"""The same of a file of more than so many bytes, a sparse one say."""
+
 
 def _watched(
     file: InputFile, batches: Iterator[_core.TextBatch]
 ) -> Generator[_core.TextBatch, None, None]:
     """The batches of a file; of a pipe or device that goes on and on, somebody is told."""
-    if file.n_bytes is not None or file.format == "memory":
+    # What the system writes on demand has no bytes by its own account.
+    n_bytes = file.n_bytes or 0
+    if file.format == "memory" or 0 < n_bytes <= HUGE_BYTES:
         yield from batches
         return
+    seconds = LONG_WAIT_SECONDS if n_bytes else WAIT_SECONDS
 
     def tell() -> None:
         name = "standard input" if file.path == STANDARD_INPUT else file.path
+        size = f"it has {n_bytes:,} bytes" if n_bytes else "it is no file with a known end"
         warnings.warn(
-            f"{name} is still being read after {WAIT_SECONDS:.0f} seconds: it is no file with a "
-            "known end; Ctrl-C stops",
+            f"{name} is still being read after {seconds:.0f} seconds: {size}; Ctrl-C stops",
             EndlessInputWarning,
             stacklevel=2,
         )
 
-    timer = threading.Timer(WAIT_SECONDS, tell)
+    timer = threading.Timer(seconds, tell)
     timer.daemon = True
     timer.start()
     try:

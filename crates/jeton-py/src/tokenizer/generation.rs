@@ -16,8 +16,12 @@ const MAX_ROWS: u64 = 1 << 28;
 /// Where ids are not those that the tokenizer gives to their text.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct NoncanonicalIds {
+    /// Index of the first id that differs.
     position: usize,
+    /// The ids from there to the next place at which both spellings have written the same bytes (to the
+    /// last difference, where decoding does not join bytes).
     ids: Vec<u32>,
+    /// The ids that the tokenizer has there.
     canonical_ids: Vec<u32>,
 }
 

@@ -491,12 +491,19 @@ impl Tokenizer {
 /// A special or added token, with how it is found.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct SpecialToken {
+    /// What it reads.
     content: String,
+    /// Its id.
     id: u32,
+    /// False: an added token that ordinary text may contain and that is always matched.
     special: bool,
+    /// Found only where no word character touches it.
     single_word: bool,
+    /// Takes the white space before it along.
     lstrip: bool,
+    /// Takes the white space behind it along.
     rstrip: bool,
+    /// Found in the normalized text instead of the raw one.
     normalized: bool,
 }
 

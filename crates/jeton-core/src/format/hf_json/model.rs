@@ -9,7 +9,7 @@ use super::{FORMAT, bad};
 use crate::assembly::ModelParts;
 use crate::bpe::{CharacterBpeOptions, Merges, Missing};
 use crate::byte_alphabet;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::special::AddedToken;
 use crate::vocab::{Staged, Vocab};
 use crate::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
@@ -142,9 +142,18 @@ fn read_vocab(entries: &Entries<'_>, left_out: &HashSet<&str>) -> Result<Vocab> 
     for &(token, id) in kept {
         vocab
             .insert(id, token.as_bytes())
-            .map_err(|error| bad(format!("the token {token:?}: {error}")))?;
+            .map_err(|error| of_token(token, error))?;
     }
     Ok(vocab.finish()?.0)
+}
+
+/// The error of a token: what is too large stays that.
+fn of_token(token: &str, error: Error) -> Error {
+    if matches!(error.kind(), ErrorKind::TooLarge { .. }) {
+        return error;
+    }
+    let shown: String = token.chars().take(60).collect();
+    bad(format!("the token {shown:?}: {error}"))
 }
 
 fn read_bpe_on_bytes(
@@ -165,7 +174,7 @@ fn read_bpe_on_bytes(
         } else {
             vocab.insert_opaque(id, token.as_bytes())
         }
-        .map_err(|error| bad(format!("the token {token:?}: {error}")))?;
+        .map_err(|error| of_token(token, error))?;
     }
     Ok(ModelParts::Bpe {
         vocab: vocab.finish()?.0,
