@@ -28,6 +28,7 @@ The tree::
       UsageError(ValueError)               arguments that contradict one another
     JetonWarning(UserWarning)
       ApproximationWarning
+      EndlessInputWarning
       LossyConversionWarning
       StalePriceWarning
 
@@ -48,6 +49,7 @@ __all__ = [
     "DecodeError",
     "EmptyCorpusError",
     "EncodeError",
+    "EndlessInputWarning",
     "FormatError",
     "InvalidTextError",
     "JetonError",
@@ -346,6 +348,10 @@ class JetonWarning(UserWarning):
 
 class ApproximationWarning(JetonWarning):
     """A result is approximate where the caller may expect an exact one."""
+
+
+class EndlessInputWarning(JetonWarning):
+    """An input that is no file with a known end is still being read."""
 
 
 class LossyConversionWarning(JetonWarning):

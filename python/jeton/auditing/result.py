@@ -6,6 +6,7 @@ layer (`jeton.report`) turns the same object into a table, a page or Markdown.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
@@ -187,7 +188,9 @@ class TokenizerReport:
         single_byte_token_share: Of the tokens produced, those of one byte (ASCII signs too).
         partial_character_token_share: Those that hold a part of a character.
         whitespace_token_share: Those of white space alone.
-        n_round_trip_failures: Documents whose ids decode to another text.
+        n_round_trip_failures: Documents whose ids decode to another text than the document.
+        unreturned_by_cause: The same by cause: ``white_space``, ``u2581``, ``normal_form``,
+            ``unknown``, ``other``.
         n_normalized_documents: Documents that its normalization changed.
         economics: Memory, compute and money.
         quality: What speaks for or against its cuts, beside their number.
@@ -214,6 +217,7 @@ class TokenizerReport:
     partial_character_token_share: float
     whitespace_token_share: float
     n_round_trip_failures: int
+    unreturned_by_cause: Mapping[str, int]
     n_normalized_documents: int
     economics: EconomicsSummary
     quality: QualityMetrics | None = None

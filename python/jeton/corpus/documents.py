@@ -8,6 +8,8 @@ so Ctrl-C works there. Cost: O(bytes); memory of one batch and the longest docum
 from __future__ import annotations
 
 import os
+import threading
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -29,7 +31,7 @@ from jeton.corpus.record_documents import (
     decoded_pieces,
     has_field,
 )
-from jeton.errors import EmptyCorpusError, RecordError, UsageError
+from jeton.errors import EmptyCorpusError, EndlessInputWarning, RecordError, UsageError
 
 __all__ = [
     "DEFAULT_BATCH_BYTES",
@@ -181,7 +183,7 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
         self, batches: Callable[[DocumentStream, InputFile], Iterator[_core.TextBatch]]
     ) -> Generator[tuple[InputFile, _core.TextBatch], None, None]:
         for file in self.files:
-            for batch in batches(self, file):
+            for batch in _watched(file, batches(self, file)):
                 if self._domains_by:
                     number, _ = self._domains.number(domain_of_file(file, self._domains_by))
                     self.batch_domains = np.full(len(batch), number, dtype=np.int32)
@@ -199,6 +201,42 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
     def _report(self) -> None:
         if self._on_progress is not None:
             self._on_progress(self.progress)
+
+
+WAIT_SECONDS = 5.0
+"""So long an input without a known end may take before a warning says that it is being read."""
+
+LONG_WAIT_SECONDS, HUGE_BYTES = 30.0, 1 << 30
+"""The same of a file of more than so many bytes, a sparse one say."""
+
+
+def _watched(
+    file: InputFile, batches: Iterator[_core.TextBatch]
+) -> Generator[_core.TextBatch, None, None]:
+    """The batches of a file; of a pipe or device that goes on and on, somebody is told."""
+    # What the system writes on demand has no bytes by its own account.
+    n_bytes = file.n_bytes or 0
+    if file.format == "memory" or 0 < n_bytes <= HUGE_BYTES:
+        yield from batches
+        return
+    seconds = LONG_WAIT_SECONDS if n_bytes else WAIT_SECONDS
+
+    def tell() -> None:
+        name = "standard input" if file.path == STANDARD_INPUT else file.path
+        size = f"it has {n_bytes:,} bytes" if n_bytes else "it is no file with a known end"
+        warnings.warn(
+            f"{name} is still being read after {seconds:.0f} seconds: {size}; Ctrl-C stops",
+            EndlessInputWarning,
+            stacklevel=2,
+        )
+
+    timer = threading.Timer(seconds, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield from batches
+    finally:
+        timer.cancel()
 
 
 def open_documents(

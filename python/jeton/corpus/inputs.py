@@ -176,28 +176,36 @@ def _glob(pattern: str) -> Iterator[Path]:
 def _match(
     folder: Path, parts: tuple[str, ...], *, visited: set[tuple[int, int, int]]
 ) -> Iterator[Path]:
-    if not parts:
-        yield folder
-        return
-    part, rest = parts[0], parts[1:]
-    if part == "**":
-        status = folder.stat()
-        # One visit for each place in the pattern keeps linked folders from multiplying.
-        key = (status.st_dev, status.st_ino, len(parts))
-        if key in visited:
-            return
-        visited.add(key)
-        yield from _match(folder, rest, visited=visited)
-        for child in _children(folder):
-            if not child.name.startswith(".") and child.is_dir():
-                yield from _match(child, parts, visited=visited)
-    elif glob.has_magic(part):
-        for child in _children(folder):
-            is_shown = part.startswith(".") or not child.name.startswith(".")
-            if is_shown and fnmatchcase(child.name, part) and (not rest or child.is_dir()):
-                yield from _match(child, rest, visited=visited)
-    elif (folder / part).exists():
-        yield from _match(folder / part, rest, visited=visited)
+    # A list of what is still to be looked at, not calls: folders may lie deeper than calls may.
+    waiting = [(folder, parts)]
+    while waiting:
+        place, left = waiting.pop()
+        if not left:
+            yield place
+            continue
+        part, rest = left[0], left[1:]
+        found: list[tuple[Path, tuple[str, ...]]] = []
+        if part == "**":
+            status = place.stat()
+            # One visit for each place in the pattern keeps linked folders from multiplying.
+            key = (status.st_dev, status.st_ino, len(left))
+            if key in visited:
+                continue
+            visited.add(key)
+            found.append((place, rest))
+            found += [
+                (child, left)
+                for child in _children(place)
+                if not child.name.startswith(".") and child.is_dir()
+            ]
+        elif glob.has_magic(part):
+            for child in _children(place):
+                is_shown = part.startswith(".") or not child.name.startswith(".")
+                if is_shown and fnmatchcase(child.name, part) and (not rest or child.is_dir()):
+                    found.append((child, rest))
+        elif (place / part).exists():
+            found.append((place / part, rest))
+        waiting += reversed(found)
 
 
 def _children(folder: Path) -> list[Path]:
@@ -205,17 +213,19 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _walk(folder: Path, *, visited: set[tuple[int, int]]) -> Iterator[InputFile]:
-    status = folder.stat()
-    if (status.st_dev, status.st_ino) in visited:
-        return
-    visited.add((status.st_dev, status.st_ino))
-    for child in _children(folder):
-        if child.name.startswith("."):
+    # A list of what is still to be looked at, not calls: folders may lie deeper than calls may.
+    waiting = [folder]
+    while waiting:
+        place = waiting.pop()
+        if not place.is_dir():
+            yield _found(place)
             continue
-        if child.is_dir():
-            yield from _walk(child, visited=visited)
-        else:
-            yield _found(child)
+        status = place.stat()
+        if (status.st_dev, status.st_ino) in visited:
+            continue
+        visited.add((status.st_dev, status.st_ino))
+        shown = [child for child in _children(place) if not child.name.startswith(".")]
+        waiting += reversed(shown)
 
 
 def _named(path: Path) -> InputFile:

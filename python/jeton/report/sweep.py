@@ -137,7 +137,8 @@ def sweep_words(found: Sweep) -> tuple[str, ...]:
     words = [
         f"trained on {written(numbers.show('trained_on.n_documents', 'count'))} documents, "
         f"{written(numbers.show('trained_on.n_bytes', 'bytes'))}; measured on "
-        f"{written(numbers.show('held_out.n_documents', 'count'))} {'documents' if n_seen else 'others'}, "
+        f"{written(numbers.show('held_out.n_documents', 'count'))} "
+        f"{'documents' if n_seen else 'others'}, "
         f"{written(numbers.show('held_out.n_bytes', 'bytes'))}"
     ]
     if n_seen:

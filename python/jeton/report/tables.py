@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
+from jeton.metrics.round_trips import loses_text
 from jeton.report.numbers import Kind, Numbers, Shown
 
 __all__ = [
@@ -359,7 +360,8 @@ def _best(numbers: Numbers, column: Column, values: list[Shown | None]) -> froze
         for index, shown in enumerate(values)
         if shown is not None
         and (
-            column.key == "n_round_trip_failures" or not tokenizers[index]["n_round_trip_failures"]
+            column.key == "n_round_trip_failures"
+            or not loses_text(tokenizers[index]["unreturned_by_cause"])
         )
     }
     if not column.better or len({Decimal(s.raw) for s in values if s is not None}) < 2 or not known:

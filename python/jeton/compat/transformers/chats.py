@@ -117,7 +117,7 @@ def _guarded(core: Any, rendered: RenderedChat) -> GuardedText:
     return GuardedText.of(
         rendered.text,
         rendered.trusted_spans,
-        control_tokens=known_control_tokens(core, rendered.literals, "auto"),
+        control_tokens=known_control_tokens(core, rendered.literals, rendered.role_tokens, "auto"),
         marked_spans=rendered.generation_spans,
     )
 
