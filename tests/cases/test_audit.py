@@ -114,10 +114,10 @@ def _check(
         found = float(_at(data, path))
         assert found == pytest.approx(wanted["approx"], rel=1e-6, abs=wanted.get("abs", 1e-12))
     else:
-        found = _at(data, path)
+        value = _at(data, path)
         if isinstance(wanted, str) and re.fullmatch(r"\d+(\.\d+)?", wanted):
-            found, wanted = Decimal(found), Decimal(wanted)
-        assert found == wanted
+            value, wanted = Decimal(value), Decimal(wanted)
+        assert value == wanted
 
 
 def _check_settled(data: dict[str, Any]) -> None:

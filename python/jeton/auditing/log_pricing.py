@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,13 +46,14 @@ class PricingOptions:
     price: ApiPrice | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class _MapWithDefault(ModelMap):
     """A map that has a price for names that nobody else knows."""
 
-    __slots__ = ("default",)
+    default: str = ""
 
     def target(self, model: str, provider: str = "") -> str | None:
-        found = super().target(model, provider)
+        found = ModelMap.target(self, model, provider)
         if found is None and find_listed(model, provider or None) is None:
             return self.default
         return found
@@ -69,16 +70,20 @@ class LogPricing:
         own = price if price is not None and price.provider == USER_PROVIDER else None
         model_map = options.model_map
         if price is not None and own is None:
-            model_map = _MapWithDefault(model_map.names)
-            object.__setattr__(model_map, "default", price.name)
-        self._make = lambda: LedgerBuilder(
-            prices=None if own is None else (lambda model, day, tariff: own),
-            model_map=model_map,
-            strict=options.strict,
-        )
+            model_map = _MapWithDefault(model_map.names, price.name)
+        self._own_price = own
+        self._model_map = model_map
         self._builder = self._make()
         self._waiting: list[tuple[RequestColumns, NDArray[np.int64], _Names]] = []
         self._changed: set[int] = set()
+
+    def _make(self) -> LedgerBuilder:
+        own = self._own_price
+        return LedgerBuilder(
+            prices=None if own is None else (lambda model, day, tariff: own),
+            model_map=self._model_map,
+            strict=self.options.strict,
+        )
 
     def add(self, batch: RequestBatch, stream: RequestStream) -> None:
         """Price the requests of a batch, and what became known of earlier ones."""
@@ -191,13 +196,20 @@ class _Names:
         self.tariffs: Sequence[str] = stream.tariffs
         self.domains: Sequence[str] = stream.domains
 
-    def as_arguments(self) -> dict[str, Sequence[str]]:
+    def as_arguments(self) -> _NameArguments:
         return {
             "models": self.models,
             "providers": self.providers,
             "tariffs": self.tariffs,
             "domains": self.domains,
         }
+
+
+class _NameArguments(TypedDict):
+    models: Sequence[str]
+    providers: Sequence[str]
+    tariffs: Sequence[str]
+    domains: Sequence[str]
 
 
 def with_traffic(ledger: Ledger, requests_per_day: float | None) -> Ledger:

@@ -141,8 +141,8 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
     effects = [_effect(found, missed) for found, missed in groups]
     listed = all(found.planned.group.is_read_price_listed for found, _ in groups)
     # As good as so many tokens less; what the cache serves already is in the bill already.
-    n_saved = sum(f.saved_share * m / f.read_share * f.n_tokens for f, m in groups)
-    n_saved = round(n_saved / n_sampled * sample.n_tokens_of_all)
+    saved = sum(f.saved_share * m / f.read_share * f.n_tokens for f, m in groups)
+    n_saved = round(saved / n_sampled * sample.n_tokens_of_all)
     yield Finding(
         id="prompt-prefix-cacheable",
         severity=Severity.WARNING,
