@@ -30,7 +30,7 @@ from jeton.economics.ledger import Ledger
 from jeton.findings import Basis
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from report_schema_ledger import LEDGER
+from report_schema_ledger import LEDGER  # type: ignore[import-not-found]
 
 __all__ = ["Writer", "build", "main", "undescribed"]
 

@@ -50,7 +50,7 @@ _DIMENSION = _object(
     },
 )
 
-_TIME = {
+_TIME: dict[str, tuple[dict[str, Any], str]] = {
     "n_requests": (_COUNT, "Requests."),
     "input_tokens": (_COUNT, "Input tokens, cached ones included."),
     "output_tokens": (_COUNT, "Output tokens, reasoning included."),

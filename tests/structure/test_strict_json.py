@@ -11,13 +11,11 @@ import pytest
 from jeton._plain import strict_json
 
 PACKAGE = Path(__file__).resolve().parents[2] / "python" / "jeton"
-WRITERS = ("cli", "report", "locking", "doctor", "training", "auditing", "comparing", "planning")
+WRITERS = ("cli", "report", "locking", "training", "comparing", "planning")
 """Packages whose JSON leaves the process."""
 
 INTERNAL = {
-    "auditing/analyses/minified_json.py",  # measures a text, writes none
     "cli/corpus_options.py",  # texts and names only
-    "doctor/settings.py",  # compares settings as text
     "locking/behaviour.py",  # digests of whole numbers
     "locking/comparing.py",  # compares settings as text
     "locking/components.py",  # digests of a configuration

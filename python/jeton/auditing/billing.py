@@ -44,7 +44,7 @@ def reconciled(bill: Bill, ledger: Ledger | None, summary: RequestsSummary | Non
         UsageError: No request of the logs has a usage that can be priced.
         UnknownPriceError: None has a model with a price.
     """
-    if ledger is None or not ledger.n_priced:
+    if ledger is None or not ledger.n_priced or (summary is not None and not summary.n_with_usage):
         if ledger is not None:
             ledger.require_prices()
         raise UsageError(

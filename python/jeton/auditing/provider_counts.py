@@ -29,6 +29,9 @@ MIN_MODEL_SHARE = 0.5
 """Share of the requests that one model must have for it to be the one that is calibrated where no
 model was named; as for the price that logs give."""
 
+MAX_CALIBRATION_REQUESTS = 20_000
+"""Requests that are learnt from: a bootstrap of a million would take minutes."""
+
 _MAX_LOGGED_MODELS = 100
 """Names of models in logs that are looked up in the price list, the most frequent first: a log may
 name as many as it has requests."""
@@ -63,6 +66,8 @@ def _calibrated(evidence: Evidence, name: str | None, seed: int) -> ProviderCoun
     counted, reported = requests.counted_tokens[rows], requests.input_tokens[rows]
     # Any order of the log, and of its shards, gives the same split.
     order = np.lexsort((reported, counted))
+    # An even draw by length is enough: its interval is already far narrower than the noise.
+    order = order[:: max(1, -(-len(order) // MAX_CALIBRATION_REQUESTS))]
     try:
         calibration = Calibration.fit(counted[order], reported[order], seed=seed)
     except UsageError:

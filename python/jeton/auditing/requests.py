@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ class RequestCollector:
 
     def _correct(self, change: Correction, stream: RequestStream) -> None:
         """Take out a row that was no request of its own, or put another in its place."""
-        names = {"models": stream.models, "domains": stream.domains}
+        names: dict[str, Any] = {"models": stream.models, "domains": stream.domains}
         found = self._row(change.row)
         if found is None:
             return
@@ -138,7 +138,7 @@ class RequestCollector:
 
     def timeline_tally(self, counted: RequestTokens) -> TimeTally:
         """Requests by hour; those without usage with the tokens that we count."""
-        if not self._parts:
+        if not any((part.has_text & (part.input_tokens < 0)).any() for part in self._parts):
             return self.times
         columns = self._as_corrected(RequestColumns.concatenate(self._parts))
         tokens = counted.by_row(columns.has_text)
@@ -149,7 +149,7 @@ class RequestCollector:
             return self.times
         n_bytes = np.concatenate(self._n_bytes)[waits]
         own = columns.take(waits)
-        names = {"models": self._models, "domains": self._domains}
+        names: dict[str, Any] = {"models": self._models, "domains": self._domains}
         merged = self.times.merge(TimeTally())
         merged.add(own, n_bytes, sign=-1, **names)
         merged.add(own, n_bytes, tokens=tokens[waits], **names)

@@ -127,7 +127,9 @@ def _in_sequence(remedies: Sequence[Remedy], evidence: Evidence) -> list[Remedy]
         rewrite = REWRITES.get(remedy.id)
         if rewrite is None or remedy.applies_to != "input":
             if remedy.applies_to == "input" and not remedy.effects:
-                remedy = replace(remedy, token_factor=_of_all(remedy.token_factor, evidence))
+                remedy = replace(
+                    remedy, token_factor=_of_all(Decimal(str(remedy.token_factor)), evidence)
+                )
             found.append(remedy)
             continue
         rewritten = [rewrite(text)[0] for text in texts]

@@ -186,6 +186,12 @@ class _Series:
         spans, starts = np.unique(self.hours // hours, return_index=True)
         return spans, np.add.reduceat(self.sums, starts, axis=0) if len(spans) else self.sums
 
+    def between(self, first: int, end: int) -> NDArray[np.int64]:
+        """Sums of the hours from one up to another."""
+        own = (self.hours >= first) & (self.hours < end)
+        total: NDArray[np.int64] = self.sums[own].sum(axis=0)
+        return total
+
     def spans(self, hours: int, usd: Mapping[int, Decimal] | None) -> tuple[Span, ...]:
         """One entry for each span that has a request."""
         spans, sums = self.by(hours)
@@ -222,21 +228,30 @@ def _changes(series: _Series, scope: str, name: str) -> Iterable[Change]:
         values = rows[:, above] / rows[:, below]
         # A day of few requests is a bad mean of them, a day of none is no point.
         found = change_points(values, rows[:, _N_REQUESTS])
-        for place, point in enumerate(found):
-            end = found[place + 1].index if place + 1 < len(found) else len(own)
-            first = int(own[point.index]) * hours
-            if hours > 1:
-                first = _hour(series, above, below, first, point)
+        firsts = [int(own[point.index]) * hours for point in found]
+        if hours > 1:
+            firsts = [
+                _hour(series, above, below, first, point)
+                for first, point in zip(firsts, found, strict=True)
+            ]
+        edges = [int(series.hours[0]), *firsts, int(series.hours[-1]) + 1]
+        for place, first in enumerate(firsts):
+            # The day of a change has something of both levels; its hours are told apart now.
+            before = series.between(edges[place], first)
+            after = series.between(first, edges[place + 2])
+            if not before[below] or not after[below]:
+                continue
+            levels = before[above] / before[below], after[above] / after[below]
             yield Change(
                 since=_iso(first),
                 measure=measure,
                 scope=scope,
                 name=name,
-                before=point.before,
-                after=point.after,
-                change=point.change,
-                n_requests_after=int(rows[point.index : end, _N_REQUESTS].sum()),
-                text=_sentence(words, scope, name, first, point),
+                before=levels[0],
+                after=levels[1],
+                change=levels[1] / levels[0] - 1 if levels[0] else 0.0,
+                n_requests_after=int(after[_N_REQUESTS]),
+                text=_sentence(words, scope, name, first, levels),
             )
 
 
@@ -255,12 +270,12 @@ def _hour(series: _Series, above: int, below: int, first: int, point: ChangePoin
     return int(hours[int(np.argmin(cost))])
 
 
-def _sentence(words: str, scope: str, name: str, hour: int, point: ChangePoint) -> str:
+def _sentence(words: str, scope: str, name: str, hour: int, levels: tuple[float, float]) -> str:
     when = datetime.fromtimestamp(hour * _HOUR_S, tz=UTC)
     of = "" if scope == "all" else f" of {name or '(no name)'}"
     return (
-        f"Since {when:%Y-%m-%d %H:00} UTC: {point.after:,.4g} {words}{of} instead of "
-        f"{point.before:,.4g} ({point.change:+.0%})"
+        f"Since {when:%Y-%m-%d %H:00} UTC: {levels[1]:,.4g} {words}{of} instead of "
+        f"{levels[0]:,.4g} ({levels[1] / levels[0] - 1:+.0%})"
     )
 
 

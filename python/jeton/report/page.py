@@ -66,7 +66,7 @@ _RESULTS = (
     (
         "fit",
         "Requests that fit",
-        "(GPUs \u00d7 memory \u00d7 (1 \u2212 reserved) \u2212 weights) \u00f7 "
+        "memory that the GPUs have left beside weights, activations and engine \u00f7 "
         "(KV cache of a token \u00d7 tokens), rounded down",
     ),
     (
@@ -129,7 +129,7 @@ def to_html(report: AuditReport, gate: GateResult | None = None) -> str:
         "data": data,
         "numbers": numbers,
         "current": current,
-        "names": tuple(tokenizer["name"] for tokenizer in data["tokenizers"]),
+        "names": _names(data),
         "workload": workload_view(numbers),
         "headline": headline(numbers),
         "gate": gate_view(numbers),
@@ -202,6 +202,15 @@ def write_html(
         OSError: The file cannot be written.
     """
     write_whole(path, to_html(report, gate))
+
+
+def _names(data: dict[str, Any]) -> tuple[str, ...]:
+    """Names that a sentence may begin with, and that are written as they are."""
+    used = (data.get("ledger") or {}).get("by_model") or ()
+    return (
+        *(tokenizer["name"] for tokenizer in data["tokenizers"]),
+        *(use["logged_as"] for use in used if use["logged_as"]),
+    )
 
 
 def _charts(numbers: Numbers) -> dict[str, Any]:

@@ -25,7 +25,9 @@ def copies_by_model(evidence: Evidence) -> tuple[dict[str, str], ...]:
     if not n or n != len(requests.has_text):
         return ()
     is_copy = np.zeros(n, dtype=np.bool_)
-    shown = np.flatnonzero(requests.has_text)
+    # The earliest of equal requests is the one that is sent, whatever the order of the log.
+    order = np.lexsort((requests.input_tokens, requests.time_s))
+    shown = order[requests.has_text[order]]
     pairs = np.stack([requests.digest[shown], requests.model[shown].astype(np.int64)], axis=1)
     _, first = np.unique(pairs, axis=0, return_index=True)
     is_copy[shown] = True
@@ -41,6 +43,7 @@ def copies_by_model(evidence: Evidence) -> tuple[dict[str, str], ...]:
             effect["input_factor"] = str((1 - _share(own, is_copy, tokens)) / left)
             effect["output_factor"] = str((1 - _share(own, is_copy, requests.output_tokens)) / left)
         effects.append(effect)
+    effects.sort(key=lambda effect: effect["model"])
     # One entry without a name would hold for every model.
     return tuple(effects) if all(e["model"] for e in effects) or len(effects) == 1 else ()
 

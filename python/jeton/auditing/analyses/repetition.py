@@ -10,7 +10,7 @@ import math
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,6 +71,10 @@ MIN_NEAR_WORDS = 20
 
 MAX_BUCKET = 64
 """Documents compared within one bucket; a bucket of more is one template."""
+
+SIGNATURE_SLACK = 0.2
+"""How far two signatures may agree less than the documents resemble: four standard deviations of
+64 values at 0.8."""
 
 OVERLAP_BYTES = 32
 """Length of the beginnings that are looked for inside other documents."""
@@ -246,6 +250,7 @@ def near_duplicates(texts: Sequence[str], *, min_resemblance: float) -> list[Nea
     """
     seen_texts: set[str] = set()
     shingles: dict[int, NDArray[np.uint32]] = {}
+    signatures: dict[int, NDArray[np.uint32]] = {}
     buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
     a, b = _hash_family()
     codes: dict[str, int] = {}
@@ -259,26 +264,38 @@ def near_duplicates(texts: Sequence[str], *, min_resemblance: float) -> list[Nea
             continue
         signature = _signature(hashes, a, b)
         best: NearDuplicate | None = None
-        compared: set[int] = set()
+        candidates: dict[int, None] = {}
         for band in range(N_BANDS):
-            key = (band, signature[band::N_BANDS].tobytes())
-            bucket = buckets[key]
-            for other in bucket:
-                if other in compared:
-                    continue
-                compared.add(other)
-                common = len(np.intersect1d(hashes, shingles[other], assume_unique=True))
-                resemblance = common / (len(hashes) + len(shingles[other]) - common)
-                if resemblance >= min_resemblance and (
-                    best is None or resemblance > best.resemblance
-                ):
-                    best = NearDuplicate(index, other, resemblance)
+            bucket = buckets[band, signature[band::N_BANDS].tobytes()]
+            candidates.update(dict.fromkeys(bucket))
             if len(bucket) < MAX_BUCKET:
                 bucket.append(index)
+        for other in _alike(signature, candidates, signatures, min_resemblance - SIGNATURE_SLACK):
+            common = len(np.intersect1d(hashes, shingles[other], assume_unique=True))
+            resemblance = common / (len(hashes) + len(shingles[other]) - common)
+            if resemblance >= min_resemblance and (best is None or resemblance > best.resemblance):
+                best = NearDuplicate(index, other, resemblance)
+        signatures[index] = signature
         shingles[index] = hashes
         if best is not None:
             found.append(best)
     return found
+
+
+def _alike(
+    signature: NDArray[np.uint32],
+    candidates: Iterable[int],
+    signatures: Mapping[int, NDArray[np.uint32]],
+    least: float,
+) -> list[int]:
+    """Candidates whose signatures agree enough to be worth comparing."""
+    others = list(candidates)
+    if not others:
+        return []
+    agreement = (np.stack([signatures[other] for other in others]) == signature).mean(axis=1)
+    return [
+        other for other, share in zip(others, agreement.tolist(), strict=True) if share >= least
+    ]
 
 
 def _hash_family() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
