@@ -80,7 +80,8 @@ class TextBatch:
     def offsets(self) -> NDArray[np.int64]:
         """int64 (n_documents + 1,), read-only, zero copy."""
     @property
-    def n_bytes(self) -> int: ...
+    def n_bytes(self) -> int:
+        """Bytes of all texts together."""
     @property
     def n_replaced_documents(self) -> int:
         """Documents in which bytes that are not UTF-8 were replaced."""
@@ -122,9 +123,11 @@ class DocumentReader:
     def n_bytes_read(self) -> int:
         """Bytes taken from the file so far, as stored (compressed): for a progress bar."""
     @property
-    def n_documents(self) -> int: ...
+    def n_documents(self) -> int:
+        """Documents handed out so far."""
     @property
-    def n_cut_documents(self) -> int: ...
+    def n_cut_documents(self) -> int:
+        """Documents above ``max_document_bytes``, which came in pieces."""
     def __iter__(self) -> Iterator[TextBatch]: ...
     def __next__(self) -> TextBatch: ...
 
@@ -141,14 +144,16 @@ class TokenBatch:
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> NDArray[np.uint32]: ...
     def __iter__(self) -> Iterator[NDArray[np.uint32]]: ...
-    def to_lists(self) -> list[list[int]]: ...
+    def to_lists(self) -> list[list[int]]:
+        """The ids of each text as a list."""
 
 @final
 class Encoding:
     """Ids of one text with where each comes from. All arrays have shape (n_tokens,)."""
 
     @property
-    def ids(self) -> NDArray[np.uint32]: ...
+    def ids(self) -> NDArray[np.uint32]:
+        """uint32 (n_tokens,)"""
     @property
     def starts(self) -> NDArray[np.int64]:
         """First code point of each token in the original text."""
@@ -156,9 +161,11 @@ class Encoding:
     def ends(self) -> NDArray[np.int64]:
         """One past the last code point of each token in the original text."""
     @property
-    def starts_bytes(self) -> NDArray[np.int64]: ...
+    def starts_bytes(self) -> NDArray[np.int64]:
+        """First byte of each token in the original text, as UTF-8."""
     @property
-    def ends_bytes(self) -> NDArray[np.int64]: ...
+    def ends_bytes(self) -> NDArray[np.int64]:
+        """One past the last byte of each token in the original text."""
     @property
     def word_ids(self) -> NDArray[np.int64]:
         """Index of the pretoken that a token belongs to; -1 for special tokens."""
@@ -183,7 +190,8 @@ class ModelInputs:
     """
 
     @property
-    def input_ids(self) -> NDArray[Any]: ...
+    def input_ids(self) -> NDArray[Any]:
+        """The ids."""
     @property
     def attention_mask(self) -> NDArray[Any]:
         """1 for every id, 0 for padding."""
@@ -232,7 +240,8 @@ class ModelInputs:
     def max_seqlen(self) -> int:
         """Ids of the longest row without padding."""
     @property
-    def is_padded(self) -> bool: ...
+    def is_padded(self) -> bool:
+        """Whether rows are filled up to the same length."""
     def to_dict(
         self,
         names: Sequence[str] | None = None,
@@ -324,7 +333,8 @@ class GrowingText:
     def fork(self) -> GrowingText:
         """A copy that grows by itself: the branches of a conversation. Costs a copy of text and ids."""
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The text so far."""
     @property
     def ids(self) -> NDArray[np.uint32]:
         """The ids of the text, as a new array: uint32 (n_tokens,)."""
@@ -338,7 +348,8 @@ class GrowingText:
     def n_stable_chars(self) -> int:
         """Code points of the text that they stand for."""
     @property
-    def tokenizer(self) -> Tokenizer: ...
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer whose ids these are."""
     def __len__(self) -> int:
         """The number of ids."""
     def __copy__(self) -> GrowingText: ...
@@ -360,14 +371,16 @@ class PrefixIndex:
     """
 
     def __new__(cls, block_bytes: int = 1024) -> Self: ...
-    def add(self, batch: TextBatch, *, num_threads: int | None = None) -> None: ...
+    def add(self, batch: TextBatch, *, num_threads: int | None = None) -> None:
+        """Take the documents of a batch in."""
     def shared_prefixes(
         self, min_documents: int = 2, limit: int = 1000
     ) -> list[tuple[int, int, int]]:
         """``(bytes, documents, first document)`` of each beginning that so many documents share and no longer
         beginning as often; by the bytes that repeat: length times further documents."""
     @property
-    def n_documents(self) -> int: ...
+    def n_documents(self) -> int:
+        """Documents so far."""
     @property
     def max_undercount(self) -> int:
         """Counts may be too small by so much, because beginnings were forgotten for want of room; 0: exact."""
@@ -395,34 +408,57 @@ class ReadRanks:
 
 @final
 class SpecialToken:
+    """A special or added token, with how it is found."""
+
     @property
-    def content(self) -> str: ...
+    def content(self) -> str:
+        """What it reads."""
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        """Its id."""
     @property
     def special(self) -> bool:
         """False: an added token that ordinary text may contain and that is always matched."""
+    @property
+    def single_word(self) -> bool:
+        """Found only where no word character touches it."""
+    @property
+    def lstrip(self) -> bool:
+        """Takes the white space before it along."""
+    @property
+    def rstrip(self) -> bool:
+        """Takes the white space behind it along."""
+    @property
+    def normalized(self) -> bool:
+        """Found in the normalized text instead of the raw one."""
 
 @final
 class TextStats:
     """What a text is before any tokenizer sees it. Mergeable: ``a.merge(b) == b.merge(a)``."""
 
     def __new__(cls) -> Self: ...
-    def add(self, batch: TextBatch, *, num_threads: int | None = None) -> None: ...
-    def merge(self, other: TextStats) -> TextStats: ...
+    def add(self, batch: TextBatch, *, num_threads: int | None = None) -> None:
+        """Count the documents of a batch."""
+    def merge(self, other: TextStats) -> TextStats:
+        """The sum of both counts."""
     @property
-    def n_documents(self) -> int: ...
+    def n_documents(self) -> int:
+        """Documents."""
     @property
-    def n_bytes(self) -> int: ...
+    def n_bytes(self) -> int:
+        """Bytes of text, UTF-8."""
     @property
-    def n_chars(self) -> int: ...
+    def n_chars(self) -> int:
+        """Code points."""
     @property
     def n_words(self) -> int:
         """Maximal runs of characters that are not Unicode White_Space (the splitter ``whitespace``)."""
     @property
-    def n_replaced_documents(self) -> int: ...
+    def n_replaced_documents(self) -> int:
+        """Documents in which bytes that are not UTF-8 were replaced."""
     @property
-    def n_replacements(self) -> int: ...
+    def n_replacements(self) -> int:
+        """U+FFFD written in place of such bytes."""
     @property
     def n_whitespace_bytes(self) -> int:
         """Bytes of White_Space characters that follow another White_Space character: removable runs."""
@@ -491,17 +527,28 @@ class TokenStats:
     """What one tokenizer makes of texts. Mergeable integers only."""
 
     def __new__(cls, vocab_size: int) -> Self: ...
-    def merge(self, other: TokenStats) -> TokenStats: ...
+    def merge(self, other: TokenStats) -> TokenStats:
+        """The sum of both counts, of one vocabulary."""
     @property
-    def n_documents(self) -> int: ...
+    def n_documents(self) -> int:
+        """Documents."""
     @property
-    def n_tokens(self) -> int: ...
+    def n_tokens(self) -> int:
+        """Tokens of all documents."""
     @property
     def n_round_trip_failures(self) -> int:
-        """Documents whose ids do not decode to the text (after the tokenizer's own normalization)."""
+        """Documents whose ids do not decode to the text after the tokenizer's own normalization, white space and U+2581
+        included."""
     @property
     def n_normalized_documents(self) -> int:
         """Documents that the tokenizer's normalization changed."""
+    @property
+    def n_unreturned_documents(self) -> int:
+        """Documents whose ids do not decode to the document, whatever the cause."""
+    @property
+    def unreturned_by_cause(self) -> dict[str, int]:
+        """The same by cause, each document once, under the worst: ``white_space`` (and nothing else is lost), ``u2581`` (it
+        came back as a space), ``normal_form`` (the normalizer changed characters), ``unknown``, ``other``."""
     @property
     def id_counts(self) -> NDArray[np.uint64]:
         """uint64 (vocab_size,): how often each id was produced."""
@@ -543,7 +590,8 @@ class TermCounter:
     """Counts given terms in text: whole words, ASCII case ignored, longest term first."""
 
     def __new__(cls, terms: Sequence[str]) -> Self: ...
-    def add(self, batch: TextBatch, *, num_threads: int | None = None) -> None: ...
+    def add(self, batch: TextBatch, *, num_threads: int | None = None) -> None:
+        """Count the terms in the documents of a batch."""
     @property
     def counts(self) -> NDArray[np.uint64]:
         """uint64 (n_terms,), in the order of ``terms``."""
@@ -652,9 +700,12 @@ class Tokenizer:
         """
     def save_compiled(self, path: str | os.PathLike[str]) -> None:
         """Write ``to_compiled`` to a file, whole or not at all; ``jeton.load`` reads it."""
-    def to_canonical(self) -> bytes: ...
-    def to_tiktoken(self) -> bytes: ...
-    def to_hf_json(self) -> bytes: ...
+    def to_canonical(self) -> bytes:
+        """The canonical form: JSON that says all of it, the same bytes for equal tokenizers."""
+    def to_tiktoken(self) -> bytes:
+        """A ``.tiktoken`` rank file. Raises ``FormatError`` where it cannot hold the tokenizer."""
+    def to_hf_json(self) -> bytes:
+        """A ``tokenizer.json``. Raises ``FormatError`` where it cannot hold the tokenizer."""
     def to_bytes(self, format: str, *, lossy: bool = False) -> bytes:
         """The one file that the tokenizer is in a format, one of ``jeton.formats.FORMATS``.
 
@@ -676,14 +727,33 @@ class Tokenizer:
         allow_special: Iterable[str] | Literal["all"] | None = None,
         num_threads: int | None = 1,
     ) -> list[int]:
-        """Ids as a list.
+        """Ids of a text, as a list.
+
+        Text that looks like a special token stays text unless that token is allowed.
+
+        Args:
+            text: ``str``, or UTF-8 as ``bytes``.
+            add_special_tokens: Put around it what the file puts around texts (``[CLS]``, ``<s>`` ...).
+            allow_special: Special tokens that may come from the text, by name; ``"all"``: every one.
+            num_threads: How many threads share a text of more than half a megabyte (None: as many as this process may
+                use). The ids are the same.
 
         The list's integers are made when an id is met first and kept as long as the tokenizer: 32 bytes for
         each id met, and 8 for each id of the vocabulary (``integers_used_bytes``). Not where Python runs
         without its global lock, where threads would wait for one another at them.
 
-        ``num_threads``: how many threads share a text of more than half a megabyte (None: as many as this
-        process may use). The ids are the same.
+        Raises:
+            EncodeError: The vocabulary has no token for a part of the text, and none for unknown text.
+            UnknownSpecialTokenError: A name in ``allow_special`` is no special token.
+            InvalidTextError: The text has half a surrogate pair, or bytes that are not UTF-8.
+            LimitError: The tokenizer's file makes the text far longer (``set_growth_limit``).
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> ids = tok.encode("Hello there")
+            >>> len(ids), tok.decode(ids)
+            (2, 'Hello there')
         """
     def encode_array(
         self,
@@ -711,6 +781,12 @@ class Tokenizer:
         Texts are read where they are, be it a ``str``, ``bytes`` or an Arrow array: none is copied, but a ``str``
         that is not ASCII is written as UTF-8 into memory that is used again. A text that is much longer than
         a thread's share is shared, too; the ids do not depend on the number of threads.
+
+        Example:
+            >>> import jeton
+            >>> batch = jeton.load("jeton-general-32k").encode_batch(["Hello", "Hello there"])
+            >>> [len(ids) for ids in batch]
+            [1, 2]
         """
     def encode_with_offsets(
         self,
@@ -723,6 +799,12 @@ class Tokenizer:
         """Ids with where each comes from.
 
         ``trim_offsets=False`` leaves white space in the ranges where the file wants it left out.
+
+        Example:
+            >>> import jeton
+            >>> encoding = jeton.load("jeton-general-32k").encode_with_offsets("Hello there")
+            >>> encoding.starts.tolist(), encoding.ends.tolist()
+            ([0, 5], [5, 11])
         """
     def model_inputs(
         self,
@@ -847,7 +929,11 @@ class Tokenizer:
         """``never_generated_mask`` as numbers to add to logits: 0, and minus infinity where it is True."""
     @property
     def end_token_ids(self) -> list[int]:
-        """Special tokens that end a text or a turn, by the names that published tokenizers have for them."""
+        """Ids of tokens that end a text or a turn.
+
+        Those are the end token and the ids in generation_config.json of the folder that it was loaded from, special
+        tokens that published tokenizers name so, and a SentencePiece model's end of sentence.
+        """
     def is_canonical(self, ids: Sequence[int] | NDArray[Any]) -> bool:
         """Whether the ids are those that the tokenizer gives to their text: ``encode(decode(ids)) == ids``.
 
@@ -932,7 +1018,13 @@ class Tokenizer:
         allow_special: Iterable[str] | Literal["all"] | None = None,
         num_threads: int | None = 1,
     ) -> int:
-        """The number of ids of a text; ``num_threads`` as in ``encode``."""
+        """The number of ids of a text; ``num_threads`` as in ``encode``.
+
+        Example:
+            >>> import jeton
+            >>> jeton.load("jeton-general-32k").count("Hello there")
+            2
+        """
     def count_up_to(
         self,
         text: _Text,
@@ -974,14 +1066,32 @@ class Tokenizer:
         *,
         num_threads: int | None = None,
         allow_special: Iterable[str] | Literal["all"] | None = None,
-    ) -> NDArray[np.int64]: ...
+    ) -> NDArray[np.int64]:
+        """The number of ids of each text, int64 (n_texts,); arguments as of ``encode_batch``."""
     def decode(
         self,
         ids: Sequence[int] | NDArray[Any],
         *,
         skip_special_tokens: bool = False,
         errors: Literal["replace", "strict"] = "replace",
-    ) -> str: ...
+    ) -> str:
+        """The text of ids.
+
+        Args:
+            ids: Ids, or an array of them.
+            skip_special_tokens: Leave special tokens out.
+            errors: What becomes of bytes that are no text: ``"replace"`` puts U+FFFD there, ``"strict"`` raises.
+
+        Raises:
+            UnknownTokenIdError: An id has no token.
+            DecodeError: The bytes are no text, with ``errors="strict"``.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.decode(tok.encode("Hello there"))
+            'Hello there'
+        """
     def decode_batch(
         self,
         batch: TokenBatch | Iterable[Sequence[int] | NDArray[Any]],
@@ -992,7 +1102,15 @@ class Tokenizer:
         """The texts of many rows of ids, each as ``decode`` gives it."""
     def decode_bytes(
         self, ids: Sequence[int] | NDArray[Any], *, skip_special_tokens: bool = False
-    ) -> bytes: ...
+    ) -> bytes:
+        """The bytes of ids: the decoded text as UTF-8, but parts of characters as the bytes that they are.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> tok.decode_bytes(tok.encode("\u2603")).hex()
+            'e29883'
+        """
     def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
         """Decoding for ids that come one by one."""
     def decode_iter(
@@ -1025,12 +1143,90 @@ class Tokenizer:
         (``document_tokens``). words: lay the tokens along the text and count words kept as one token, digits
         and scripts.
         """
-    def id_to_bytes(self, id: int) -> bytes: ...
-    def bytes_to_id(self, token_bytes: bytes) -> int | None: ...
+    def id_to_bytes(self, id: int) -> bytes:
+        """The bytes of a token: those that it adds to a decoded text where others stand before and behind it.
+
+        They do not depend on how the file spells tokens: ``\u2581the``, ``\u0120the``, ``the`` of a WordPiece vocabulary are
+        ``b" the"``, and ``<0xE2>`` is ``b"\\xe2"``. A suffix that ends words (``</w>``) is a space. Special tokens, and the
+        one for unknown text, have the bytes of what they read.
+
+        Raises:
+            UnknownTokenIdError: The id has no token.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
+            >>> [tok.id_to_bytes(id) for id in tok.encode("Hello there")]
+            [b'Hello', b' there']
+        """
+    def bytes_to_id(self, token_bytes: bytes) -> int | None:
+        """The id whose token has exactly these bytes, as ``id_to_bytes`` gives them; None where there is none.
+
+        Of several tokens of the same bytes it is the first that is no byte of last resort and no special token."""
     def token_lengths(self) -> NDArray[np.uint32]:
-        """Bytes of each id, uint32 (vocab_size,); 0 for ids without a token."""
+        """Bytes of each id, uint32 (vocab_size,); 0 for ids without a token and for tokens that add no bytes."""
+    def is_token_mask(self) -> NDArray[np.bool_]:
+        """Whether each id has a token, bool (vocab_size,)."""
+    def id_to_token(self, id: int) -> str | None:
+        """The string that the tokenizer's file has for an id, ``\u0120the`` or ``\u2581the``; None where it has no token.
+
+        Its bytes are ``id_to_bytes``."""
+    def token_to_id(self, token: str) -> int | None:
+        """The id of such a string; None where there is none. Of several it is the first, added tokens before others."""
+    def get_vocab(self, *, with_added_tokens: bool = True) -> dict[str, int]:
+        """All tokens by the strings of ``id_to_token``, with their ids.
+
+        Args:
+            with_added_tokens: False leaves out special and other added tokens.
+
+        Example:
+            >>> import jeton
+            >>> jeton.load("jeton-general-32k").get_vocab()["Hello"] < 32_000
+            True
+        """
+    def with_added_tokens(
+        self,
+        tokens: Iterable[str],
+        *,
+        special: bool = False,
+        single_word: bool = False,
+        lstrip: bool = False,
+        rstrip: bool = False,
+        normalized: bool | None = None,
+    ) -> Tokenizer:
+        """A tokenizer with more added tokens; this one stays as it is.
+
+        A token that the vocabulary has keeps its id, others get the next ones. One that is an added token already gets
+        the flags.
+
+        Args:
+            tokens: What they read.
+            special: Found only where it is allowed, and left out of a decoding that skips special tokens.
+            single_word: Found only where no word character touches it.
+            lstrip: Takes the white space before it along.
+            rstrip: Takes the white space behind it along.
+            normalized: Found in the normalized text instead of the raw one; None: unless it is special.
+
+        Raises:
+            UsageError: A token has no text.
+
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k").with_added_tokens(["<tool>"], special=True)
+            >>> tok.decode(tok.encode("a<tool>b", allow_special="all"), skip_special_tokens=True)
+            'ab'
+        """
+    def with_end_tokens(self, ids: Iterable[int] | NDArray[Any]) -> Tokenizer:
+        """The same tokenizer with ids that end a text or a turn, besides those of usual names: see ``end_token_ids``.
+
+        They are no part of its identity: pickles carry them, files and the fingerprint do not.
+
+        Raises:
+            UnknownTokenIdError: An id has no token.
+        """
     @property
-    def name(self) -> str | None: ...
+    def name(self) -> str | None:
+        """The name it was loaded by; None where nobody gave one."""
     @property
     def vocab_size(self) -> int:
         """One past the highest id: the rows that an embedding needs."""
@@ -1058,17 +1254,27 @@ class Tokenizer:
         Caches that exceed the new limit are emptied: idle ones now, others when their calls end. Not part of the
         tokenizer's identity: neither pickles nor files nor the fingerprint carry it. Raises ``ValueError`` for a
         negative number."""
+    @property
+    def growth_limit(self) -> int:
+        """Times its length that a text may become when it is normalized or decoded, beside 64 KiB: 64 unless changed."""
+    def set_growth_limit(self, times: int) -> None:
+        """Change that. A tokenizer's file can say that each letter becomes a book; what is beyond the limit is a
+        ``LimitError``. Not part of the tokenizer's identity, as the cache's limit."""
     def clear_cache(self) -> None:
         """Empty the word caches that no thread uses at the moment, and give back the working memory beside them and the
         integers that lists of ids are made of."""
     @property
-    def special_tokens(self) -> dict[str, int]: ...
+    def special_tokens(self) -> dict[str, int]:
+        """Special tokens with their ids: they come from text only where they are allowed."""
     @property
-    def added_tokens(self) -> list[SpecialToken]: ...
+    def added_tokens(self) -> list[SpecialToken]:
+        """Special and other added tokens by id, with their flags."""
     @property
-    def algorithm(self) -> str: ...
+    def algorithm(self) -> str:
+        """The model's algorithm: ``bpe``, ``unigram``, ``wordpiece``, ``word`` ..."""
     @property
-    def split_pattern(self) -> str | None: ...
+    def split_pattern(self) -> str | None:
+        """The pattern that cuts text into pretokens, where that is all that does; else None."""
     @property
     def reference(self) -> str:
         """Whose ids these equal: ``tiktoken``, ``hf``, ``sentencepiece`` or ``jeton``."""
@@ -1087,7 +1293,8 @@ class Tokenizer:
         ``samples`` are texts whose ids are verified at every load (see
         ``jeton.formats.save_file``).
         """
-    def with_name(self, name: str) -> Tokenizer: ...
+    def with_name(self, name: str) -> Tokenizer:
+        """The same tokenizer under another name."""
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
@@ -1102,24 +1309,31 @@ class SentencePieceModel:
     def tokenizer(self) -> Tokenizer:
         """The same model as a tokenizer; nothing is copied."""
     @property
-    def model_type(self) -> Literal["unigram", "bpe", "word", "char"]: ...
+    def model_type(self) -> Literal["unigram", "bpe", "word", "char"]:
+        """``unigram``, ``bpe``, ``word`` or ``char``."""
     def pieces(self) -> list[tuple[bytes, float, int]]:
         """Bytes, score and kind of each id; kinds are numbered as in the file, 1 (normal) to 6 (byte)."""
     @property
     def unk_surface(self) -> str:
         """What the unknown id decodes to."""
     @property
-    def byte_fallback(self) -> bool: ...
+    def byte_fallback(self) -> bool:
+        """Whether text without a piece becomes bytes."""
     @property
-    def add_dummy_prefix(self) -> bool: ...
+    def add_dummy_prefix(self) -> bool:
+        """Whether a space is put in front of texts."""
     @property
-    def remove_extra_whitespaces(self) -> bool: ...
+    def remove_extra_whitespaces(self) -> bool:
+        """Whether runs of spaces become one, and those at the ends go."""
     @property
-    def bos_id(self) -> int | None: ...
+    def bos_id(self) -> int | None:
+        """The id of the beginning; -1 where there is none."""
     @property
-    def eos_id(self) -> int | None: ...
+    def eos_id(self) -> int | None:
+        """The id of the end; -1 where there is none."""
     @property
-    def pad_id(self) -> int | None: ...
+    def pad_id(self) -> int | None:
+        """The id that fills batches; -1 where there is none."""
     def normalize(self, text: _Text) -> tuple[str, NDArray[np.int64]]:
         """The normalized text, and the byte that each of its bytes and its end come from."""
     def denormalize(self, text: _Text) -> str:
@@ -1190,7 +1404,8 @@ class PretokenCounts:
         """Count documents: all of them ``weight`` times, or each as often as ``weights`` says,
         uint64 (n_documents,), where 0 leaves it out. ``whole``: each document is a pretoken as it
         is, neither normalized nor cut. After an error, drop the counts."""
-    def merge(self, other: PretokenCounts) -> None: ...
+    def merge(self, other: PretokenCounts) -> None:
+        """Add the counts of another one."""
     def add_file(self, path: str, *, weight: int = 1) -> str:
         """Add the counts of a file so many times; returns what the file says of itself (JSON)."""
     def save(self, path: str, *, info: str = "{}") -> None:
@@ -1205,11 +1420,14 @@ class PretokenCounts:
         scripts, and bytes that are no text."""
     def __len__(self) -> int: ...
     @property
-    def n_pretokens(self) -> int: ...
+    def n_pretokens(self) -> int:
+        """Different pretokens."""
     @property
-    def n_bytes(self) -> int: ...
+    def n_bytes(self) -> int:
+        """Bytes of all text that was counted."""
     @property
-    def n_documents(self) -> int: ...
+    def n_documents(self) -> int:
+        """Documents that were counted."""
     @property
     def n_bytes_spilled(self) -> int:
         """Bytes written to temporary files so far."""
@@ -1243,7 +1461,8 @@ class NearDuplicates:
 
         With ``keep_all`` documents that resemble others are remembered, too."""
     @property
-    def memory_bytes(self) -> int: ...
+    def memory_bytes(self) -> int:
+        """Bytes that it takes."""
     def __len__(self) -> int: ...
 
 def quality_figures() -> list[str]:
@@ -1399,7 +1618,9 @@ def train_pieces(
 def published_patterns() -> dict[str, str]:
     """Names of the published split patterns and the patterns themselves."""
 
-def available_threads() -> int: ...
+def available_threads() -> int:
+    """Threads that this process may use."""
+
 def text_digests(
     batch: TextBatch, *, num_threads: int | None = None
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -1421,7 +1642,9 @@ def sha256(data: bytes) -> str:
 def decompress(data: bytes, *, max_bytes: int = ..., path: str | None = None) -> bytes:
     """zstd or gzip by magic number; anything else is returned as it is. ``LimitError`` above max_bytes."""
 
-def compress_zstd(data: bytes, *, level: int = 19) -> bytes: ...
+def compress_zstd(data: bytes, *, level: int = 19) -> bytes:
+    """One zstd frame with a checksum."""
+
 def list_error_kinds() -> list[str]:
     """Every kind of error of the core, for the test that enumerates them."""
 

@@ -1,14 +1,17 @@
-"""Write an output file whole or not at all."""
+"""Write output files, and folders of them, whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
-__all__ = ["write_whole"]
+__all__ = ["write_together", "write_whole", "written_whole"]
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
@@ -45,18 +48,138 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
-def _replace(target: Path, content: bytes, mode: int | None) -> None:
-    # A short name of its own: the target's name may be as long as the file system allows.
-    temporary = target.parent / f".jeton-{secrets.token_hex(8)}.tmp"
-    # 0o666 less the umask, as any newly created file.
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write piece by piece, which takes its name only if all goes well.
+
+    What is no regular file (``/dev/stdout``, a pipe) is written to directly.
+
+    Raises:
+        OSError: Or a subclass that names ``path``: the folder is missing, the disk is full, ...
+    """
+    target = Path(os.path.realpath(path))
     try:
+        mode = target.stat().st_mode
+    except OSError:
+        mode = None
+    temporary: Path | None = None
+    try:
+        if mode is not None and not stat.S_ISREG(mode):
+            with target.open("wb") as stream:
+                yield stream
+            return
+        temporary = target.parent / f".jeton-{secrets.token_hex(8)}.tmp"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         if mode is not None:
-            temporary.chmod(mode)
+            temporary.chmod(stat.S_IMODE(mode))
+        temporary.replace(target)
+        temporary = None
+    except OSError as error:
+        if error.errno is None or (error.filename not in (None, os.fspath(temporary or target))):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def write_together(files: Mapping[Path, bytes], *, last: Path | None = None) -> None:
+    """Write the files of one thing: all of them or none.
+
+    All are written to a temporary folder beside their places and flushed to the disk, where a full
+    disk shows. Only then does each take its place. What lies there else stays as it is. Folders
+    that were made for files that could not be written are removed.
+
+    Args:
+        files: What to write, by path; folders that are missing are made.
+        last: The file that takes its place last: the one that makes the others count.
+
+    Raises:
+        OSError: Or a subclass that names a file: the disk is full, a folder may not be written ...
+    """
+    order = sorted(files, key=lambda path: path == last)
+    if len(order) == 1:
+        with _made_folders([order[0].parent]):
+            write_whole(order[0], files[order[0]])
+        return
+    if not order:
+        return
+    with _made_folders([path.parent for path in order]):
+        written: list[tuple[Path, Path, Path]] = []
+        folders: dict[Path, Path] = {}
+        current = order[0]
+        try:
+            for current in order:
+                target = Path(os.path.realpath(current))
+                if target.exists() and not target.is_file():
+                    # A device has no place to take; what it is sent cannot be taken back.
+                    target.write_bytes(files[current])
+                    continue
+                if target.parent not in folders:
+                    folder = target.parent / f".jeton-{secrets.token_hex(8)}.tmp"
+                    folder.mkdir()
+                    folders[target.parent] = folder
+                temporary = folders[target.parent] / str(len(written))
+                _write_new(temporary, files[current], _mode(target))
+                written.append((temporary, target, current))
+            for temporary, target, current in written:  # noqa: B007 - the error names it
+                temporary.replace(target)
+        except OSError as error:
+            if error.errno is None:
+                raise
+            raise OSError(error.errno, error.strerror, os.fspath(current)) from error
+        finally:
+            for folder in folders.values():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _made_folders(wanted: list[Path]) -> Iterator[None]:
+    """Makes folders; takes away those that it made if what they are for fails."""
+    made: list[Path] = []
+    try:
+        for folder in wanted:
+            missing = [place for place in (folder, *folder.parents) if not place.exists()]
+            for place in reversed(missing):
+                place.mkdir(exist_ok=True)
+                made.append(place)
+        yield
+    except BaseException:
+        for place in reversed(made):
+            with suppress(OSError):
+                place.rmdir()
+        raise
+
+
+def _mode(target: Path) -> int | None:
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except OSError:
+        return None
+
+
+def _write_new(path: Path, content: bytes, mode: int | None) -> None:
+    """Writes a new file and waits until the disk has it."""
+    # 0o666 less the umask, as any newly created file.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    if mode is not None:
+        path.chmod(mode)
+
+
+def _replace(target: Path, content: bytes, mode: int | None) -> None:
+    # A short name of its own: the target's name may be as long as the file system allows.
+    temporary = target.parent / f".jeton-{secrets.token_hex(8)}.tmp"
+    try:
+        _write_new(temporary, content, mode)
         temporary.replace(target)
     except BaseException:  # Ctrl-C included
         with suppress(OSError):

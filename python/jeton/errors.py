@@ -19,13 +19,16 @@ The tree::
         LimitError                         .what .limit
       TrainingError(ValueError)
       CatalogError(LookupError)            .name .kind .nearest
-        UnknownTokenizerError | UnknownModelError | UnknownGpuError | UnknownPriceError
+        UnknownTokenizerError | UnknownModelError | UnknownGpuError | UnknownPriceError |
+        UnknownNumberFormatError
+      ModelConfigError(ValueError)         .field      a config.json without what memory needs
       TemplateError(ValueError)            .reason .line          a chat template failed
         TemplateLimitError                 .limit
       MissingExtraError(ImportError)       .extra
       UsageError(ValueError)               arguments that contradict one another
     JetonWarning(UserWarning)
       ApproximationWarning
+      EndlessInputWarning
       LossyConversionWarning
       StalePriceWarning
 
@@ -46,6 +49,7 @@ __all__ = [
     "DecodeError",
     "EmptyCorpusError",
     "EncodeError",
+    "EndlessInputWarning",
     "FormatError",
     "InvalidTextError",
     "JetonError",
@@ -54,6 +58,7 @@ __all__ = [
     "LossyConversionError",
     "LossyConversionWarning",
     "MissingExtraError",
+    "ModelConfigError",
     "PatternCostError",
     "PatternError",
     "RecordError",
@@ -63,6 +68,7 @@ __all__ = [
     "TrainingError",
     "UnknownGpuError",
     "UnknownModelError",
+    "UnknownNumberFormatError",
     "UnknownPriceError",
     "UnknownSpecialTokenError",
     "UnknownTokenIdError",
@@ -253,6 +259,21 @@ class UnknownGpuError(CatalogError):
     how_to_list = "`jeton catalog gpus` shows the known names"
 
 
+class UnknownNumberFormatError(CatalogError):
+    """No format of numbers of this name (``fp8``, ``int4``, ``mxfp4`` ...)."""
+
+    kind = "number format"
+    how_to_list = "`jeton catalog formats` shows the known names"
+
+
+class ModelConfigError(JetonError, ValueError):
+    """A model's config.json lacks what its memory depends on, or has what is not known here."""
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
 class UnknownPriceError(CatalogError):
     """No price for this model: an unknown price is an error, never zero."""
 
@@ -327,6 +348,10 @@ class JetonWarning(UserWarning):
 
 class ApproximationWarning(JetonWarning):
     """A result is approximate where the caller may expect an exact one."""
+
+
+class EndlessInputWarning(JetonWarning):
+    """An input that is no file with a known end is still being read."""
 
 
 class LossyConversionWarning(JetonWarning):

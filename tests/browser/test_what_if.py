@@ -103,8 +103,7 @@ def test_another_gpu_has_its_own_memory_speed_and_price(five: Any, report: dict[
     before = result(five, "prefill")
     for index, gpu in enumerate(given["gpus"]):
         five.locator("#what-if-gpu").select_option(str(index))
-        usable = int(gpu["memory_bytes"] * 0.9)
-        room = usable - given["weights_bytes"]
+        room = gpu["kv_bytes"]
         assert abs(result(five, "fit") - room // (given["kv_bytes_per_token"] * tokens)) <= 1
         faster = gpu["bf16_dense_flops_per_s"] / given["gpus"][2]["bf16_dense_flops_per_s"]
         assert result(five, "prefill") == pytest.approx(before / faster)

@@ -114,7 +114,7 @@ def _check(
         found = float(_at(data, path))
         assert found == pytest.approx(wanted["approx"], rel=1e-6, abs=wanted.get("abs", 1e-12))
     else:
-        value = _at(data, path)
+        value: Any = _at(data, path)
         if isinstance(wanted, str) and re.fullmatch(r"\d+(\.\d+)?", wanted):
             value, wanted = Decimal(value), Decimal(wanted)
         assert value == wanted

@@ -57,10 +57,10 @@ def test_case(case: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     if "error" in wanted:
         _check_error(ours, theirs, case, wanted["error"])
         return
+    logger: Any = logging.getLogger(chat_template_utils.__name__)
     logged = wanted.pop("logged", None)
     if logged is not None:
         # The library's own logger hands nothing on, and says a thing once.
-        logger = logging.getLogger(chat_template_utils.__name__)
         logger.addHandler(caplog.handler)
         type(logger).warning_once.cache_clear()
     found = _seen(ours, case)

@@ -122,7 +122,7 @@ def test_case(path: Path, way: str, tmp_path: Path) -> None:
             texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
             file.write_text("\n".join(texts) + "\n", encoding="utf-8")
             paths.append(file)
-        more = {"batch_bytes": 1} if way == "row by row" else {}
+        more: dict[str, Any] = {"batch_bytes": 1} if way == "row by row" else {}
         stream = open_requests(paths, **options, **more)
     check(stream, case["expected"])
 

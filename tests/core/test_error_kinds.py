@@ -16,6 +16,7 @@ KINDS = [kind for kind in _core.list_error_kinds() if kind != INTERRUPTED]
 
 EXPECTED = {
     "Format": errors.FormatError,
+    "Growth": errors.LimitError,
     "Inexpressible": errors.FormatError,
     "InvalidUtf8": errors.InvalidTextError,
     "Pattern": errors.PatternError,
@@ -32,6 +33,7 @@ EXPECTED = {
 # The fields that the sample of each kind fills; the other kinds have none.
 FIELDS = {
     "Format": {"format", "line"},
+    "Growth": {"limit", "what"},
     "Inexpressible": {"format"},
     "InvalidUtf8": {"byte_offset"},
     "Pattern": {"offset", "pattern"},

@@ -270,6 +270,10 @@ CASES: dict[str, Case] = {
         directory(generation={"suppress_tokens": [PAD, TURN_END, EOS]}),
         directory(generation={"suppress_tokens": [PAD, BOS]}),
     ),
+    "prompts-end-with-eos": Case(
+        directory(tokenizer_config={"add_eos_token": True}),
+        directory(tokenizer_config={"add_eos_token": False}),
+    ),
     "pad-is-eos": Case(directory(tokenizer_config={"pad_token": "<|im_end|>"}), directory()),
     "pad-missing": Case(
         directory(

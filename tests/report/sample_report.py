@@ -146,6 +146,9 @@ def economics(
         }
         if gpu:
             values |= {
+                "n_gpus": Figure(
+                    1, "H200-SXM, for which all that fits is counted", Basis.EXACT, "one"
+                ),
                 "concurrent_requests_mean": Figure(
                     int(free // (kv * (mean + 300))),
                     "requests",

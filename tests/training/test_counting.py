@@ -235,7 +235,7 @@ def test_empty_corpora_are_refused(tmp_path: Path) -> None:
         count_pretokens(iter([]))
     with pytest.raises(EmptyCorpusError):
         count_pretokens(iter(["", ""]))
-    with pytest.raises(EmptyCorpusError, match="left out"):
+    with pytest.raises(EmptyCorpusError, match="1 of low quality"):
         count_pretokens(iter(["a b c"]), care=CorpusCare(quality=["gopher"]))
     folder = files_of(tmp_path / "in", ["a"], 1)
     with pytest.raises(UsageError, match="all weights are 0"):

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::byte_alphabet;
 use crate::error::Result;
+use crate::growth::{GrowthLimit, Room, check_written};
 use crate::normalize::replace::ReplacePattern;
 use crate::pretokenize::metaspace::PrependScheme;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, Splitter};
@@ -80,7 +81,11 @@ pub enum DecoderConfig {
 #[derive(Debug, Default)]
 pub struct Decoder {
     steps: Vec<(DecoderConfig, Option<Splitter>)>,
+    growth: GrowthLimit,
 }
+
+/// The stage that errors name.
+const STAGE: &str = "decoding";
 
 impl Decoder {
     /// Compiles a chain.
@@ -105,9 +110,47 @@ impl Decoder {
             };
             Ok((config.clone(), splitter))
         });
-        Ok(Self {
+        let made = Self {
             steps: steps.collect::<Result<_>>()?,
+            growth: GrowthLimit::at_load(),
+        };
+        for config in configs {
+            made.try_growth(config)?;
+        }
+        Ok(Self {
+            growth: GrowthLimit::default(),
+            ..made
         })
+    }
+
+    /// Tries what a step looks for, so that a chain which makes a book of it is refused at load.
+    fn try_growth(&self, config: &DecoderConfig) -> Result<()> {
+        let mut probes = vec![" a"];
+        match config {
+            DecoderConfig::Replace { pattern, content } => {
+                check_written("bytes of a decoder's replacement", content)?;
+                if let ReplacePattern::String(text) = pattern {
+                    probes.push(text);
+                }
+            }
+            DecoderConfig::Bpe { suffix } => {
+                check_written("bytes of a decoder's suffix", suffix)?;
+                probes.push(suffix);
+            }
+            DecoderConfig::WordPiece { prefix, .. } => {
+                check_written("bytes of a decoder's prefix", prefix)?;
+            }
+            _ => {}
+        }
+        for probe in probes {
+            self.decode(vec![probe.to_owned(); 2])?;
+        }
+        Ok(())
+    }
+
+    /// How much longer texts may become.
+    pub(crate) fn growth(&self) -> &GrowthLimit {
+        &self.growth
     }
 
     /// How the chain is written down.
@@ -123,17 +166,175 @@ impl Decoder {
         if self.steps.is_empty() {
             return Ok(tokens.join(" "));
         }
+        // A token may have no text and get some, so that each counts as one byte at least.
+        let n_bytes = n_bytes(&tokens) + tokens.len();
+        let room = self.growth.room(n_bytes);
         for (config, splitter) in &self.steps {
-            tokens = step(config, splitter.as_ref(), tokens)?;
+            tokens = step(config, splitter.as_ref(), tokens, room)?;
+            room.check(STAGE, self::n_bytes(&tokens))?;
         }
         Ok(tokens.concat())
     }
 }
 
+/// What has become of one token that stands between others.
+enum Mid {
+    Text(String),
+    /// A part of a character.
+    Bytes(Vec<u8>),
+}
+
+impl Decoder {
+    /// The bytes that a token adds to a text in which others stand before and behind it, and whether it is a byte by its
+    /// name. What a step says of the beginning and the end of a text does not count.
+    pub(crate) fn bytes_in_mid_text(&self, token: &str) -> (Vec<u8>, bool) {
+        if self.steps.is_empty() {
+            return (format!(" {token}").into_bytes(), false);
+        }
+        let (mut is_one, mut is_byte) = (false, false);
+        let mut made = Mid::Text(token.to_owned());
+        for (config, splitter) in &self.steps {
+            let Mid::Text(text) = made else { break };
+            made = Mid::Text(match config {
+                DecoderConfig::ByteLevel => {
+                    is_one = true;
+                    let bytes = byte_alphabet::spell(&text).unwrap_or_else(|| text.into_bytes());
+                    match String::from_utf8(bytes) {
+                        Ok(text) => text,
+                        Err(error) => {
+                            made = Mid::Bytes(error.into_bytes());
+                            continue;
+                        }
+                    }
+                }
+                DecoderConfig::WordPiece { prefix, cleanup } => {
+                    let text = match text.strip_prefix(prefix.as_str()) {
+                        _ if is_one => text,
+                        Some(rest) => rest.to_owned(),
+                        None => format!(" {text}"),
+                    };
+                    if *cleanup { clean_up(&text) } else { text }
+                }
+                DecoderConfig::Metaspace { replacement, .. } => text.replace(*replacement, " "),
+                DecoderConfig::ByteFallback => match fallback_byte(&text) {
+                    Some(byte) => {
+                        is_byte = true;
+                        made = Mid::Bytes(vec![byte]);
+                        continue;
+                    }
+                    None => text,
+                },
+                DecoderConfig::Fuse => {
+                    is_one = true;
+                    text
+                }
+                DecoderConfig::Strip { .. } if is_one => text,
+                DecoderConfig::Strip {
+                    content,
+                    start,
+                    stop,
+                } => strip(&text, *content, *start, *stop).to_owned(),
+                DecoderConfig::Replace { content, .. } => match splitter {
+                    Some(splitter) => splitter
+                        .replace(&text, content, 0, Room::ENDLESS)
+                        .unwrap_or(text),
+                    None => text,
+                },
+                DecoderConfig::Bpe { suffix } => text.replace(suffix.as_str(), " "),
+                DecoderConfig::Ctc {
+                    pad_token,
+                    word_delimiter_token,
+                    cleanup,
+                } => {
+                    let text = text.replace(pad_token.as_str(), "");
+                    if *cleanup {
+                        clean_up(&text).replace(word_delimiter_token.as_str(), " ")
+                    } else {
+                        text
+                    }
+                }
+            });
+        }
+        match made {
+            Mid::Text(text) => (text.into_bytes(), is_byte),
+            Mid::Bytes(bytes) => (bytes, is_byte),
+        }
+    }
+
+    /// The bytes of token strings: those of the decoded text, but for parts of characters, which stay as they are.
+    pub(crate) fn decode_bytes(&self, tokens: Vec<String>) -> Result<Vec<u8>> {
+        let is_level = |step: &(DecoderConfig, _)| matches!(step.0, DecoderConfig::ByteLevel);
+        let is_fuse = |step: &(DecoderConfig, _)| matches!(step.0, DecoderConfig::Fuse);
+        if let Some(at) = self.steps.iter().position(is_level)
+            && self.steps[..at].iter().all(is_fuse)
+            && self.steps[at + 1..].iter().all(is_fuse)
+        {
+            let mut out = Vec::new();
+            for token in &tokens {
+                match byte_alphabet::spell(token) {
+                    Some(bytes) => out.extend_from_slice(&bytes),
+                    None => out.extend_from_slice(token.as_bytes()),
+                }
+            }
+            return Ok(out);
+        }
+        let text = self.decode(tokens.clone())?;
+        let falls_back = |step: &(DecoderConfig, _)| matches!(step.0, DecoderConfig::ByteFallback);
+        if !text.contains(char::REPLACEMENT_CHARACTER) || !self.steps.iter().any(falls_back) {
+            return Ok(text.into_bytes());
+        }
+        self.with_broken_bytes(tokens, text)
+    }
+
+    /// Bytes that are no text are decoded as characters that nothing else has, and then put in their places.
+    fn with_broken_bytes(&self, mut tokens: Vec<String>, text: String) -> Result<Vec<u8>> {
+        let is_free = |c: &char| !tokens.iter().any(|token| token.contains(*c));
+        let Some(mark) = ('\u{f0000}'..'\u{f0100}').find(is_free) else {
+            return Ok(text.into_bytes());
+        };
+        let mut broken = Vec::new();
+        let mut start = 0;
+        while start < tokens.len() {
+            let run = tokens[start..]
+                .iter()
+                .map_while(|token| fallback_byte(token));
+            let bytes: Vec<u8> = run.collect();
+            let end = start + bytes.len().max(1);
+            if std::str::from_utf8(&bytes).is_err() {
+                tokens[start..end].fill(mark.to_string());
+                broken.extend(bytes);
+            }
+            start = end;
+        }
+        let marked = self.decode(tokens)?;
+        if marked.matches(mark).count() != broken.len() {
+            return Ok(text.into_bytes());
+        }
+        let mut out = Vec::with_capacity(marked.len());
+        let mut broken = broken.into_iter();
+        for piece in marked.split_inclusive(mark) {
+            match piece.strip_suffix(mark) {
+                Some(before) => {
+                    out.extend_from_slice(before.as_bytes());
+                    out.extend(broken.next());
+                }
+                None => out.extend_from_slice(piece.as_bytes()),
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn n_bytes(tokens: &[String]) -> usize {
+    tokens.iter().map(String::len).sum()
+}
+
+/// `room`: bytes that all tokens may have together.
 fn step(
     config: &DecoderConfig,
     splitter: Option<&Splitter>,
     tokens: Vec<String>,
+    room: Room,
 ) -> Result<Vec<String>> {
     Ok(match config {
         DecoderConfig::ByteLevel => {
@@ -185,10 +386,13 @@ fn step(
             let Some(splitter) = splitter else {
                 return Ok(tokens);
             };
-            tokens
-                .iter()
-                .map(|token| splitter.replace(token, content))
-                .collect::<Result<_>>()?
+            let mut n_made = 0;
+            let replaced = tokens.iter().map(|token| {
+                let made = splitter.replace(token, content, n_made, room)?;
+                n_made += made.len();
+                Ok(made)
+            });
+            replaced.collect::<Result<_>>()?
         }
         DecoderConfig::Bpe { suffix } => {
             let last = tokens.len().saturating_sub(1);

@@ -79,6 +79,17 @@ pub enum ErrorKind {
         /// The limit.
         limit: u64,
     },
+    /// A file makes a text longer than it may become.
+    Growth {
+        /// What makes it longer (`normalization` ...).
+        stage: &'static str,
+        /// Bytes of the text.
+        n_bytes: u64,
+        /// Bytes that it may become.
+        limit: u64,
+        /// Times its length that it may become.
+        times: u32,
+    },
     /// A tokenizer cannot be trained as asked.
     Training {
         /// What is wrong and what to do.
@@ -238,7 +249,7 @@ impl fmt::Display for ErrorKind {
             ),
             Self::Unencodable { piece } => write!(
                 f,
-                "{piece:?} cannot be encoded: the vocabulary has no token for it and names no unknown token"
+                "{piece:?} cannot be encoded: the vocabulary has no token for it and none for unknown text"
             ),
             Self::InvalidUtf8 { byte_offset } => {
                 write!(
@@ -247,6 +258,17 @@ impl fmt::Display for ErrorKind {
                 )
             }
             Self::TooLarge { what, limit } => write!(f, "{what} exceeds the limit of {limit}"),
+            Self::Growth {
+                stage,
+                n_bytes,
+                limit,
+                times,
+            } => write!(
+                f,
+                "{stage} makes more than {limit} bytes of a text of {n_bytes}: the limit is {times} times its length\n\
+                 hint: the tokenizer's file rewrites text into much more text; if it is meant so, \
+                 `set_growth_limit` allows more"
+            ),
             Self::Training { reason } | Self::Usage { reason } => f.write_str(reason),
             Self::Inexpressible { format, reason } => {
                 write!(f, "this tokenizer cannot be written as {format}: {reason}")

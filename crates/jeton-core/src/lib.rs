@@ -23,6 +23,7 @@ mod entry_ids;
 pub mod error;
 mod filter_bits;
 pub mod format;
+pub mod growth;
 pub mod huge;
 pub mod inputs;
 mod kept_ids;

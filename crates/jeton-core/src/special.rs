@@ -20,6 +20,7 @@ use crate::normalize::Normalizer;
 use crate::unicode::{UnicodeVersion, contains, parse_class};
 use regex_syntax::hir::ClassUnicode;
 
+pub use crate::assembly::AddedFlags;
 pub(crate) use open::OpenTokens;
 
 /// One special or added token (the fields are those of `tokenizer.json`).
@@ -70,7 +71,7 @@ pub enum Allow {
 }
 
 impl Allow {
-    fn permits(&self, token: &AddedToken) -> bool {
+    pub(crate) fn permits(&self, token: &AddedToken) -> bool {
         !token.special
             || match self {
                 Self::None => false,

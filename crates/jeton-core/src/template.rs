@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The post-processing of a tokenizer, as the canonical form keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +52,19 @@ pub enum Segment {
 pub struct TrimOffsets {
     /// Whether one space at the very beginning may be one that was put there, and counts as text.
     pub add_prefix_space: bool,
+}
+
+/// Parts that a template may have: what is put around each text is written for each of them.
+pub(crate) const MAX_PARTS: usize = 4096;
+
+/// Fails if a template has too many.
+pub(crate) fn check_parts(n: usize) -> Result<()> {
+    if n <= MAX_PARTS {
+        return Ok(());
+    }
+    let limit = MAX_PARTS as u64;
+    let what = "the number of ids that the template puts around a text";
+    Err(ErrorKind::TooLarge { what, limit }.into())
 }
 
 impl Default for Template {

@@ -16,38 +16,48 @@ use crate::raw_text::GivenTexts;
 use crate::text::{surrogate_error, type_error, without_surrogates};
 use crate::{arrow, view};
 
-/// Documents as one UTF-8 buffer and int64 offsets.
+/// Documents as one UTF-8 buffer and int64 offsets: what files, core and Python exchange.
+///
+/// Document ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct TextBatch(pub(crate) DocumentBatch);
 
 #[pymethods]
 impl TextBatch {
+    /// Copy texts into a batch. Bytes that are not UTF-8 are replaced by U+FFFD and counted;
+    /// ``strict=True`` raises ``InvalidTextError`` instead. A string array that speaks the Arrow
+    /// C data interface (``__arrow_c_array__`` / ``__arrow_c_stream__``) is accepted too.
     #[staticmethod]
     #[pyo3(signature = (texts, *, strict=false))]
     fn from_texts(texts: &Bound<'_, PyAny>, strict: bool) -> PyResult<Self> {
         Ok(Self(collect(texts, strict)?))
     }
 
+    /// The bytes, uint8 (n_bytes,), read-only, zero copy.
     #[getter]
     fn data<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<u8>> {
         view::read_only(slf, slf.get().0.data())
     }
 
+    /// int64 (n_documents + 1,), read-only, zero copy.
     #[getter]
     fn offsets<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<i64>> {
         view::read_only(slf, slf.get().0.offsets())
     }
 
+    /// Bytes of all texts together.
     #[getter]
     fn n_bytes(&self) -> usize {
         self.0.n_bytes()
     }
 
+    /// Documents in which bytes that are not UTF-8 were replaced.
     #[getter]
     fn n_replaced_documents(&self) -> u64 {
         self.0.n_replaced_documents()
     }
 
+    /// U+FFFD written in place of invalid bytes, over all documents.
     #[getter]
     fn n_replacements(&self) -> u64 {
         self.0.n_replacements()
@@ -142,7 +152,7 @@ fn refuse_one(texts: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Ids of many texts.
+/// Ids of many texts: ``ids[offsets[i]:offsets[i + 1]]`` are those of text ``i``.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct TokenBatch {
     ids: Vec<u32>,
@@ -181,11 +191,13 @@ impl TokenBatch {
 
 #[pymethods]
 impl TokenBatch {
+    /// uint32 (n_tokens,)
     #[getter]
     fn ids<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
         view::read_only(slf, &slf.get().ids)
     }
 
+    /// int64 (n_texts + 1,)
     #[getter]
     fn offsets<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<i64>> {
         view::read_only(slf, &slf.get().offsets)
@@ -210,6 +222,7 @@ impl TokenBatch {
         sequence_iterator(slf.as_any())
     }
 
+    /// The ids of each text as a list.
     fn to_lists<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyList>>> {
         self.rows().map(|ids| self.integers.list(py, ids)).collect()
     }

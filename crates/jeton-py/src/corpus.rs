@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::batch::TextBatch;
 use crate::door::{enter, quick, threads};
 
-/// Documents met so far, for finding those that are nearly alike.
+/// Documents met so far, for finding those that are nearly alike (MinHash in bands).
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct NearDuplicates(Mutex<core::NearDuplicates>);
 
@@ -34,6 +34,10 @@ impl NearDuplicates {
         Ok(Self(Mutex::new(made)))
     }
 
+    /// For each document the number of the earliest one that it resembles (-1: none), and its
+    /// side: that of what it resembles, else the one given; 255 where it resembles several sides.
+    ///
+    /// With ``keep_all`` documents that resemble others are remembered, too.
     #[pyo3(signature = (batch, *, sides=None, keep_all=false, num_threads=None))]
     #[allow(clippy::needless_pass_by_value, clippy::type_complexity)] // extracted from Python
     fn place<'py>(
@@ -64,6 +68,7 @@ impl NearDuplicates {
         Ok((resembles.into_pyarray(py), sides.into_pyarray(py)))
     }
 
+    /// Bytes that it takes.
     #[getter]
     fn memory_bytes(&self) -> usize {
         let index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,13 +80,13 @@ impl NearDuplicates {
     }
 }
 
-/// Names of the figures of quality.
+/// Names of the columns of ``text_quality``.
 #[pyfunction]
 pub(crate) fn quality_figures() -> Vec<&'static str> {
     QUALITY_FIGURES.to_vec()
 }
 
-/// The figures of quality of every document, a row each.
+/// float64 (n_documents, n_figures): what published filters of web text look at.
 #[pyfunction]
 #[pyo3(signature = (batch, *, num_threads=None))]
 pub(crate) fn text_quality<'py>(

@@ -3,7 +3,7 @@
 use jeton_core::config::sha256_hex;
 use pyo3::prelude::*;
 
-/// SHA-256 of bytes, in hexadecimal.
+/// SHA-256 in hexadecimal, 64 digits.
 #[pyfunction]
 pub(crate) fn sha256(py: Python<'_>, data: &[u8]) -> String {
     py.detach(|| sha256_hex(data))

@@ -91,6 +91,10 @@ pub(crate) fn to_python_at(py: Python<'_>, error: &Error, path: Option<&str>) ->
             "LimitError",
             vec![("what", Text(what)), ("limit", Number(*limit))],
         ),
+        ErrorKind::Growth { stage, limit, .. } => (
+            "LimitError",
+            vec![("what", Text(stage)), ("limit", Number(*limit))],
+        ),
         ErrorKind::Training { .. } => ("TrainingError", vec![]),
         ErrorKind::Usage { .. } => ("UsageError", vec![]),
     };
@@ -213,6 +217,12 @@ fn samples() -> Vec<Error> {
             what: "a thing",
             limit: 5,
         },
+        ErrorKind::Growth {
+            stage: "a stage",
+            n_bytes: 3,
+            limit: 5,
+            times: 2,
+        },
         ErrorKind::Training { reason: reason() },
         ErrorKind::Inexpressible {
             format: "a format",
@@ -237,6 +247,7 @@ fn name(kind: &ErrorKind) -> &'static str {
         ErrorKind::Unencodable { .. } => "Unencodable",
         ErrorKind::InvalidUtf8 { .. } => "InvalidUtf8",
         ErrorKind::TooLarge { .. } => "TooLarge",
+        ErrorKind::Growth { .. } => "Growth",
         ErrorKind::Training { .. } => "Training",
         ErrorKind::Inexpressible { .. } => "Inexpressible",
         ErrorKind::Usage { .. } => "Usage",
@@ -244,13 +255,13 @@ fn name(kind: &ErrorKind) -> &'static str {
     }
 }
 
-/// The names of all kinds of errors of the core.
+/// Every kind of error of the core, for the test that enumerates them.
 #[pyfunction]
 pub(crate) fn list_error_kinds() -> Vec<&'static str> {
     samples().iter().map(|error| name(error.kind())).collect()
 }
 
-/// Raises a sample error of a kind: for the test that enumerates them.
+/// Raise a sample error of the kind: for the test that enumerates them.
 #[pyfunction]
 pub(crate) fn _raise_error_kind(py: Python<'_>, kind: &str) -> PyResult<()> {
     let sample = samples()

@@ -4,6 +4,14 @@
 //! [`door::enter`] (which lets other threads run, watches for Ctrl-C and maps errors), turn the result
 //! back. What Python sees is written down in `python/jeton/_core.pyi`.
 
+// The docstrings of what Python sees are written in Python's notation (scripts/core_docs.py).
+#![allow(
+    clippy::doc_markdown,
+    clippy::doc_lazy_continuation,
+    clippy::doc_link_with_quotes,
+    clippy::too_long_first_doc_paragraph
+)]
+
 mod arrow;
 mod batch;
 mod corpus;

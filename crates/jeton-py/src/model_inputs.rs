@@ -37,7 +37,13 @@ pub(crate) struct Places {
     pub(crate) word_ids: Py<PyAny>,
 }
 
-/// Ids of a batch with all that a model takes beside them.
+/// Ids of a batch with all that a model takes beside them, as ``Tokenizer.model_inputs`` gives them.
+///
+/// Arrays of tokens have the shape (n_rows, n_columns) if rows are padded, and else (n_ids,), rows one behind
+/// the other: row ``i`` is then ``[row_offsets[i]:row_offsets[i + 1]]``. They are NumPy arrays of the dtype that was
+/// asked for (int64 or int32) unless it is named, writable, made when they are first asked for and the same object
+/// each time. Any library that speaks DLPack takes them without a copy: ``torch.from_dlpack(inputs.input_ids)``, and
+/// ``torch.from_dlpack(inputs)`` is the same.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct ModelInputs {
     pub(crate) layout: Layout,
@@ -154,31 +160,37 @@ macro_rules! numbers {
 
 #[pymethods]
 impl ModelInputs {
+    /// The ids.
     #[getter]
     fn input_ids<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         self.input_ids.bind(py).clone()
     }
 
+    /// 1 for every id, 0 for padding.
     #[getter]
     fn attention_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         numbers!(self, py, attention_mask, attention_mask)
     }
 
+    /// Token types, as the template has them in every row; ``pad_type_id`` for padding.
     #[getter]
     fn token_type_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         numbers!(self, py, token_type_ids, type_ids)
     }
 
+    /// 0, 1, 2 ... for the ids of each row, on whatever side it is padded; 0 for padding.
     #[getter]
     fn position_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         numbers!(self, py, position_ids, position_ids)
     }
 
+    /// 0 and 1 for ids of the first and the second text; -1 for those of the template and padding.
     #[getter]
     fn sequence_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.make(py, &self.made.sequence_ids, Layout::sequence_ids)
     }
 
+    /// Whether an id is the template's or padding. A special token that stood in the text is not marked.
     #[getter]
     fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.make(
@@ -188,36 +200,45 @@ impl ModelInputs {
         )
     }
 
+    /// First code point of each token in its own text; 0 for the template's and padding.
+    ///
+    /// Raises ``UsageError`` if the inputs were made without ``offsets=True``; so do the next two.
     #[getter]
     fn starts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(self.places(py)?.starts.bind(py).clone())
     }
 
+    /// One past the last code point of each token in its own text; 0 for the template's and padding.
     #[getter]
     fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(self.places(py)?.ends.bind(py).clone())
     }
 
+    /// Index of the pretoken in its own text; -1 for special tokens, the template's and padding.
     #[getter]
     fn word_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(self.places(py)?.word_ids.bind(py).clone())
     }
 
+    /// Which text or pair each row is from, int64 (n_rows,).
     #[getter]
     fn overflow_to_sample<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         Self::vector(py, self.layout.samples())
     }
 
+    /// Tokens of each text or pair before truncation, without the template's, int64 (n_texts,).
     #[getter]
     fn n_tokens<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         Self::vector(py, self.layout.n_tokens())
     }
 
+    /// Tokens of each text or pair that stand in no row, int64 (n_texts,).
     #[getter]
     fn n_truncated_tokens<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         Self::vector(py, self.layout.n_truncated())
     }
 
+    /// Ids of each row without padding, int64 (n_rows,).
     #[getter]
     fn lengths<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         let lengths: Vec<i64> = (0..self.layout.n_rows())
@@ -226,12 +247,13 @@ impl ModelInputs {
         lengths.into_pyarray(py).into_any()
     }
 
+    /// Where each row begins if they lie one behind the other, int64 (n_rows + 1,).
     #[getter]
     fn row_offsets<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         Self::vector(py, self.layout.row_offsets())
     }
 
-    /// The layout holds fewer ids than an int32 counts.
+    /// ``row_offsets`` as int32, the way attention kernels for rows of unequal length take them.
     #[getter]
     fn cu_seqlens<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         let offsets = self.layout.row_offsets().iter();
@@ -239,16 +261,21 @@ impl ModelInputs {
         offsets.into_pyarray(py).into_any()
     }
 
+    /// Ids of the longest row without padding.
     #[getter]
     fn max_seqlen(&self) -> usize {
         self.layout.longest()
     }
 
+    /// Whether rows are filled up to the same length.
     #[getter]
     fn is_padded(&self) -> bool {
         self.layout.columns().is_some()
     }
 
+    /// Arrays by name, ``input_ids`` and ``attention_mask`` unless others are named.
+    ///
+    /// ``convert`` is called with each array: ``model(**inputs.to_dict(convert=torch.from_dlpack))``.
     #[pyo3(signature = (names=None, *, convert=None))]
     fn to_dict<'py>(
         slf: &Bound<'py, Self>,
@@ -275,6 +302,7 @@ impl ModelInputs {
         Ok(made)
     }
 
+    /// ``input_ids`` as a DLPack capsule.
     #[pyo3(signature = (**options))]
     fn __dlpack__<'py>(
         &self,
@@ -290,6 +318,7 @@ impl ModelInputs {
         self.input_ids.bind(py).call_method0("__dlpack_device__")
     }
 
+    /// Rows.
     fn __len__(&self) -> usize {
         self.layout.n_rows()
     }
@@ -298,7 +327,7 @@ impl ModelInputs {
         sequence_iterator(slf.as_any())
     }
 
-    /// A row's ids without padding: a view.
+    /// The ids of a row without padding, as a view.
     fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
         let row = position(index, self.layout.n_rows())?;
         let length = self.layout.row_length(row);

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use jeton_io::{Documents, Format, ReaderOptions};
 use pyo3::exceptions::PyValueError;
@@ -14,7 +15,17 @@ use crate::error::io_to_python;
 /// Most bytes that a vocabulary file may decompress to unless the caller says otherwise.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Streams one file as batches of documents.
+/// Streams one file (``"-"``: standard input) as batches of documents; compressed or not.
+///
+/// Compression (zstd, gzip, none) is detected from the first bytes. ``format="text"``: the file is
+/// one document (``documents="file"``) or one document a line (``documents="line"``; empty lines are
+/// skipped). ``format="jsonl"``: one JSON object a line, the text under ``field`` (dots descend:
+/// ``"message.content"``); blank lines are skipped.
+/// A text document above ``max_document_bytes`` is cut at line ends (counted in ``n_cut_documents``).
+///
+/// Raises ``RecordError`` (path, line) for a line that does not parse, ``LimitError`` for a file that
+/// decompresses to more than ``max_decompressed_bytes`` or beyond 1000 times its size, ``InvalidTextError`` under ``strict``,
+/// ``OSError`` and its subclasses for the file itself.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct DocumentReader {
     reader: Mutex<jeton_io::DocumentReader>,
@@ -75,24 +86,26 @@ impl DocumentReader {
             max_decompressed_bytes,
             ..ReaderOptions::default()
         };
-        let reader = jeton_io::DocumentReader::open(path, options)
-            .map_err(|error| io_to_python(py, &error))?;
+        let reader = open(py, path, options)?;
         Ok(Self {
             n_bytes_read: reader.n_bytes_read().clone(),
             reader: Mutex::new(reader),
         })
     }
 
+    /// Bytes taken from the file so far, as stored (compressed): for a progress bar.
     #[getter]
     fn n_bytes_read(&self) -> u64 {
         self.n_bytes_read.load(Ordering::Relaxed)
     }
 
+    /// Documents handed out so far.
     #[getter]
     fn n_documents(&self) -> u64 {
         self.with(|reader| reader.n_documents())
     }
 
+    /// Documents above ``max_document_bytes``, which came in pieces.
     #[getter]
     fn n_cut_documents(&self) -> u64 {
         self.with(|reader| reader.n_cut_documents())
@@ -114,7 +127,37 @@ impl DocumentReader {
     }
 }
 
-/// zstd or gzip by magic number; anything else is returned as it is.
+/// How often waiting looks for Ctrl-C.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Opens a file. A pipe that nobody writes to is waited for where Ctrl-C is seen: what is left of the wait then is a thread
+/// that ends with the process.
+fn open(py: Python<'_>, path: &str, options: ReaderOptions) -> PyResult<jeton_io::DocumentReader> {
+    let to_error = |error| io_to_python(py, &error);
+    let may_wait = |kind: std::fs::Metadata| !kind.is_file() && !kind.is_dir();
+    if !std::fs::metadata(path).is_ok_and(may_wait) {
+        return jeton_io::DocumentReader::open(path, options).map_err(to_error);
+    }
+    let (send, opened) = std::sync::mpsc::channel();
+    let opened = Mutex::new(opened);
+    let name = path.to_owned();
+    std::thread::spawn(move || {
+        // Nobody may be waiting any more.
+        let _ = send.send(jeton_io::DocumentReader::open(&name, options));
+    });
+    loop {
+        let answer = py.detach(|| {
+            let opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
+            opened.recv_timeout(SIGNAL_INTERVAL)
+        });
+        match answer {
+            Ok(reader) => return reader.map_err(to_error),
+            Err(_) => py.check_signals()?,
+        }
+    }
+}
+
+/// zstd or gzip by magic number; anything else is returned as it is. ``LimitError`` above max_bytes.
 #[pyfunction]
 #[pyo3(signature = (data, *, max_bytes=MAX_FILE_BYTES, path=None))]
 pub(crate) fn decompress<'py>(

@@ -55,7 +55,7 @@ impl Recipe {
     }
 }
 
-/// The published split patterns by name.
+/// Names of the published split patterns and the patterns themselves.
 #[pyfunction]
 pub(crate) fn published_patterns() -> BTreeMap<&'static str, &'static str> {
     published::PATTERNS

@@ -26,7 +26,9 @@ use crate::tokenizer::Tokenizer;
 /// (id, start, end) in bytes of the normalized text.
 type Spans = Vec<(u32, u32, u32)>;
 
-/// A model.
+/// A SentencePiece model as its own library shows it, for what stands in for that library.
+///
+/// Places are bytes. Spans are (id, start, end) in the normalized text; the bytes of one character share its range.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct SentencePieceModel(Arc<CoreTokenizer>);
 
@@ -56,11 +58,13 @@ impl SentencePieceModel {
         Ok(Self(Arc::new(core)))
     }
 
+    /// The same model as a tokenizer; nothing is copied.
     #[getter]
     fn tokenizer(&self) -> Tokenizer {
         Tokenizer::share(Arc::clone(&self.0))
     }
 
+    /// ``unigram``, ``bpe``, ``word`` or ``char``.
     #[getter]
     fn model_type(&self, py: Python<'_>) -> PyResult<&'static str> {
         let (model, _) = quick(py, self.parts())?;
@@ -72,6 +76,7 @@ impl SentencePieceModel {
         })
     }
 
+    /// Bytes, score and kind of each id; kinds are numbered as in the file, 1 (normal) to 6 (byte).
     fn pieces<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyBytes>, f32, u8)>> {
         let (model, _) = quick(py, self.parts())?;
         let kind = |kind| match kind {
@@ -94,42 +99,50 @@ impl SentencePieceModel {
             .collect())
     }
 
+    /// What the unknown id decodes to.
     #[getter]
     fn unk_surface(&self, py: Python<'_>) -> PyResult<String> {
         Ok(quick(py, self.parts())?.0.trainer.unk_surface.clone())
     }
 
+    /// Whether text without a piece becomes bytes.
     #[getter]
     fn byte_fallback(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(quick(py, self.parts())?.0.trainer.byte_fallback)
     }
 
+    /// Whether a space is put in front of texts.
     #[getter]
     fn add_dummy_prefix(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(quick(py, self.parts())?.0.normalizer.add_dummy_prefix)
     }
 
+    /// Whether runs of spaces become one, and those at the ends go.
     #[getter]
     fn remove_extra_whitespaces(&self, py: Python<'_>) -> PyResult<bool> {
         let (model, _) = quick(py, self.parts())?;
         Ok(model.normalizer.remove_extra_whitespaces)
     }
 
+    /// The id of the beginning; -1 where there is none.
     #[getter]
     fn bos_id(&self, py: Python<'_>) -> PyResult<Option<u32>> {
         Ok(quick(py, self.parts())?.1.bos())
     }
 
+    /// The id of the end; -1 where there is none.
     #[getter]
     fn eos_id(&self, py: Python<'_>) -> PyResult<Option<u32>> {
         Ok(quick(py, self.parts())?.1.eos())
     }
 
+    /// The id that fills batches; -1 where there is none.
     #[getter]
     fn pad_id(&self, py: Python<'_>) -> PyResult<Option<u32>> {
         Ok(quick(py, self.parts())?.1.pad())
     }
 
+    /// The normalized text, and the byte that each of its bytes and its end come from.
     fn normalize<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -140,6 +153,7 @@ impl SentencePieceModel {
         Ok(normalized(py, processor.normalizer(), text))
     }
 
+    /// What becomes of decoded text in the end.
     fn denormalize(&self, text: &Bound<'_, PyAny>) -> PyResult<String> {
         let py = text.py();
         let text = utf8(text)?;
@@ -152,6 +166,7 @@ impl SentencePieceModel {
         Ok(py.detach(|| normalizer.normalize(text)))
     }
 
+    /// The spans of a text that is normalized.
     fn encode_normalized(&self, text: &Bound<'_, PyAny>) -> PyResult<Spans> {
         let py = text.py();
         let text = utf8(text)?;
@@ -164,6 +179,7 @@ impl SentencePieceModel {
         Ok(spans(&found))
     }
 
+    /// The ``n`` best segmentations (1 to 1024) of a text that is normalized, with their scores.
     fn nbest_normalized(&self, text: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<(Spans, f64)>> {
         let py = text.py();
         let text = utf8(text)?;
@@ -181,6 +197,7 @@ impl SentencePieceModel {
         Ok(lists.map(|(list, score)| (spans(list), *score)).collect())
     }
 
+    /// A drawn segmentation of a text that is normalized: among the ``nbest_size`` best, or among all.
     #[pyo3(signature = (text, *, seed, nbest_size, alpha))]
     fn sample_normalized(
         &self,
@@ -228,7 +245,7 @@ fn normalized<'py>(
     (normalized, origins.into_pyarray(py))
 }
 
-/// A normalizer by itself.
+/// SentencePiece's normalizer by itself.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct SentencePieceRules {
     normalizer: SpmNormalizer,
@@ -275,6 +292,7 @@ impl SentencePieceRules {
         quick(py, build())
     }
 
+    /// The normalized text, and the byte that each of its bytes and its end come from.
     fn normalize<'py>(
         &self,
         text: &Bound<'py, PyAny>,
@@ -282,6 +300,7 @@ impl SentencePieceRules {
         Ok(normalized(text.py(), &self.normalizer, utf8(text)?))
     }
 
+    /// What becomes what, sorted.
     fn rules(&self, py: Python<'_>) -> Vec<(String, String)> {
         py.detach(|| {
             self.charsmap
@@ -292,7 +311,7 @@ impl SentencePieceRules {
     }
 }
 
-/// Rules as a charsmap.
+/// Rules as a precompiled charsmap, as a SentencePiece model holds it; empty for none.
 #[pyfunction]
 #[expect(
     clippy::needless_pass_by_value,

@@ -24,6 +24,8 @@ pub(crate) struct Surveyor(core::Surveyor);
 
 #[pymethods]
 impl Surveyor {
+    /// Look for ``markers`` (texts of at least 3 bytes), and at the beginnings of documents in
+    /// steps of ``block_bytes``, at most ``max_blocks`` of each.
     #[new]
     #[pyo3(signature = (markers, *, block_bytes, max_blocks))]
     #[allow(clippy::needless_pass_by_value)] // extracted from Python
@@ -39,6 +41,7 @@ impl Surveyor {
         )?))
     }
 
+    /// Look at one batch.
     #[pyo3(signature = (batch, *, num_threads=None))]
     fn survey(
         &self,
@@ -57,49 +60,59 @@ impl Surveyor {
     }
 }
 
-/// What was found in one batch.
+/// What a `Surveyor` found in one batch.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct Survey(core::Survey);
 
 #[pymethods]
 impl Survey {
+    /// What the texts are.
     #[getter]
     fn stats(&self) -> TextStats {
         TextStats::of(self.0.stats.clone())
     }
 
+    /// The digest of each document, as ``text_digests`` gives it.
     #[getter]
     fn digests<'py>(&self, py: Python<'py>) -> Halves<'py> {
         halves(py, &self.0.digests)
     }
 
+    /// int64 (n_documents,): code points of each document.
     #[getter]
     fn n_chars<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<i64>> {
         read_only(slf, &slf.get().0.n_chars)
     }
 
+    /// uint64 (n_markers,): occurrences, in the order in which the markers were given. Markers
+    /// that begin with the same three bytes do not overlap; of two at one place the longer counts.
     #[getter]
     fn marker_counts<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<u64>> {
         read_only(slf, &slf.get().0.markers.counts)
     }
 
+    /// Documents with any marker.
     #[getter]
     fn n_marked_documents(&self) -> u64 {
         self.0.markers.n_documents
     }
 
+    /// uint64 (n_blocks,): a key of each document's text up to the end of each of its whole
+    /// blocks, document after document. XXH3 of 64 bits of the block, seeded with the key before.
     #[getter]
     fn block_keys<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<u64>> {
         read_only(slf, &slf.get().0.block_keys)
     }
 
+    /// int64 (n_blocks,): blocks of the document up to there, from 1.
     #[getter]
     fn block_depths<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray1<i64>> {
         read_only(slf, &slf.get().0.block_depths)
     }
 }
 
-/// The digest of every document of a batch.
+/// The higher and the lower half of each document's digest, uint64 (n_documents,) each: XXH3 of 128
+/// bits without a seed. No cryptographic hash.
 #[pyfunction]
 #[pyo3(signature = (batch, *, num_threads=None))]
 pub(crate) fn text_digests<'py>(
@@ -115,7 +128,7 @@ pub(crate) fn text_digests<'py>(
     Ok(halves(py, &digests))
 }
 
-/// The digest of each document together with its companion, from the digests of both.
+/// The digest of each document together with its companion, from the halves of its own.
 #[pyfunction]
 #[pyo3(signature = (high, low, companions, *, num_threads=None))]
 #[allow(clippy::needless_pass_by_value)] // extracted from Python

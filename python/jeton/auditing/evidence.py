@@ -23,7 +23,7 @@ from jeton.auditing.result import (
 )
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.corpus import RequestsSummary
-from jeton.economics import QuotaReport
+from jeton.economics import MemoryPlan, QuotaReport
 from jeton.economics.ledger import Ledger
 from jeton.economics.traffic import TrafficReport
 from jeton.economics.waterfall import Kind, usd_of_kinds
@@ -212,6 +212,7 @@ class Evidence:
         place: The place of the tokenizer in use among those given.
         notices: What must be said first.
         replay: A trace replayed on the GPU; None: none was given.
+        plan: How the model is held on the GPU; None: as published, on the engine's defaults.
     """
 
     corpus: CorpusSummary
@@ -241,6 +242,7 @@ class Evidence:
     place: int = 0
     notices: tuple[str, ...] = ()
     replay: TrafficReport | None = None
+    plan: MemoryPlan | None = None
 
     @property
     def ledger(self) -> Ledger | None:

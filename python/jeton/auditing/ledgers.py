@@ -109,5 +109,5 @@ def _scaled(whole: NDArray[np.int64], factor: Decimal) -> NDArray[np.int64]:
     if factor == 1:
         return whole
     ends = [int((Decimal(int(n)) * factor).to_integral_value()) for n in np.cumsum(whole)]
-    edges = np.array([0, *ends], dtype=np.int64)
-    return edges[1:] - edges[:-1]
+    bounds = np.array([0, *ends], dtype=np.int64)
+    return bounds[1:] - bounds[:-1]

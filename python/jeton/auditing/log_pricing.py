@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jeton.catalog import ApiPrice
 from jeton.catalog.api_price import USER_PROVIDER
-from jeton.catalog.model_names import find_listed
 from jeton.corpus import RequestColumns
 from jeton.economics.ledger import Ledger, LedgerBuilder, ModelMap
 
@@ -46,19 +45,6 @@ class PricingOptions:
     price: ApiPrice | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _MapWithDefault(ModelMap):
-    """A map that has a price for names that nobody else knows."""
-
-    default: str = ""
-
-    def target(self, model: str, provider: str = "") -> str | None:
-        found = ModelMap.target(self, model, provider)
-        if found is None and find_listed(model, provider or None) is None:
-            return self.default
-        return found
-
-
 class LogPricing:
     """Gathers requests into a ledger; those without usage wait until they are counted."""
 
@@ -70,20 +56,19 @@ class LogPricing:
         own = price if price is not None and price.provider == USER_PROVIDER else None
         model_map = options.model_map
         if price is not None and own is None:
-            model_map = _MapWithDefault(model_map.names, price.name)
-        self._own_price = own
-        self._model_map = model_map
+            model_map = replace(model_map, default=price.name)
+
+        def make() -> LedgerBuilder:
+            return LedgerBuilder(
+                prices=None if own is None else (lambda model, day, tariff: own),
+                model_map=model_map,
+                strict=options.strict,
+            )
+
+        self._make = make
         self._builder = self._make()
         self._waiting: list[tuple[RequestColumns, NDArray[np.int64], _Names]] = []
         self._changed: set[int] = set()
-
-    def _make(self) -> LedgerBuilder:
-        own = self._own_price
-        return LedgerBuilder(
-            prices=None if own is None else (lambda model, day, tariff: own),
-            model_map=self._model_map,
-            strict=self.options.strict,
-        )
 
     def add(self, batch: RequestBatch, stream: RequestStream) -> None:
         """Price the requests of a batch, and what became known of earlier ones."""
@@ -196,20 +181,13 @@ class _Names:
         self.tariffs: Sequence[str] = stream.tariffs
         self.domains: Sequence[str] = stream.domains
 
-    def as_arguments(self) -> _NameArguments:
+    def as_arguments(self) -> dict[str, Any]:
         return {
             "models": self.models,
             "providers": self.providers,
             "tariffs": self.tariffs,
             "domains": self.domains,
         }
-
-
-class _NameArguments(TypedDict):
-    models: Sequence[str]
-    providers: Sequence[str]
-    tariffs: Sequence[str]
-    domains: Sequence[str]
 
 
 def with_traffic(ledger: Ledger, requests_per_day: float | None) -> Ledger:

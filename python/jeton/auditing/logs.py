@@ -143,13 +143,20 @@ def completed(facts: Facts, summary: RequestsSummary, mean_answer: float | None)
     return replace(facts, taken_from_logs=tuple(taken))
 
 
-def timed(facts: Facts, ledger: Ledger) -> Facts:
-    """The facts with the traffic of the ledger, where the user said nothing."""
+def timed(facts: Facts, ledger: Ledger, summary: RequestsSummary | None) -> Facts:
+    """The facts with the traffic of the ledger and the logs' peak, where the user said nothing."""
     rate = ledger.period.requests_per_day
-    if facts.requests_per_day is not None or rate is None:
-        return facts
-    taken = ("requests_per_day", *facts.taken_from_logs)
-    return replace(facts, requests_per_day=float(rate), taken_from_logs=taken)
+    mean = None if summary is None else summary.requests_per_day
+    if facts.requests_per_day is None and rate is not None:
+        mean = float(rate)
+        taken = ("requests_per_day", *facts.taken_from_logs)
+        facts = replace(facts, requests_per_day=mean, taken_from_logs=taken)
+    if facts.peak_to_mean is None and facts.gpu is not None and summary is not None and mean:
+        peak = (summary.peak_requests_per_hour or 0) * 24 / mean
+        if peak > 1:
+            taken = (*facts.taken_from_logs, "peak_to_mean")
+            facts = replace(facts, peak_to_mean=peak, taken_from_logs=taken)
+    return facts
 
 
 def mean_answer(sample: DeepSample, tokenizer: Tokenizer) -> float | None:

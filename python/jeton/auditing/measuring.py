@@ -19,7 +19,7 @@ from jeton.auditing.result import (
 )
 from jeton.auditing.selection import Selection
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
-from jeton.economics import summarize
+from jeton.economics import MemoryPlan, summarize
 from jeton.economics.ledger import Ledger
 from jeton.findings import Basis, Figure
 from jeton.metrics import compression, cut_term, vocabulary_use
@@ -39,6 +39,8 @@ class Facts:
         prices: Prices at APIs; the first makes the bill.
         requests_per_day: Traffic.
         output_tokens_per_request: Mean tokens generated per request.
+        plan: How the model is held on the GPU.
+        peak_to_mean: The busiest hour's traffic over the mean.
         taken_from_logs: Names of those of these that the request logs gave, not the user.
         selection: What is counted with what.
     """
@@ -48,6 +50,8 @@ class Facts:
     prices: tuple[ApiPrice, ...] = ()
     requests_per_day: float | None = None
     output_tokens_per_request: float | None = None
+    plan: MemoryPlan | None = None
+    peak_to_mean: float | None = None
     taken_from_logs: tuple[str, ...] = ()
     selection: Selection | None = None
 
@@ -131,6 +135,8 @@ def _measured(
         gpu=facts.gpu,
         requests_per_day=facts.requests_per_day,
         output_tokens_per_request=facts.output_tokens,
+        peak_to_mean=facts.peak_to_mean or 1.0,
+        plan=facts.plan,
     )
     economics |= {} if money is None else money_figures(money)
     report = TokenizerReport(
@@ -149,7 +155,8 @@ def _measured(
         single_byte_token_share=use.single_byte_share,
         partial_character_token_share=use.partial_character_share,
         whitespace_token_share=use.whitespace_share,
-        n_round_trip_failures=stats.n_round_trip_failures,
+        n_round_trip_failures=stats.n_unreturned_documents,
+        unreturned_by_cause=stats.unreturned_by_cause,
         n_normalized_documents=stats.n_normalized_documents,
         economics=EconomicsSummary(**economics),
         quality=quality_of,
@@ -231,6 +238,7 @@ def term_reports(counts: Counts, traffic: Traffic) -> tuple[TermReport, ...]:
 def workload_of(facts: Facts) -> Workload:
     """What was said of the traffic, with the facts it was priced with."""
     model, gpu, price = facts.model, facts.gpu, facts.price
+    plan = facts.plan or MemoryPlan()
     return Workload(
         requests_per_day=facts.requests_per_day,
         output_tokens_per_request=facts.output_tokens,
@@ -245,4 +253,12 @@ def workload_of(facts: Facts) -> Workload:
         usd_per_mtok_output=price.usd_per_mtok_output if price else None,
         taken_from_logs=facts.taken_from_logs,
         tokenizer_of=facts.selection.tokenizer_of if facts.selection else "",
+        weights=_weights_in_words(plan, model) if model else None,
+        kv_dtype=plan.kv_name if model else None,
+        gpu_memory_utilization=plan.gpu_memory_utilization if model and gpu else None,
+        peak_to_mean=facts.peak_to_mean if model and gpu else None,
     )
+
+
+def _weights_in_words(plan: MemoryPlan, model: ModelFacts) -> str:
+    return plan.weight_bytes(model).formats.summary(has_experts=model.experts is not None)

@@ -11,11 +11,10 @@ from decimal import Decimal
 from jeton.auditing.domains import NO_DOMAIN
 from jeton.auditing.evidence import Evidence, Measured
 from jeton.auditing.result import WhatIf, WhatIfGpu
-from jeton.catalog import gpus
+from jeton.catalog import GpuFacts, gpus
 from jeton.economics import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
-    RESERVED_MEMORY_SHARE,
     Candidate,
     Factor,
     GroupBill,
@@ -26,7 +25,9 @@ from jeton.economics import (
     TradeOff,
     Waterfall,
     bill_by_group,
+    changed_plan,
     forward_flops_per_token,
+    memory_budget,
     trade_off,
     usd_per_month,
 )
@@ -258,18 +259,26 @@ def what_if_of(evidence: Evidence, bill: Waterfall | None) -> WhatIf:
                 evidence.model, vocab_size=evidence.current.tokenizer.vocab_size
             )
         ),
-        reserved_memory_share=RESERVED_MEMORY_SHARE,
         prefill_flops_share=PREFILL_FLOPS_SHARE,
         decode_bandwidth_share=DECODE_BANDWIDTH_SHARE,
         gpu=evidence.gpu.name if evidence.gpu else None,
-        gpus=tuple(
-            WhatIfGpu(
-                name=facts.name,
-                memory_bytes=facts.memory_bytes,
-                bf16_dense_flops_per_s=float(facts.bf16_dense_flops_per_s),
-                memory_bandwidth_bytes_per_s=float(facts.memory_bandwidth_bytes_per_s),
-                usd_per_hour=float(facts.price_low.usd_per_hour),
-            )
-            for facts in gpus()
-        ),
+        gpus=tuple(_what_if_gpu(evidence, facts) for facts in gpus()),
+    )
+
+
+def _what_if_gpu(evidence: Evidence, facts: GpuFacts) -> WhatIfGpu:
+    budget = None
+    if evidence.model is not None:
+        plan = changed_plan(evidence.plan, vocab_size=evidence.current.tokenizer.vocab_size)
+        budget = memory_budget(evidence.model, facts, plan)
+    fits = budget is not None and budget.fits
+    return WhatIfGpu(
+        name=facts.name,
+        memory_bytes=facts.memory_bytes,
+        n_gpus=budget.n_gpus if fits and budget else None,
+        kv_bytes=budget.group_kv_bytes if fits and budget else None,
+        kv_copies=float(budget.kv_copies) if fits and budget else None,
+        bf16_dense_flops_per_s=float(facts.bf16_dense_flops_per_s),
+        memory_bandwidth_bytes_per_s=float(facts.memory_bandwidth_bytes_per_s),
+        usd_per_hour=float(facts.price_low.usd_per_hour),
     )

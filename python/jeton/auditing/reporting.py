@@ -98,7 +98,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         facts = completed(facts, requests.summary, mean_answer(sample, tokenizer))
     books = Books.of(counts, facts)
     if requests is not None and books.ledger is not None:
-        facts = timed(facts, books.ledger)
+        facts = timed(facts, books.ledger, requests.summary)
     whitespace = needless_whitespace(
         sample,
         tokenizer,
@@ -160,6 +160,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         domains=counts.domains.reports(),
         prefixes=counts.prefixes.shared(),
         quota=quota,
+        plan=facts.plan,
         counted=tuple(
             CountedLengths(item.name, counts.counted_lengths(n_chosen + place))
             for place, item in enumerate(counts.setup.for_money)
@@ -254,7 +255,7 @@ def _without_text(
     books = Books.of(counts, facts)
     ledger = books.ledger
     if ledger is not None:
-        facts = timed(facts, ledger)
+        facts = timed(facts, ledger, summary)
     said = (
         f"None of the {summary.n_requests:,} requests shows what was sent: the bill is here, and "
         "what needs text is left out (--prompt-field names the field, if there is one)."

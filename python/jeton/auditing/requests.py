@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,19 +63,19 @@ class RequestCollector:
 
     def _correct(self, change: Correction, stream: RequestStream) -> None:
         """Take out a row that was no request of its own, or put another in its place."""
-        add = partial(self.times.add, models=stream.models, domains=stream.domains)
+        names: dict[str, Any] = {"models": stream.models, "domains": stream.domains}
         found = self._row(change.row)
         if found is None:
             return
         part, place, n_bytes = found
         if change.row not in self._gone:
             old = self._changed.get(change.row, part.take(np.array([place])))
-            add(old, n_bytes, sign=-1)
+            self.times.add(old, n_bytes, sign=-1, **names)
         if change.columns is None:
             self._gone.add(change.row)
             return
         self._changed[change.row] = change.columns
-        add(change.columns, n_bytes)
+        self.times.add(change.columns, n_bytes, **names)
 
     def _row(self, row: int) -> tuple[RequestColumns, int, NDArray[np.int64]] | None:
         """The batch of a kept row, its place there, and its bytes; None: it is not kept."""
@@ -150,10 +149,10 @@ class RequestCollector:
             return self.times
         n_bytes = np.concatenate(self._n_bytes)[waits]
         own = columns.take(waits)
+        names: dict[str, Any] = {"models": self._models, "domains": self._domains}
         merged = self.times.merge(TimeTally())
-        add = partial(merged.add, models=self._models, domains=self._domains)
-        add(own, n_bytes, sign=-1)
-        add(own, n_bytes, tokens=tokens[waits])
+        merged.add(own, n_bytes, sign=-1, **names)
+        merged.add(own, n_bytes, tokens=tokens[waits], **names)
         return merged
 
     def _as_corrected(self, columns: RequestColumns) -> RequestColumns:

@@ -6,6 +6,7 @@ layer (`jeton.report`) turns the same object into a table, a page or Markdown.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
@@ -110,7 +111,10 @@ class Workload:
     """What the user said about traffic, and the facts it was priced with.
 
     ``taken_from_logs`` names the fields that request logs gave instead. ``tokenizer_of`` is the
-    model whose tokenizer was taken where the user named none; empty where he did.
+    model whose tokenizer was taken where the user named none; empty where he did. ``weights`` and
+    ``kv_dtype`` say how the model's weights and cache are written, ``gpu_memory_utilization`` which
+    share of the GPU's memory the engine takes; ``peak_to_mean`` is the busiest hour's traffic over
+    the mean.
     """
 
     requests_per_day: float | None
@@ -126,6 +130,10 @@ class Workload:
     usd_per_mtok_output: Decimal | None
     taken_from_logs: tuple[str, ...] = ()
     tokenizer_of: str = ""
+    weights: str | None = None
+    kv_dtype: str | None = None
+    gpu_memory_utilization: float | None = None
+    peak_to_mean: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +143,13 @@ class EconomicsSummary:
     kv_bytes_per_token: Figure | None = None
     kv_bytes_per_request_mean: Figure | None = None
     kv_bytes_per_request_p95: Figure | None = None
+    kv_bytes_per_request_full_pages: Figure | None = None
     weights_bytes: Figure | None = None
     embedding_bytes: Figure | None = None
+    n_gpus: Figure | None = None
+    gpus_needed: Figure | None = None
+    kv_cache_tokens: Figure | None = None
+    longest_context_tokens: Figure | None = None
     concurrent_requests_mean: Figure | None = None
     concurrent_requests_p95: Figure | None = None
     prefill_linear_flops_per_request: Figure | None = None
@@ -175,7 +188,9 @@ class TokenizerReport:
         single_byte_token_share: Of the tokens produced, those of one byte (ASCII signs too).
         partial_character_token_share: Those that hold a part of a character.
         whitespace_token_share: Those of white space alone.
-        n_round_trip_failures: Documents whose ids decode to another text.
+        n_round_trip_failures: Documents whose ids decode to another text than the document.
+        unreturned_by_cause: The same by cause: ``white_space``, ``u2581``, ``normal_form``,
+            ``unknown``, ``other``.
         n_normalized_documents: Documents that its normalization changed.
         economics: Memory, compute and money.
         quality: What speaks for or against its cuts, beside their number.
@@ -202,6 +217,7 @@ class TokenizerReport:
     partial_character_token_share: float
     whitespace_token_share: float
     n_round_trip_failures: int
+    unreturned_by_cause: Mapping[str, int]
     n_normalized_documents: int
     economics: EconomicsSummary
     quality: QualityMetrics | None = None
@@ -297,10 +313,24 @@ class Maturity:
 
 @dataclass(frozen=True, slots=True)
 class WhatIfGpu:
-    """One GPU that the page's sliders offer. None: not known."""
+    """One GPU that the page's sliders offer. None: not known.
+
+    Attributes:
+        name: Name.
+        memory_bytes: Its memory.
+        n_gpus: GPUs that hold the model together; None: no model, or no number of them does.
+        kv_bytes: Memory that they have left for requests.
+        kv_copies: How often they hold each key-value head.
+        bf16_dense_flops_per_s: Rate.
+        memory_bandwidth_bytes_per_s: Bandwidth.
+        usd_per_hour: Price of one GPU and hour.
+    """
 
     name: str
     memory_bytes: int
+    n_gpus: int | None
+    kv_bytes: int | None
+    kv_copies: float | None
     bf16_dense_flops_per_s: float
     memory_bandwidth_bytes_per_s: float
     usd_per_hour: float | None
@@ -323,7 +353,6 @@ class WhatIf:
         weights_bytes: Bytes of the model's weights under this vocabulary.
         kv_bytes_per_token: Bytes of the KV cache for each token.
         prefill_flops_per_token: FLOPs of reading one token, without attention.
-        reserved_memory_share: Share of a GPU's memory that is not used for weights and KV cache.
         prefill_flops_share: Share of the datasheet's FLOPs that prefill reaches.
         decode_bandwidth_share: Share of the datasheet's bandwidth that decoding reaches.
         gpu: The GPU that was asked for.
@@ -341,7 +370,6 @@ class WhatIf:
     weights_bytes: int | None
     kv_bytes_per_token: int | None
     prefill_flops_per_token: int | None
-    reserved_memory_share: float
     prefill_flops_share: float
     decode_bandwidth_share: float
     gpu: str | None

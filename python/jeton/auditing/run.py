@@ -40,7 +40,7 @@ from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.corpus import DocumentStream, Progress, open_documents
 from jeton.corpus.sampling import Sampling
-from jeton.economics import Limits, Quota, stand_in
+from jeton.economics import Limits, MemoryPlan, Quota, stand_in
 from jeton.economics.ledger import ModelMap
 from jeton.errors import UsageError
 from jeton.registry import load
@@ -69,6 +69,8 @@ class Audit:
         price_model: str | Sequence[str] | None = None,
         requests_per_day: float | None = None,
         output_tokens_per_request: float | None = None,
+        memory: MemoryPlan | None = None,
+        peak_to_mean: float | None = None,
         terms: Iterable[str] | os.PathLike[str] | None = None,
         field: str = "text",
         documents: Literal["file", "line"] = "file",
@@ -98,6 +100,8 @@ class Audit:
     ) -> None:
         check_number("requests_per_day", requests_per_day, above_zero=True)
         check_number("output_tokens_per_request", output_tokens_per_request, above_zero=False)
+        if peak_to_mean is not None and not 1 <= peak_to_mean < 1e6:
+            raise UsageError(f"peak_to_mean is {peak_to_mean}; expected at least 1")
         for name, value in (
             ("sample_chars", sample_chars),
             ("deep_sample_bytes", deep_sample_bytes),
@@ -141,6 +145,8 @@ class Audit:
             prices=prices_of(price_model),
             requests_per_day=requests_per_day,
             output_tokens_per_request=output_tokens_per_request,
+            plan=memory,
+            peak_to_mean=peak_to_mean,
         )
         if not isinstance(tokenizers, str | os.PathLike | Tokenizer):
             tokenizers = list(tokenizers or ())
@@ -177,6 +183,7 @@ class Audit:
                 gpu=self._facts.gpu,
                 vocab_sizes=vocab_sizes,
                 seed=seed,
+                plan=memory,
             ),
             training=None
             if training is None
@@ -299,6 +306,8 @@ def audit(
     price_model: str | Sequence[str] | None = None,
     requests_per_day: float | None = None,
     output_tokens_per_request: float | None = None,
+    memory: MemoryPlan | None = None,
+    peak_to_mean: float | None = None,
     terms: Iterable[str] | os.PathLike[str] | None = None,
     field: str = "text",
     documents: Literal["file", "line"] = "file",
@@ -340,7 +349,8 @@ def audit(
             tokenizer. By default that of the planned model, the priced one, or the one that the
             logs name.
         current: The tokenizer in use, which findings are about; by default the first.
-        model: A model of the catalog, for memory and compute.
+        model: A model, for memory and compute: a name of the catalog, a published name, or a path
+            to a folder with a ``config.json`` or to such a file.
         gpu: A GPU of the catalog, for what fits.
         price_model: ``MODEL``, ``PROVIDER:MODEL`` or ``usd:INPUT[/OUTPUT]`` (USD per million
             tokens); of several, the first makes the bill, and all are compared by price per
@@ -348,6 +358,10 @@ def audit(
         requests_per_day: Traffic; with a price it gives money. By default that of the logs.
         output_tokens_per_request: Mean tokens generated per request. By default that of the logs,
             and 0 without logs.
+        memory: How the model is held on the GPU: formats of weights and cache, GPUs of a group,
+            what the engine keeps. By default as published, on the engine's defaults.
+        peak_to_mean: The busiest hour's traffic over the mean, for which GPUs are rented. By
+            default that of the logs, and 1 without logs.
         terms: Terms of the domain, or the path of a file with one a line.
         field: Field of the text in JSONL and Parquet.
         documents: Whether a plain text file is one document or one a line.
@@ -400,6 +414,8 @@ def audit(
         price_model=price_model,
         requests_per_day=requests_per_day,
         output_tokens_per_request=output_tokens_per_request,
+        memory=memory,
+        peak_to_mean=peak_to_mean,
         terms=terms,
         field=field,
         documents=documents,

@@ -47,6 +47,12 @@ TARIFFS = {
 """Tariffs beside the standard one, as the list names them in its price variants."""
 
 _CUSTOM_PREFIX = "usd:"
+
+_LEAST_USD, _MOST_USD = Decimal("0.000001"), Decimal(1_000_000)
+"""What a million tokens may cost: a dollar for a million times a million, or a dollar for each."""
+
+_USD_PLACES = 12
+"""Decimal places of such a price."""
 _CHECKED_ON = re.compile(r"(?:verified|checked|as of|observed)\b[^.;]{0,60}?(20\d\d-\d\d-\d\d)")
 
 
@@ -326,4 +332,12 @@ def _usd(text: str, name: str) -> Decimal:
             f"cannot read {text!r} in the price {name!r}; expected USD per million tokens\n"
             "hint: usd:0.40 for input alone, usd:0.40/1.60 for input and output"
         )
-    return value
+    if value and not _LEAST_USD <= value <= _MOST_USD:
+        raise UsageError(
+            f"{text.strip()[:40]!r} in the price {name[:80]!r} is no price; expected 0 or "
+            f"{_LEAST_USD} to {_MOST_USD:,} USD per million tokens\n"
+            "hint: usd:0.40 for input alone, usd:0.40/1.60 for input and output"
+        )
+    # More digits than any sum keeps would only be rounded later.
+    rounded = round(value, _USD_PLACES)
+    return value if rounded == value else rounded

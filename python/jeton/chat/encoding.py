@@ -72,13 +72,20 @@ class ChatEncoding:
 
 
 def control_tokens(
-    tok: Tokenizer, literals: Iterable[str], *, control: Control = "auto"
+    tok: Tokenizer,
+    literals: Iterable[str],
+    *,
+    role_tokens: Iterable[str] = (),
+    control: Control = "auto",
 ) -> tuple[str, ...]:
     """Tokens besides the special ones that only a template may write.
 
     Args:
         tok: The tokenizer.
         literals: What the template can write (``RenderedChat.literals``).
+        role_tokens: Tokens that the template knows by a name such as ``eos_token``
+            (``RenderedChat.role_tokens``). They count whatever ``control`` says, since a token with
+            a role is a special one, but for white space, which people type.
         control: ``"auto"``: added tokens and user-defined pieces that the template writes and that
             have a character which is neither a letter, a digit nor white space; and those of the
             form ``<|...|>``. ``"special"``: none. Names: these, besides those of ``"auto"``.
@@ -86,8 +93,13 @@ def control_tokens(
     Returns:
         Their texts, by id; names that the tokenizer does not have at the end.
     """
+    with_role = tuple(
+        text
+        for text in dict.fromkeys(role_tokens)
+        if text.strip() and text not in tok.special_tokens and tok.token_to_id(text) is not None
+    )
     if control == "special":
-        return ()
+        return with_role
     if isinstance(control, str) and control != "auto":
         raise UsageError(
             f'control is {control!r}; expected "auto", "special" or several tokens\n'
@@ -99,13 +111,15 @@ def control_tokens(
         token.content
         for token in tok.fixed_tokens()
         if not token.special
+        and token.content not in with_role
         and (
             token.content in named
             or _MARKUP.fullmatch(token.content)
             or (_has_symbol(token.content) and token.content in written)
         )
     ]
-    return tuple(found) + tuple(sorted(named - set(found) - set(tok.special_tokens)))
+    known = {*found, *with_role, *tok.special_tokens}
+    return with_role + tuple(found) + tuple(sorted(named - known))
 
 
 # What control_tokens gave, by tokenizer and template: chats of one model ask the same again and
@@ -116,10 +130,10 @@ _MAX_KNOWN = 16
 
 
 def known_control_tokens(
-    tok: Tokenizer, literals: tuple[str, ...], control: Control
+    tok: Tokenizer, literals: tuple[str, ...], roles: tuple[str, ...], control: Control
 ) -> tuple[str, ...]:
-    """What ``control_tokens`` gives, kept for the next chat of the same template."""
-    key = (literals, control if isinstance(control, str) else frozenset(control))
+    """Return what ``control_tokens`` gives, kept for the next chat of the same template."""
+    key = (literals, roles, control if isinstance(control, str) else frozenset(control))
     held = _known.get(id(tok))
     if held is None or held[0]() is not tok:
         number = id(tok)
@@ -127,7 +141,7 @@ def known_control_tokens(
         _known[number] = held
     known = held[1].get(key)
     if known is None:
-        known = control_tokens(tok, literals, control=key[1])
+        known = control_tokens(tok, literals, role_tokens=roles, control=key[2])
         if len(held[1]) >= _MAX_KNOWN:
             held[1].clear()
         held[1][key] = known
@@ -155,7 +169,7 @@ def encode_rendered(
         UnknownSpecialTokenError: A token named in ``control`` is none of the tokenizer's.
         InvalidTextError: The text has half a surrogate pair.
     """
-    names = known_control_tokens(tok, rendered.literals, control)
+    names = known_control_tokens(tok, rendered.literals, rendered.role_tokens, control)
     encoding, refused = tok.encode_guarded(
         rendered.text, rendered.trusted_spans, control_tokens=names
     )
@@ -169,7 +183,7 @@ def encode_rendered(
         assistant_mask=_touched(starts, ends, rendered.generation_spans),
         look_alikes=tuple(
             LookAlike(
-                token=texts.get(number) or tok.id_to_bytes(number).decode(errors="replace"),
+                token=texts.get(number) or tok.id_to_token(number) or "",
                 id=number,
                 start=start,
                 end=end,

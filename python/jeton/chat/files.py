@@ -12,8 +12,8 @@ from jeton.errors import RecordError, UsageError
 __all__ = ["Chat", "chats_of"]
 
 _EXPECTED = (
-    'hint: expected [{"role": "user", "content": "..."}], or {"messages": [...]} with what else the '
-    "template reads, one of them or one a line"
+    'hint: expected [{"role": "user", "content": "..."}], or {"messages": [...]} with what else '
+    "the template reads, one of them or one a line"
 )
 _MESSAGE_FIELDS = ("messages", "conversations", "conversation", "chat")
 _FOR_OPTIONS = frozenset(

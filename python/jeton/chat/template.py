@@ -49,6 +49,7 @@ class RenderedChat:
         literals: The text that the template can write: its text and its string constants.
         has_generation_block: Whether the template has a ``{% generation %}`` block at all, so that
             no spans mean an untaken one.
+        role_tokens: Texts of special tokens that the template knows by name (``eos_token``).
     """
 
     text: str
@@ -56,6 +57,7 @@ class RenderedChat:
     generation_spans: tuple[tuple[int, int], ...]
     literals: tuple[str, ...] = field(repr=False)
     has_generation_block: bool = False
+    role_tokens: tuple[str, ...] = field(default=(), repr=False)
 
 
 class ChatTemplate:
@@ -264,6 +266,7 @@ class ChatTemplate:
             generation_spans=_spans(runs, GENERATED),
             literals=self._literals(source),
             has_generation_block=has_generation_block(source),
+            role_tokens=tuple(dict.fromkeys(self._special_tokens.values())),
         )
 
     @cached_property

@@ -23,6 +23,11 @@ EXIT_FINE, EXIT_ERROR = 0, 2
 # Name: (module, attribute, the first line of its help). The line stands here so that
 # `jeton --help` imports no command; a test compares it with the command's own.
 COMMANDS = {
+    "demo": (
+        "demo",
+        "demo",
+        "Audit the sample that comes with the package, and write a report.",
+    ),
     "audit": ("audit", "audit", "Say what tokenization costs a workload, and what to change."),
     "count": ("count", "count", "Count the tokens of files."),
     "encode": ("encode", "encode", "Turn text into token ids, one document a line."),
@@ -70,6 +75,11 @@ COMMANDS = {
     "lock": ("lock", "lock", "Lock what a tokenizer is and does; say what changed, and its price."),
     "info": ("info", "info", "Say what a tokenizer is."),
     "vocab": ("vocab", "vocab", "List, add, fetch and compile vocabularies."),
+    "memory": (
+        "memory",
+        "memory",
+        "Say what a model leaves for requests on a GPU, and the longest context.",
+    ),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
 }
 

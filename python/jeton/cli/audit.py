@@ -148,7 +148,7 @@ def _write(report: AuditReport, result: GateResult | None, output: OutputSetting
 
     if output.html is not None:
         looks.write_html(report, output.html, result)
-    outputs.write_output(output.json_file, lambda: looks.to_json(report, result))
+    outputs.write_output(output.json_file, lambda: looks.to_json(report))
     outputs.write_output(output.markdown, lambda: looks.to_markdown(report))
     if output.quiet:
         return

@@ -93,6 +93,48 @@ def models(*, words: tuple[str, ...], as_json: bool) -> None:
 
 
 @catalog.command()
+@options.json_option
+def formats(*, as_json: bool) -> None:
+    """List the formats of weights and caches: names for --weights and --kv-dtype.
+
+    BITS are those of an element with its part of the scales. Quantized weights keep tables, norms
+    and routers in 16 bits; q4_k_m and q5_k_m mix two formats.
+
+    \b
+    Examples:
+      jeton catalog formats
+      jeton catalog formats --json
+    """
+    from jeton.catalog import number_formats, weight_format, weight_format_names
+
+    if as_json:
+        rows = [
+            {
+                "name": one.name,
+                "aliases": one.aliases,
+                "bits": float(one.bits),
+                "element_bits": int(one.element_bits),
+                "block_bits": one.block_bits,
+                "block_elements": one.block_elements,
+                "source": one.source,
+                "date": one.date,
+            }
+            for one in number_formats()
+        ]
+        _write_json("formats", rows)
+        return
+    plain = {one.name: one for one in number_formats()}
+    table = []
+    for name in weight_format_names():
+        found = weight_format(name)
+        one = plain.get(name)
+        bits = f"{float(one.bits):.4g}" if one else ""
+        also = ", ".join(one.aliases) if one else ""
+        table.append([name, bits, found.summary(), also])
+    tables.print_table(["NAME", "BITS", "AS WEIGHTS", "ALSO CALLED"], table, right=["BITS"])
+
+
+@catalog.command()
 @click.option(
     "--live",
     is_flag=True,
@@ -119,11 +161,12 @@ def gpus(*, live: bool, as_json: bool) -> None:
         _write_json("gpus", [asdict(g) for g in found])
         return
     tables.print_table(
-        ["NAME", "MEMORY GB", "GB/S", "BF16 TFLOP/S", "USD PER HOUR", "CHECKED"],
+        ["NAME", "MEMORY GB", "MIB", "GB/S", "BF16 TFLOP/S", "USD PER HOUR", "CHECKED"],
         [
             [
                 g.name,
-                f"{g.memory_bytes / 1e9:,.0f}",
+                f"{g.datasheet_gb:,}",
+                f"{g.memory_bytes / 2**20:,.0f}",
                 f"{g.memory_bandwidth_bytes_per_s / 1e9:,.0f}",
                 f"{g.bf16_dense_flops_per_s / 1e12:,.0f}",
                 f"{g.price_low.usd_per_hour:.2f} to {g.price_high.usd_per_hour:.2f}",
@@ -131,7 +174,7 @@ def gpus(*, live: bool, as_json: bool) -> None:
             ]
             for g in found
         ],
-        right=["MEMORY GB", "GB/S", "BF16 TFLOP/S", "USD PER HOUR"],
+        right=["MEMORY GB", "MIB", "GB/S", "BF16 TFLOP/S", "USD PER HOUR"],
     )
 
 

@@ -52,6 +52,7 @@ class Size(click.ParamType[int]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
+        """Read one size; as click wants it."""
         size = value if isinstance(value, int) else _size(str(value))
         if size is None or size < 1:
             self.fail(f"{value!r} is not a size; expected a number such as 32000 or 32k", param)

@@ -39,16 +39,23 @@ def open_stream(
     file_format: Literal["auto", "text", "jsonl"],
     strict: bool,
 ) -> DocumentStream:
-    """Open files, folders, globs and standard input (``-``; also where nothing is named)."""
-    from jeton.corpus import open_documents
+    """Open files, folders, globs and standard input (``-``; also where nothing is named).
 
-    return open_documents(
+    Raises:
+        EmptyCorpusError: There is no file among them that could be read.
+    """
+    from jeton.corpus import open_documents, require_text
+
+    stream = open_documents(
         list(paths) or ["-"],
         field=field,
         documents=documents,
         format=None if file_format == "auto" else file_format,
         strict=strict,
     )
+    if not stream.files:
+        require_text(n_documents=0, n_bytes=0, skipped=stream.skipped)
+    return stream
 
 
 def text_batch(text: str) -> TextBatch:

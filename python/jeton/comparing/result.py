@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -112,6 +113,8 @@ class TokenizerComparison:
             no such id.
         unknown_token_share: Of all tokens, 0 to 1; None as above.
         n_round_trip_failures: Documents whose ids do not decode to the document.
+        unreturned_by_cause: The same by cause: ``white_space``, ``u2581``, ``normal_form``,
+            ``unknown``, ``other``.
         n_normalized_documents: Documents that the tokenizer's own normalization changed.
         quality: Rényi efficiency in both conventions, bits per byte, stability ...; None if not
             asked for.
@@ -143,6 +146,7 @@ class TokenizerComparison:
     n_unknown_tokens: int | None
     unknown_token_share: float | None
     n_round_trip_failures: int
+    unreturned_by_cause: Mapping[str, int]
     n_normalized_documents: int
     quality: QualityMetrics | None
     speed: Speed | None

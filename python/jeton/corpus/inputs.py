@@ -7,7 +7,6 @@ same order. Cost: one ``stat`` for each file, and for those found in folders the
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import errno
 import glob
@@ -20,19 +19,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from jeton import _core
-from jeton._archives import HEAD_BYTES, refuse_archive
-from jeton.errors import JetonError
+from jeton.corpus.content import Content, look_at
+from jeton.errors import RecordError
 
 __all__ = ["STANDARD_INPUT", "Format", "InputFile", "expand_inputs", "format_of"]
 
-Format: TypeAlias = Literal["text", "jsonl", "parquet", "memory"]
+Format: TypeAlias = Literal["text", "jsonl", "json", "csv", "parquet", "memory"]
 
 STANDARD_INPUT = "-"
-
-SNIFF_BYTES = 8192
-"""A file found in a folder is binary if a NUL is among its first bytes, as git and grep judge
-(git looks at 8000 bytes: ``buffer_is_binary`` in xdiff-interface.c, git 2.47)."""
 
 MAX_NAME_CHARS = 250
 """A longer name that no file has is told as a text: most file systems end a name at 255 bytes."""
@@ -48,6 +42,8 @@ _FORMAT_BY_SUFFIX: dict[str, Format] = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
 }
 
 
@@ -60,12 +56,16 @@ class InputFile:
         format: How it holds documents; ``"memory"`` for texts given as Python objects.
         n_bytes: Its size as stored; None where that is not known before reading (a pipe).
         skipped_because: Why it is not read (a binary file found in a folder); empty: it is read.
+        encoding: ``"utf-16"`` or ``"utf-32"`` where its byte order mark says so; empty: UTF-8.
+        was_found: Whether it was found in a folder or by a glob, not named.
     """
 
     path: str
     format: Format
     n_bytes: int | None = None
     skipped_because: str = ""
+    encoding: str = ""
+    was_found: bool = False
 
 
 def expand_inputs(
@@ -78,14 +78,17 @@ def expand_inputs(
     A folder stands for all files below it, except hidden ones. A name that does not exist and has
     ``*``, ``?`` or ``[`` is a glob, in which ``**`` stands for any number of folders. Links are
     followed, each folder once. Files of folders and globs whose first 8 KiB (decompressed) hold a
-    NUL byte are listed with ``skipped_because``; a file named outright is read whatever it holds.
+    NUL byte, or say that they are no text, are listed with ``skipped_because``. A file named
+    outright is read even with NUL bytes; one that is known to be no text is an error.
 
     Args:
         inputs: Files, folders, globs, or ``"-"`` for standard input.
         format: Overrides the format that the suffix tells (``.jsonl``, ``.ndjson``, ``.parquet``,
-            ``.pq``, each also with ``.zst`` or ``.gz`` behind; anything else is text).
+            ``.pq``, ``.csv``, ``.tsv``, each also with ``.zst`` or ``.gz`` behind; ``.json`` where
+            it holds records; anything else is text).
 
     Raises:
+        RecordError: A file named outright is no text: an archive, a picture, counts ...
         FileNotFoundError: Nothing is there; the nearest existing name is offered, or, where the
             name is a text, how texts are passed.
         OSError: It cannot be looked for (a folder that may not be searched, links in a ring).
@@ -173,28 +176,36 @@ def _glob(pattern: str) -> Iterator[Path]:
 def _match(
     folder: Path, parts: tuple[str, ...], *, visited: set[tuple[int, int, int]]
 ) -> Iterator[Path]:
-    if not parts:
-        yield folder
-        return
-    part, rest = parts[0], parts[1:]
-    if part == "**":
-        status = folder.stat()
-        # One visit for each place in the pattern keeps linked folders from multiplying.
-        key = (status.st_dev, status.st_ino, len(parts))
-        if key in visited:
-            return
-        visited.add(key)
-        yield from _match(folder, rest, visited=visited)
-        for child in _children(folder):
-            if not child.name.startswith(".") and child.is_dir():
-                yield from _match(child, parts, visited=visited)
-    elif glob.has_magic(part):
-        for child in _children(folder):
-            is_shown = part.startswith(".") or not child.name.startswith(".")
-            if is_shown and fnmatchcase(child.name, part) and (not rest or child.is_dir()):
-                yield from _match(child, rest, visited=visited)
-    elif (folder / part).exists():
-        yield from _match(folder / part, rest, visited=visited)
+    # A list of what is still to be looked at, not calls: folders may lie deeper than calls may.
+    waiting = [(folder, parts)]
+    while waiting:
+        place, left = waiting.pop()
+        if not left:
+            yield place
+            continue
+        part, rest = left[0], left[1:]
+        found: list[tuple[Path, tuple[str, ...]]] = []
+        if part == "**":
+            status = place.stat()
+            # One visit for each place in the pattern keeps linked folders from multiplying.
+            key = (status.st_dev, status.st_ino, len(left))
+            if key in visited:
+                continue
+            visited.add(key)
+            found.append((place, rest))
+            found += [
+                (child, left)
+                for child in _children(place)
+                if not child.name.startswith(".") and child.is_dir()
+            ]
+        elif glob.has_magic(part):
+            for child in _children(place):
+                is_shown = part.startswith(".") or not child.name.startswith(".")
+                if is_shown and fnmatchcase(child.name, part) and (not rest or child.is_dir()):
+                    found.append((child, rest))
+        elif (place / part).exists():
+            found.append((place / part, rest))
+        waiting += reversed(found)
 
 
 def _children(folder: Path) -> list[Path]:
@@ -202,58 +213,74 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _walk(folder: Path, *, visited: set[tuple[int, int]]) -> Iterator[InputFile]:
-    status = folder.stat()
-    if (status.st_dev, status.st_ino) in visited:
-        return
-    visited.add((status.st_dev, status.st_ino))
-    for child in _children(folder):
-        if child.name.startswith("."):
+    # A list of what is still to be looked at, not calls: folders may lie deeper than calls may.
+    waiting = [folder]
+    while waiting:
+        place = waiting.pop()
+        if not place.is_dir():
+            yield _found(place)
             continue
-        if child.is_dir():
-            yield from _walk(child, visited=visited)
-        else:
-            yield _found(child)
+        status = place.stat()
+        if (status.st_dev, status.st_ino) in visited:
+            continue
+        visited.add((status.st_dev, status.st_ino))
+        shown = [child for child in _children(place) if not child.name.startswith(".")]
+        waiting += reversed(shown)
 
 
 def _named(path: Path) -> InputFile:
-    """A file that was named outright: it is read, whatever it holds, unless it is an archive."""
+    """A file that was named outright: it is read, unless it is known to be no text."""
     status = path.stat()
-    if stat.S_ISREG(status.st_mode) and format_of(str(path)) != "parquet":
-        with contextlib.suppress(OSError), path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-            refuse_archive(str(path), head, expected="documents or logs", is_text=False)
-    n_bytes = status.st_size if stat.S_ISREG(status.st_mode) else None
-    return InputFile(str(path), format_of(str(path)), n_bytes)
+    name_format = format_of(str(path))
+    if not stat.S_ISREG(status.st_mode):
+        return InputFile(str(path), name_format, None)
+    if name_format == "parquet":
+        return InputFile(str(path), name_format, status.st_size)
+    content = look_at(path)
+    if content.kind:
+        raise RecordError(
+            f"{path} is {content.kind}; expected text or records\nhint: {content.hint}",
+            path=str(path),
+        )
+    return InputFile(
+        str(path), _by_content(name_format, content), status.st_size, encoding=content.encoding
+    )
 
 
 def _found(path: Path) -> InputFile:
     """A file that was found in a folder: it is read if it looks like documents."""
     name_format = format_of(str(path))
+
+    def skipped(reason: str, n_bytes: int | None = None) -> InputFile:
+        return InputFile(str(path), name_format, n_bytes, reason, was_found=True)
+
     try:
         status = path.stat()
     except OSError:
-        return InputFile(str(path), name_format, None, "the link leads nowhere")
+        return skipped("the link leads nowhere")
     if not stat.S_ISREG(status.st_mode):
-        return InputFile(str(path), name_format, None, "not a regular file")
-    is_binary = name_format != "parquet" and _is_binary(path)
+        return skipped("not a regular file")
+    if name_format == "parquet":
+        return InputFile(str(path), name_format, status.st_size, was_found=True)
+    content = look_at(path)
+    if content.kind:
+        return skipped(f"it is {content.kind}", status.st_size)
+    if content.is_binary:
+        return skipped("binary (it holds NUL bytes)", status.st_size)
     return InputFile(
-        str(path), name_format, status.st_size, "binary (it holds NUL bytes)" if is_binary else ""
+        str(path),
+        _by_content(name_format, content),
+        status.st_size,
+        encoding=content.encoding,
+        was_found=True,
     )
 
 
-def _is_binary(path: Path) -> bool:
-    """Whether a NUL is among the first bytes, after decompression.
-
-    What cannot be read or decompressed is not judged here: reading it says what is wrong.
-    """
-    try:
-        reader = _core.DocumentReader(
-            str(path), format="text", batch_bytes=1, max_document_bytes=SNIFF_BYTES
-        )
-        batch = next(reader, None)
-    except (OSError, JetonError):
-        return False
-    return batch is not None and b"\0" in batch.data.tobytes()
+def _by_content(by_name: Format, content: Content) -> Format:
+    """The format of a file whose name may say less than its first bytes."""
+    if by_name == "text" and content.records:
+        return "json" if content.records == "array" else "jsonl"
+    return by_name
 
 
 def _is_text(name: str) -> bool:

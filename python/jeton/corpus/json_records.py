@@ -26,6 +26,9 @@ instead of 5.8 s."""
 
 _SEPARATORS = " \t\r\n,"
 
+_NOTHING = object()
+"""Stands for a line without a value; null is a value."""
+
 _EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b": ")
 """Beginnings of lines of a stream of server-sent events, of which ``data`` holds JSON."""
 
@@ -39,9 +42,23 @@ def parse_line(line: bytes) -> Any:
     """
     text = str(line, "utf-8")
     if len(line) < LONG_BYTES:
-        return json.loads(text)
+        return _parsed(text)
     with _without_collector():
+        return _parsed(text)
+
+
+_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+
+
+def _parsed(text: str) -> Any:
+    """As ``json.loads``, which looks for white space with patterns and takes half as long again."""
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        return json.loads(text)  # white space in front, or the error in full
+    if end != len(text) and not text[end:].isspace():
         return json.loads(text)
+    return value
 
 
 @contextmanager
@@ -69,16 +86,15 @@ def json_lines(
     waiting: list[bytes] = []
     n_waiting = 0
 
-    def parsed(line: bytes, number: int) -> Iterator[tuple[int, Any]]:
-        if not line or line.isspace():
-            return
+    def parsed(line: bytes, number: int) -> Any:
         try:
-            yield number, parse_line(line)
+            return parse_line(line)
         except (ValueError, RecursionError) as error:
             if not line.startswith(_EVENT_FIELDS):
                 report("not_json", number, _reason(error))
             elif line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
-                yield from parsed(line[5:].lstrip(), number)
+                return parsed(line[5:].lstrip(), number)
+            return _NOTHING
 
     for piece in pieces:
         lines = piece.split(b"\n")
@@ -87,10 +103,13 @@ def json_lines(
             n_line = n_waiting + len(line)
             if n_line > max_record_bytes:
                 report("line_too_long", number, f"{n_line:,} bytes")
+                line = b""
             elif waiting:
-                yield from parsed(b"".join([*waiting, line]), number)
-            else:
-                yield from parsed(line, number)
+                line = b"".join([*waiting, line])
+            if line and not line.isspace():
+                value = parsed(line, number)
+                if value is not _NOTHING:
+                    yield number, value
             waiting, n_waiting = [], 0
             number += 1
         n_waiting += len(rest)
@@ -99,7 +118,11 @@ def json_lines(
     if n_waiting > max_record_bytes:
         report("line_too_long", number, f"{n_waiting:,} bytes")
     elif waiting:
-        yield from parsed(b"".join(waiting), number)
+        line = b"".join(waiting)
+        if line and not line.isspace():
+            value = parsed(line, number)
+            if value is not _NOTHING:
+                yield number, value
 
 
 def looks_like_values(first_piece: bytes) -> bool:

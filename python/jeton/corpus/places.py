@@ -54,9 +54,30 @@ def record_id(record: Any) -> str:
     """What a record calls itself; empty if it has no such field."""
     if not isinstance(record, dict):
         return ""
-    for name in ID_FIELDS:
-        value = record.get(name) if "." not in name else lookup(record, name)
-        found = text_or_none(value)
+    keys = tuple(record)
+    names = _names.get(keys)
+    if names is None:
+        names = _names_of(keys)
+    for name in names:
+        value = record[name] if "." not in name else lookup(record, name)
+        found = value if isinstance(value, str) else text_or_none(value)
         if found and len(found) <= _MAX_ID_CHARS:
             return found
     return ""
+
+
+_names: dict[tuple[Any, ...], tuple[str, ...]] = {}
+_MAX_KINDS: Final = 4096
+_MAX_KEYS: Final = 64
+
+
+def _names_of(keys: tuple[Any, ...]) -> tuple[str, ...]:
+    """The fields of a record that may name it; worked out once for each set of keys."""
+    names = tuple(name for name in ID_FIELDS if name.split(".")[0] in keys)
+    # Keys of a hostile log's own are not kept: the table stays small.
+    is_small = len(keys) <= _MAX_KEYS and sum(len(k) for k in keys if isinstance(k, str)) <= 4096
+    if is_small:
+        if len(_names) >= _MAX_KINDS:
+            _names.clear()
+        _names[keys] = names
+    return names

@@ -43,12 +43,12 @@ _CHAT_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:chat|instruct|it|sft|dpo|rlhf|assis
         area=Area.CHAT,
         severity=Severity.WARNING,
         name="a chat model has no chat template",
-        symptom="`Cannot use chat template functions because tokenizer.chat_template is not set`, or "
-        "a server that guesses a format, and answers that get worse",
+        symptom="`Cannot use chat template functions because tokenizer.chat_template is not set`; "
+        "or a server guesses a format, and answers get worse",
         cause="the tokens of turns are in the vocabulary, and no file says how chats are written: "
         "the template was not saved with the model, or only the weights were merged",
-        remedy="copy chat_template.jinja (or chat_template in tokenizer_config.json) from the model "
-        "that the chats of training were rendered with, and save it with the model",
+        remedy="copy chat_template.jinja (or chat_template in tokenizer_config.json) from the "
+        "model that the chats of training were rendered with, and save it with this one",
         needs=(Evidence.TOKENIZER, Evidence.FOLDER),
     )
 )
@@ -79,8 +79,8 @@ def _missing(patient: Patient) -> Iterator[Seen]:
 
 
 _MAYBE_BASE = (
-    "the tokens of turns are in the vocabulary, and no file says how chats are written. That is right "
-    "for a base model, and wrong for one that was trained on chats"
+    "the tokens of turns are in the vocabulary, and no file says how chats are written. That is "
+    "right for a base model, and wrong for one that was trained on chats"
 )
 
 
@@ -91,8 +91,8 @@ _MAYBE_BASE = (
         severity=Severity.WARNING,
         name="the chat template stands where AutoTokenizer does not look",
         symptom="`tokenizer.chat_template is not set`, though the folder has a template",
-        cause="chat_template.json is read by AutoProcessor (models of images and sound), and not by "
-        "AutoTokenizer",
+        cause="chat_template.json is read by AutoProcessor (models of images and sound), and not "
+        "by AutoTokenizer",
         remedy="write the template itself into chat_template.jinja, or as chat_template into "
         "tokenizer_config.json",
         needs=(Evidence.FOLDER,),
@@ -157,7 +157,7 @@ def _no_block(patient: Patient) -> Iterator[Seen]:
         area=Area.CHAT,
         severity=Severity.INFO,
         name="the template writes earlier turns anew when a chat goes on",
-        symptom="prefix caches miss after each turn; masks made by the length of the prompt are off",
+        symptom="prefix caches miss after each turn; masks by the length of the prompt are off",
         cause="what the template writes for a chat is no beginning of what it writes for the same "
         "chat with more turns: it adds or drops reasoning in the last answer, for instance",
         remedy="make masks from `{% generation %}` blocks (`assistant_mask`), not from lengths of "

@@ -154,9 +154,8 @@ def _contradictions(patient: Patient) -> Iterator[Seen]:
     # Settings that jeton does not apply are no contradictions; other checks look at them.
     found = [w for w in patient.folder.warnings if not w.startswith(_NOT_APPLIED)]
     if found:
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         yield Seen(
-            what=f"{found[0]}{more}",
+            what="; ".join(found),
             where=str(patient.folder.path),
             value=len(found),
             unit="contradictions",

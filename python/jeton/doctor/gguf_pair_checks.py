@@ -37,8 +37,8 @@ def _tokens_of(pair: GgufPair) -> tuple[dict[str, int], dict[str, int]]:
         name="the GGUF file and the folder that it was made from have different tokens",
         symptom="the quantised model answers worse than quantisation explains; added tokens are "
         "cut into pieces, or the file does not load",
-        cause="the tokenizer changed between conversion and now, or the converter left added tokens "
-        "out",
+        cause="the tokenizer changed between conversion and now, or the converter left out added "
+        "tokens",
         remedy="convert again from the folder that you compare with",
         needs=_NEEDS,
     )
@@ -80,8 +80,8 @@ def _ordinary(pair: GgufPair, text: str) -> int | None:
         severity=Severity.WARNING,
         name="the GGUF file and its folder mean different tokens by end, beginning or padding",
         symptom="one runtime stops where the other goes on; prompts begin with another token",
-        cause="the roles were changed in the folder after the conversion, or never written into the "
-        "file: llama.cpp then takes its defaults, which are ids of other models",
+        cause="the roles were changed in the folder after the conversion, or never written into "
+        "the file: llama.cpp then takes its defaults, which are ids of other models",
         remedy="convert again, or set the id: "
         "`gguf_set_metadata.py MODEL.gguf tokenizer.ggml.eos_token_id ID`",
         needs=_NEEDS,

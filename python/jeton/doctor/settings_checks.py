@@ -161,12 +161,12 @@ def _settings(patient: Patient) -> Iterator[Seen]:
     if not differences:
         return
     differences.sort(key=lambda d: (d["severity"] != Severity.WARNING, d["name"]))
-    first = differences[0]
-    more = f" (and {len(differences) - 1} more)" if len(differences) > 1 else ""
-    effect = f": {first['effect']}" if first["effect"] else ""
     yield Seen(
-        what=f"{first['name']} is {first['here']!r} here and {first['there']!r} there"
-        f"{effect}{more}",
+        what="; ".join(
+            f"{d['name']} is {d['here']!r} here and {d['there']!r} there"
+            + (f" ({d['effect']})" if d["effect"] else "")
+            for d in differences
+        ),
         where=_sides(patient),
         value=len(differences),
         unit="settings",

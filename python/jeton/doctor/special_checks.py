@@ -300,6 +300,49 @@ def _padding_side(patient: Patient) -> Iterator[Seen]:
         )
 
 
+@known(
+    Failure(
+        id="prompts-end-with-eos",
+        area=Area.SPECIAL_TOKENS,
+        severity=Severity.WARNING,
+        name="an end of text is put behind every prompt",
+        symptom="the model answers nothing, begins a new subject, or repeats itself: its text was "
+        "over before it began",
+        cause="add_eos_token is true in tokenizer_config.json, or the template of tokenizer.json "
+        "ends with the end token: a setting for training or for embeddings",
+        remedy="set add_eos_token to false for generation, take the token out of the template, "
+        "or encode prompts with add_special_tokens=False; leave it where the model makes "
+        "embeddings",
+        needs=(Evidence.TOKENIZER,),
+        source="transformers 5.23.0, add_eos_token of Llama's and Gemma's tokenizers",
+    )
+)
+def _prompts_end(patient: Patient) -> Iterator[Seen]:
+    assert patient.tokenizer is not None
+    if patient.kind in (ModelKind.ENCODER, ModelKind.ENCODER_DECODER) or patient.task in (
+        "train",
+        "embed",
+    ):
+        return
+    is_set = patient.tokenizer_config.get("add_eos_token") is True
+    if patient.kind is not ModelKind.DECODER and not is_set:
+        return
+    ids = patient.tokenizer.encode("a", add_special_tokens=True)
+    plain = patient.tokenizer.encode("a")
+    ends = stop_ids(patient) | patient.role_ids("eos")
+    has_end = len(ids) > len(plain) and ids[-1] in ends
+    if not is_set and not has_end:
+        return
+    end = repr(patient.token_text(ids[-1])) if has_end else "the end token"
+    yield Seen(
+        what=("add_eos_token is true" if is_set else "the template ends with the end token")
+        + f": every text that is encoded with special tokens ends with {end}",
+        where="tokenizer_config.json" if is_set else "tokenizer.json",
+        value=1,
+        unit="settings",
+    )
+
+
 _ARTICLE = {
     ModelKind.DECODER: "a decoder",
     ModelKind.ENCODER: "an encoder",
@@ -319,4 +362,5 @@ CHECKS: tuple[Check, ...] = (
     _pad_is_eos,
     _pad_missing,
     _padding_side,
+    _prompts_end,
 )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from jeton._core import TextBatch, Tokenizer
 from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
 from jeton.doctor.languages import language_premiums, script_shares
 from jeton.doctor.normalization import compare_texts
 from jeton.doctor.patient import Patient
 from jeton.errors import EncodeError
 from jeton.findings import Basis, Severity
+from jeton.metrics.round_trips import CAUSES, told_causes
 
 __all__ = ["CHECKS", "LARGE_PREMIUM"]
 
@@ -129,7 +131,6 @@ def _unknown(patient: Patient) -> Iterator[Seen]:
         remedy="to quote from the source use offsets (`tok.encode_with_offsets`), not decoded "
         "text; to generate code use a tokenizer that loses nothing (byte-level BPE)",
         needs=(Evidence.TOKENIZER, Evidence.TEXTS),
-        source="more than 1% of the texts: a choice of ours",
     )
 )
 def _round_trip(patient: Patient) -> Iterator[Seen]:
@@ -143,23 +144,39 @@ def _round_trip(patient: Patient) -> Iterator[Seen]:
             back = patient.tokenizer.decode(patient.tokenizer.encode(text))
         except ValueError:
             back = ""
-        if back.strip(" ") != text.strip(" "):
+        if back != text:
             failed.append((text, back))
-    if len(failed) > 0.01 * len(texts):
+    if failed:
         text, back = failed[0]
         at = next(
             (i for i, (a, b) in enumerate(zip(text, back, strict=False)) if a != b),
             min(len(text), len(back)),
         )
         near = slice(max(0, at - 10), at + 20)
+        causes = _causes(patient.tokenizer, [text for text, _ in failed])
         yield Seen(
             what=f"{len(failed):,} of {len(texts):,} texts, as {text[near]!r}, which becomes "
-            f"{back[near]!r}",
+            f"{back[near]!r}: {told_causes(causes, unit='texts')}",
             where=f"text {texts.index(text) + 1} is the first",
             value=len(failed) / len(texts),
             unit="of texts",
             formula=f"{len(failed):,} / {len(texts):,}",
+            evidence={"unreturned_by_cause": causes},
         )
+
+
+def _causes(tokenizer: Tokenizer, texts: Sequence[str]) -> dict[str, int]:
+    """Why texts do not come back; one that cannot be encoded has characters without a token."""
+    sums = dict.fromkeys(CAUSES, 0)
+    for text in texts:
+        try:
+            stats = tokenizer.measure(TextBatch.from_texts([text]), num_threads=1)
+        except ValueError:
+            sums["unknown"] += 1
+            continue
+        for cause, n in stats.unreturned_by_cause.items():
+            sums[cause] += n
+    return sums
 
 
 @known(

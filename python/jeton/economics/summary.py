@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.compute import attended_pairs, attention_flops, prefill_flops
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES
+from jeton.economics.memory_budget import memory_budget
 from jeton.economics.memory_figures import MemoryFigures
+from jeton.economics.memory_plan import MemoryPlan, changed_plan
 from jeton.economics.own_gpu_figures import OWN_GPU_FIGURE_NAMES, own_gpu_figures
 from jeton.economics.parameters import table_rows
 from jeton.economics.serving import (
@@ -36,8 +37,13 @@ FIGURE_NAMES = (
     "kv_bytes_per_token",
     "kv_bytes_per_request_mean",
     "kv_bytes_per_request_p95",
+    "kv_bytes_per_request_full_pages",
     "weights_bytes",
     "embedding_bytes",
+    "n_gpus",
+    "gpus_needed",
+    "kv_cache_tokens",
+    "longest_context_tokens",
     "concurrent_requests_mean",
     "concurrent_requests_p95",
     "prefill_linear_flops_per_request",
@@ -64,15 +70,16 @@ def summarize(
     gpu: GpuFacts | None,
     requests_per_day: float | None,
     output_tokens_per_request: float,
-    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
+    peak_to_mean: float = 1.0,
+    plan: MemoryPlan | None = None,
 ) -> dict[str, Figure | None]:
     """Return memory and compute under one tokenizer; the bill of an API is the ledger's.
 
     A request is one document as prompt plus ``output_tokens_per_request``. Means are over the
     histogram, not of its mean: attention is quadratic in the length, windows cap the KV cache and
-    prices step. Weights and output head are taken with ``vocab_size`` rows; under another
-    vocabulary than the model's own they describe a model that would have to be trained, so their
-    basis is "estimated".
+    prices step. Weights and output head are taken with ``vocab_size`` rows: with the model's own
+    tokenizer they are exact; another vocabulary asks "what if", of a model that would have to be
+    trained, and their basis is "estimated".
 
     Args:
         tokens_mean: Tokens per document, mean.
@@ -83,7 +90,8 @@ def summarize(
         gpu: GPU that the model runs on.
         requests_per_day: Traffic.
         output_tokens_per_request: Tokens generated per request; they count for the KV cache.
-        dtype_bytes: Bytes per element of weights and KV cache.
+        peak_to_mean: The busiest hour's traffic over the mean, for which GPUs are rented.
+        plan: How the model is held; None: as published, on the engine's defaults.
 
     Returns:
         A figure or None for each of `FIGURE_NAMES`.
@@ -98,13 +106,18 @@ def summarize(
         )
     figures: dict[str, Figure | None] = dict.fromkeys(FIGURE_NAMES)
     if model is not None:
-        memory = MemoryFigures(model, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
+        memory = MemoryFigures(model, vocab_size=vocab_size, plan=plan or MemoryPlan())
         figures.update(
             memory.figures(lengths, documents, tokens_mean, tokens_p95, output_tokens_per_request)
         )
         figures.update(_compute_figures(model, lengths, documents, vocab_size))
         if gpu is not None:
-            figures.update(memory.gpu_figures(gpu, figures))
+            output = output_tokens_per_request
+            figures.update(
+                memory.gpu_figures(
+                    gpu, [length + output for length in lengths], documents, tokens_p95 + output
+                )
+            )
             figures["prefill_seconds_per_request"] = _prefill_seconds_figure(
                 memory, gpu, lengths, documents
             )
@@ -112,12 +125,10 @@ def summarize(
                 own_gpu_figures(
                     model,
                     gpu,
-                    Workload.from_histogram(
-                        lengths, documents, output_tokens=output_tokens_per_request
-                    ),
-                    vocab_size=vocab_size,
-                    dtype_bytes=dtype_bytes,
+                    Workload.from_histogram(lengths, documents, output_tokens=output),
+                    plan=memory.plan,
                     requests_per_day=requests_per_day,
+                    peak_to_mean=peak_to_mean,
                 )
             )
     return figures
@@ -163,19 +174,12 @@ def _compute_figures(
 def _prefill_seconds_figure(
     memory: MemoryFigures, gpu: GpuFacts, lengths: Sequence[int], documents: Sequence[int]
 ) -> Figure:
-    """Mean seconds of reading a prompt on the fewest GPUs that hold the weights."""
+    """Mean seconds of reading a prompt on the fewest GPUs that hold the model."""
     model = memory.model
-    n_gpus = memory.fit(gpu, 1).n_gpus
+    n_gpus = memory_budget(model, gpu, memory.plan).n_gpus
+    plan = changed_plan(memory.plan, n_gpus=n_gpus)
     total = sum(
-        n
-        * prefill_seconds(
-            model,
-            gpu,
-            length,
-            n_gpus=n_gpus,
-            vocab_size=memory.vocab_size,
-            dtype_bytes=memory.dtype_bytes,
-        )
+        n * prefill_seconds(model, gpu, length, plan=plan)
         for length, n in zip(lengths, documents, strict=True)
     )
     return Figure(

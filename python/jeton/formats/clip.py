@@ -53,12 +53,14 @@ def load_clip_pair(
         )
     lines = merges.decode("utf-8", "replace").splitlines()
     pairs = [line for line in lines if line.strip() and not line.startswith("#version")]
-    ends = {role: [known[role], ids[known[role]]] for role in ("bos", "eos")}
+    ends: dict[str, list[Any]] = {role: [known[role], ids[known[role]]] for role in ("bos", "eos")}
     tree: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [_special(text, ids[text]) for text in dict(ends.values())],
+        "added_tokens": [
+            _special(text, ids[text]) for text in dict.fromkeys(end[0] for end in ends.values())
+        ],
         "normalizer": {
             "type": "Sequence",
             "normalizers": [

@@ -78,8 +78,14 @@ def card_path(path: str | Path) -> Path:
 
 
 def is_folder_name(target: Path) -> bool:
-    """Whether saving under this name makes a folder: it is one, or it has no suffix."""
-    return target.is_dir() or not target.suffix
+    """Whether saving under this name makes a folder: it is one, or its name is that of no file.
+
+    A suffix with a digit in it that is no format's is part of a version: ``qwen2.5``, ``v1.2-8b``.
+    """
+    if target.is_dir() or not target.suffix:
+        return True
+    is_file = plain_name(target).endswith((*_KINDS, *COMPRESSED_SUFFIXES))
+    return not is_file and any(char.isdigit() for char in target.suffix)
 
 
 def samples_path(file: Path) -> Path:

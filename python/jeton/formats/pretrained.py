@@ -18,6 +18,7 @@ from typing import Any
 from jeton._core import Tokenizer
 from jeton.errors import FormatError, JetonError, UsageError
 from jeton.formats.clip import CLIP_ROLES, load_clip_pair
+from jeton.formats.control import with_control_tokens
 from jeton.formats.detection import FileFormat, detect
 from jeton.formats.documents import read_object
 from jeton.formats.folder_tokens import FolderToken
@@ -103,6 +104,7 @@ def load_folder(folder: Path, *, options: LoadOptions, name: str | None) -> Toke
             path=str(folder),
             format=found.value,
         ) from error
+    changed = with_control_tokens(changed, facts)
     return changed if changed.name == label else changed.with_name(label)
 
 

@@ -93,10 +93,10 @@ def _warn_of_guess(
     others = [text for text in _ENDS_OF_TURNS if text in listed and text != roles.get("eos_token")]
     if "eos_token" in roles and others:
         warnings.warn(
-            f"nothing says which token ends a text of {tokenizer.name or 'this tokenizer'}: eos_token "
-            f"is written as {roles['eos_token']!r}, though {others[0]!r} may be meant; the chat "
-            "template is not known, either\nhint: load the model's folder instead of the file, and "
-            "its roles and templates are saved, too",
+            f"nothing says which token ends a text of {tokenizer.name or 'this tokenizer'}: "
+            f"eos_token is written as {roles['eos_token']!r}, though {others[0]!r} may be "
+            "meant; the chat template is not known, either\nhint: load the model's folder instead "
+            "of the file, and its roles and templates are saved, too",
             LossyConversionWarning,
             stacklevel=2,
         )

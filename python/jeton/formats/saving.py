@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from jeton import _core
 from jeton._core import Tokenizer
-from jeton._files import write_whole
+from jeton._files import write_together
 from jeton._plain import strict_json
 from jeton.errors import FormatError, JetonError
 from jeton.formats.gguf_settings import with_settings
@@ -92,13 +92,11 @@ def save_file(
         OSError: The file cannot be written.
     """
     target = find_target(user_path(path), wanted=format)
-    saved = write_files(tokenizer, target, lossy=lossy, samples=samples)
-    written = list(saved.files)
+    beside: dict[Path, bytes] = {}
     if training_card is not None:
         text = strict_json(training_card, indent=2) + "\n"
-        written.append(card_path(target.folder or target.main))
-        write_whole(written[-1], text.encode())
-    return written
+        beside[card_path(target.folder or target.main)] = text.encode()
+    return list(write_files(tokenizer, target, lossy=lossy, samples=samples, beside=beside).files)
 
 
 def write_files(
@@ -110,6 +108,7 @@ def write_files(
     settings: ModelSettings | None = None,
     judge: Judge | None = None,
     label: str | None = None,
+    beside: Mapping[Path, bytes] | None = None,
 ) -> Saved:
     """Write a tokenizer's files, once they load as what they should.
 
@@ -122,6 +121,7 @@ def write_files(
             tokenizer was loaded from.
         judge: Looks at what was written; without one, losses that are allowed become a warning.
         label: What to call the tokenizer in messages.
+        beside: Files that are no part of the tokenizer and are written with it.
 
     Raises:
         JetonError: As for ``save_file``.
@@ -154,8 +154,9 @@ def write_files(
         raise lossy_error(losses, format=target.format, label=label)
     if losses and judge is None:
         warn(losses, format=target.format, label=label)
+    files |= beside or {}
     _put(files, target)
-    left = ()
+    left: tuple[str, ...] = ()
     if settings is not None:
         left = left_behind(settings, is_folder=is_folder, is_gguf=target.format == "gguf")
     return Saved(tuple(files), losses, options, read, rewordings, left)
@@ -192,11 +193,8 @@ def _loaded(
 
 
 def _put(files: Mapping[Path, bytes], target: Target) -> None:
-    (target.folder or target.main.parent).mkdir(parents=True, exist_ok=True)
     # The file that is loaded comes last: until then the old tokenizer is whole.
-    for path in sorted(files, key=lambda path: path == target.main):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, files[path])
+    write_together(files, last=target.main)
     stale = samples_path(target.main)
     if stale not in files:
         stale.unlink(missing_ok=True)

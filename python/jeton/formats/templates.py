@@ -81,7 +81,7 @@ def put_tokens(
             if token.overrides:
                 entry.update(token.flags)
             continue
-        number = tokenizer.bytes_to_id(token.content.encode("utf-8"))
+        number = tokenizer.token_to_id(token.content)
         if number is None and pieces:
             number = pieces.get(_base64(token.content))
         if number is None:
@@ -119,7 +119,7 @@ def _named_anew(
 def _free_id(tokenizer: Tokenizer, told: int | None, taken: set[int], *, size: int) -> int:
     if told is None or told in taken:
         return size
-    if told < tokenizer.vocab_size and tokenizer.token_lengths()[told] > 0:
+    if told < tokenizer.vocab_size and tokenizer.is_token_mask()[told]:
         return size
     return told
 

@@ -96,7 +96,7 @@ def quality(
         words = tokenizer.measure(batch, words=True, round_trip=False, num_threads=num_threads)
     kept, n_words = words.n_letter_words_kept, words.n_letter_words
     under = undertrained_tokens(tokenizer, stats.id_counts, num_threads=num_threads)
-    has_token = tokenizer.token_lengths() > 0
+    has_token = tokenizer.is_token_mask()
     pieces = _drawn([piece for text in texts for piece in _pieces(text)])
     bits = _bits(tokenizer, pieces, seed=seed, num_threads=num_threads)
     return QualityMetrics(

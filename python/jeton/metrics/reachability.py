@@ -8,7 +8,6 @@ categories are those of that paper's code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -43,8 +42,8 @@ _CONTEXTS = ("", "«", " ", "\n", "a ", "1")
 (SentencePiece adds a space there), some only after something other than a letter."""
 
 _LETTERS = "aeiostnx"
-"""Before tokens that continue a word (WordPiece): a letter before them must be a token of its
-own."""
+"""Before tokens that continue a word (WordPiece), and behind those that do not end one (CLIP): the
+letter must be a token of its own there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,10 +99,13 @@ def reachability(tokenizer: Tokenizer, *, num_threads: int | None = None) -> Rea
         else:
             texts[id_] = text
     missing = texts
-    for context in _CONTEXTS:
-        missing = _still_missing(tokenizer, missing, context, categories, num_threads)
+    for before in _CONTEXTS:
+        missing = _still_missing(tokenizer, missing, (before, ""), categories, num_threads)
+    for letter in _LETTERS:
+        for context in ((letter, ""), ("", letter), (letter, letter)):
+            missing = _still_missing(tokenizer, missing, context, categories, num_threads)
     for id_, text in missing.items():
-        if any(_produces(tokenizer, letter, text, id_) for letter in _LETTERS):
+        if any(_produces(tokenizer, letter + text.removeprefix(" "), id_) for letter in _LETTERS):
             categories[id_] = Category.OK
         elif tokenizer.bytes_to_id(tokenizer.id_to_bytes(id_)) not in (None, id_):
             # Text with a space before it takes two ids, one of which is the other of these bytes.
@@ -131,34 +133,23 @@ def _has_token(tokenizer: Tokenizer, id_: int) -> bool:
 def _text(tokenizer: Tokenizer, id_: int) -> str | None:
     """The text that a token stands for inside a text; None where it is no whole text."""
     try:
-        decoded = tokenizer.decode_bytes([id_])
-    except LookupError:
-        return None
-    try:
-        text = decoded.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    if text and "\N{REPLACEMENT CHARACTER}" not in text:
-        return text
-    # Decoding drops the space of a first token, and shows a part of a character as U+FFFD.
-    piece = tokenizer.id_to_bytes(id_).replace("\N{LOWER ONE EIGHTH BLOCK}".encode(), b" ")
-    try:
-        return piece.decode("utf-8") or None
-    except UnicodeDecodeError:
+        return tokenizer.id_to_bytes(id_).decode("utf-8") or None
+    except (LookupError, UnicodeDecodeError):
         return None
 
 
 def _still_missing(
     tokenizer: Tokenizer,
     texts: dict[int, str],
-    context: str,
+    context: tuple[str, str],
     categories: NDArray[np.uint8],
     num_threads: int | None,
 ) -> dict[int, str]:
-    """The ids that do not come back after this context; the categories are written."""
+    """The ids that do not come back inside this context; the categories are written."""
     if not texts:
         return texts
-    batch = TextBatch.from_texts([context + text for text in texts.values()])
+    before, behind = context
+    batch = TextBatch.from_texts([before + text + behind for text in texts.values()])
     encoded = tokenizer.encode_batch(batch, num_threads=num_threads)
     wanted = np.fromiter(texts, dtype=np.int64, count=len(texts))
     n_ids = np.diff(encoded.offsets)
@@ -166,19 +157,11 @@ def _still_missing(
     came_back = np.zeros(len(wanted), dtype=np.bool_)
     came_back[rows[encoded.ids == wanted[rows]]] = True
     categories[wanted[came_back]] = Category.OK
-    if not context:
+    if not any(context):
         categories[wanted[~came_back & (n_ids <= 1)]] = Category.UNREACHABLE_SINGLE
         categories[wanted[~came_back & (n_ids > 1)]] = Category.UNREACHABLE_MULTI
     return {id_: texts[id_] for id_ in wanted[~came_back].tolist()}
 
 
-def _produces(tokenizer: Tokenizer, context: str, text: str, id_: int) -> bool:
-    return any(id_ in tokenizer.encode(variant) for variant in _variants(context, text))
-
-
-def _variants(context: str, text: str) -> Iterator[str]:
-    yield context + text
-    if text.startswith("##"):
-        yield context + text[2:]
-    if text.startswith(" "):
-        yield context + text[1:]
+def _produces(tokenizer: Tokenizer, text: str, id_: int) -> bool:
+    return id_ in tokenizer.encode(text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from jeton.metrics.round_trips import loses_text
 from jeton.report import markdown_parts
 from jeton.report.inspector import inspector_context
 from jeton.report.json_report import embed_json, safe_json
@@ -154,7 +155,7 @@ def group_tables(numbers: Numbers) -> tuple[GroupTable, ...]:
 def _group_row(
     numbers: Numbers, path: str, place: int, row: dict[str, Any], basis: str
 ) -> GroupTableRow:
-    lossy = [bool(item["n_round_trip_failures"]) for item in numbers.data["tokenizers"]]
+    lossy = [loses_text(item["unreturned_by_cause"]) for item in numbers.data["tokenizers"]]
     values = [cell["bytes_per_token"] for cell in row["cells"]]
     # As in all tables: what loses text needs few tokens because it encodes less.
     known = [v for v, is_lossy in zip(values, lossy, strict=True) if v is not None and not is_lossy]

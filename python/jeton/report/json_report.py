@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from jeton._files import write_whole
 
 if TYPE_CHECKING:
-    from jeton.auditing.gate import GateResult
     from jeton.auditing.result import AuditReport
 
-__all__ = ["embed_json", "report_data", "safe_json", "schema", "to_json", "write_json"]
+__all__ = ["embed_json", "safe_json", "schema", "to_json", "write_json"]
 
 # Characters that are legal inside JSON strings but that change how a file reads or breaks readers:
 # DEL and C1 controls, line and paragraph separators, direction controls, invisible characters (tag
@@ -28,23 +27,13 @@ _HAZARDS = re.compile(
 _HTML_HAZARDS = re.compile("[<>&]")
 
 
-def report_data(report: AuditReport, gate: GateResult | None = None) -> dict[str, Any]:
-    """Return the report as JSON values, with the gate's verdict where there is one."""
-    data = report.to_dict()
-    return data if gate is None else {**data, "gate": gate.to_dict()}
-
-
-def to_json(report: AuditReport, gate: GateResult | None = None) -> str:
+def to_json(report: AuditReport) -> str:
     """Return the report as JSON text with a line end; the same report gives the same text.
-
-    Args:
-        report: The audit.
-        gate: The verdict of the gate on it, which the report then has as ``gate``.
 
     Raises:
         ValueError: A figure is not a finite number (JSON has none such).
     """
-    return safe_json(report_data(report, gate))
+    return safe_json(report.to_dict())
 
 
 def safe_json(data: dict[str, Any]) -> str:

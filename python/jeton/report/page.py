@@ -12,7 +12,7 @@ from jeton._files import write_whole
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
 from jeton.report.gate_views import gate_view
-from jeton.report.json_report import embed_json, report_data
+from jeton.report.json_report import embed_json
 from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, Shown, basis_sign, below, lookup
@@ -66,7 +66,7 @@ _RESULTS = (
     (
         "fit",
         "Requests that fit",
-        "(GPUs \u00d7 memory \u00d7 (1 \u2212 reserved) \u2212 weights) \u00f7 "
+        "memory that the GPUs have left beside weights, activations and engine \u00f7 "
         "(KV cache of a token \u00d7 tokens), rounded down",
     ),
     (
@@ -116,7 +116,9 @@ def to_html(report: AuditReport, gate: GateResult | None = None) -> str:
     Raises:
         ValueError: A figure is not a finite number.
     """
-    data = report_data(report, gate)
+    data = report.to_dict()
+    if gate is not None:
+        data["gate"] = gate.to_dict()
     numbers = Numbers(data)
     current = current_tokenizer(data)
     money = economics_table(numbers, part="money")

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from typing import Any
 
+from jeton.metrics.round_trips import loses_text
 from jeton.report.money_views import MONTHS_PER_YEAR, weakest_basis
 from jeton.report.numbers import Numbers, Shown, unit_after_number
 
@@ -321,7 +322,7 @@ def _fewest_tokens(data: dict[str, Any]) -> int:
     faithful = [
         (tokenizer["n_tokens"], index != current, index)
         for index, tokenizer in enumerate(data["tokenizers"])
-        if not tokenizer["n_round_trip_failures"]
+        if not loses_text(tokenizer["unreturned_by_cause"])
     ]
     return min(faithful)[2] if faithful else current
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
+from jeton.metrics.round_trips import loses_text
 from jeton.report.numbers import Kind, Numbers, Shown
 
 __all__ = [
@@ -117,19 +118,36 @@ _ECONOMICS = (
     Column("kv_bytes_per_token", "KV per token", "cache that one token takes", "bytes"),
     Column("kv_bytes_per_request_mean", "KV, mean", "cache of the mean request", "bytes", "less"),
     Column("kv_bytes_per_request_p95", "KV, p95", "cache of the p95 request", "bytes", "less"),
+    Column(
+        "kv_bytes_per_request_full_pages",
+        "KV, all paged",
+        "cache of the mean request where an engine gives every layer pages for all tokens",
+        "bytes",
+        "less",
+    ),
     Column("weights_bytes", "Weights", "weights with this vocabulary", "bytes", "less"),
     Column("embedding_bytes", "Embeddings", "embedding tables in the weights", "bytes", "less"),
+    Column("n_gpus", "GPUs", "GPUs together, for which all that fits is counted", "count", "less"),
+    Column("gpus_needed", "GPUs needed", "fewest GPUs that hold the model", "count", "less"),
+    Column("kv_cache_tokens", "Cache", "tokens that these GPUs cache", "count", "more"),
+    Column(
+        "longest_context_tokens",
+        "Longest context",
+        "tokens of one request that has these GPUs to itself",
+        "count",
+        "more",
+    ),
     Column(
         "concurrent_requests_mean",
         "Fit, mean",
-        "requests of mean length beside the weights on the GPU",
+        "requests of mean length beside the weights on these GPUs",
         "count",
         "more",
     ),
     Column(
         "concurrent_requests_p95",
         "Fit, p95",
-        "requests of p95 length beside the weights on the GPU",
+        "requests of p95 length beside the weights on these GPUs",
         "count",
         "more",
     ),
@@ -147,7 +165,7 @@ _ECONOMICS = (
         "flops",
         "less",
     ),
-    Column("prefill_seconds_per_request", "Prefill time", "on this GPU", "seconds", "less"),
+    Column("prefill_seconds_per_request", "Prefill time", "on these GPUs", "seconds", "less"),
     Column(
         "concurrent_requests_safe",
         "Fit safely",
@@ -210,7 +228,15 @@ EconomicsPart = Literal["money", "memory", "compute", "own"]
 
 _PREFIXES: dict[EconomicsPart, tuple[str, ...]] = {
     "money": ("usd_",),
-    "memory": ("kv_", "weights_", "embedding_", "concurrent_"),
+    "memory": (
+        "kv_",
+        "weights_",
+        "embedding_",
+        "n_gpus",
+        "gpus_",
+        "longest_",
+        "concurrent_",
+    ),
     "compute": ("prefill_",),
     "own": ("own_gpu_",),
 }
@@ -334,7 +360,8 @@ def _best(numbers: Numbers, column: Column, values: list[Shown | None]) -> froze
         for index, shown in enumerate(values)
         if shown is not None
         and (
-            column.key == "n_round_trip_failures" or not tokenizers[index]["n_round_trip_failures"]
+            column.key == "n_round_trip_failures"
+            or not loses_text(tokenizers[index]["unreturned_by_cause"])
         )
     }
     if not column.better or len({Decimal(s.raw) for s in values if s is not None}) < 2 or not known:

@@ -43,13 +43,23 @@ _NARROW_TOKENS = (
     "tokens_per_document.mean",
     "tokens_per_document.p95",
 )
-_NARROW_MEMORY = ("kv_bytes_per_request_mean", "weights_bytes", "concurrent_requests_mean")
+_NARROW_MEMORY = (
+    "kv_bytes_per_request_mean",
+    "weights_bytes",
+    "n_gpus",
+    "longest_context_tokens",
+    "concurrent_requests_mean",
+)
 _NARROW_OWN = ("own_gpu_seconds_per_request", "own_gpu_usd_per_mtok", "own_gpu_usd_per_month")
 _WIDE_MEMORY = (
     "kv_bytes_per_token",
     "kv_bytes_per_request_mean",
     "kv_bytes_per_request_p95",
+    "kv_bytes_per_request_full_pages",
     "weights_bytes",
+    "n_gpus",
+    "kv_cache_tokens",
+    "longest_context_tokens",
     "concurrent_requests_mean",
     "concurrent_requests_p95",
 )
@@ -181,8 +191,19 @@ class _Printer:
 
     def _memory_title(self) -> str:
         workload = self._data["workload"]
-        names = [visible(name) for name in (workload["model"], workload["gpu"]) if name]
-        return "Memory  " + " on ".join(names)
+        title = "Memory  " + visible(workload["model"] or "")
+        if workload.get("weights"):
+            title += f" (weights {visible(workload['weights'])})"
+        if not workload["gpu"]:
+            return title
+        held = {
+            t["economics"]["n_gpus"]["value"]
+            for t in self._data["tokenizers"]
+            if t["economics"].get("n_gpus")
+        }
+        # Tokenizers with another vocabulary may need another number: then the column tells.
+        many = f"{held.pop()} x " if len(held) == 1 else ""
+        return f"{title} on {many}{visible(workload['gpu'])}"
 
     def _rich_table(self, title: str) -> RichTable:
         from rich import box

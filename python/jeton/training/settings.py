@@ -174,6 +174,27 @@ class TrainSettings:
         check_rules(self.rules)
         self.read_options().check(self)
 
+    def to_card(self) -> dict[str, Any]:
+        """As plain JSON values: what this algorithm takes, and all of it, defaults too.
+
+        A card has to be enough to make the tokenizer again when defaults have changed.
+        """
+        method = self.method
+        values = self.to_dict()
+        for name in _SHARED_BY_SOME:
+            if name not in method.takes:
+                values.pop(name, None)
+        own = self.read_options()
+        options = {
+            part.name: list(value) if isinstance(value, tuple) else value
+            for part in fields(own)
+            for value in [getattr(own, part.name)]
+        }
+        resolved = getattr(own, "size_at_transition", None)
+        if resolved is not None:
+            options["transition_size"] = resolved(self)
+        return {**values, "options": options} if options else values
+
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values; ``options`` and what is new only where some were given."""
         values = {shared.name: getattr(self, shared.name) for shared in fields(self)}

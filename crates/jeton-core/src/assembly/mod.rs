@@ -11,15 +11,15 @@ pub(crate) use models::ModelParts;
 use crate::byte_alphabet;
 use crate::config::{CANONICAL_VERSION, Config, ModelConfig, Real, Reference};
 use crate::decode::{Decoder, DecoderConfig};
-use crate::engine::SentencePiece;
-use crate::error::{ErrorKind, Result};
+use crate::engine::{Engine, SentencePiece};
+use crate::error::{Error, ErrorKind, Result};
 use crate::inputs::{Padding, Truncation};
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::{PreTokenizer, RawAutomaton, StepConfig};
 use crate::scratch::Pool;
 use crate::special::{AddedToken, AddedTokens};
-use crate::spm::{PieceKind, SpmModel};
-use crate::template::Template;
+use crate::spm::{Piece, PieceKind, SpmModel};
+use crate::template::{Template, check_parts};
 use crate::tokenizer::{Tokenizer, Twins};
 
 /// What a format's reader hands over.
@@ -150,9 +150,13 @@ impl Tokenizer {
             dropout,
             model,
         } = parts;
+        check_parts(template.single.len().max(template.pair.len()))?;
         added_tokens.sort_by_key(|token| token.id);
         let cut = PreTokenizer::with_automata(&pretokenizer, automata)?;
-        let engine = model.build(cut, &added_tokens)?;
+        let mut engine = model.build(cut, &added_tokens)?;
+        if let (Reference::LlamaCpp, Engine::SentencePiece(spm)) = (reference, &mut engine) {
+            spm.processor.show_named_bytes(&spm.model);
+        }
         let vocab = engine.vocab();
         let added = added_tokens.iter().map(|token| token.id);
         for id in template.token_ids().chain(added) {
@@ -198,6 +202,7 @@ impl Tokenizer {
             raw_words: OnceLock::new(),
             seams: OnceLock::new(),
             outlines: OnceLock::new(),
+            pieces: OnceLock::new(),
             pool: Pool::default(),
         })
     }
@@ -217,5 +222,74 @@ impl Tokenizer {
             dropout: self.dropout.map(Real::from),
             model: models::to_config(&self.engine, self.added.tokens()),
         }
+    }
+}
+
+/// How an added token is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it; see `AddedToken`
+pub struct AddedFlags {
+    pub special: bool,
+    pub single_word: bool,
+    pub lstrip: bool,
+    pub rstrip: bool,
+    pub normalized: bool,
+}
+
+impl Tokenizer {
+    /// A tokenizer with more added tokens. One that the vocabulary has keeps its id, others get the next ones; those that are
+    /// added tokens already get the flags. A SentencePiece model gets control pieces, and user-defined ones for tokens that
+    /// are not special.
+    pub fn with_added_tokens(&self, contents: &[&str], flags: AddedFlags) -> Result<Self> {
+        let mut config = self.to_config();
+        let mut size = self.vocab().size();
+        let mut pieces = Vec::new();
+        for &content in contents {
+            if content.is_empty() {
+                return Err(Error::usage("an added token has no text; expected some"));
+            }
+            let known = config
+                .added_tokens
+                .iter_mut()
+                .find(|token| token.content == content);
+            let of_flags = |id| AddedToken {
+                id,
+                content: content.to_owned(),
+                special: flags.special,
+                single_word: flags.single_word,
+                lstrip: flags.lstrip,
+                rstrip: flags.rstrip,
+                normalized: flags.normalized,
+            };
+            if let Some(token) = known {
+                *token = of_flags(token.id);
+                continue;
+            }
+            let is_piece = matches!(config.model, ModelConfig::SentencePiece(_));
+            let found = self.name_to_token(content);
+            let id = found.unwrap_or(size);
+            if found.is_none() {
+                size += 1;
+                pieces.push(Piece {
+                    bytes: content.into(),
+                    score: 0.0,
+                    kind: if flags.special {
+                        PieceKind::Control
+                    } else {
+                        PieceKind::UserDefined
+                    },
+                });
+            }
+            if !is_piece || flags.special {
+                config.added_tokens.push(of_flags(id));
+            }
+        }
+        Self::from_parts(Parts::from_config(config, |model| {
+            let mut parts = ModelParts::from_config(model)?;
+            if let ModelParts::SentencePiece(model) = &mut parts {
+                model.pieces.append(&mut pieces);
+            }
+            Ok(parts)
+        })?)
     }
 }

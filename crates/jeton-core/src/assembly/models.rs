@@ -7,13 +7,14 @@ use crate::bpe::{BpeModel, CharacterBpeModel, CharacterBpeOptions, Merges, Missi
 use crate::config::{MissingCharacterConfig, ModelConfig, Real, SentencePieceConfig};
 use crate::engine::{Engine, SentencePiece};
 use crate::error::{Error, Result};
+use crate::growth::check_written;
 use crate::pipeline::{Model, Pipeline};
 use crate::pretokenize::PreTokenizer;
 use crate::rwkv::GreedyModel;
 use crate::special::AddedToken;
 use crate::spm::SpmModel;
 use crate::unigram::UnigramModel;
-use crate::vocab::Vocab;
+use crate::vocab::{MAX_TOKEN_BYTES, Vocab, too_long};
 use crate::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
 use crate::wordpiece::WordPieceModel;
 
@@ -69,6 +70,41 @@ pub(crate) enum ModelParts {
 }
 
 impl ModelParts {
+    /// Fails where building the engine would take far more than the file has, in memory or in time.
+    fn check(&self) -> Result<()> {
+        match self {
+            Self::Bpe { vocab, .. }
+            | Self::CompiledBpe { vocab, .. }
+            | Self::Word { vocab, .. }
+            | Self::Character { vocab, .. }
+            | Self::RawBytes { vocab, .. }
+            | Self::Greedy { vocab } => vocab.check_holes(),
+            Self::CharacterBpe { vocab, options, .. } => {
+                check_written("bytes of a continuation prefix", &options.continuing_prefix)?;
+                check_written("bytes of a suffix of words", &options.end_of_word_suffix)?;
+                vocab.check_holes()
+            }
+            Self::WordPiece { vocab, prefix, .. } => {
+                check_written("bytes of a continuation prefix", prefix)?;
+                vocab.check_holes()
+            }
+            // Their ids are the places in a list.
+            Self::Unigram { pieces, .. } => {
+                let is_long = |(piece, _): &(String, f64)| piece.len() > MAX_TOKEN_BYTES;
+                pieces
+                    .iter()
+                    .any(is_long)
+                    .then(too_long)
+                    .map_or(Ok(()), Err)
+            }
+            Self::SentencePiece(model) => {
+                let mut pieces = model.pieces.iter();
+                let is_long = pieces.any(|piece| piece.bytes.len() > MAX_TOKEN_BYTES);
+                is_long.then(too_long).map_or(Ok(()), Err)
+            }
+        }
+    }
+
     /// Reads the canonical form.
     pub(crate) fn from_config(config: ModelConfig) -> Result<Self> {
         Ok(match config {
@@ -173,6 +209,7 @@ impl ModelParts {
 
     /// Builds the engine. Added tokens that are in no model's vocabulary are decoded all the same.
     pub(super) fn build(self, cut: PreTokenizer, added: &[AddedToken]) -> Result<Engine> {
+        self.check()?;
         Ok(match self {
             Self::Bpe {
                 vocab,
@@ -261,6 +298,7 @@ pub(super) fn unigram(
             model.insert_opaque(token.id, token.content.as_bytes())?;
         }
     }
+    model.vocab().check_holes()?;
     Ok(Engine::Unigram(Box::new(Pipeline::new(cut, model))))
 }
 
@@ -270,6 +308,7 @@ fn with_added(mut vocab: Vocab, added: &[AddedToken]) -> Result<Vocab> {
             vocab.insert_opaque(token.id, token.content.as_bytes())?;
         }
     }
+    vocab.check_holes()?;
     Ok(vocab)
 }
 

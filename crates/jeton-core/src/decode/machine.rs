@@ -6,6 +6,7 @@ use super::literal::Literal;
 use super::{CLEAN_UP, Decoder, DecoderConfig, clean_up, fallback_byte, step};
 use crate::byte_alphabet;
 use crate::error::Result;
+use crate::growth::Room;
 use crate::lossy::LossyUtf8;
 use crate::normalize::replace::ReplacePattern;
 use crate::pretokenize::metaspace::PrependScheme;
@@ -205,6 +206,7 @@ impl Machine {
         decoder: &Decoder,
         config: Option<&DecoderConfig>,
         index: usize,
+        room: Room,
         out: &mut Flow,
     ) -> Result<()> {
         match self {
@@ -226,7 +228,7 @@ impl Machine {
             }
             Self::Whole { token, previous } => {
                 let token = std::mem::take(token);
-                whole_token(decoder, index, &token, previous.as_deref(), out)?;
+                whole_token(decoder, index, &token, previous.as_deref(), room, out)?;
                 *previous = Some(token);
             }
             Self::Bytes { token, run } => {
@@ -326,6 +328,7 @@ fn whole_token(
     index: usize,
     token: &str,
     previous: Option<&str>,
+    room: Room,
     out: &mut Flow,
 ) -> Result<()> {
     let Some((config, splitter)) = decoder.steps.get(index) else {
@@ -343,7 +346,7 @@ fn whole_token(
         DecoderConfig::Ctc { .. } if previous == Some(token) => {}
         // The others see no other token.
         _ => {
-            for text in step(config, splitter.as_ref(), vec![token.to_owned()])? {
+            for text in step(config, splitter.as_ref(), vec![token.to_owned()], room)? {
                 out.token(&text);
             }
         }

@@ -12,7 +12,7 @@
 
 use super::flow::Flow;
 use super::machine::Machine;
-use super::{Decoder, DecoderConfig};
+use super::{Decoder, DecoderConfig, STAGE};
 use crate::error::Result;
 
 /// A chain of decoders between two ids.
@@ -20,6 +20,9 @@ use crate::error::Result;
 pub(crate) struct DecoderStream {
     machines: Vec<Machine>,
     flows: [Flow; 2],
+    /// Bytes of all tokens, and one for each.
+    n_taken: usize,
+    n_made: usize,
 }
 
 impl DecoderStream {
@@ -39,6 +42,8 @@ impl DecoderStream {
         Self {
             machines,
             flows: Default::default(),
+            n_taken: 0,
+            n_made: 0,
         }
     }
 
@@ -46,6 +51,7 @@ impl DecoderStream {
     pub(crate) fn push(&mut self, decoder: &Decoder, token: &str, out: &mut String) -> Result<()> {
         self.flows[0].clear();
         self.flows[0].token(token);
+        self.n_taken += token.len() + 1;
         self.run(decoder, false, out)
     }
 
@@ -56,6 +62,7 @@ impl DecoderStream {
     }
 
     fn run(&mut self, decoder: &Decoder, is_last: bool, out: &mut String) -> Result<()> {
+        let room = decoder.growth().room(self.n_taken);
         let [mut given, mut made] = std::mem::take(&mut self.flows);
         for (index, machine) in self.machines.iter_mut().enumerate() {
             let config = decoder.steps.get(index).map(|(config, _)| config);
@@ -65,14 +72,16 @@ impl DecoderStream {
                     machine.text(config, piece, &mut made);
                 }
                 if is_end {
-                    machine.end(decoder, config, index, &mut made)?;
+                    machine.end(decoder, config, index, room, &mut made)?;
                 }
+                room.check(STAGE, self.n_made + made.text.len())?;
             }
             if is_last {
                 machine.finish(config, &mut made);
             }
             std::mem::swap(&mut given, &mut made);
         }
+        self.n_made += given.text.len();
         out.push_str(&given.text);
         self.flows = [given, made];
         Ok(())

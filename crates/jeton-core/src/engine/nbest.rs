@@ -45,6 +45,7 @@ impl Engine {
             }
             Self::SentencePiece(engine) => {
                 if let SpmEncoder::Unigram(model) = engine.processor.encoder() {
+                    engine.processor.normalizer().check(text)?;
                     let normalized = engine.processor.normalizer().normalize(text);
                     each(ids(model.nbest(normalized.as_bytes(), n)?));
                 }

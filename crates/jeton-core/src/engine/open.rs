@@ -161,7 +161,9 @@ fn knows(vocab: &Vocab, c: char) -> bool {
 
 /// The character that bytes begin with.
 fn first_char(bytes: &[u8]) -> Option<char> {
-    bytes.utf8_chunks().next()?.valid().chars().next()
+    // No more than a character may have: a look at all that is valid would be one at all that follows.
+    let few = bytes.get(..bytes.len().min(4))?;
+    few.utf8_chunks().next()?.valid().chars().next()
 }
 
 fn paths(

@@ -238,6 +238,7 @@ impl Engine {
                     Sampling::Nbest { n, alpha } => (Some(n), alpha),
                     Sampling::Uniform => (None, 0.0),
                 };
+                engine.processor.normalizer().check(text)?;
                 let normalized = engine.processor.normalizer().normalize(text);
                 let spans = &mut draw.scratch.spans;
                 spans.clear();

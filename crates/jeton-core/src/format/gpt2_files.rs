@@ -15,7 +15,7 @@ use crate::assembly::{ModelParts, Parts};
 use crate::bpe::{Merges, Missing};
 use crate::byte_alphabet;
 use crate::config::Reference;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
 use crate::special::AddedToken;
 use crate::template::Template;
@@ -117,7 +117,10 @@ fn read_vocab(
             Some(bytes) => vocab.insert(id, &bytes),
             None => vocab.insert_opaque(id, token.as_bytes()),
         }
-        .map_err(|error| Error::format(VOCAB, format!("the token {token:?}: {error}")))?;
+        .map_err(|error| match error.kind() {
+            ErrorKind::TooLarge { .. } => error,
+            _ => Error::format(VOCAB, format!("the token {token:?}: {error}")),
+        })?;
     }
     Ok(vocab)
 }

@@ -12,7 +12,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Deserialize;
 
 use super::ranks::{Ranks, check_size};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::vocab::{MAX_IDS, Vocab};
@@ -50,6 +50,8 @@ const UNLISTED: [&str; 20] = [
 
 /// The last version whose files may leave the special tokens out.
 const LAST_UNLISTED_VERSION: u32 = 7;
+/// Special tokens that a file may ask for: each gets a text, listed or not. Published files have 1,000.
+const MAX_SPECIAL: usize = 1 << 16;
 
 #[derive(Deserialize)]
 struct File {
@@ -96,6 +98,13 @@ pub fn from_tekken(bytes: &[u8]) -> Result<Tokenizer> {
         );
         Error::format(FORMAT, reason)
     })?;
+    if n_special as usize > MAX_SPECIAL {
+        return Err(ErrorKind::TooLarge {
+            what: "default_num_special_tokens",
+            limit: MAX_SPECIAL as u64,
+        }
+        .into());
+    }
     let special_tokens = special_tokens(&file, n_special)?;
     let id_of = |text: &str| {
         let token = special_tokens.iter().find(|(_, other)| other == text);

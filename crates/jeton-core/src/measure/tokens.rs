@@ -8,7 +8,7 @@ use crate::batch::BatchRef;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel::map_documents;
 use crate::special::Allow;
-use crate::tokenizer::{Tokenizer, as_text};
+use crate::tokenizer::{Cause, Tokenizer, as_text};
 
 /// Counts of tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct TokenStats {
     pub n_round_trip_failures: u64,
     /// Documents that normalization changed.
     pub n_normalized_documents: u64,
+    /// Documents whose ids do not decode to the document itself, by [`Cause`].
+    pub n_unreturned_by_cause: [u64; 5],
     /// How often each id was produced.
     pub id_counts: Vec<u64>,
     pub tokens_per_document: LengthHistogram,
@@ -64,6 +66,13 @@ impl TokenStats {
         self.n_tokens += other.n_tokens;
         self.n_round_trip_failures += other.n_round_trip_failures;
         self.n_normalized_documents += other.n_normalized_documents;
+        for (mine, theirs) in self
+            .n_unreturned_by_cause
+            .iter_mut()
+            .zip(other.n_unreturned_by_cause)
+        {
+            *mine += theirs;
+        }
         self.id_counts
             .iter_mut()
             .zip(&other.id_counts)
@@ -145,7 +154,10 @@ impl<'a> Worker<'a> {
             vocab_size: self.stats.id_counts.len() as u64,
         })?;
         if self.counted.round_trip && !(is_text && self.tokenizer.keeps_text()) {
-            let fidelity = self.tokenizer.fidelity(text, &self.bytes)?;
+            let fidelity = self.tokenizer.fidelity(text, &self.ids, &self.bytes)?;
+            for (n, cause) in self.stats.n_unreturned_by_cause.iter_mut().zip(Cause::ALL) {
+                *n += u64::from(fidelity.cause == Some(cause));
+            }
             self.stats.n_normalized_documents += u64::from(!fidelity.unchanged);
             self.stats.n_round_trip_failures += u64::from(!fidelity.round_trip);
         }

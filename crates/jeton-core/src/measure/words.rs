@@ -14,13 +14,6 @@
 use super::characters::{COMMON, Character, ScriptCounts, character, table};
 use crate::tokenizer::Tokenizer;
 
-/// U+2581 as bytes, which stands for a space inside tokens.
-const SPACE_MARK: &[u8] = "\u{2581}".as_bytes();
-/// What `WordPiece` puts before tokens that continue a word.
-const CONTINUES: &[u8] = b"##";
-/// What BPE over characters puts behind tokens that end a word.
-const WORD_END: &[u8] = b"</w>";
-
 /// Counts over the documents whose tokens could be laid along their text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordCounts {
@@ -438,7 +431,7 @@ pub(super) fn lay_out(
     }
     let mut position = 0;
     for &id in ids {
-        let token = tokenizer.token_text(id).filter(|_| unknown != Some(id));
+        let token = tokenizer.token_bytes(id).filter(|_| unknown != Some(id));
         let Some((start, end)) = token.and_then(|token| fit(text, position, token)) else {
             return false;
         };
@@ -454,27 +447,20 @@ fn fit(text: &[u8], position: usize, token: &[u8]) -> Option<(usize, usize)> {
     if text[position..].starts_with(token) {
         return Some((position, position + token.len()));
     }
-    fit_marked(text, position, token)
-        .or_else(|| fit_marked(text, position, token.strip_prefix(CONTINUES)?))
-        .or_else(|| fit_marked(text, position, token.strip_suffix(WORD_END)?))
-        .or_else(|| {
-            let found = text.get(position) == Some(&byte_of(token)?);
-            found.then_some((position, position + 1))
-        })
+    fit_spaced(text, position, token)
 }
 
-/// The same where a space or mark of the token stands for one space of the text or none, white space before visible
+/// The same where a space of the token stands for one space of the text or none, white space before visible
 /// characters is left out, and ASCII letters may have lost their case.
-fn fit_marked(text: &[u8], position: usize, mut token: &[u8]) -> Option<(usize, usize)> {
+fn fit_spaced(text: &[u8], position: usize, mut token: &[u8]) -> Option<(usize, usize)> {
     let byte_at = |at: usize| text.get(at).copied();
     let (mut start, mut at) = (position, position);
     let mut after_space = true;
     while let Some(&byte) = token.first() {
-        let marked = token.strip_prefix(SPACE_MARK);
-        if byte == b' ' || marked.is_some() {
+        if byte == b' ' {
             at += usize::from(byte_at(at) == Some(b' '));
             after_space = true;
-            token = marked.unwrap_or(&token[1..]);
+            token = &token[1..];
             continue;
         }
         if after_space && !byte.is_ascii_whitespace() {
@@ -495,15 +481,6 @@ fn fit_marked(text: &[u8], position: usize, mut token: &[u8]) -> Option<(usize, 
         token = &token[1..];
     }
     Some((start, at))
-}
-
-/// The byte of `<0x41>`.
-fn byte_of(token: &[u8]) -> Option<u8> {
-    let digits = token.strip_prefix(b"<0x")?.strip_suffix(b">")?;
-    let digits = std::str::from_utf8(digits)
-        .ok()
-        .filter(|digits| digits.len() == 2)?;
-    u8::from_str_radix(digits, 16).ok()
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ const BLOCK_BYTES: usize = 1024;
 pub struct Charsmap {
     units: Vec<u32>,
     replacements: String,
+    /// Bytes of the longest one.
+    longest: usize,
 }
 
 /// One unit of the array, as Darts-clone packs it.
@@ -84,8 +86,10 @@ impl Charsmap {
             .chunks_exact(4)
             .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
             .collect();
+        let longest = replacements.split('\0').map(str::len).max();
         let map = Self {
             units,
+            longest: longest.unwrap_or(0),
             replacements,
         };
         match map.first_bad_unit() {
@@ -175,6 +179,18 @@ impl Charsmap {
             }
         }
         None
+    }
+
+    /// Bytes that a text of so many may become at most.
+    pub(crate) fn may_make(&self, n_bytes: usize) -> usize {
+        n_bytes.saturating_mul(self.longest.max(1))
+    }
+
+    /// Bytes that a text becomes.
+    pub(crate) fn length(&self, text: &str) -> usize {
+        let mut n_made = 0;
+        self.replace(text, |_, to| n_made += to.len());
+        n_made
     }
 
     /// The replacement that begins at a place.

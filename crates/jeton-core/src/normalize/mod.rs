@@ -22,11 +22,12 @@ use serde::{Deserialize, Serialize};
 use self::bert::{BertConfig, BertNormalizer};
 use self::clip::Cleaner;
 use self::precompiled::Precompiled;
-use self::replace::{Replace, ReplaceConfig};
+use self::replace::{Replace, ReplaceConfig, ReplacePattern};
 use self::strip::{Strip, StripMarks};
 use crate::alignment::{Alignment, compose};
 use crate::base64_bytes::Base64Bytes;
 use crate::error::Result;
+use crate::growth::{GrowthLimit, Room, check_written};
 use crate::unicode::UnicodeVersion;
 
 /// How a normalization step is written down.
@@ -77,7 +78,14 @@ pub enum NormalizerConfig {
 #[derive(Debug, Default)]
 pub struct Normalizer {
     steps: Vec<Step>,
+    growth: GrowthLimit,
 }
+
+/// A text that steps are tried on at load: a letter that all forms take apart.
+const PROBE: &str = " a\u{fdfa}";
+
+/// The stage that errors name.
+const STAGE: &str = "normalization";
 
 #[derive(Debug)]
 enum Step {
@@ -105,8 +113,14 @@ impl Step {
             NormalizerConfig::StripAccents => Self::StripAccents(StripMarks::new()?),
             NormalizerConfig::Lowercase => Self::Lowercase,
             NormalizerConfig::Nmt => Self::Nmt,
-            NormalizerConfig::Replace(config) => Self::Replace(Box::new(Replace::new(config)?)),
-            NormalizerConfig::Prepend { prefix } => Self::Prepend(prefix.clone()),
+            NormalizerConfig::Replace(config) => {
+                check_written("bytes of a normalizer's replacement", &config.content)?;
+                Self::Replace(Box::new(Replace::new(config)?))
+            }
+            NormalizerConfig::Prepend { prefix } => {
+                check_written("bytes that a normalizer prepends", prefix)?;
+                Self::Prepend(prefix.clone())
+            }
             NormalizerConfig::ByteLevel => Self::ByteLevel,
             NormalizerConfig::Precompiled { charsmap } => {
                 Self::Precompiled(Box::new(Precompiled::new(charsmap)?))
@@ -115,21 +129,25 @@ impl Step {
         })
     }
 
-    /// The normalized text; None if it is the same.
-    fn normalize(&self, text: &str) -> Result<Option<String>> {
-        Ok(match self {
+    /// The normalized text; None if it is the same. `room`: bytes that it may have.
+    fn normalize(&self, text: &str, room: Room) -> Result<Option<String>> {
+        let made = match self {
             Self::Form(form) => form.normalize(text),
             Self::Bert(bert) => bert.normalize(text),
             Self::Strip(strip) => strip.normalize(text),
             Self::StripAccents(marks) => marks.normalize(text),
             Self::Lowercase => case::normalize(text),
             Self::Nmt => strip::nmt::normalize(text),
-            Self::Replace(replace) => replace.normalize(text)?,
+            Self::Replace(replace) => replace.normalize(text, room)?,
             Self::Prepend(prefix) => strip::prepend::normalize(text, prefix),
             Self::ByteLevel => strip::byte_level::normalize(text),
-            Self::Precompiled(rules) => rules.normalize(text),
+            Self::Precompiled(rules) => rules.normalize(text, room)?,
             Self::Clip(cleaner) => Some(cleaner.clean(text)?).filter(|cleaned| cleaned != text),
-        })
+        };
+        if let Some(made) = &made {
+            room.check(STAGE, made.len())?;
+        }
+        Ok(made)
     }
 
     /// Whether text may come from elsewhere though it reads the same.
@@ -156,11 +174,33 @@ impl Step {
 }
 
 impl Normalizer {
-    /// Compiles a sequence of steps.
+    /// Compiles a sequence of steps. What they replace is tried, so that a sequence which makes a book of it is refused.
     pub fn new(configs: &[NormalizerConfig]) -> Result<Self> {
-        Ok(Self {
+        let made = Self {
             steps: configs.iter().map(Step::new).collect::<Result<_>>()?,
+            growth: GrowthLimit::at_load(),
+        };
+        for config in configs {
+            if let NormalizerConfig::Replace(ReplaceConfig {
+                pattern: ReplacePattern::String(text),
+                ..
+            }) = config
+            {
+                made.normalize(text)?;
+            }
+        }
+        if !configs.is_empty() {
+            made.normalize(PROBE)?;
+        }
+        Ok(Self {
+            growth: GrowthLimit::default(),
+            ..made
         })
+    }
+
+    /// How much longer texts may become.
+    pub(crate) fn growth(&self) -> &GrowthLimit {
+        &self.growth
     }
 
     /// Whether this never changes any text.
@@ -170,9 +210,10 @@ impl Normalizer {
 
     /// The normalized text. Fails only where a pattern gives up on a text.
     pub fn normalize<'t>(&self, text: &'t str) -> Result<Cow<'t, str>> {
+        let room = self.growth.room(text.len());
         let mut text = Cow::Borrowed(text);
         for step in &self.steps {
-            if let Some(changed) = step.normalize(&text)? {
+            if let Some(changed) = step.normalize(&text, room)? {
                 text = Cow::Owned(changed);
             }
         }
@@ -181,10 +222,11 @@ impl Normalizer {
 
     /// The normalized text and where each stretch of it came from.
     pub fn normalize_aligned<'t>(&self, text: &'t str) -> Result<(Cow<'t, str>, Alignment)> {
+        let room = self.growth.room(text.len());
         let mut result = Cow::Borrowed(text);
         let mut alignment = Alignment::identity(text.len());
         for step in &self.steps {
-            let changed = step.normalize(&result)?;
+            let changed = step.normalize(&result, room)?;
             if changed.is_some() || step.may_move() {
                 alignment = compose(&alignment, &step.align(&result)?);
             }

@@ -8,10 +8,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::strip::Strip;
-use super::{Normalizer, Step};
+use super::{Normalizer, STAGE, Step};
 use crate::alignment::Alignment;
 use crate::alignment::compose;
 use crate::error::Result;
+use crate::growth::Room;
 
 /// Where a step can take a text up again.
 pub(super) enum Apart<'a> {
@@ -110,13 +111,14 @@ impl Step {
         text: &str,
         part: Range<usize>,
         continues: bool,
+        room: Room,
     ) -> Result<String> {
         let Apart::Matches {
             ranges, content, ..
         } = apart
         else {
             let part = Cow::Borrowed(&text[part]);
-            return Ok(self.go_on(part, continues)?.into_owned());
+            return Ok(self.go_on(part, continues, room)?.into_owned());
         };
         let mut out = String::new();
         let mut position = part.start;
@@ -124,6 +126,7 @@ impl Step {
         for &(start, end) in ranges.iter().filter(inside) {
             out.push_str(&text[position..start]);
             out.push_str(content);
+            room.check(STAGE, out.len())?;
             position = end;
         }
         out.push_str(&text[position..part.end]);
@@ -131,11 +134,11 @@ impl Step {
     }
 
     /// What the step makes of a text; `continues`: of which the beginning is not there.
-    fn go_on<'t>(&self, text: Cow<'t, str>, continues: bool) -> Result<Cow<'t, str>> {
+    fn go_on<'t>(&self, text: Cow<'t, str>, continues: bool, room: Room) -> Result<Cow<'t, str>> {
         let changed = match self {
             Self::Prepend(_) if continues => None,
             Self::Strip(strip) if continues => strip.without_left().normalize(&text),
-            step => step.normalize(&text)?,
+            step => step.normalize(&text, room)?,
         };
         Ok(changed.map_or(text, Cow::Owned))
     }
@@ -153,9 +156,10 @@ impl Strip {
 impl Normalizer {
     /// The normalized text; `continues`: of one of which the beginning is not there.
     pub(crate) fn go_on<'t>(&self, text: &'t str, continues: bool) -> Result<Cow<'t, str>> {
+        let room = self.growth().room(text.len());
         let mut steps = self.steps.iter();
         steps.try_fold(Cow::Borrowed(text), |text, step| {
-            step.go_on(text, continues)
+            step.go_on(text, continues, room)
         })
     }
 
@@ -168,6 +172,7 @@ impl Normalizer {
         if !continues {
             return self.normalize_aligned(text);
         }
+        let room = self.growth().room(text.len());
         let mut result = Cow::Borrowed(text);
         let mut alignment = Alignment::identity(text.len());
         for step in &self.steps {
@@ -177,20 +182,21 @@ impl Normalizer {
                 step => step.align(&result)?,
             };
             alignment = compose(&alignment, &align);
-            result = step.go_on(result, true)?;
+            result = step.go_on(result, true, room)?;
         }
         Ok((result, alignment))
     }
 
     /// The part of the normalized text that nothing behind this text can change.
     pub(crate) fn certain<'t>(&self, text: &'t str, continues: bool) -> Result<Cow<'t, str>> {
+        let room = self.growth().room(text.len());
         let mut seen = Cow::Borrowed(text);
         for step in &self.steps {
             let apart = step.apart(&seen);
             let Some(place) = apart.last(&seen) else {
                 return Ok(Cow::Borrowed(""));
             };
-            let made = step.of_part(&apart, &seen, 0..place, continues)?;
+            let made = step.of_part(&apart, &seen, 0..place, continues, room)?;
             drop(apart);
             seen = Cow::Owned(made);
         }
@@ -202,6 +208,7 @@ impl Normalizer {
         let Some((before, after)) = text.split_at_checked(at) else {
             return Ok(None);
         };
+        let room = self.growth().room(text.len());
         let (mut before, mut after) = (before.to_owned(), after.to_owned());
         for (index, step) in self.steps.iter().enumerate() {
             let place = before.len();
@@ -210,12 +217,12 @@ impl Normalizer {
             if !apart.at(&whole, place) {
                 return Ok(None);
             }
-            before = step.of_part(&apart, &whole, 0..place, continues)?;
+            before = step.of_part(&apart, &whole, 0..place, continues, room)?;
             if index + 1 == self.steps.len() {
                 break;
             }
             match apart.last(&whole).filter(|&last| last > place) {
-                Some(last) => after = step.of_part(&apart, &whole, place..last, true)?,
+                Some(last) => after = step.of_part(&apart, &whole, place..last, true, room)?,
                 None => return Ok(None),
             }
         }

@@ -8,10 +8,12 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::STAGE;
 use super::charsmap::{Charsmap, Part};
 use crate::alignment::Alignment;
 use crate::base64_bytes::Base64Bytes;
 use crate::error::Result;
+use crate::growth::Room;
 use crate::rewrite::{Takes, rewritten};
 
 /// Clusters of this many bytes and more are not looked up as a whole.
@@ -42,19 +44,29 @@ impl Precompiled {
         self.map.each_part(each)
     }
 
+    /// Bytes of the longest replacement.
+    pub(crate) fn longest_replacement(&self) -> usize {
+        self.map.may_make(1)
+    }
+
     /// Whether some sequence begins as the whole text does and goes on, or may.
     pub(crate) fn is_cut_off(&self, text: &str) -> bool {
         self.map.is_cut_off(text)
     }
 
-    /// The normalized text, or None if it is the same.
-    pub(crate) fn normalize(&self, text: &str) -> Option<String> {
+    /// The normalized text, or None if it is the same. `room`: bytes that it may have.
+    pub(crate) fn normalize(&self, text: &str, room: Room) -> Result<Option<String>> {
         if self.plain_prefix(text) == text.len() {
-            return None;
+            return Ok(None);
         }
-        rewritten(text, |out| {
+        if self.map.may_make(text.len()) > room.limit() {
+            let mut n_made = 0;
+            self.each_part(text, |part, to| n_made += to.unwrap_or(part).len());
+            room.check(STAGE, n_made)?;
+        }
+        Ok(rewritten(text, |out| {
             self.each_part(text, |part, to| out.push_str(to.unwrap_or(part)));
-        })
+        }))
     }
 
     /// Where each character of the normalized text comes from.

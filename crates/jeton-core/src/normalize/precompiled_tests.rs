@@ -10,7 +10,10 @@ fn rules(rules: &[(&str, &str)]) -> Precompiled {
 
 /// Each character of the result with the bytes it comes from.
 fn ranges(step: &Precompiled, text: &str) -> (String, Vec<(usize, usize)>) {
-    let out = step.normalize(text).unwrap_or_else(|| text.to_owned());
+    let out = step
+        .normalize(text, Room::ENDLESS)
+        .unwrap()
+        .unwrap_or_else(|| text.to_owned());
     let alignment = step.align(text);
     let mut lookup = alignment.lookup();
     let ranges = out
@@ -24,15 +27,28 @@ fn ranges(step: &Precompiled, text: &str) -> (String, Vec<(usize, usize)>) {
 fn a_short_cluster_is_replaced_as_a_whole_by_the_shortest_rule() {
     let step = rules(&[("a", "x"), ("ab", "y"), ("\r", " ")]);
     // "a" and an accent are one cluster of three bytes, of which the rule names the first.
-    assert_eq!(step.normalize("a\u{301}b").as_deref(), Some("xb"));
-    assert_eq!(step.normalize("ab").as_deref(), Some("xb"));
+    assert_eq!(
+        step.normalize("a\u{301}b", Room::ENDLESS)
+            .unwrap()
+            .as_deref(),
+        Some("xb")
+    );
+    assert_eq!(
+        step.normalize("ab", Room::ENDLESS).unwrap().as_deref(),
+        Some("xb")
+    );
     // Seven bytes are too many: character by character.
     assert_eq!(
-        step.normalize("a\u{301}\u{302}\u{303}").as_deref(),
+        step.normalize("a\u{301}\u{302}\u{303}", Room::ENDLESS)
+            .unwrap()
+            .as_deref(),
         Some("x\u{301}\u{302}\u{303}")
     );
-    assert_eq!(step.normalize("\r\nb\n").as_deref(), Some(" b\n"));
-    assert_eq!(step.normalize("b\u{301}c"), None);
+    assert_eq!(
+        step.normalize("\r\nb\n", Room::ENDLESS).unwrap().as_deref(),
+        Some(" b\n")
+    );
+    assert_eq!(step.normalize("b\u{301}c", Room::ENDLESS).unwrap(), None);
 }
 
 #[test]
@@ -93,7 +109,7 @@ proptest! {
     fn equals_the_naive_twin(choices in prop::collection::vec(any::<usize>(), 0..24)) {
         let step = rules(&[("a", "x"), (" ", ""), ("e", "ee"), ("\r", ""), ("0", "1")]);
         let text = jeton_testing::hostile_text(&choices);
-        let out = step.normalize(&text).unwrap_or_else(|| text.clone());
+        let out = step.normalize(&text, Room::ENDLESS).unwrap().unwrap_or_else(|| text.clone());
         prop_assert_eq!(out, naive(&step, &text));
     }
 

@@ -6,9 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::STAGE;
 use super::open::Apart;
 use crate::alignment::Alignment;
 use crate::error::Result;
+use crate::growth::Room;
 use crate::pretokenize::{Backtracking, Behavior, Dialect, ParsedPattern, SplitConfig, Splitter};
 use crate::rewrite::{Sink, aligned, rewritten};
 use crate::unicode::UnicodeVersion;
@@ -106,16 +108,31 @@ impl Replace {
         }
     }
 
-    /// The new text, or None if nothing matches.
-    pub(crate) fn normalize(&self, text: &str) -> Result<Option<String>> {
+    /// The new text, or None if nothing matches. `room`: bytes that it may have.
+    pub(crate) fn normalize(&self, text: &str, room: Room) -> Result<Option<String>> {
         if let Engine::Literal(finder) = &self.engine
             && finder.find(text.as_bytes()).is_none()
         {
             return Ok(None);
         }
+        self.check(text, room)?;
         let mut result = Ok(());
         let out = rewritten(text, |out| result = self.rewrite(text, out));
         result.map(|()| out)
+    }
+
+    /// Whether the new text may be as long as it would be. A replacement comes at most once for each byte, and once more, so
+    /// that nearly no text has to be looked through.
+    fn check(&self, text: &str, room: Room) -> Result<()> {
+        let most = (text.len() + 1).saturating_mul(self.content.len());
+        if room.check(STAGE, text.len().saturating_add(most)).is_ok() {
+            return Ok(());
+        }
+        let mut n_made = text.len();
+        self.each_match(text, &mut |start, end| {
+            n_made = n_made - (end - start) + self.content.len();
+            room.check(STAGE, n_made)
+        })
     }
 
     /// Where each stretch of the new text comes from.
@@ -129,7 +146,7 @@ impl Replace {
         // Text up to here has been handed over, but for the character before it, which an empty
         // match may need.
         let mut kept = 0;
-        let mut replace = |start: usize, end: usize| {
+        self.each_match(text, &mut |start, end| {
             let last = text[..end].chars().next_back().map_or(0, char::len_utf8);
             if end > start {
                 sink.keep(&text[kept..start]);
@@ -145,26 +162,33 @@ impl Replace {
                 sink.replace("", &self.content);
             }
             kept = end;
-        };
+            Ok(())
+        })?;
+        sink.keep(&text[kept..]);
+        Ok(())
+    }
+
+    /// Calls `each` with the bytes of every match, until it fails.
+    fn each_match(
+        &self,
+        text: &str,
+        each: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<()> {
         match &self.engine {
             Engine::Literal(finder) => {
                 for start in finder.find_iter(text.as_bytes()) {
-                    replace(start, start + finder.needle().len());
+                    each(start, start + finder.needle().len())?;
                 }
             }
-            Engine::Automaton(splitter) => splitter.split(text, &mut |start, end| {
-                replace(start, end);
-                Ok(())
-            })?,
+            Engine::Automaton(splitter) => splitter.split(text, each)?,
             Engine::Backtracking(pattern) if !text.is_empty() => {
                 for found in pattern.matches(text) {
                     let (start, end) = found?;
-                    replace(start, end);
+                    each(start, end)?;
                 }
             }
             Engine::Backtracking(_) => {}
         }
-        sink.keep(&text[kept..]);
         Ok(())
     }
 }
@@ -200,7 +224,9 @@ mod tests {
             ("(?=b)", "a b\nb", "a [$1]b\n[$1]b"),
         ];
         for (pattern, text, expected) in cases {
-            let found = regex(pattern, "[$1]").normalize(text).unwrap();
+            let found = regex(pattern, "[$1]")
+                .normalize(text, Room::ENDLESS)
+                .unwrap();
             assert_eq!(
                 found.as_deref().unwrap_or(text),
                 expected,
@@ -209,14 +235,20 @@ mod tests {
         }
         let literal = |text: &str| replace(ReplacePattern::String(text.to_owned()), "-");
         assert_eq!(
-            literal(".").normalize("ab.a").unwrap().as_deref(),
+            literal(".")
+                .normalize("ab.a", Room::ENDLESS)
+                .unwrap()
+                .as_deref(),
             Some("ab-a")
         );
         assert_eq!(
-            literal("").normalize("ab").unwrap().as_deref(),
+            literal("")
+                .normalize("ab", Room::ENDLESS)
+                .unwrap()
+                .as_deref(),
             Some("-a-b-")
         );
-        assert_eq!(literal("x").normalize("ab").unwrap(), None);
+        assert_eq!(literal("x").normalize("ab", Room::ENDLESS).unwrap(), None);
     }
 
     #[test]
@@ -224,7 +256,7 @@ mod tests {
         let ranges = |step: &Replace, text: &str| -> Vec<(usize, usize)> {
             let alignment = step.align(text).unwrap();
             let target = step
-                .normalize(text)
+                .normalize(text, Room::ENDLESS)
                 .unwrap()
                 .unwrap_or_else(|| text.to_owned());
             let mut lookup = alignment.lookup();

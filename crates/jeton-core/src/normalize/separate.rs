@@ -19,6 +19,7 @@ use super::charsmap::Part;
 use super::replace::ReplacePattern;
 use super::{Form, Normalizer, NormalizerConfig, Step, is_cluster};
 use crate::error::Result;
+use crate::growth::{DEFAULT_MAX_GROWTH, Room};
 
 /// Runs of spaces, as published files write them.
 const SPACES: &str = " {2,}";
@@ -139,6 +140,10 @@ impl Separate {
 impl Normalizer {
     /// What is known of the steps that were compiled from this; None: nothing that would be of use.
     pub(crate) fn separate(&self, configs: &[NormalizerConfig]) -> Result<Option<Separate>> {
+        // Words apart from one another are not held to what the whole text may become.
+        if self.most_times(configs) > u64::from(DEFAULT_MAX_GROWTH) {
+            return Ok(None);
+        }
         let mut known = Separate::identity();
         let mut leads = [false; 128];
         for (step, config) in self.steps.iter().zip(configs).rev() {
@@ -234,11 +239,43 @@ impl Normalizer {
     }
 }
 
+impl Normalizer {
+    /// Times its length that a text may become by what the steps do to single places. What takes characters apart by
+    /// Unicode's tables or by rules made of them does so once.
+    fn most_times(&self, configs: &[NormalizerConfig]) -> u64 {
+        let (mut forms, mut others) = (1u64, 1u64);
+        for (step, config) in self.steps.iter().zip(configs) {
+            match (config, step) {
+                (NormalizerConfig::Form { .. } | NormalizerConfig::Bert(_), _) => {
+                    forms = forms.max(11);
+                }
+                (_, Step::Precompiled(rules)) => {
+                    forms = forms.max(rules.longest_replacement() as u64 / 3);
+                }
+                (NormalizerConfig::Replace(replace), _) => {
+                    let matched = match &replace.pattern {
+                        ReplacePattern::String(text) => text.len().max(1),
+                        ReplacePattern::Regex(_) => 1,
+                    };
+                    let times = replace.content.len().div_ceil(matched).max(1);
+                    others = others.saturating_mul(times as u64);
+                }
+                (NormalizerConfig::Lowercase | NormalizerConfig::ByteLevel, _) => {
+                    others = others.saturating_mul(2);
+                }
+                _ => {}
+            }
+        }
+        forms.saturating_mul(others)
+    }
+}
+
 impl Step {
     fn normalize_char(&self, c: char) -> Result<String> {
         let mut buffer = [0; 4];
         let text: &str = c.encode_utf8(&mut buffer);
-        Ok(self.normalize(text)?.unwrap_or_else(|| text.to_owned()))
+        let made = self.normalize(text, Room::ENDLESS)?;
+        Ok(made.unwrap_or_else(|| text.to_owned()))
     }
 }
 

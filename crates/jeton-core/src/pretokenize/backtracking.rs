@@ -13,7 +13,7 @@ const QUICK_STEPS: usize = 1024;
 /// Steps that some may take.
 const PATIENT_STEPS: usize = 1_000_000;
 /// How many may: so many in any text, and one more for so many bytes of it.
-const PATIENT_MATCHES: usize = 1024;
+const PATIENT_MATCHES: usize = 64;
 const BYTES_PER_PATIENT_MATCH: usize = 1024;
 /// Bytes that a compiled pattern may take.
 const SIZE_LIMIT_BYTES: usize = 64 << 20;

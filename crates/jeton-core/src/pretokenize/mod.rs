@@ -37,6 +37,7 @@ use self::scripts::ScriptSplitter;
 use crate::alignment::Alignment;
 use crate::alignment::compose;
 use crate::error::{Error, Result};
+use crate::growth::GrowthLimit;
 use crate::unicode::UnicodeVersion;
 
 /// One step of a pre-tokenizer, as the canonical form keeps it.
@@ -309,8 +310,10 @@ impl PreTokenizer {
         };
         let mut origin = origin;
         origin.continues &= self.text.is_empty();
+        let room = GrowthLimit::default().room(text.len());
         for stage in &self.stages {
             pieces = stage.apply(&pieces, origin)?;
+            room.check("pre-tokenization", pieces.text.len())?;
             // What a stage has cut apart begins anew in the next one.
             origin.continues &= !stage.cuts_pieces();
         }

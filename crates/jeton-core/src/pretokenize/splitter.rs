@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::growth::Room;
 
 use super::SplitConfig;
 use super::automaton::{Automaton, BuildError};
@@ -162,18 +163,30 @@ impl Splitter {
         }
     }
 
-    /// The text with every match replaced.
-    pub(crate) fn replace(&self, text: &str, content: &str) -> Result<String> {
+    /// The text with every match replaced. `n_before`: bytes that were made of other texts, which share the room.
+    pub(crate) fn replace(
+        &self,
+        text: &str,
+        content: &str,
+        n_before: usize,
+        room: Room,
+    ) -> Result<String> {
         if text.is_empty() {
             return Ok(String::new()); // where the reference finds nothing, not even an empty match
         }
         let mut out = String::with_capacity(text.len());
         let mut position = 0;
+        let mut checked = Ok(());
         self.for_each_match(text, &mut |start, end| {
+            if checked.is_err() {
+                return;
+            }
             out.push_str(&text[position..start]);
             out.push_str(content);
             position = end;
+            checked = room.check("decoding", n_before + out.len());
         })?;
+        checked?;
         out.push_str(&text[position..]);
         Ok(out)
     }

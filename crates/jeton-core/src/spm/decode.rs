@@ -9,9 +9,10 @@ mod stream;
 pub(crate) use stream::SpmStream;
 
 use super::normalizer::SpmNormalizer;
-use super::piece::{PieceKind, SPACE};
+use super::piece::{Piece, PieceKind, SPACE};
 use super::spec::SpmModel;
 use crate::error::{ErrorKind, Result};
+use crate::growth::check_written;
 
 /// What a piece decodes to.
 #[derive(Clone, Debug)]
@@ -41,6 +42,10 @@ pub struct SpmDecoder {
 impl SpmDecoder {
     /// Compiles the decoder of a model.
     pub fn new(model: &SpmModel) -> Result<Self> {
+        check_written(
+            "bytes that unknown text decodes to",
+            &model.trainer.unk_surface,
+        )?;
         let byte_fallback = model.trainer.byte_fallback;
         let shown = model
             .pieces
@@ -75,8 +80,41 @@ impl SpmDecoder {
         })
     }
 
+    /// Shows control pieces that are named as bytes (`<0x0A>`) as these bytes, as llama.cpp does whatever the model.
+    pub(crate) fn show_named_bytes(&mut self, pieces: &[Piece]) {
+        for (shown, piece) in self.shown.iter_mut().zip(pieces) {
+            if piece.kind == PieceKind::Control
+                && let Some(byte) = super::piece::byte_of(&piece.bytes)
+            {
+                *shown = Shown::Byte(byte);
+            }
+        }
+    }
+
+    /// The byte that an id stands for.
+    pub(crate) fn byte(&self, id: u32) -> Option<u8> {
+        match self.shown.get(id as usize) {
+            Some(Shown::Byte(byte)) => Some(*byte),
+            _ => None,
+        }
+    }
+
     /// The text of ids, as bytes: a piece of a damaged model need not be UTF-8.
     pub fn decode(&self, ids: &[u32]) -> Result<Vec<u8>> {
+        let made = self.joined(ids, push_utf8)?;
+        self.denormalized(made)
+    }
+
+    /// The same, but that bytes which are no text stay as they are.
+    pub fn decode_bytes(&self, ids: &[u32]) -> Result<Vec<u8>> {
+        if self.denormalizer.is_some() {
+            return self.decode(ids);
+        }
+        self.joined(ids, Vec::extend_from_slice)
+    }
+
+    /// `push`: appends a run of bytes.
+    fn joined(&self, ids: &[u32], push: impl Fn(&mut Vec<u8>, &[u8])) -> Result<Vec<u8>> {
         let mut out = Vec::with_capacity(ids.len() * 4);
         let mut bytes = Vec::new();
         let mut at_start = true;
@@ -86,7 +124,7 @@ impl SpmDecoder {
                 bytes.push(*byte);
                 continue;
             }
-            push_utf8(&mut out, &bytes);
+            push(&mut out, &bytes);
             bytes.clear();
             at_start &= out.is_empty();
             match shown {
@@ -101,19 +139,20 @@ impl SpmDecoder {
                 }
             }
         }
-        push_utf8(&mut out, &bytes);
-        Ok(self.denormalized(out))
+        push(&mut out, &bytes);
+        Ok(out)
     }
 
     /// What becomes of the whole text in the end.
-    fn denormalized(&self, text: Vec<u8>) -> Vec<u8> {
+    fn denormalized(&self, text: Vec<u8>) -> Result<Vec<u8>> {
         let Some(denormalizer) = &self.denormalizer else {
-            return text;
+            return Ok(text);
         };
         let mut valid = Vec::with_capacity(text.len());
         push_utf8(&mut valid, &text);
         let valid = String::from_utf8(valid).unwrap_or_default();
-        denormalizer.normalize(&valid).into_bytes()
+        denormalizer.check(&valid)?;
+        Ok(denormalizer.normalize(&valid).into_bytes())
     }
 
     fn shown(&self, id: u32) -> Result<&Shown> {

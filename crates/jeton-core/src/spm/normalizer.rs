@@ -7,6 +7,7 @@ use super::piece::SPACE;
 use super::spec::NormalizerSpec;
 use crate::alignment::Alignment;
 use crate::error::Result;
+use crate::growth::{DEFAULT_MAX_GROWTH, GrowthLimit};
 use crate::normalize::Separate;
 use crate::normalize::charsmap::{Charsmap, StretchList};
 use crate::unigram::trie::Trie;
@@ -23,6 +24,7 @@ pub struct SpmNormalizer {
     as_suffix: bool,
     remove_extra: bool,
     space: &'static str,
+    growth: GrowthLimit,
 }
 
 /// Finds user-defined pieces.
@@ -146,7 +148,26 @@ impl SpmNormalizer {
             as_suffix,
             remove_extra: spec.remove_extra_whitespaces,
             space: if spec.escape_whitespaces { SPACE } else { " " },
+            growth: GrowthLimit::default(),
         })
+    }
+
+    /// How much longer texts may become.
+    pub(crate) fn growth(&self) -> &GrowthLimit {
+        &self.growth
+    }
+
+    /// Fails if a text becomes longer than it may. What a rule makes of a byte is little as a rule, so that nothing has to
+    /// be looked through.
+    pub(crate) fn check(&self, text: &str) -> Result<()> {
+        let Some(charsmap) = &self.charsmap else {
+            return Ok(());
+        };
+        let room = self.growth.room(text.len());
+        if charsmap.may_make(text.len()) <= room.limit() {
+            return Ok(());
+        }
+        room.check("normalization", charsmap.length(text))
     }
 
     /// The normalized text.
@@ -199,7 +220,9 @@ impl SpmNormalizer {
     /// A rule goes across a place only if it has the character behind it, further on than at its beginning. What the
     /// character behind becomes is known where no rule begins with it and goes on.
     pub(crate) fn separate<'p>(&self, kept: impl Iterator<Item = &'p [u8]>) -> Option<Separate> {
-        if self.as_suffix || self.space != SPACE {
+        // Words apart from one another are not held to what the whole text may become.
+        let times = self.charsmap.as_ref().map_or(1, |map| map.may_make(1));
+        if self.as_suffix || self.space != SPACE || times > DEFAULT_MAX_GROWTH as usize {
             return None;
         }
         let mut known = Separate::identity();

@@ -157,6 +157,11 @@ impl SpmProcessor {
         &self.encoder
     }
 
+    /// See [`SpmDecoder::show_named_bytes`].
+    pub(crate) fn show_named_bytes(&mut self, model: &SpmModel) {
+        self.decoder.show_named_bytes(&model.pieces);
+    }
+
     /// The way back.
     pub fn decoder(&self) -> &SpmDecoder {
         &self.decoder
@@ -179,6 +184,7 @@ impl SpmProcessor {
 
     /// Appends the ids of a text.
     pub fn encode(&self, text: &str, scratch: &mut SpmScratch, out: &mut Vec<u32>) -> Result<()> {
+        self.normalizer.check(text)?;
         let normalized = self.normalizer.normalize(text);
         self.encoder.encode(normalized.as_bytes(), scratch, out)
     }
@@ -191,6 +197,7 @@ impl SpmProcessor {
         scratch: &mut SpmScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
+        self.normalizer.check(text)?;
         let normalized = self.normalizer.go_on(text);
         match (&self.encoder, from) {
             (SpmEncoder::Unigram(model), Some(from)) => {
@@ -208,6 +215,7 @@ impl SpmProcessor {
         scratch: &mut SpmScratch,
         out: &mut Vec<Surface>,
     ) -> Result<()> {
+        self.normalizer.check(text)?;
         let (normalized, origins) = self.normalizer.normalize_with_origins(text);
         let first = out.len();
         self.encoder

@@ -1,8 +1,9 @@
-//! The word caches: what they may take, what they take, and how to empty them.
+//! What a tokenizer may take: memory of its word caches, and the length of what it makes of texts.
 //!
-//! They change no id. Everything here takes effect on a tokenizer that other threads use meanwhile.
+//! Neither changes an id. Everything here takes effect on a tokenizer that other threads use meanwhile.
 
 use super::Tokenizer;
+use crate::engine::Engine;
 
 impl Tokenizer {
     /// Bytes that the word caches of all threads may take together.
@@ -21,6 +22,22 @@ impl Tokenizer {
         self.pool.budget().set_limit(bytes);
         if self.cache_used_bytes() > bytes {
             self.clear_cache();
+        }
+    }
+
+    /// Times its length that a text may become when it is normalized or decoded, beside 64 KiB.
+    pub fn growth_limit(&self) -> u32 {
+        self.normalizer.growth().times()
+    }
+
+    /// Changes that.
+    pub fn set_growth_limit(&self, times: u32) {
+        self.normalizer.growth().set(times);
+        if let Some(decoder) = &self.decoder {
+            decoder.growth().set(times);
+        }
+        if let Engine::SentencePiece(engine) = &self.engine {
+            engine.processor.normalizer().growth().set(times);
         }
     }
 

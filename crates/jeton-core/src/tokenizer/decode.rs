@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 
-use super::Tokenizer;
+use super::{DecodeStream, Tokenizer};
 use crate::byte_alphabet;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::measure::Outlines;
 use crate::normalize::NormalizerConfig;
 use crate::special::Allow;
+
+/// Ids whose strings are decoded together.
+const MOST_STRINGS: usize = 1 << 16;
 
 impl Tokenizer {
     /// Appends the bytes of ids.
@@ -22,8 +25,12 @@ impl Tokenizer {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         if let Engine::SentencePiece(engine) = &self.engine {
-            out.extend(engine.processor.decode(ids)?);
+            let kept = self.kept(ids, skip_special_tokens);
+            out.extend(engine.processor.decode(&kept)?);
             return Ok(());
+        }
+        if self.decoder.is_some() && ids.len() > MOST_STRINGS {
+            return self.decode_one_by_one(ids, skip_special_tokens, out);
         }
         let kept = ids
             .iter()
@@ -47,6 +54,71 @@ impl Tokenizer {
             })
             .collect::<Result<Vec<_>>>()?;
         out.extend_from_slice(decoder.decode(tokens)?.as_bytes());
+        Ok(())
+    }
+
+    /// The same, but that bytes which are no text stay as they are, whatever the tokenizer.
+    pub fn decode_bytes_into(
+        &self,
+        ids: &[u32],
+        skip_special_tokens: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let kept = self.kept(ids, skip_special_tokens);
+        match (&self.engine, &self.decoder) {
+            (Engine::SentencePiece(engine), _) => {
+                out.extend(engine.processor.decoder().decode_bytes(&kept)?);
+                Ok(())
+            }
+            (_, Some(decoder)) => {
+                if ids.len() > MOST_STRINGS {
+                    let start = out.len();
+                    self.decode_one_by_one(ids, skip_special_tokens, out)?;
+                    let made = out.get(start..).unwrap_or_default();
+                    if memchr::memmem::find(made, "\u{fffd}".as_bytes()).is_none() {
+                        return Ok(());
+                    }
+                    out.truncate(start);
+                }
+                let tokens = kept
+                    .iter()
+                    .map(|&id| {
+                        self.decoded_bytes(id)?;
+                        Ok(self.token_string(id).into_owned())
+                    })
+                    .collect::<Result<Vec<_>>>()?;
+                out.extend(decoder.decode_bytes(tokens)?);
+                Ok(())
+            }
+            _ => self.decode_into(ids, skip_special_tokens, out),
+        }
+    }
+
+    /// The ids that are decoded.
+    fn kept<'i>(&self, ids: &'i [u32], skip_special_tokens: bool) -> Cow<'i, [u32]> {
+        if skip_special_tokens && ids.iter().any(|&id| self.is_special(id)) {
+            let kept = ids.iter().copied().filter(|&id| !self.is_special(id));
+            return Cow::Owned(kept.collect());
+        }
+        Cow::Borrowed(ids)
+    }
+
+    /// As a stream does it: strings of millions of ids take twenty times the memory of their text.
+    fn decode_one_by_one(
+        &self,
+        ids: &[u32],
+        skip_special_tokens: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let mut stream = DecodeStream::new(self, skip_special_tokens);
+        let mut text = String::new();
+        for some in ids.chunks(MOST_STRINGS) {
+            stream.push(some, &mut text)?;
+            out.extend_from_slice(text.as_bytes());
+            text.clear();
+        }
+        stream.finish(&mut text)?;
+        out.extend_from_slice(text.as_bytes());
         Ok(())
     }
 
@@ -128,44 +200,121 @@ impl Tokenizer {
         }
     }
 
-    /// Whether the bytes that a text's ids decode to are the text that the model saw, and whether
-    /// that is the text that was given.
-    ///
-    /// Tokenizers whose decoding is not plain concatenation write white space anew: theirs is compared
-    /// without white space and without U+2581, which stands for it.
-    pub fn fidelity(&self, text: &str, decoded: &[u8]) -> Result<Fidelity> {
+    /// What became of a text whose ids decode to some bytes.
+    pub fn fidelity(&self, text: &str, ids: &[u32], decoded: &[u8]) -> Result<Fidelity> {
+        let expected = self.expected_decoding(text)?;
+        let cause = if text.as_bytes() == decoded {
+            None
+        } else {
+            Some(self.cause_of_change(text, ids, decoded)?)
+        };
+        Ok(Fidelity {
+            round_trip: expected.as_bytes() == decoded,
+            unchanged: expected == text,
+            cause,
+        })
+    }
+
+    /// The text that ids of a text decode to if nothing but its normalization changes it: spaces as spaces, without what
+    /// normalization put in front.
+    fn expected_decoding<'t>(&self, text: &'t str) -> Result<Cow<'t, str>> {
         if let Engine::SentencePiece(engine) = &self.engine {
-            let expected = engine.expected_decoding(text);
-            return Ok(Fidelity {
-                round_trip: expected.as_bytes() == decoded,
-                unchanged: expected == text,
-            });
+            engine.processor.normalizer().check(text)?;
+            return Ok(Cow::Owned(engine.expected_decoding(text)));
         }
-        let mut normalized = self.normalizer.normalize(text)?;
-        if self.normalizer_config.last() == Some(&NormalizerConfig::ByteLevel)
+        let normalized = self.normalizer.normalize(text)?;
+        let steps = &self.normalizer_config;
+        if steps.last() == Some(&NormalizerConfig::ByteLevel)
             && let Some(bytes) = byte_alphabet::spell(&normalized)
         {
-            normalized = Cow::Owned(String::from_utf8_lossy(&bytes).into_owned());
+            return Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()));
         }
-        let rewrites = self
-            .engine
-            .pretokenizer()
-            .is_some_and(crate::pretokenize::PreTokenizer::rewrites);
-        if self.decoder.is_none() && !rewrites {
-            return Ok(Fidelity {
-                round_trip: normalized.as_bytes() == decoded,
-                unchanged: normalized == text,
-            });
+        if self.decoder.is_none() {
+            return Ok(normalized);
         }
-        let visible = |text: &str| -> String {
-            let shown = |c: &char| !c.is_whitespace() && *c != '\u{2581}';
-            text.chars().filter(shown).collect()
+        let marks = |step: &NormalizerConfig| match step {
+            NormalizerConfig::Replace(replace) => replace.content == MARK,
+            NormalizerConfig::Prepend { prefix } => prefix == MARK,
+            _ => false,
         };
-        let normalized = visible(&normalized);
-        Ok(Fidelity {
-            round_trip: normalized == visible(&String::from_utf8_lossy(decoded)),
-            unchanged: normalized == visible(text),
-        })
+        if !steps.iter().any(marks) {
+            return Ok(normalized);
+        }
+        let spaced = normalized.replace(MARK, " ");
+        let is_prefixed = steps.iter().any(
+            |step| matches!(step, NormalizerConfig::Prepend { prefix } if prefix == MARK || prefix == " "),
+        );
+        match spaced.strip_prefix(' ') {
+            Some(rest) if is_prefixed => Ok(Cow::Owned(rest.to_owned())),
+            _ => Ok(Cow::Owned(spaced)),
+        }
+    }
+
+    /// Why a text does not come back: the first of the causes that explains it, the worst before others.
+    fn cause_of_change(&self, text: &str, ids: &[u32], decoded: &[u8]) -> Result<Cause> {
+        if self.unknown().is_some_and(|unknown| ids.contains(&unknown)) {
+            return Ok(Cause::Unknown);
+        }
+        let decoded = String::from_utf8_lossy(decoded);
+        let without = |text: &str, drop: fn(char) -> bool| -> String {
+            text.chars().filter(|&c| !drop(c)).collect()
+        };
+        let is_mark = |c: char| c == '\u{2581}';
+        let is_blank = |c: char| c.is_whitespace() || c == '\u{2581}';
+        let has_mark = text.contains(is_mark);
+        if !has_mark && without(text, char::is_whitespace) == without(&decoded, char::is_whitespace)
+        {
+            return Ok(Cause::WhiteSpace);
+        }
+        if without(text, is_blank) == without(&decoded, is_blank) {
+            // A text may lose both; the mark is what nobody expects.
+            return Ok(Cause::Mark);
+        }
+        let normalized = self.normalize(text)?;
+        if without(&normalized, is_blank) == without(&decoded, is_blank) {
+            return Ok(Cause::NormalForm);
+        }
+        Ok(Cause::Other)
+    }
+}
+
+/// The character that stands for a space inside tokens.
+const MARK: &str = "\u{2581}";
+
+/// Why a text does not come back from its ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// White space was left out, put in or changed, and nothing else.
+    WhiteSpace,
+    /// U+2581, which stands for spaces in tokens, came back as a space.
+    Mark,
+    /// Normalization changed characters: their form, their case, their accents.
+    NormalForm,
+    /// A part of the text has no token but the unknown one.
+    Unknown,
+    /// Anything else.
+    Other,
+}
+
+impl Cause {
+    /// All of them, in the order of their counts.
+    pub const ALL: [Self; 5] = [
+        Self::WhiteSpace,
+        Self::Mark,
+        Self::NormalForm,
+        Self::Unknown,
+        Self::Other,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WhiteSpace => "white_space",
+            Self::Mark => "u2581",
+            Self::NormalForm => "normal_form",
+            Self::Unknown => "unknown",
+            Self::Other => "other",
+        }
     }
 }
 
@@ -176,4 +325,6 @@ pub struct Fidelity {
     pub round_trip: bool,
     /// Normalization left the text as it was.
     pub unchanged: bool,
+    /// Why the ids do not decode to the text itself; None if they do.
+    pub cause: Option<Cause>,
 }

@@ -21,7 +21,7 @@ use crate::alignment::Alignment;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::{ErrorKind, Result};
 use crate::pretokenize::rewriting::Origin;
-use crate::special::{AddedTokens, Found};
+use crate::special::{AddedToken, AddedTokens, Found};
 use crate::spm::PieceKind;
 use crate::spm::piece::{SPACE, byte_of};
 
@@ -147,22 +147,22 @@ impl Tokenizer {
 
     /// Tokens that are one wherever a text has them, with what they read: the added ones, and a SentencePiece model's
     /// user-defined pieces.
-    pub fn fixed_tokens(&self) -> Vec<(u32, String, bool)> {
-        let added = self.added.tokens().iter();
-        let mut fixed: Vec<(u32, String, bool)> = added
-            .map(|token| (token.id, token.content.clone(), token.special))
-            .collect();
+    pub fn fixed_tokens(&self) -> Vec<AddedToken> {
+        let mut fixed = self.added.tokens().to_vec();
         if let Engine::SentencePiece(engine) = &self.engine {
-            let known: BTreeSet<u32> = fixed.iter().map(|token| token.0).collect();
+            let known: BTreeSet<u32> = fixed.iter().map(|token| token.id).collect();
             for (id, piece) in (0..).zip(&engine.model.pieces) {
                 if piece.kind == PieceKind::UserDefined
                     && !known.contains(&id)
                     && let Ok(content) = std::str::from_utf8(&piece.bytes)
                 {
-                    fixed.push((id, content.to_owned(), false));
+                    fixed.push(AddedToken {
+                        special: false,
+                        ..AddedToken::special(id, content)
+                    });
                 }
             }
-            fixed.sort_by_key(|token| token.0);
+            fixed.sort_by_key(|token| token.id);
         }
         fixed
     }
@@ -328,7 +328,10 @@ impl Gate for &mut Guard<'_> {
             let (start, end) = lookup.covering_range(start, end);
             let (start, end) = (base + start, base + end);
             if self.trusted.covers(start, end) {
-                kept.push(index);
+                // A token of a byte of a character cannot be left out of the text around it.
+                if text.is_char_boundary(made.start) && text.is_char_boundary(made.end) {
+                    kept.push(index);
+                }
             } else {
                 refused = true;
                 let id = made.id;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::format::from_hf_json;
 use crate::spm::{ModelType, Piece, PieceKind, SpmModel};
+use crate::tokenizer::Growing;
 
 fn load(normalizer: &Value, pre_tokenizer: &Value, model: &Value, added: &Value) -> Tokenizer {
     let file = json!({
@@ -237,9 +238,9 @@ fn sentencepiece(model_type: ModelType) -> Tokenizer {
 fn user_defined_pieces_are_made_of_trusted_text_only() {
     for model_type in [ModelType::Unigram, ModelType::Bpe, ModelType::Char] {
         let tok = sentencepiece(model_type);
-        let fixed: Vec<u32> = tok.fixed_tokens().iter().map(|token| token.0).collect();
+        let fixed: Vec<u32> = tok.fixed_tokens().iter().map(|token| token.id).collect();
         assert_eq!(fixed, [1, 2, 3], "control and user-defined pieces");
-        for (id, content, _) in tok.fixed_tokens() {
+        for AddedToken { id, content, .. } in tok.fixed_tokens() {
             assert_eq!(tok.fixed_token(&content), Some(id));
         }
         assert_eq!(tok.fixed_token("a"), None, "a piece like any other");
@@ -342,5 +343,107 @@ proptest! {
                 prop_assert!(trusted.covers(start, end), "{text:?} {trusted:?} {id} {start}..{end}");
             }
         }
+    }
+}
+
+/// Every byte a token of GPT-2's alphabet, and `added` on top, whose ids may be those of bytes.
+fn bytes_with(normalizer: &Value, prefix_space: bool, added: &[Value]) -> Result<Tokenizer> {
+    let vocab: serde_json::Map<String, Value> = (0..=255u8)
+        .map(|byte| (crate::byte_alphabet::write(&[byte]), json!(byte)))
+        .collect();
+    let file = json!({
+        "added_tokens": added, "normalizer": normalizer,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": prefix_space, "use_regex": true},
+        "post_processor": null, "decoder": {"type": "ByteLevel"},
+        "model": {"type": "BPE", "vocab": vocab, "merges": []},
+    });
+    from_hf_json(&serde_json::to_vec(&file).unwrap())
+}
+
+/// Steps that move, drop and add characters.
+fn normalizers() -> Vec<Value> {
+    vec![
+        json!(null),
+        json!({"type": "NFKC"}),
+        json!({"type": "NFD"}),
+        json!({"type": "StripAccents"}),
+        json!({"type": "Strip", "strip_left": true, "strip_right": true}),
+        json!({"type": "Lowercase"}),
+        json!({"type": "Prepend", "prepend": "▁"}),
+        json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"}),
+        json!({"type": "Replace", "pattern": {"Regex": "[ae]+"}, "content": "é🙂"}),
+        json!({"type": "BertNormalizer"}),
+    ]
+}
+
+#[test]
+fn a_control_token_of_half_a_character_cuts_no_text() {
+    // A file gives a special token the id of a byte, so that the model makes it inside of characters.
+    for id in [0x82, 0x9F, 0xF0] {
+        let added = [token(id, "<x>", true, false)];
+        let tok = bytes_with(&json!(null), false, &added).unwrap();
+        let text = "🙂👨\u{200d}👩 🙂";
+        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        for &end in &ends {
+            let trusted = Trusted::new(text, [(0, end)]).unwrap();
+            // The byte has no other token, so that an error is an answer.
+            let _ = tok.encode_guarded(text, &trusted, &[]);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    #[test]
+    fn places_of_any_file_and_text_cut_no_character(
+        choices in prop::collection::vec(any::<usize>(), 0..8),
+        steps in prop::collection::vec(0..10_usize, 0..3),
+        ids in prop::collection::vec(0..260_usize, 3),
+        flags in prop::collection::vec(any::<bool>(), 12),
+        prefix_space: bool,
+        first in 0..20_usize, second in 0..20_usize,
+    ) {
+        let contents = ["<s>", "é", "a "];
+        let mut added = Vec::new();
+        for (index, &content) in contents.iter().enumerate() {
+            let flag = |at: usize| flags[index * 4 + at];
+            if !ids[..index].contains(&ids[index]) {
+                added.push(json!({"id": ids[index], "content": content, "special": flag(0),
+                    "normalized": flag(1), "lstrip": flag(2), "rstrip": flag(3)}));
+            }
+        }
+        let all = normalizers();
+        let chosen: Vec<&Value> = steps.iter().map(|&step| &all[step]).filter(|s| !s.is_null()).collect();
+        let normalizer = json!({"type": "Sequence", "normalizers": chosen});
+        let Ok(tok) = bytes_with(&normalizer, prefix_space, &added) else {
+            return Ok(());
+        };
+        let mut text = jeton_testing::hostile_text(&choices);
+        text.push_str(" <s> e\u{301}a <s>🙂👨\u{200d}👩");
+        let mut ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        ends.push(text.len());
+        let place = |n: usize| ends[n * (ends.len() - 1) / 19];
+        let (from, to) = (place(first.min(second)), place(first.max(second)));
+        let trusted = Trusted::new(&text, [(from, to)]).unwrap();
+        if let Ok(made) = tok.encode_guarded(&text, &trusted, &[ids[1] as u32]) {
+            for (&start, &end) in made.encoding.starts.iter().zip(&made.encoding.ends) {
+                prop_assert!(start <= end && end <= text.len());
+            }
+        }
+        for allow in [Allow::None, Allow::All] {
+            let _ = tok.encode_with_offsets(&text, &allow, true, true);
+            let mut growing = Growing::new(&tok, allow.clone());
+            for (at, c) in text.char_indices() {
+                let _ = growing.append(c.encode_utf8(&mut [0; 4]));
+                if at == from {
+                    let _ = growing.take_stable();
+                }
+            }
+            let half = growing.text().len() / 2;
+            let between = (half..).find(|&at| growing.text().is_char_boundary(at)).unwrap();
+            let _ = growing.truncate(between);
+            let _ = tok.count_up_to(&text, &allow, 3);
+        }
+        let _ = tok.fidelity(&text, &[], text.as_bytes());
     }
 }

@@ -20,6 +20,7 @@ mod sample;
 mod shared_texts;
 mod stream;
 mod stretches;
+mod token_bytes;
 mod trim;
 mod written_texts;
 
@@ -28,6 +29,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use crate::cache_budget::DEFAULT_CACHE_LIMIT;
 pub use canonical::Noncanonical;
+pub use decode::{Cause, Fidelity};
 pub use generation::{END_TOKENS, NeverGenerated};
 pub use growing::{Growing, Growth};
 pub(crate) use guarded::Twins;
@@ -86,6 +88,8 @@ pub struct Tokenizer {
     pub(crate) seams: OnceLock<Seams>,
     /// Worked out when words are first counted.
     pub(crate) outlines: OnceLock<Outlines>,
+    /// What tokens are in bytes, where the vocabulary does not say it. Worked out when it is first asked for.
+    pub(crate) pieces: OnceLock<Vocab>,
     pub(crate) pool: Pool<Scratch>,
 }
 
@@ -226,7 +230,9 @@ impl Tokenizer {
     pub fn normalize<'t>(&self, text: &'t str) -> Result<Cow<'t, str>> {
         match &self.engine {
             Engine::SentencePiece(engine) => {
-                Ok(Cow::Owned(engine.processor.normalizer().normalize(text)))
+                let normalizer = engine.processor.normalizer();
+                normalizer.check(text)?;
+                Ok(Cow::Owned(normalizer.normalize(text)))
             }
             _ => self.normalizer.normalize(text),
         }

@@ -60,13 +60,13 @@ impl<T: Deref<Target = Tokenizer>> DecodeStream<T> {
         }
         let mut bytes = Vec::new();
         for &id in ids {
+            if self.skip_special_tokens && tokenizer.is_special(id) {
+                continue;
+            }
             if let (Way::SentencePiece(stream), Engine::SentencePiece(engine)) =
                 (&mut self.way, &tokenizer.engine)
             {
                 stream.push(engine.processor.decoder(), id, &mut bytes)?;
-                continue;
-            }
-            if self.skip_special_tokens && tokenizer.is_special(id) {
                 continue;
             }
             match (&mut self.way, &tokenizer.decoder) {
@@ -88,7 +88,7 @@ impl<T: Deref<Target = Tokenizer>> DecodeStream<T> {
         let mut bytes = Vec::new();
         match (ended, &tokenizer.engine, &tokenizer.decoder) {
             (Way::SentencePiece(mut stream), Engine::SentencePiece(engine), _) => {
-                stream.finish(engine.processor.decoder(), &mut bytes);
+                stream.finish(engine.processor.decoder(), &mut bytes)?;
             }
             (Way::Strings(mut stream), _, Some(decoder)) => stream.finish(decoder, out)?,
             _ => {}

@@ -39,7 +39,7 @@ use hashbrown::HashSet;
 
 use crate::byte_alphabet::{byte_to_char, spell};
 use crate::error::{Error, ErrorKind, Result};
-use crate::vocab::{MAX_IDS, Vocab, hasher};
+use crate::vocab::{MAX_IDS, MAX_TOKEN_BYTES, Vocab, hasher};
 
 use super::counts::PretokenCounts;
 use super::engine::{Learned, Resume, Settings, ids_of_bytes, learn, rows_of_bytes};
@@ -216,7 +216,10 @@ pub(super) fn require_text(counts: &PretokenCounts) -> Result<()> {
 pub(super) fn settings_of(options: &BpeTrainOptions) -> Settings {
     Settings {
         tie_rule: options.tie_rule,
-        max_token_bytes: options.max_token_bytes.unwrap_or(usize::MAX),
+        max_token_bytes: options
+            .max_token_bytes
+            .unwrap_or(MAX_TOKEN_BYTES)
+            .min(MAX_TOKEN_BYTES),
     }
 }
 

@@ -22,7 +22,7 @@ use std::ops::ControlFlow;
 use hashbrown::HashMap;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::vocab::{MAX_IDS, hasher};
+use crate::vocab::{MAX_IDS, MAX_TOKEN_BYTES, hasher};
 
 use super::alphabet::{AlphabetOptions, choose_alphabet, count_characters};
 use super::counts::PretokenCounts;
@@ -100,7 +100,10 @@ pub fn train_char_bpe(
         &CharBpe {
             n_tokens: options.vocab_size,
             min_frequency: options.min_frequency,
-            max_chars: options.max_token_chars.unwrap_or(usize::MAX),
+            max_chars: options
+                .max_token_chars
+                .unwrap_or(MAX_TOKEN_BYTES / 4)
+                .min(MAX_TOKEN_BYTES / 4),
             spelling: &options.spelling,
             tie_rule: options.tie_rule,
             allow: &|_| true,

@@ -5,7 +5,7 @@
 //! pages are asked for at once; tokens and where they lie can grow, since special tokens are added to most vocabularies.
 
 use super::table::{Table, hash};
-use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, Span, Tokens, Vocab};
+use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, MAX_TOKEN_BYTES, Span, Tokens, Vocab};
 use crate::huge::prepare_pages;
 use crate::shelf::Shelf;
 
@@ -144,7 +144,7 @@ impl Bulk {
             self.grow(token.id)?;
         }
         let span = self.tokens.spans.get_mut(token.id as usize)?;
-        if span.len != HOLE {
+        if span.len != HOLE || token.len as usize > MAX_TOKEN_BYTES {
             return None;
         }
         *span = Span {

@@ -41,6 +41,14 @@ const OPAQUE: u32 = 1 << 31;
 /// sized by it cannot exhaust memory because of one absurd id in a hostile file.
 pub const MAX_IDS: u32 = 1 << 24;
 
+/// Most bytes of one token. Work that a file can ask for grows with the square of it; the longest token of sixty published
+/// vocabularies has 512.
+pub const MAX_TOKEN_BYTES: usize = 1 << 16;
+
+/// Ids without a token that any vocabulary may have, and as many more for each token: tables have a place for each.
+const FREE_HOLES: usize = 1 << 20;
+const HOLES_PER_TOKEN: usize = 16;
+
 /// Most bytes of all tokens together: below it, the length of a token leaves its highest bit free.
 const MAX_ARENA_BYTES: usize = (OPAQUE - 2) as usize;
 
@@ -186,6 +194,24 @@ impl Bytes for Tokens {
     }
 }
 
+/// The error for a token with too many bytes.
+pub(crate) fn too_long() -> Error {
+    ErrorKind::TooLarge {
+        what: "the length of a token in bytes",
+        limit: MAX_TOKEN_BYTES as u64,
+    }
+    .into()
+}
+
+#[cold]
+fn too_many_holes(n_tokens: u32) -> Error {
+    ErrorKind::TooLarge {
+        what: "the highest id of a vocabulary with so few tokens",
+        limit: Vocab::most_ids(n_tokens) as u64,
+    }
+    .into()
+}
+
 pub(crate) fn hasher() -> FixedState {
     FixedState::with_seed(HASH_SEED)
 }
@@ -244,6 +270,13 @@ impl Vocab {
             }
             .into());
         }
+        if bytes.len() > MAX_TOKEN_BYTES {
+            return Err(too_long());
+        }
+        // Ids may come in any order, so that this is not the last word (`check_holes`).
+        if id as usize > 4 * Self::most_ids(self.n_tokens) {
+            return Err(too_many_holes(self.n_tokens));
+        }
         let (arena, spans) = (self.tokens.arena.to_mut(), self.tokens.spans.to_mut());
         if bytes.len() > MAX_ARENA_BYTES - arena.len() {
             return Err(ErrorKind::TooLarge {
@@ -270,6 +303,19 @@ impl Vocab {
         arena.extend_from_slice(bytes);
         self.n_tokens += 1;
         self.longest = self.longest.max(len);
+        Ok(())
+    }
+
+    /// Ids that so many tokens may have.
+    fn most_ids(n_tokens: u32) -> usize {
+        (n_tokens as usize).saturating_mul(1 + HOLES_PER_TOKEN) + FREE_HOLES
+    }
+
+    /// Fails if there are far fewer tokens than ids: a short file must not ask for tables of a long one.
+    pub(crate) fn check_holes(&self) -> Result<()> {
+        if self.size() as usize > Self::most_ids(self.n_tokens) {
+            return Err(too_many_holes(self.n_tokens));
+        }
         Ok(())
     }
 

@@ -102,6 +102,22 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
+    /// The text of ids.
+    ///
+    /// Args:
+    ///     ids: Ids, or an array of them.
+    ///     skip_special_tokens: Leave special tokens out.
+    ///     errors: What becomes of bytes that are no text: ``"replace"`` puts U+FFFD there, ``"strict"`` raises.
+    ///
+    /// Raises:
+    ///     UnknownTokenIdError: An id has no token.
+    ///     DecodeError: The bytes are no text, with ``errors="strict"``.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.decode(tok.encode("Hello there"))
+    ///     'Hello there'
     #[pyo3(signature = (ids, *, skip_special_tokens=false, errors="replace"))]
     fn decode<'py>(
         &self,
@@ -113,6 +129,7 @@ impl Tokenizer {
         Undecodable::of(errors)?.text(ids.py(), &bytes)
     }
 
+    /// The texts of many rows of ids, each as ``decode`` gives it.
     #[pyo3(signature = (batch, *, skip_special_tokens=false, errors="replace"))]
     fn decode_batch<'py>(
         &self,
@@ -152,7 +169,7 @@ impl Tokenizer {
         Ok(texts)
     }
 
-    /// By id, whoever put it there: what `Encoding` marks are the tokens that were put around a text.
+    /// Whether each id is that of a special token, wherever it came from: bool (n_tokens,).
     fn special_tokens_mask<'py>(
         &self,
         ids: &Bound<'py, PyAny>,
@@ -161,15 +178,31 @@ impl Tokenizer {
         Ok(mask.into_pyarray(ids.py()))
     }
 
+    /// The bytes of ids: the decoded text as UTF-8, but parts of characters as the bytes that they are.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> tok.decode_bytes(tok.encode("☃")).hex()
+    ///     'e29883'
     #[pyo3(signature = (ids, *, skip_special_tokens=false))]
     fn decode_bytes<'py>(
         &self,
         ids: &Bound<'py, PyAny>,
         skip_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(
-            ids.py(),
-            &self.bytes(ids, skip_special_tokens)?,
-        ))
+        let py = ids.py();
+        let ids = self.collect_ids(ids)?;
+        let mut bytes = Vec::with_capacity(ids.len() * 4);
+        let mut decode = || {
+            self.core
+                .decode_bytes_into(&ids, skip_special_tokens, &mut bytes)
+        };
+        if ids.len() <= SHORT_BYTES / 4 {
+            quick(py, decode())?;
+        } else {
+            enter(py, |_| decode())?;
+        }
+        Ok(PyBytes::new(py, &bytes))
     }
 }

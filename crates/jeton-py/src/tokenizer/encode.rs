@@ -93,6 +93,33 @@ struct Made<R, L: FnOnce(&[u32]) -> PyResult<R>, O: FnOnce(Vec<u32>) -> PyResult
 
 #[pymethods]
 impl Tokenizer {
+    /// Ids of a text, as a list.
+    ///
+    /// Text that looks like a special token stays text unless that token is allowed.
+    ///
+    /// Args:
+    ///     text: ``str``, or UTF-8 as ``bytes``.
+    ///     add_special_tokens: Put around it what the file puts around texts (``[CLS]``, ``<s>`` ...).
+    ///     allow_special: Special tokens that may come from the text, by name; ``"all"``: every one.
+    ///     num_threads: How many threads share a text of more than half a megabyte (None: as many as this process may
+    ///         use). The ids are the same.
+    ///
+    /// The list's integers are made when an id is met first and kept as long as the tokenizer: 32 bytes for
+    /// each id met, and 8 for each id of the vocabulary (``integers_used_bytes``). Not where Python runs
+    /// without its global lock, where threads would wait for one another at them.
+    ///
+    /// Raises:
+    ///     EncodeError: The vocabulary has no token for a part of the text, and none for unknown text.
+    ///     UnknownSpecialTokenError: A name in ``allow_special`` is no special token.
+    ///     InvalidTextError: The text has half a surrogate pair, or bytes that are not UTF-8.
+    ///     LimitError: The tokenizer's file makes the text far longer (``set_growth_limit``).
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
+    ///     >>> ids = tok.encode("Hello there")
+    ///     >>> len(ids), tok.decode(ids)
+    ///     (2, 'Hello there')
     #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, add_special_tokens=False, allow_special=None, num_threads=1)")]
     fn encode<'py>(
         &self,
@@ -110,6 +137,10 @@ impl Tokenizer {
         self.with_ids(text, add_special_tokens, allow_special, num_threads, made)
     }
 
+    /// Ids as an array; ``num_threads`` as in ``encode``.
+    ///
+    /// Where many arrays are kept, each is a part of memory that some of them share (docs/memory.md): ``array.copy()``
+    /// is one that stands alone.
     #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, add_special_tokens=False, allow_special=None, num_threads=1)")]
     fn encode_array<'py>(
         &self,
@@ -126,6 +157,17 @@ impl Tokenizer {
         self.with_ids(text, add_special_tokens, allow_special, num_threads, made)
     }
 
+    /// Ids of many texts, with several threads (None: as many as this process may use).
+    ///
+    /// Texts are read where they are, be it a ``str``, ``bytes`` or an Arrow array: none is copied, but a ``str``
+    /// that is not ASCII is written as UTF-8 into memory that is used again. A text that is much longer than
+    /// a thread's share is shared, too; the ids do not depend on the number of threads.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> batch = jeton.load("jeton-general-32k").encode_batch(["Hello", "Hello there"])
+    ///     >>> [len(ids) for ids in batch]
+    ///     [1, 2]
     #[pyo3(signature = (texts, *, num_threads=None, add_special_tokens=false, allow_special=None))]
     fn encode_batch(
         &self,
@@ -146,6 +188,15 @@ impl Tokenizer {
         Ok(TokenBatch::new(encoded, self.integers(py)))
     }
 
+    /// Ids with where each comes from.
+    ///
+    /// ``trim_offsets=False`` leaves white space in the ranges where the file wants it left out.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> encoding = jeton.load("jeton-general-32k").encode_with_offsets("Hello there")
+    ///     >>> encoding.starts.tolist(), encoding.ends.tolist()
+    ///     ([0, 5], [5, 11])
     #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, trim_offsets=true))]
     fn encode_with_offsets(
         &self,
@@ -174,6 +225,12 @@ impl Tokenizer {
         })
     }
 
+    /// The number of ids of a text; ``num_threads`` as in ``encode``.
+    ///
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> jeton.load("jeton-general-32k").count("Hello there")
+    ///     2
     #[pyo3(signature = (text, *, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, allow_special=None, num_threads=1)")]
     fn count(
         &self,
@@ -202,6 +259,7 @@ impl Tokenizer {
         })
     }
 
+    /// The number of ids of each text, int64 (n_texts,); arguments as of ``encode_batch``.
     #[pyo3(signature = (texts, *, num_threads=None, allow_special=None))]
     fn count_batch<'py>(
         &self,

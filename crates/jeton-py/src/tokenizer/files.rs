@@ -30,6 +30,8 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
+    /// From the bytes of a ``.tiktoken`` rank file. ``pattern``: a published name
+    /// (see ``published_patterns()``) or a regular expression.
     #[staticmethod]
     #[pyo3(signature = (data, *, pattern, special_tokens=None, normalizer=None, name=None, path=None))]
     fn from_tiktoken(
@@ -45,6 +47,7 @@ impl Tokenizer {
         Self::load(py, name, path, || format::from_tiktoken(data, options))
     }
 
+    /// From the bytes of a ``tokenizer.json``.
     #[staticmethod]
     #[pyo3(signature = (data, *, name=None, path=None))]
     fn from_hf_json(
@@ -56,6 +59,7 @@ impl Tokenizer {
         Self::load(py, name, path, || format::from_hf_json(data))
     }
 
+    /// From the bytes of a SentencePiece ``.model``.
     #[staticmethod]
     #[pyo3(signature = (data, *, name=None, path=None))]
     fn from_sentencepiece(
@@ -67,7 +71,9 @@ impl Tokenizer {
         Self::load(py, name, path, || format::from_sentencepiece(data))
     }
 
-    /// What a vocab.txt does not say, as keywords.
+    /// From the bytes of BERT's ``vocab.txt``; the keywords are what the file does not say.
+    ///
+    /// ``strip_accents`` is as ``lowercase`` unless it is given.
     #[staticmethod]
     #[pyo3(signature = (data, *, lowercase=true, strip_accents=None, handle_chinese_chars=true, clean_text=true, unk_token=None, name=None, path=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
@@ -95,6 +101,7 @@ impl Tokenizer {
         Self::load(py, name, path, || format::from_vocab_txt(data, &options))
     }
 
+    /// From the bytes of RWKV's list of tokens.
     #[staticmethod]
     #[pyo3(signature = (data, *, name=None, path=None))]
     fn from_rwkv(
@@ -106,6 +113,7 @@ impl Tokenizer {
         Self::load(py, name, path, || format::from_rwkv(data))
     }
 
+    /// From the bytes of Mistral's ``tekken.json``.
     #[staticmethod]
     #[pyo3(signature = (data, *, name=None, path=None))]
     fn from_tekken(
@@ -117,6 +125,7 @@ impl Tokenizer {
         Self::load(py, name, path, || format::from_tekken(data))
     }
 
+    /// From the bytes of the JSON of Anthropic's old public tokenizer.
     #[staticmethod]
     #[pyo3(signature = (data, *, name=None, path=None))]
     fn from_claude(
@@ -128,6 +137,7 @@ impl Tokenizer {
         Self::load(py, name, path, || format::from_claude(data))
     }
 
+    /// From the bytes of CLIP's merges, decompressed.
     #[staticmethod]
     #[pyo3(signature = (data, *, name=None, path=None))]
     fn from_clip(
@@ -139,6 +149,7 @@ impl Tokenizer {
         Self::load(py, name, path, || format::from_clip(data))
     }
 
+    /// From the bytes of a GGUF file, or as much of its beginning as its header takes.
     #[staticmethod]
     #[pyo3(signature = (data, *, name=None, path=None))]
     fn from_gguf(
@@ -150,8 +161,9 @@ impl Tokenizer {
         Self::load(py, name, path, || format::from_gguf(data))
     }
 
-    /// How many bytes of the beginning of a GGUF file its header takes, and whether that is known: a
-    /// beginning that is too short only tells that it takes at least so many.
+    /// Bytes that a GGUF file's header takes, and whether that is all.
+    ///
+    /// Of a beginning that is too short: the least that more of it takes, and False.
     #[staticmethod]
     #[pyo3(signature = (data, *, path=None))]
     fn gguf_header_bytes(py: Python<'_>, data: &[u8], path: Option<&str>) -> PyResult<(u64, bool)> {
@@ -162,7 +174,9 @@ impl Tokenizer {
         }
     }
 
-    /// What the two files do not say, as keywords.
+    /// From GPT-2's ``vocab.json`` and ``merges.txt``.
+    ///
+    /// ``before`` and ``after`` are special tokens that ``add_special_tokens`` puts around a text.
     #[staticmethod]
     #[pyo3(signature = (vocab, merges, *, add_prefix_space=false, special_tokens=None, unk_token=None, before=None, after=None, name=None, path=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
@@ -190,6 +204,7 @@ impl Tokenizer {
         })
     }
 
+    /// From the canonical written form, as ``to_canonical`` gives it.
     #[staticmethod]
     #[pyo3(signature = (data, *, name=None, path=None))]
     fn from_canonical(
@@ -201,7 +216,9 @@ impl Tokenizer {
         Self::load(py, name, path, || format::from_canonical(data))
     }
 
-    /// The name is in the file; another one may be given.
+    /// From what ``to_compiled`` of the same release gave; by default with the name in it.
+    ///
+    /// Damage, and what another release wrote, is a ``FormatError``.
     #[staticmethod]
     #[pyo3(signature = (data, *, name=None, path=None))]
     fn from_compiled(
@@ -216,7 +233,9 @@ impl Tokenizer {
         Ok(Self::wrap(core, name.or(own_name)))
     }
 
-    /// The same from a file, which is read to where its lists stay.
+    /// The same from a file, which does not lie in memory as a whole meanwhile.
+    ///
+    /// A file that cannot be opened is an ``OSError``.
     #[staticmethod]
     #[pyo3(signature = (path, *, name=None))]
     fn from_compiled_file(py: Python<'_>, path: &str, name: Option<String>) -> PyResult<Self> {
@@ -227,13 +246,16 @@ impl Tokenizer {
         Ok(Self::wrap(core, name.or(own_name)))
     }
 
+    /// The tokenizer as it lies in memory, with its name: the quickest to load.
+    ///
+    /// It is for this release only. A SentencePiece model has no such form (``VocabularyError``).
     fn to_compiled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let name = self.name.as_deref();
         let bytes = enter(py, |_| format::to_compiled(&self.core, name))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Files live in Python, above the core.
+    /// Write ``to_compiled`` to a file, whole or not at all; ``jeton.load`` reads it.
     fn save_compiled<'py>(slf: &Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
         let module = slf.py().import("jeton.formats.compiled")?;
         module
@@ -242,6 +264,7 @@ impl Tokenizer {
             .map(|_| ())
     }
 
+    /// The canonical form: JSON that says all of it, the same bytes for equal tokenizers.
     fn to_canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(
             py,
@@ -249,6 +272,7 @@ impl Tokenizer {
         ))
     }
 
+    /// A ``.tiktoken`` rank file. Raises ``FormatError`` where it cannot hold the tokenizer.
     fn to_tiktoken<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(
             py,
@@ -256,6 +280,7 @@ impl Tokenizer {
         ))
     }
 
+    /// A ``tokenizer.json``. Raises ``FormatError`` where it cannot hold the tokenizer.
     fn to_hf_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(
             py,
@@ -263,8 +288,10 @@ impl Tokenizer {
         ))
     }
 
-    /// The tokenizer in a format: its files, what they lose and what they say in other words, what stands in the way,
-    /// what to say when they are read, and what they are read as.
+    /// The tokenizer in a format: its ``files`` by role, the ``losses``, what makes it impossible
+    /// (``obstacles``; then there are no files), the ``options`` to read it with, what was
+    /// ``read``, and what the files say in other words (``rewordings``). For ``jeton.formats``,
+    /// which makes errors and warnings of it.
     fn write_format<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
         let Some(wanted) = FileFormat::by_name(format) else {
             let known: Vec<&str> = FileFormat::ALL.iter().map(|format| format.name()).collect();
@@ -319,14 +346,15 @@ impl Tokenizer {
         Ok(result)
     }
 
-    /// Names of the formats of `write_format`.
+    /// Names of the formats of ``write_format``.
     #[staticmethod]
     fn file_formats() -> Vec<&'static str> {
         FileFormat::ALL.iter().map(|format| format.name()).collect()
     }
 
-    /// One file of a format; whether it may lose something is the caller's choice. Formats live in Python, above the
-    /// core, and so do their errors.
+    /// The one file that the tokenizer is in a format, one of ``jeton.formats.FORMATS``.
+    ///
+    /// What the format does not hold is an error that lists it all, or with ``lossy`` a warning.
     #[pyo3(signature = (format, *, lossy=false))]
     fn to_bytes<'py>(
         slf: &Bound<'py, Self>,
@@ -341,7 +369,11 @@ impl Tokenizer {
             .call((slf, format), Some(&keywords))
     }
 
-    /// The format is chosen by the file's name; formats live in Python, above the core.
+    /// Write a file or a folder; the suffix, or ``format``, chooses the format.
+    ///
+    /// What the format does not hold is an error that lists it all, or with ``lossy`` a warning.
+    /// ``samples`` are texts whose ids are verified at every load (see
+    /// ``jeton.formats.save_file``).
     #[pyo3(signature = (path, *, format=None, lossy=false, samples=None, training_card=None))]
     fn save<'py>(
         slf: &Bound<'py, Self>,
@@ -377,17 +409,25 @@ impl Tokenizer {
             jeton_io::compress_zstd(&canonical, 3)
                 .map_err(|error| jeton_core::error::Error::format("pickle", error.to_string()))
         })?;
+        let Self { name, ends, .. } = slf.get();
         let arguments =
-            (PyBytes::new(py, &compressed), slf.get().name.clone()).into_pyobject(py)?;
+            (PyBytes::new(py, &compressed), name.clone(), ends.clone()).into_pyobject(py)?;
         (rebuild, arguments).into_pyobject(py)
     }
 
     #[staticmethod]
-    fn _from_pickle(py: Python<'_>, compressed: &[u8], name: Option<String>) -> PyResult<Self> {
-        Self::load(py, name, None, || {
+    #[pyo3(signature = (compressed, name, ends=Vec::new()))]
+    fn _from_pickle(
+        py: Python<'_>,
+        compressed: &[u8],
+        name: Option<String>,
+        ends: Vec<u32>,
+    ) -> PyResult<Self> {
+        let loaded = Self::load(py, name, None, || {
             let canonical = jeton_io::decompress(compressed, 1 << 32, None)
                 .map_err(|error| jeton_core::error::Error::format("pickle", error.to_string()))?;
             format::from_canonical(&canonical)
-        })
+        })?;
+        Ok(Self { ends, ..loaded })
     }
 }

@@ -13,11 +13,15 @@ use crate::error::to_python;
 /// Most rows of an output layer: far above any model's, and a bound to what a wrong number allocates.
 const MAX_ROWS: u64 = 1 << 28;
 
-/// Where ids are not those that their text gets.
+/// Where ids are not those that the tokenizer gives to their text.
 #[pyclass(frozen, get_all, module = "jeton._core")]
 pub(crate) struct NoncanonicalIds {
+    /// Index of the first id that differs.
     position: usize,
+    /// The ids from there to the next place at which both spellings have written the same bytes (to the
+    /// last difference, where decoding does not join bytes).
     ids: Vec<u32>,
+    /// The ids that the tokenizer has there.
     canonical_ids: Vec<u32>,
 }
 
@@ -53,7 +57,7 @@ impl Tokenizer {
             }
         };
         let allowed = match allow {
-            None => self.core.end_ids(),
+            None => self.end_ids(),
             Some(given) if given.is_instance_of::<PyString>() => {
                 return Err(pyo3::exceptions::PyTypeError::new_err(
                     "allow must be several tokens; put a single one into a list",
@@ -79,6 +83,18 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
+    /// Which ids a model must never generate: bool (vocab_size,), True where it must not.
+    ///
+    /// They are special tokens, ids without a token (rows behind the vocabulary, too), tokens reserved by name
+    /// (``[unused1]``, ``<|reserved_special_token_1|>``) or marked unused in a SentencePiece model, and the token for
+    /// unknown text.
+    ///
+    /// Args:
+    ///     vocab_size: Rows of the model's output layer; the tokenizer's own unless it is given.
+    ///     allow: Tokens that may be generated whatever they are, as texts or ids; ``end_token_ids`` unless it
+    ///         is given. With ``allow=()`` no text ever ends.
+    ///     allow_unknown: Let the token for unknown text be generated.
+    ///     allow_byte_tokens: Let tokens of single bytes (``<0x0A>``) be generated.
     #[pyo3(signature = (vocab_size=None, *, allow=None, allow_unknown=false, allow_byte_tokens=true))]
     fn never_generated_mask<'py>(
         &self,
@@ -92,6 +108,7 @@ impl Tokenizer {
         Ok(mask.into_pyarray(py))
     }
 
+    /// ``never_generated_mask`` as numbers to add to logits: 0, and minus infinity where it is True.
     #[pyo3(signature = (vocab_size=None, *, allow=None, allow_unknown=false, allow_byte_tokens=true, dtype="float32"))]
     fn never_generated_bias<'py>(
         &self,
@@ -117,22 +134,31 @@ impl Tokenizer {
         }
     }
 
+    /// Ids of tokens that end a text or a turn.
+    ///
+    /// Those are the end token and the ids in generation_config.json of the folder that it was loaded from, special
+    /// tokens that published tokenizers name so, and a SentencePiece model's end of sentence.
     #[getter]
     fn end_token_ids(&self) -> Vec<u32> {
-        self.core.end_ids()
+        self.end_ids()
     }
 
+    /// The ids that the tokenizer gives to the text of some ids.
     fn canonical_ids(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         let given = self.collect_ids(ids)?;
         enter(ids.py(), |_| self.core.canonical_ids(&given))
     }
 
+    /// Whether the ids are those that the tokenizer gives to their text: ``encode(decode(ids)) == ids``.
+    ///
+    /// Special tokens among the ids stay what they are. Raises ``UnknownTokenIdError`` for an id without a token.
     fn is_canonical(&self, ids: &Bound<'_, PyAny>) -> PyResult<bool> {
         let given = self.collect_ids(ids)?;
         let canonical = enter(ids.py(), |_| self.core.canonical_ids(&given))?;
         Ok(canonical == given)
     }
 
+    /// The first place at which ids are not canonical, with the ids that belong there.
     fn first_noncanonical(&self, ids: &Bound<'_, PyAny>) -> PyResult<Option<NoncanonicalIds>> {
         let given = self.collect_ids(ids)?;
         let found = enter(ids.py(), |_| self.core.first_noncanonical(&given))?;

@@ -15,7 +15,11 @@ use crate::text::utf8;
 
 type Ids<'py> = Bound<'py, PyArray1<u32>>;
 
-/// A text that grows, with its ids.
+/// A text that grows, with its ids, as ``Tokenizer.grow`` gives it.
+///
+/// At every moment ``ids`` are those of ``encode(text)``, for every tokenizer. Growing encodes again only what
+/// later text can change: a few tokens as a rule; ``docs/growing-text.md`` says for which
+/// tokenizers it can be more. Not for use by several threads at once.
 #[pyclass(module = "jeton._core")]
 pub(crate) struct GrowingText {
     tokenizer: Py<Tokenizer>,
@@ -74,11 +78,24 @@ impl GrowingText {
 
 #[pymethods]
 impl GrowingText {
+    /// Put text behind the text.
+    ///
+    /// Returns:
+    ///     How many ids at the beginning are what they were before, and all that come after them now. Where
+    ///     the first number is below the old number of ids, the ids from there on have been replaced.
+    ///
+    /// Raises:
+    ///     EncodeError: The text cannot be encoded with it; then nothing has changed.
     fn append<'py>(&mut self, text: &Bound<'py, PyAny>) -> PyResult<(usize, Ids<'py>)> {
         let growth = self.append_text(text)?;
         Ok(self.changed(text.py(), growth))
     }
 
+    /// Put text in the place of the characters ``start`` to ``end`` (code points, as in slices).
+    ///
+    /// Encodes again from a place shortly before ``start`` to one behind ``end`` from which on
+    /// all is as it was. Returns and raises as ``append`` does. Places outside of the text are a
+    /// ``ValueError``.
     fn replace<'py>(
         &mut self,
         start: usize,
@@ -92,12 +109,14 @@ impl GrowingText {
         Ok(self.changed(py, growth))
     }
 
+    /// Keep the first ``n_chars`` characters. Returns and raises as ``append`` does.
     fn truncate<'py>(&mut self, py: Python<'py>, n_chars: usize) -> PyResult<(usize, Ids<'py>)> {
         let range = self.bytes(n_chars, n_chars)?;
         let growth = enter(py, |_| self.growing.truncate(range.start))?;
         Ok(self.changed(py, growth))
     }
 
+    /// A copy that grows by itself: the branches of a conversation. Costs a copy of text and ids.
     fn fork(&self, py: Python<'_>) -> Self {
         Self {
             tokenizer: self.tokenizer.clone_ref(py),
@@ -105,38 +124,45 @@ impl GrowingText {
         }
     }
 
+    /// The text so far.
     #[getter]
     fn text(&self) -> &str {
         self.growing.text()
     }
 
+    /// The ids of the text, as a new array: uint32 (n_tokens,).
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> Ids<'py> {
         PyArray1::from_slice(py, self.growing.ids())
     }
 
+    /// The ids at the beginning that no later ``append`` can change: safe to compute with already.
     #[getter]
     fn stable_ids<'py>(&self, py: Python<'py>) -> Ids<'py> {
         let stable = self.growing.ids().get(..self.n_stable());
         PyArray1::from_slice(py, stable.unwrap_or_default())
     }
 
+    /// How many they are. It never falls as the text grows.
     #[getter]
     fn n_stable(&self) -> usize {
         self.growing.stable().0
     }
 
+    /// Code points of the text that they stand for.
     #[getter]
     fn n_stable_chars(&self) -> usize {
         let stable = self.growing.text().get(..self.growing.stable().1);
         chars(stable.unwrap_or_default())
     }
 
+    /// The tokenizer whose ids these are.
     #[getter]
     fn tokenizer(&self, py: Python<'_>) -> Py<Tokenizer> {
         self.tokenizer.clone_ref(py)
     }
 
+    /// The number of ids.
     fn __len__(&self) -> usize {
         self.growing.ids().len()
     }
@@ -159,7 +185,7 @@ impl GrowingText {
     }
 }
 
-/// The ids of text that an iterator gives in pieces.
+/// Ids of text that comes in pieces, as ``Tokenizer.encode_iter`` gives them.
 #[pyclass(module = "jeton._core")]
 pub(crate) struct EncodeIterator {
     text: GrowingText,
@@ -210,6 +236,7 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
+    /// A text that grows, with its ids: a conversation, or what a user is typing.
     #[pyo3(signature = (text=None, *, allow_special=None))]
     fn grow(
         slf: &Bound<'_, Self>,
@@ -223,6 +250,10 @@ impl Tokenizer {
         Ok(growing)
     }
 
+    /// The ids of the text that all pieces make together, as soon as they are certain: arrays, none empty.
+    ///
+    /// Keeps no more of the text than what later text can change the ids of. A piece may end anywhere between
+    /// two characters.
     #[pyo3(signature = (pieces, *, allow_special=None))]
     fn encode_iter(
         slf: &Bound<'_, Self>,
@@ -242,6 +273,9 @@ impl Tokenizer {
         })
     }
 
+    /// The number of ids, or ``limit + 1`` if there are more than ``limit``.
+    ///
+    /// Stops as soon as that is certain, so that a long text costs what the limit does.
     #[pyo3(signature = (text, limit, *, allow_special=None))]
     fn count_up_to(
         &self,
@@ -255,6 +289,7 @@ impl Tokenizer {
         enter(py, |_| self.core.count_up_to(text, &allow, limit))
     }
 
+    /// Whether a text has at most ``limit`` ids; reads no more of it than that takes.
     #[pyo3(signature = (text, limit, *, allow_special=None))]
     fn fits(
         &self,

@@ -50,6 +50,14 @@ fn in_bytes(text: &str, spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
 
 #[pymethods]
 impl Tokenizer {
+    /// Ids of a text in which control tokens may stand only inside ``trusted_spans``.
+    ///
+    /// Control tokens are the special tokens and those of ``control_tokens``. Spans are (start, end) in code
+    /// points. Where no other part of the text spells a control token, ids are those of
+    /// ``encode(text, allow_special="all")``. What looks like one elsewhere is encoded as text whatever it takes: the
+    /// unknown token alone may stand for any text that has no token. Also returned: (start, end, id)
+    /// of each control token that stayed text. Raises ``UsageError`` for spans that do not fit the text,
+    /// ``UnknownSpecialTokenError`` for a control token that is none of ``fixed_tokens()``.
     #[pyo3(signature = (text, trusted_spans, *, control_tokens=Vec::new()))]
     #[expect(
         clippy::needless_pass_by_value,
@@ -65,7 +73,8 @@ impl Tokenizer {
         let text = utf8(text)?;
         let mut control = Vec::with_capacity(control_tokens.len());
         for token in control_tokens {
-            match self.core.fixed_token(&token) {
+            let known = self.core.fixed_token(&token);
+            match known.or_else(|| self.core.name_to_token(&token)) {
                 Some(id) => control.push(id),
                 None => quick(py, Err(ErrorKind::UnknownSpecial { token }.into()))?,
             }
@@ -88,14 +97,10 @@ impl Tokenizer {
         Ok((Encoding::new(guarded.encoding, text), refused))
     }
 
+    /// Tokens that are one wherever a text has them: ``added_tokens``, and a SentencePiece model's
+    /// user-defined pieces; by id.
     fn fixed_tokens(&self) -> Vec<SpecialToken> {
-        let fixed = self.core.fixed_tokens().into_iter();
-        fixed
-            .map(|(id, content, special)| SpecialToken {
-                content,
-                id,
-                special,
-            })
-            .collect()
+        let fixed = self.core.fixed_tokens();
+        fixed.iter().map(SpecialToken::of).collect()
     }
 }

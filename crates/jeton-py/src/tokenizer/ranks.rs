@@ -33,7 +33,8 @@ pub(super) fn options(
     })
 }
 
-/// A rank file that was read before anybody knew whose it is.
+/// The bytes of a ``.tiktoken`` rank file, read before it is known what they do not say: their
+/// digest, which is made meanwhile, tells whose they are.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct ReadRanks {
     sha256: String,
@@ -52,11 +53,14 @@ impl ReadRanks {
         }
     }
 
+    /// Of the bytes, in hexadecimal.
     #[getter]
     fn sha256(&self) -> &str {
         &self.sha256
     }
 
+    /// As ``Tokenizer.from_tiktoken`` makes it of the same bytes; once. What is wrong with them
+    /// is raised here.
     #[pyo3(signature = (*, pattern, special_tokens=None, normalizer=None, name=None, path=None))]
     fn tokenizer(
         &self,

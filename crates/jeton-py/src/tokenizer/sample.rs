@@ -67,6 +67,16 @@ impl Tokenizer {
 #[pymethods]
 #[allow(clippy::too_many_arguments)] // keywords in Python
 impl Tokenizer {
+    /// Ids of a segmentation that is drawn, the same for the same seed (0 to 2**64 - 1).
+    ///
+    /// ``sampling_methods`` lists what the tokenizer has; the first is used unless a parameter belongs to
+    /// another. ``"dropout"``: BPE leaves merges out with the probability ``dropout`` (0 to 1; the file's own,
+    /// or else 0.1), for good in SentencePiece models, with another chance in all others.
+    /// ``"uniform"``: all segmentations of a pretoken into tokens alike; a pretoken that has none is
+    /// encoded. ``"unigram"``: by probability to the power of ``alpha`` (0 or more; else 1). ``"nbest"``: the same
+    /// among the ``nbest`` best (1 to 1024) of each pretoken, or of the text in a SentencePiece model.
+    ///
+    /// Raises ``UsageError`` for a method that the tokenizer does not have and for parameters out of range.
     #[pyo3(signature = (
         text, *, seed, method=None, dropout=None, alpha=None, nbest=None, add_special_tokens=false,
         allow_special=None
@@ -100,6 +110,8 @@ impl Tokenizer {
         Ok(ids)
     }
 
+    /// ``sample`` for many texts. The draw of a text depends on the seed, its place in the batch and
+    /// the text alone, never on ``num_threads``; that of the first is what ``sample`` gives.
     #[pyo3(signature = (
         texts, *, seed, method=None, dropout=None, alpha=None, nbest=None, num_threads=None,
         add_special_tokens=false, allow_special=None
@@ -137,12 +149,19 @@ impl Tokenizer {
         Ok(TokenBatch::new(drawn, self.integers(py)))
     }
 
+    /// The values of ``method`` that ``sample`` takes, the usual one first; empty where every text has one
+    /// segmentation.
     #[getter]
     fn sampling_methods(&self) -> Vec<&'static str> {
         let methods = self.core.sampling_methods().iter();
         methods.map(|method| method.name()).collect()
     }
 
+    /// The ``n`` best segmentations (1 to 1024) with their scores (natural logarithms), best first.
+    ///
+    /// Of the whole text: where a pre-tokenizer cuts it, all combinations of the pretokens' segmentations
+    /// count, and scores are sums. A SentencePiece model's list is that of ``sentencepiece``. Raises
+    /// ``UsageError`` for models that are not Unigram models.
     fn nbest(
         &self,
         text: &Bound<'_, PyAny>,

@@ -9,7 +9,14 @@ use pyo3::types::{PyInt, PyIterator, PyTuple};
 use super::Tokenizer;
 use crate::door::quick;
 
-/// Decodes ids as they come.
+/// Ids to text as they come, as ``Tokenizer.decode_stream`` gives it.
+///
+/// All pushes and the flush together are what ``decode`` gives for all ids, and no push breaks a
+/// character: what later ids can change is held back. That is little (the bytes of a character, an
+/// end-of-word suffix, white space that is stripped at the end), but for: a run of byte tokens of a
+/// ``tokenizer.json``, which is text or U+FFFD as a whole and comes when it ends or breaks; and what is
+/// applied to the whole text and so comes with the flush (a regular expression or ``ByteLevel`` behind ``Fuse``,
+/// a SentencePiece model's charsmap for decoding). Not for use by several threads at once.
 #[pyclass(module = "jeton._core")]
 pub(crate) struct DecodeStream {
     tokenizer: Py<Tokenizer>,
@@ -28,6 +35,9 @@ impl DecodeStream {
 
 #[pymethods]
 impl DecodeStream {
+    /// The text that is final with this id or these, possibly none.
+    ///
+    /// Raises ``UnknownTokenIdError`` for an id without a token; no id of that call is taken then.
     fn push(&mut self, ids: &Bound<'_, PyAny>) -> PyResult<String> {
         let py = ids.py();
         let tokenizer = self.tokenizer.get();
@@ -43,6 +53,7 @@ impl DecodeStream {
         Ok(text)
     }
 
+    /// The rest, as it is if no more ids come. The next push begins a new text.
     fn flush(&mut self, py: Python<'_>) -> PyResult<String> {
         let mut text = String::new();
         quick(py, self.stream.finish(&mut text))?;
@@ -50,7 +61,7 @@ impl DecodeStream {
     }
 }
 
-/// The pieces of text of ids that an iterator gives.
+/// Pieces of text, as ``Tokenizer.decode_iter`` gives them.
 #[pyclass(module = "jeton._core")]
 pub(crate) struct DecodeIterator {
     stream: DecodeStream,
@@ -84,11 +95,13 @@ impl DecodeIterator {
 
 #[pymethods]
 impl Tokenizer {
+    /// Decoding for ids that come one by one.
     #[pyo3(signature = (*, skip_special_tokens=false))]
     fn decode_stream(slf: &Bound<'_, Self>, skip_special_tokens: bool) -> DecodeStream {
         DecodeStream::new(slf, skip_special_tokens)
     }
 
+    /// The pieces of text, none empty, of ids that an iterator gives; each as soon as it is certain.
     #[pyo3(signature = (ids, *, skip_special_tokens=false))]
     fn decode_iter(
         slf: &Bound<'_, Self>,

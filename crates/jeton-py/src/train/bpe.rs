@@ -9,7 +9,7 @@ use super::options::{BpeOptions, parse_tie_rule, steps_of, tokenizer_of};
 use crate::door::quick;
 use crate::tokenizer::Tokenizer;
 
-/// Trains byte-level BPE.
+/// Train byte-level BPE. ``on_progress(done, total)`` is called now and then; Ctrl-C works.
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, vocab_size, min_frequency=1, special_tokens=None, max_token_bytes=None, tie_rule="hf",
@@ -38,7 +38,8 @@ pub(crate) fn train_bpe(
     train_bpe_with(py, counts, &options, on_progress, None, name)
 }
 
-/// Trains byte-level BPE with all its options.
+/// Train byte-level BPE with all its options. A run that Ctrl-C or ``on_progress`` ends tells
+/// ``on_interrupt`` its merges so far before it raises: ``resume`` of the next.
 #[pyfunction]
 #[pyo3(signature = (counts, *, options, on_progress=None, on_interrupt=None, name=None))]
 #[allow(clippy::needless_pass_by_value)] // extracted from Python

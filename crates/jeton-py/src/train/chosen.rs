@@ -31,7 +31,9 @@ fn wrapped(
     Ok(Tokenizer::wrap(tokenizer, name))
 }
 
-/// Trains BPE without tokens that only lead to others.
+/// Train BPE without tokens that only lead to others: those used less often than this share, in
+/// thousandths, of what a place is worth. Also returns the tokens taken out, how many only whole
+/// pretokens become, tokens of the text, and the same with plain BPE.
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, options, least_use_per_mille, num_threads=None, on_progress=None, name=None,
@@ -72,7 +74,9 @@ pub(crate) fn train_trimmed_bpe<'py>(
     ))
 }
 
-/// Trains a vocabulary with which text needs fewest tokens.
+/// Train a vocabulary with which text needs fewest tokens. In thousandths: candidates for each
+/// token wanted, and the share that a round keeps. ``min_saving``: tokens that losing any has to
+/// cost. Also returns how often each is used, and tokens of the text.
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, options, seed_per_mille, shrinking_per_mille, min_saving=0, num_threads=None,

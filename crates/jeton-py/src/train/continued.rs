@@ -11,13 +11,14 @@ use crate::tokenizer::Tokenizer;
 /// (id, left, right, tokens saved when it was chosen, uses in the end, old tokens in one use).
 type NewToken = (u32, u32, u32, u64, u64, u32);
 
-/// Empty counts that cut text as a tokenizer does.
+/// Empty counts that cut text as a tokenizer does, for ``continue_bpe``.
 #[pyfunction]
 pub(crate) fn counts_for(py: Python<'_>, base: &Tokenizer) -> PyResult<PretokenCounts> {
     PretokenCounts::of(py, quick(py, core::cutting_of(base.core()))?)
 }
 
-/// Continues byte-level BPE.
+/// Continue byte-level BPE. Returns the new tokenizer; of each new token (id, left, right, tokens saved
+/// when it was chosen, uses in the end, old tokens in one use); tokens of the text before and after.
 #[pyfunction]
 #[pyo3(signature = (counts, *, base, options, on_progress=None, name=None))]
 #[allow(clippy::needless_pass_by_value)] // extracted from Python

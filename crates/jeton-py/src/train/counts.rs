@@ -28,7 +28,7 @@ const ENTRY_BYTES: u64 = 32;
 /// and three entries of lists of places.
 const BYTES_PER_WORD_BYTE: u64 = 20;
 
-/// Weighted pretokens: what every trainer starts from.
+/// Weighted pretokens: what every trainer starts from. Mergeable.
 #[pyclass(frozen, module = "jeton._core")]
 pub(crate) struct PretokenCounts {
     pub(super) cutter: Cutter,
@@ -175,12 +175,13 @@ impl PretokenCounts {
         Self::of(py, config)
     }
 
+    /// Counts that cut text as a description (JSON) says: see ``cutting``.
     #[staticmethod]
     fn cut_by(py: Python<'_>, config: &str) -> PyResult<Self> {
         Self::of(py, quick(py, CutConfig::from_json(config))?)
     }
 
-    /// How a file of counts was cut, and what else it says of itself.
+    /// How the text of a file of counts was cut (JSON), and what else the file says (JSON).
     #[staticmethod]
     fn describe_file(py: Python<'_>, path: &str) -> PyResult<(String, String)> {
         let reader = run(py, |_| Ok(CountsReader::open(path)?))?;
@@ -188,12 +189,13 @@ impl PretokenCounts {
         Ok((recipe.to_string(), info.to_string()))
     }
 
+    /// How text is cut, as JSON: equal descriptions mean counts that can be added up.
     #[getter]
     fn cutting(&self, py: Python<'_>) -> PyResult<String> {
         quick(py, self.cutter.config().to_json())
     }
 
-    /// From now on at most so many bytes of memory; the rest goes to temporary files.
+    /// From now on take at most so many bytes of memory; the rest goes to temporary files.
     #[pyo3(signature = (max_memory, *, temp_dir=None))]
     fn limit_memory(
         &self,
@@ -205,7 +207,9 @@ impl PretokenCounts {
         run(py, |_| self.lock().limit_memory(max_memory, folder))
     }
 
-    /// `whole`: each document is a pretoken, however it would be cut.
+    /// Count documents: all of them ``weight`` times, or each as often as ``weights`` says,
+    /// uint64 (n_documents,), where 0 leaves it out. ``whole``: each document is a pretoken as it
+    /// is, neither normalized nor cut. After an error, drop the counts.
     #[pyo3(signature = (batch, *, weight=1, weights=None, whole=false, num_threads=None))]
     #[allow(clippy::needless_pass_by_value)] // extracted from Python
     fn add(
@@ -240,6 +244,7 @@ impl PretokenCounts {
         })
     }
 
+    /// Add the counts of another one.
     fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         if self.cutter.config() != other.cutter.config() {
             return Err(PyValueError::new_err(
@@ -265,7 +270,7 @@ impl PretokenCounts {
         })
     }
 
-    /// Adds the counts of a file, so many times.
+    /// Add the counts of a file so many times; returns what the file says of itself (JSON).
     #[pyo3(signature = (path, *, weight=1))]
     fn add_file(&self, py: Python<'_>, path: &str, weight: u64) -> PyResult<String> {
         let mut reader = run(py, |_| Ok(CountsReader::open(path)?))?;
@@ -285,7 +290,7 @@ impl PretokenCounts {
         Ok(reader.header().info.to_string())
     }
 
-    /// Writes a file of counts, whole or not at all.
+    /// Write a file of counts, whole or not at all; ``info`` (JSON) is what it says of itself.
     #[pyo3(signature = (path, *, info="{}"))]
     fn save(&self, py: Python<'_>, path: &str, info: &str) -> PyResult<()> {
         let info = serde_json::from_str(info)
@@ -299,8 +304,8 @@ impl PretokenCounts {
         })
     }
 
-    /// The same with what occurs at least so often, all in memory; and the distinct pretokens, pretokens and bytes
-    /// left out.
+    /// What occurs at least so often, in memory; and the distinct pretokens, pretokens and bytes
+    /// left out. No string occurs more often in what was left out than that has bytes.
     fn at_least(&self, py: Python<'_>, min_count: u64) -> PyResult<(Self, (u64, u64, u64))> {
         let made = Self::of(py, self.cutter.config().clone())?;
         let left_out: LeftOut = run(py, |keep_going| {
@@ -318,7 +323,8 @@ impl PretokenCounts {
         Ok((made, (n_distinct, n_pretokens, n_bytes)))
     }
 
-    /// How often each character occurs.
+    /// Code points by falling count, their counts, the numbers of their scripts, the names of
+    /// scripts, and bytes that are no text.
     fn characters<'py>(&self, py: Python<'py>) -> PyResult<Characters<'py>> {
         let mut characters = CharacterCounts::default();
         run(py, |keep_going| {
@@ -350,41 +356,49 @@ impl PretokenCounts {
         })
     }
 
+    /// Different pretokens.
     #[getter]
     fn n_pretokens(&self) -> u64 {
         self.lock().totals().n_pretokens
     }
 
+    /// Bytes of all text that was counted.
     #[getter]
     fn n_bytes(&self) -> u64 {
         self.lock().totals().n_bytes
     }
 
+    /// Documents that were counted.
     #[getter]
     fn n_documents(&self) -> u64 {
         self.lock().totals().n_documents
     }
 
+    /// Bytes written to temporary files so far.
     #[getter]
     fn n_bytes_spilled(&self) -> u64 {
         self.lock().n_bytes_spilled()
     }
 
+    /// Bytes of memory that the counts take now.
     #[getter]
     fn memory_bytes(&self) -> usize {
         self.lock().memory_bytes()
     }
 
+    /// Bytes of memory that they may take; None: as many as it takes.
     #[getter]
     fn max_memory(&self) -> Option<usize> {
         self.lock().max_memory()
     }
 
+    /// Whether some of them are in temporary files.
     #[getter]
     fn is_on_disk(&self) -> bool {
         self.lock().is_on_disk()
     }
 
+    /// All pretokens with their counts, by falling count, then by bytes.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyBytes>, u64)>> {
         let mut items: Vec<(Vec<u8>, u64)> = Vec::new();
         run(py, |keep_going| {

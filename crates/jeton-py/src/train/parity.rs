@@ -16,7 +16,8 @@ type Text<'py> = (
     u64,
 );
 
-/// Trains parity-aware BPE.
+/// Train parity-aware BPE. Of each language: what is learned from, what is measured (None: the same), units
+/// of content in that. Also returns merges that went to each language, and tokens of what is measured.
 #[pyfunction]
 #[pyo3(signature = (
     languages, *, options, n_global_merges=0, window=0, max_in_window=1, on_progress=None, name=None,

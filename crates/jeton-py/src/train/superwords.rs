@@ -12,7 +12,7 @@ use crate::door::{quick, threads};
 use crate::recipe::Recipe;
 use crate::tokenizer::Tokenizer;
 
-/// Trains superword BPE on counts of phrases.
+/// Train superword BPE on counts of phrases. Also returns how many merges are those within words.
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, options, word_pattern, transition_size, max_words, whole_words=false, num_threads=None,

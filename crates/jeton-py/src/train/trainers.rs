@@ -84,7 +84,7 @@ fn of_training(error: Error) -> Error {
     }
 }
 
-/// Trains a SentencePiece model.
+/// Train a SentencePiece model; options as JSON. The threads do not change it. Ctrl-C works.
 #[pyfunction]
 #[pyo3(signature = (counts, options, *, num_threads=None, on_progress=None, name=None))]
 #[allow(clippy::needless_pass_by_value)] // extracted from Python
@@ -115,7 +115,7 @@ pub(crate) fn train_sentencepiece(
     Ok(Tokenizer::wrap(tokenizer, name))
 }
 
-/// Trains BPE on characters, `WordPiece`, whole words or single characters.
+/// Train BPE on characters, WordPiece, whole words or characters; options as JSON. Ctrl-C works.
 #[pyfunction]
 #[pyo3(signature = (counts, options, *, on_progress=None, name=None))]
 #[allow(clippy::needless_pass_by_value)] // extracted from Python
@@ -150,7 +150,7 @@ pub(crate) fn train_characters(
     Ok(Tokenizer::wrap(tokenizer, name))
 }
 
-/// Learns the pieces of a Unigram model from counts cut in any way.
+/// Learn the pieces of a Unigram model, with log probabilities, from counts cut in any way. Ctrl-C works.
 #[pyfunction]
 #[pyo3(signature = (counts, options, *, num_threads=None, on_progress=None))]
 #[allow(clippy::needless_pass_by_value)] // extracted from Python

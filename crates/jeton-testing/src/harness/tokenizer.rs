@@ -122,7 +122,7 @@ fn check_batch(tokenizer: &Tokenizer, texts: &[&str], allow: &Allow, add_special
 
 /// No pretoken is empty.
 fn check_pretokens(tokenizer: &Tokenizer, text: &str) {
-    let _ = tokenizer.fidelity(text, text.as_bytes());
+    let _ = tokenizer.fidelity(text, &[], text.as_bytes());
     let Ok(normalized) = tokenizer.normalize(text) else {
         return;
     };

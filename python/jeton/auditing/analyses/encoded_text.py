@@ -35,12 +35,11 @@ _BASE32 = re.compile(r"[A-Z2-7\s]+=*\s*")
 _HEX = re.compile(r"(?:0x)?[0-9A-Fa-f\s:,]+")
 _PREFIXED_HEX = re.compile(r"(?:(?:0x|\\x|%|#)[0-9A-Fa-f]{2}[\s,;]*)+")
 _BITS = re.compile(r"(?:[01]{8}\s*)+")
-_DUMP_LINES = (
-    # xxd, then hexdump -C: an address, bytes, and what they look like.
-    re.compile(r"[0-9A-Fa-f]{4,8}: ((?:[0-9A-Fa-f]{2,4} )*[0-9A-Fa-f]{2,4})(?:  .*)?"),
-    re.compile(r"[0-9A-Fa-f]{4,8} +((?:[0-9A-Fa-f]{2} {1,2})*[0-9A-Fa-f]{2})(?: *\|.*)?"),
-)
-_ADDRESS = re.compile(r"\*|[0-9A-Fa-f]{4,8}:?")
+_DUMP_ADDRESS = re.compile(r"(?:0x)?[0-9A-Fa-f]{4,16}:?")
+_DUMP_GROUP = re.compile(r"(?:[0-9A-Fa-f]{2}){1,8}")
+_DUMP_LINE_DIGITS = 32
+"""Digits of a line of ``xxd`` and ``hexdump -C``: 16 bytes, before what they look like."""
+
 _NOT_HEX = re.compile(r"0[xX]|[^0-9A-Fa-f]")
 _WHITE_SPACE = re.compile(r"\s+")
 
@@ -121,18 +120,26 @@ def _bits(text: str) -> bytes | None:
 
 
 def _dump(text: str) -> bytes | None:
-    """What ``xxd`` and ``hexdump -C`` print."""
-    return b"".join(_dumped_lines(text)) or None
+    """What ``xxd`` and ``hexdump -C`` print: an address, bytes, and what they look like."""
+    lines = text.splitlines()
+    if not all(_DUMP_ADDRESS.fullmatch(line.split(maxsplit=1)[0]) for line in lines[:2] if line):
+        return None
+    return b"".join(_dumped_lines(lines)) or None
 
 
-def _dumped_lines(text: str) -> Iterator[bytes]:
-    for line in text.splitlines():
-        matches = (pattern.fullmatch(line.rstrip()) for pattern in _DUMP_LINES)
-        match = next((found for found in matches if found), None)
-        if match is not None:
-            yield bytes.fromhex(_WHITE_SPACE.sub("", match.group(1)))
-        elif not _ADDRESS.fullmatch(line.strip()):
+def _dumped_lines(lines: list[str]) -> Iterator[bytes]:
+    for line in lines:
+        address, *groups = line.split() or [""]
+        if address in ("", "*"):
+            continue
+        if not _DUMP_ADDRESS.fullmatch(address):
             raise ValueError("a line is no part of a dump")
+        digits = ""
+        for group in groups:
+            if not _DUMP_GROUP.fullmatch(group) or len(digits + group) > _DUMP_LINE_DIGITS:
+                break
+            digits += group
+        yield bytes.fromhex(digits)
 
 
 def _base64(text: str) -> bytes | None:

@@ -83,7 +83,7 @@ class _CodePage:
                 new = data.decode("utf-8")
             except UnicodeDecodeError:
                 return run
-            n_visible += not any(map(str.isspace, run))
+            n_visible += len(new) > 1 or not any(map(str.isspace, run))
             n_chars += len(run)
             n_sequences += len(new)
             return new

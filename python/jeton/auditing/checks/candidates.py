@@ -8,6 +8,7 @@ from decimal import Decimal
 from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.metrics.round_trips import loses_text
 
 __all__ = ["MIN_CANDIDATE_SAVING", "better_candidate", "compression_good", "tokenizer_foreign"]
 
@@ -18,7 +19,7 @@ moving to another model) and evaluating the result again is seldom repaid."""
 
 def _best(evidence: Evidence) -> Measured | None:
     """The candidate with the fewest tokens among those that give the text back."""
-    faithful = [c for c in evidence.candidates if not c.report.n_round_trip_failures]
+    faithful = [c for c in evidence.candidates if not loses_text(c.report.unreturned_by_cause)]
     return min(faithful, key=lambda c: (c.n_tokens, c.report.vocab_size, c.name), default=None)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.metrics.round_trips import loses_text
 
 __all__ = ["MIN_ABOVE_WHOLE", "MIN_DOMAIN_SAVING", "MIN_DOMAIN_SHARE", "domain_foreign"]
 
@@ -31,7 +32,7 @@ def domain_foreign(evidence: Evidence) -> Iterator[Finding]:
         n_now = counts.get(current.name, 0)
         if not n_now or n_now < MIN_DOMAIN_SHARE * current.n_tokens:
             continue
-        faithful = [c for c in evidence.candidates if not c.report.n_round_trip_failures]
+        faithful = [c for c in evidence.candidates if not loses_text(c.report.unreturned_by_cause)]
         best = min(
             (c for c in faithful if c.name in counts),
             key=lambda c: (counts[c.name], c.name),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.metrics.round_trips import loses_text, told_causes
 
 __all__ = ["not_utf8", "round_trip"]
 
@@ -19,9 +20,11 @@ def round_trip(evidence: Evidence) -> Iterator[Finding]:
         n_failures = measured.report.n_round_trip_failures
         if not n_failures:
             continue
+        causes = measured.report.unreturned_by_cause
+        is_error = measured.report.is_current and loses_text(causes)
         yield Finding(
             id="round-trip",
-            severity=Severity.ERROR if measured.report.is_current else Severity.WARNING,
+            severity=Severity.ERROR if is_error else Severity.WARNING,
             title=(
                 f"{measured.name} changes {n_failures:,} of {n_documents:,} documents "
                 f"({percent(n_failures / n_documents)}): decoding does not give the text back"
@@ -31,16 +34,14 @@ def round_trip(evidence: Evidence) -> Iterator[Finding]:
                 value=n_failures,
                 unit="documents",
                 basis=Basis.EXACT,
-                formula=(
-                    "documents whose ids decode to other bytes than the text after the "
-                    "tokenizer's own normalization"
-                ),
+                formula="documents whose ids decode to another text than the document",
             ),
-            cause=("The vocabulary lacks some characters, or decoding does not reverse encoding."),
+            cause=told_causes(causes, unit="documents"),
             remedy=(
                 "Do not use it where the exact text matters (code, identifiers, citations). Its "
                 "token counts cannot be compared either, because it encodes less."
             ),
+            evidence={"unreturned_by_cause": dict(causes)},
         )
 
 

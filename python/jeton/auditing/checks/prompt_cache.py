@@ -341,8 +341,8 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
     plans = as_masked.planned.plan, as_is.planned.plan
     share = n_more / n_sampled
     n_tokens = round(share * sample.n_tokens_of_all)
-    n_saved = max(0.0, plans[0].n_saved_tokens - plans[1].n_saved_tokens)
-    n_saved = round(n_saved / n_sampled * sample.n_tokens_of_all)
+    saved = max(0.0, plans[0].n_saved_tokens - plans[1].n_saved_tokens)
+    n_saved = round(saved / n_sampled * sample.n_tokens_of_all)
     is_priced = as_masked.planned.group.is_read_price_listed
     own = max(1, as_masked.n_tokens)
     gain = replace(

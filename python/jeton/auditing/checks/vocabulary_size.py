@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jeton.auditing.analyses.vocabulary_cost import vocabulary_cost
 from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.metrics.round_trips import loses_text
 
 __all__ = ["MIN_DECODE_SAVING", "vocabulary_too_large", "vocabulary_too_small"]
 
@@ -45,7 +46,8 @@ def _other_size(evidence: Evidence, *, is_larger: bool) -> Iterator[Finding]:
     options = [
         (vocabulary_cost(model, vocab_size=c.report.vocab_size, n_tokens=c.n_tokens), c)
         for c in evidence.candidates
-        if not c.report.n_round_trip_failures and _differs_by_size(current, c, is_larger=is_larger)
+        if not loses_text(c.report.unreturned_by_cause)
+        and _differs_by_size(current, c, is_larger=is_larger)
     ]
     if not options:
         return

@@ -250,7 +250,8 @@ class Baseline:
                 f"there is no baseline {os.fspath(path)}\n"
                 "hint: make it with --save-baseline on the corpus as it should be"
             ) from None
-        refuse_archive(os.fspath(path), data[:HEAD_BYTES], expected="a baseline")
+        # Compressed: bytes of any value.
+        refuse_archive(os.fspath(path), data[:HEAD_BYTES], expected="a baseline", is_text=False)
         return cls.from_bytes(data, path=os.fspath(path))
 
 

@@ -220,7 +220,9 @@ def explain(
             comparison.basis,
             tuple(c for c in contributions if c.part == cause),
         )
-        for cause, value in sorted(parts.items(), key=lambda item: _rank(*item, difference))
+        for cause, value in sorted(
+            parts.items(), key=lambda item: _rank(item[0], item[1], difference)
+        )
         if value
     )
 

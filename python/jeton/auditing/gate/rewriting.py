@@ -47,6 +47,9 @@ from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, w
 
 __all__ = ["LINE_BREAKS", "SHARED_TEXT", "STEPS", "TEXT_STEPS", "rewritten"]
 
+MIN_CUT_SHARE = 0.1
+"""Part of a text that goes when its letters are joined: half of it, where all are set apart."""
+
 # Format characters (Unicode category Cf, ranges with their unassigned neighbours of the same
 # blocks), controls except white space, variation selectors, the Hangul and Braille fillers.
 _INVISIBLE = re.compile(
@@ -93,6 +96,14 @@ def _without_separators(text: str) -> str:
     return _RULE.sub("", with_short_separators(text)[0])
 
 
+def _in_one_piece(text: str) -> str:
+    joined = without_letter_spacing(text)[0]
+    # A heading that is set apart is meant so, and its white space is that of the text.
+    if len(text) - len(joined) < MIN_CUT_SHARE * len(text):
+        joined = text
+    return without_punctuation_spacing(joined)[0]
+
+
 def _text_of(rewrite: Rewrite) -> Callable[[str], str]:
     return lambda text: rewrite(text)[0]
 
@@ -112,7 +123,7 @@ _STEPS: dict[str, Callable[[str], str]] = {
     "mojibake": _text_of(without_mojibake),
     "json_layout": _text_of(without_json_layout),
     "line_labels": _text_of(without_line_labels),
-    "cut_text": _text_of(chain(without_letter_spacing, without_punctuation_spacing)),
+    "cut_text": _in_one_piece,
     "white_space": _squeezed,
     "invisible_characters": _squeezed_after(_visible),
     "compatibility_forms": _squeezed_after(_compatible),

@@ -289,13 +289,13 @@ class Model:
         """The text of ids."""
         if type(ids) is list:
             try:
-                return self.tokenizer.decode_bytes(ids)
+                return self.tokenizer.decode(ids).encode()
             except ValueError:
                 # Which one it is, and of which class, is told below.
                 pass
         numbers = as_ids(ids)
         self.check(numbers)
-        return self.tokenizer.decode_bytes(numbers)
+        return self.tokenizer.decode(numbers).encode()
 
     def _denormalized(self, text: bytes) -> bytes:
         try:

@@ -339,7 +339,7 @@ def _pretrained(identifier: str, revision: str) -> Tokenizer:
             raise
         raise FileNotFoundError(
             f"{identifier}: there is no such folder, no model of this name in the local cache, and "
-            f"nothing is fetched from the Hugging Face Hub (revision {revision})\nhint: download the "
-            f"files (hf download {identifier}) and give the name again, or the folder"
+            f"nothing is fetched from the Hugging Face Hub (revision {revision})\nhint: download "
+            f"the files (hf download {identifier}) and give the name again, or the folder"
         ) from error
     return Tokenizer.from_buffer(found.to_hf_json())

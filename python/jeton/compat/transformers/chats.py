@@ -117,7 +117,7 @@ def _guarded(core: Any, rendered: RenderedChat) -> GuardedText:
     return GuardedText.of(
         rendered.text,
         rendered.trusted_spans,
-        control_tokens=known_control_tokens(core, rendered.literals, "auto"),
+        control_tokens=known_control_tokens(core, rendered.literals, rendered.role_tokens, "auto"),
         marked_spans=rendered.generation_spans,
     )
 
@@ -139,7 +139,7 @@ def _outputs(
     if any(text.n_tokens is None for text in texts):
         raise UsageError(
             f"{type(tokenizer).__name__} changes a text before it is encoded, so that what users "
-            "wrote cannot be told from the template\nhint: apply_chat_template(tokenize=False), and "
+            "wrote cannot be told from the template\nhint: apply_chat_template(tokenize=False), "
             "then encode; JetonTokenizer reads the same folder and does not"
         )
     _tell_of_look_alikes(tokenizer, texts)
@@ -158,7 +158,7 @@ def _outputs(
 def _masks(
     tokenizer: Any, texts: list[GuardedText], out: Any, options: dict[str, Any], *, n_rows: int
 ) -> Iterator[list[int]]:
-    """For each row 1 where a token has text of a ``{% generation %}`` block; 0 where it fills up."""
+    """For each row 1 where a token has text of a ``{% generation %}`` block, else 0."""
     of_text = out.get("overflow_to_sample_mapping", range(n_rows))
     window, before = 0, -1
     for row in range(n_rows):
@@ -189,6 +189,6 @@ def _tell_of_look_alikes(tokenizer: Any, texts: list[GuardedText]) -> None:
     if refused:
         names = ", ".join(map(repr, tokenizer.convert_ids_to_tokens(sorted(refused))[:4]))
         _logger.warning_once(
-            f"Control tokens in messages stayed text: {names}. Where such text is your own (answers "
-            "to train on), set tokenizer.trusted_chat_roles = frozenset({'assistant'})."
+            f"Control tokens in messages stayed text: {names}. Where such text is your own "
+            "(answers to train on), set tokenizer.trusted_chat_roles = frozenset({'assistant'})."
         )

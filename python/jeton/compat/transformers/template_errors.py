@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from functools import cache
 from typing import Any
 
 import jinja2.exceptions
@@ -35,9 +34,17 @@ def _class_of(name: str) -> type[Exception] | None:
     return None
 
 
-@cache
+_made: dict[type[Exception], Any] = {}
+
+
 def _joined(kind: type[Exception]) -> Any:
-    """A class of errors that is both."""
+    """A class of errors that is both; the same one each time."""
+    if kind not in _made:
+        _made[kind] = _class(kind)
+    return _made[kind]
+
+
+def _class(kind: type[Exception]) -> Any:
 
     def init(self: Any, words: str, error: TemplateError) -> None:
         # Jinja's classes take arguments of their own, which are known already.

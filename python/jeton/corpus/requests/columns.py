@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,74 +159,86 @@ class RequestBatch:
 
 
 class ColumnsBuilder:
-    """Rows appended one by one, columns built at once."""
+    """Rows appended one by one or many at once, columns built at the end."""
 
-    __slots__ = ("_extras", "_facts", "_usage")
+    __slots__ = ("_extras", "_facts", "_n_rows", "_usage")
 
     def __init__(self) -> None:
-        self._facts: list[tuple[int, int, int, int, int, int, int, bool, float, int, bool]] = []
+        self._facts: dict[str, list[Any]] = {name: [] for name in _FACTS}
         self._usage: list[tuple[int, int, int, int, int, int]] = []
         self._extras: dict[str, dict[int, int]] = {}
+        self._n_rows = 0
 
     def __len__(self) -> int:
-        return len(self._facts)
+        return self._n_rows
 
     def append(
         self,
         *,
-        domain: int = UNKNOWN,
-        model: int = UNKNOWN,
-        model_asked: int = UNKNOWN,
-        provider: int = UNKNOWN,
-        tariff: int = 0,
-        conversation: int = 0,
-        n_requests: int = 1,
-        from_gateway_cache: bool = False,
-        time_s: float = math.nan,
         usage: tuple[int, int, int, int, int, int] = _UNKNOWN_USAGE,
-        overhead_tokens: int = 0,
-        has_text: bool = True,
         extras: Mapping[str, int] = NO_EXTRAS,
+        **facts: Any,
     ) -> None:
-        """One more row; usage is input, read, written, written for an hour, output, reasoning."""
-        if extras:
-            row = len(self._facts)
-            for name, amount in extras.items():
-                self._extras.setdefault(name, {})[row] = amount
-        self._facts.append(
-            (
-                domain, model, model_asked, provider, tariff, conversation, n_requests,
-                from_gateway_cache, time_s, overhead_tokens, has_text,
-            )
-        )  # fmt: skip
-        self._usage.append(usage)
+        """One more row: usage is input, read, written, written for an hour, output, reasoning.
+
+        Args:
+            usage: Token counts; -1 is unknown.
+            extras: Other amounts.
+            facts: By the names of the columns; what is left out is unknown.
+        """
+        self.extend(
+            usage=[usage],
+            extras=[extras],
+            **{name: [facts.pop(name, default)] for name, (_, default) in _FACTS.items()},
+        )
+        if facts:
+            raise TypeError(f"no column {next(iter(facts))!r}")
+
+    def extend(
+        self,
+        *,
+        usage: Sequence[tuple[int, int, int, int, int, int]],
+        extras: Sequence[Mapping[str, int]],
+        **facts: Sequence[Any],
+    ) -> None:
+        """Many more rows, column by column; all columns are given."""
+        for row, amounts in enumerate(extras, start=self._n_rows):
+            if amounts:
+                for name, amount in amounts.items():
+                    self._extras.setdefault(name, {})[row] = amount
+        self._usage.extend(usage)
+        for name, column in self._facts.items():
+            column.extend(facts[name])
+        self._n_rows += len(usage)
 
     def build(self) -> RequestColumns:
         """The rows as arrays."""
-        facts = list(zip(*self._facts, strict=True)) or [()] * 11
         usage = np.ascontiguousarray(np.asarray(self._usage, dtype=np.int64).reshape(-1, 6).T)
         extras: dict[str, NDArray[np.int64]] = {}
         for name, amounts in self._extras.items():
-            column = np.zeros(len(self._facts), dtype=np.int64)
+            column = np.zeros(self._n_rows, dtype=np.int64)
             column[list(amounts)] = list(amounts.values())
             extras[name] = column
+        facts = {
+            name: np.asarray(self._facts[name], dtype=kind) for name, (kind, _) in _FACTS.items()
+        }
         return RequestColumns(
-            domain=np.asarray(facts[0], dtype=np.int32),
-            model=np.asarray(facts[1], dtype=np.int32),
-            model_asked=np.asarray(facts[2], dtype=np.int32),
-            provider=np.asarray(facts[3], dtype=np.int32),
-            tariff=np.asarray(facts[4], dtype=np.int16),
-            conversation=np.asarray(facts[5], dtype=np.int64),
-            n_requests=np.asarray(facts[6], dtype=np.int64),
-            from_gateway_cache=np.asarray(facts[7], dtype=np.bool_),
-            time_s=np.asarray(facts[8], dtype=np.float64),
+            **facts,
             input_tokens=usage[0],
             cache_read_tokens=usage[1],
             cache_write_tokens=usage[2],
             cache_write_1h_tokens=usage[3],
             output_tokens=usage[4],
             reasoning_tokens=usage[5],
-            overhead_tokens=np.asarray(facts[9], dtype=np.int64),
-            has_text=np.asarray(facts[10], dtype=np.bool_),
             extras=extras,
         )
+
+
+_FACTS: Final[dict[str, tuple[Any, Any]]] = {
+    "domain": (np.int32, UNKNOWN), "model": (np.int32, UNKNOWN),
+    "model_asked": (np.int32, UNKNOWN), "provider": (np.int32, UNKNOWN),
+    "tariff": (np.int16, 0), "conversation": (np.int64, 0), "n_requests": (np.int64, 1),
+    "from_gateway_cache": (np.bool_, False), "time_s": (np.float64, math.nan),
+    "overhead_tokens": (np.int64, 0), "has_text": (np.bool_, True),
+}  # fmt: skip
+"""Columns that are no usage: their type, and what stands for unknown."""

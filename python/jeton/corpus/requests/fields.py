@@ -60,7 +60,7 @@ ANSWER_FIELDS: Final = (
 )  # fmt: skip
 """Where a response object has its text, if it has no ``choices``."""
 
-WRAPPING_FIELDS: Final = ("body", "message", "data", "response")
+WRAPPING_FIELDS: Final = ("body", "message", "data", "response", "result")
 
 PROVIDER_FIELDS: Final = (
     "custom_llm_provider", "llm_provider", "model_provider", "provider_id", "ls_provider",

@@ -59,6 +59,7 @@ _ATTACHMENT_TYPES: Final = frozenset(
     }
 )  # fmt: skip
 _TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
+_PLAIN_TYPES: Final = ("text", "input_text", "output_text")  # of any value, hashable or not
 _ATTACHMENT_KEYS: Final = (
     "inlineData", "inline_data", "fileData", "file_data", "image_url", "input_audio",
 )  # fmt: skip
@@ -130,6 +131,12 @@ def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -
                 # What nearly all messages are.
                 chat.messages.append({"role": str(message["role"]), "content": content})
                 continue
+            if len(message) == 2 and "role" in message:
+                parts = message.get("parts") if content is None else content
+                plain = _plain_parts(parts) if isinstance(parts, list) else None
+                if plain is not None and isinstance(message["role"], str) and message["role"]:
+                    chat.messages.append({"role": message["role"], "content": plain})
+                    continue
             calls = ("tool_calls", "function_call")
             said = {k: v for k, v in message.items() if k not in calls and k != "role"}
             role = message.get("role") or message.get("from") or message.get("type") or "user"
@@ -163,6 +170,10 @@ def text_of(content: Any) -> tuple[str, int]:
     """The text of a content, parts joined by line breaks, and how many parts are no text."""
     if isinstance(content, str):
         return content, 0
+    if isinstance(content, list):
+        plain = _plain_parts(content)
+        if plain is not None:
+            return plain, 0
     texts: list[str] = []
     if isinstance(content, dict) and isinstance(content.get("content"), str | list):
         # A message, of which the content is all there is.
@@ -173,6 +184,30 @@ def text_of(content: Any) -> tuple[str, int]:
     return ("\n".join(text for text in texts if text) if len(texts) != 1 else texts[0]), (
         n_attachments
     )
+
+
+def _plain_parts(parts: list[Any]) -> str | None:
+    """The text of parts that are text alone, as nearly all are; None: see ``_collect``."""
+    texts = []
+    for part in parts:
+        if type(part) is not dict:
+            return None
+        if len(part) == 2:
+            if part.get("type") not in _PLAIN_TYPES:
+                return None
+            text = part.get("text")
+            if text is None:
+                text = part.get("content")
+        elif len(part) == 1:
+            text = part.get("text")
+        else:
+            return None
+        if type(text) is not str:
+            return None
+        texts.append(text)
+    if len(texts) == 1:
+        return texts[0]
+    return "\n".join(text for text in texts if text)
 
 
 def compact_json(value: Any) -> str:

@@ -25,7 +25,7 @@ _CALLS: Final = ("generation", "embedding", "llm")
 
 def parse_langfuse(
     record: Mapping[str, Any], known: Fields, names: FieldNames, report: Report
-) -> ParsedRequest | None:
+) -> ParsedRequest:
     """The request of an observation; a step without counts has only its place."""
     kind = str(first(record, ("type", "observation_type", "observationType")) or "").lower()
     parsed = _parsed(record, known, names, report, is_call=kind in _CALLS)
@@ -44,7 +44,7 @@ def parse_langfuse(
 
 def parse_langsmith(
     record: Mapping[str, Any], known: Fields, names: FieldNames, report: Report
-) -> ParsedRequest | None:
+) -> ParsedRequest:
     """The request of a run; a step without counts has only its place."""
     kind = str(record.get("run_type") or "llm").lower()
     extra = parsed_json(record.get("extra"))

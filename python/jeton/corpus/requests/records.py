@@ -6,13 +6,13 @@ read is reported with its place, and reading goes on with the next.
 
 from __future__ import annotations
 
-import csv
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from jeton import _core
+from jeton.corpus.csv_records import csv_rows
 from jeton.corpus.documents import MEMORY, files_of
 from jeton.corpus.inputs import InputFile
 from jeton.corpus.json_records import is_one_array, json_lines, json_values, looks_like_values
@@ -106,7 +106,7 @@ def records_of_file(
     pieces = _pieces(file, max_decompressed_bytes, report, on_bytes)
     if format == "csv":
         delimiter = "\t" if ".tsv" in file.path.lower() else ","
-        yield from _csv_rows(pieces, delimiter, max_record_bytes, report)
+        yield from csv_rows(pieces, delimiter, max_record_bytes, report)
         return
     if format == "auto":
         first, second = next(pieces, b""), next(pieces, None)
@@ -140,47 +140,3 @@ def _pieces(
         n_lines += data.count(b"\n")
         on_bytes(reader.n_bytes_read)
         yield data
-
-
-def _csv_rows(
-    pieces: Iterable[bytes], delimiter: str, max_record_bytes: int, report: Report
-) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Rows by the names of the header; cells that are empty are left out."""
-    reader = csv.reader(_lines(pieces), delimiter=delimiter)
-    header: list[str] | None = None
-    while True:
-        # The limit belongs to the module, so it is set for no longer than a row takes.
-        limit = csv.field_size_limit(max_record_bytes)
-        line = reader.line_num + 1
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            report("not_json", line, f"not valid CSV: {error}; the rest of the file is left out")
-            return
-        finally:
-            csv.field_size_limit(limit)
-        if row is None:
-            return
-        if not any(row):
-            continue
-        if header is None:
-            header = [name.strip() for name in row]
-        else:
-            yield line, {name: cell for name, cell in zip(header, row, strict=False) if cell}
-
-
-def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Lines with their ends, as the reader of CSV wants them.
-
-    A line longer than a piece comes in parts: the reader joins them inside quotes, and refuses a
-    field beyond its limit.
-    """
-    waiting = ""
-    for piece in pieces:
-        *lines, waiting = (waiting + str(piece, "utf-8")).split("\n")
-        yield from (line + "\n" for line in lines)
-        if len(waiting) > PIECE_BYTES:
-            yield waiting
-            waiting = ""
-    if waiting:
-        yield waiting

@@ -69,6 +69,8 @@ _CONVERSATION_FIELDS: Final = (
 _CACHE_FIELDS: Final = (
     "gen_ai.cache.hit", "cache.hit", "litellm.cache_hit", "gateway.cache_hit", "cache_hit",
 )  # fmt: skip
+_SENT_FIELDS: Final = ("gen_ai.input.messages", "gen_ai.prompt")
+_RECEIVED_FIELDS: Final = ("gen_ai.output.messages", "gen_ai.completion")
 USAGE_PREFIXES: Final = (
     "gen_ai.usage.", "ai.usage.", "llm.usage.", "gen_ai.aggregated_usage.",
 )  # fmt: skip
@@ -129,12 +131,12 @@ def parse_span(span: Mapping[str, Any], domain_field: str, report: Report) -> Pa
     plan = _plan(attributes)
     is_call = _is_model_call(attributes, plan)
     parsed = ParsedRequest("otel")
-    given = str(first(attributes, _PROVIDER_FIELDS) or "")
+    given = str(first(attributes, plan.provider) or "")
     parsed.chat_format = given
     if is_call:
-        _read_messages(parsed, attributes, _events(span.get("events")))
-    parsed.model = text_or_none(first(attributes, _MODEL_FIELDS)) or ""
-    parsed.model_asked = text_or_none(first(attributes, _ASKED_FIELDS)) or ""
+        _read_messages(parsed, attributes, plan, _events(span.get("events")))
+    parsed.model = text_or_none(first(attributes, plan.model)) or ""
+    parsed.model_asked = text_or_none(first(attributes, plan.asked)) or ""
     answer = attributes.get("gen_ai.response.id", attributes.get("ai.response.id"))
     parsed.id = answer[:128] if isinstance(answer, str) else ""
     parsed.is_own_id = True
@@ -149,18 +151,19 @@ def parse_span(span: Mapping[str, Any], domain_field: str, report: Report) -> Pa
         has_no_output="embed" in str(attributes.get("gen_ai.operation.name", ""))
         or "embed" in parsed.model,
     )
-    parsed.tariff, unknown = tariff_of(
-        first(attributes, _SERVED_FIELDS),
-        first(attributes, _TIER_FIELDS),
-        first(attributes, _SPEED_FIELDS),
-        is_batch=False,
-    )
-    if unknown:
-        report("unknown_tariff", unknown)
-    parsed.from_gateway_cache = any(attributes.get(name) is True for name in _CACHE_FIELDS)
+    if plan.served or plan.tier or plan.speed:
+        parsed.tariff, unknown = tariff_of(
+            first(attributes, plan.served),
+            first(attributes, plan.tier),
+            first(attributes, plan.speed),
+            is_batch=False,
+        )
+        if unknown:
+            report("unknown_tariff", unknown)
+    parsed.from_gateway_cache = any(attributes[name] is True for name in plan.cache)
     parsed.time = first(span, _START_FIELDS)
     parsed.place = _place(span, is_call=is_call, answer=parsed.id)
-    conversation = text_or_none(first(attributes, _CONVERSATION_FIELDS))
+    conversation = text_or_none(first(attributes, plan.conversation))
     parsed.conversation = (conversation or parsed.place.trace)[:128]
     status = span.get("status")
     code = None
@@ -178,10 +181,37 @@ def parse_span(span: Mapping[str, Any], domain_field: str, report: Report) -> Pa
 
 
 class _Plan(NamedTuple):
-    """Attributes that hold amounts, by the path that each one is."""
+    """Attributes that a span has, each list in the order in which it is looked up.
+
+    Attributes:
+        paths: What holds an amount, with the path that it is.
+        usages: Of ``_JSON_USAGES``; so are the rest.
+        model: Of ``_MODEL_FIELDS``.
+        asked: Of ``_ASKED_FIELDS``.
+        provider: Of ``_PROVIDER_FIELDS``.
+        served: Of ``_SERVED_FIELDS``.
+        tier: Of ``_TIER_FIELDS``.
+        speed: Of ``_SPEED_FIELDS``.
+        conversation: Of ``_CONVERSATION_FIELDS``.
+        cache: Of ``_CACHE_FIELDS``.
+        sent: Of ``_SENT_FIELDS``.
+        received: Of ``_RECEIVED_FIELDS``.
+        numbered: Names of messages that are spread over attributes.
+    """
 
     paths: tuple[tuple[str, str], ...]
     usages: tuple[str, ...]
+    model: tuple[str, ...]
+    asked: tuple[str, ...]
+    provider: tuple[str, ...]
+    served: tuple[str, ...]
+    tier: tuple[str, ...]
+    speed: tuple[str, ...]
+    conversation: tuple[str, ...]
+    cache: tuple[str, ...]
+    sent: tuple[str, ...]
+    received: tuple[str, ...]
+    numbered: tuple[tuple[str, str, int, str], ...]
 
 
 _plans: dict[tuple[Any, ...], _Plan] = {}
@@ -201,7 +231,21 @@ def _plan(attributes: Mapping[str, Any]) -> _Plan:
             paths.append((key, key[len(prefix) :]))
         elif key.startswith("llm.token_count."):
             paths.append((key, key))
-    found = _Plan(tuple(paths), tuple(name for name in _JSON_USAGES if name in attributes))
+    numbered = []
+    for key in keys:
+        match = _NUMBERED.match(key) if isinstance(key, str) else None
+        if match:
+            numbered.append((key, match[1], int(match[2]), match[3]))
+
+    def of(wanted: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name for name in wanted if name in attributes)
+
+    found = _Plan(
+        tuple(paths), of(_JSON_USAGES), of(_MODEL_FIELDS), of(_ASKED_FIELDS),
+        of(_PROVIDER_FIELDS), of(_SERVED_FIELDS), of(_TIER_FIELDS), of(_SPEED_FIELDS),
+        of(_CONVERSATION_FIELDS), of(_CACHE_FIELDS), of(_SENT_FIELDS), of(_RECEIVED_FIELDS),
+        tuple(numbered),
+    )  # fmt: skip
     if len(keys) <= 128 and sum(len(key) for key in keys if isinstance(key, str)) <= 8192:
         if len(_plans) >= 4096:
             _plans.clear()
@@ -259,26 +303,29 @@ def _is_model_call(attributes: Mapping[str, Any], plan: _Plan) -> bool:
 
 
 def _read_messages(
-    parsed: ParsedRequest, attributes: Mapping[str, Any], events: list[tuple[str, dict[str, Any]]]
+    parsed: ParsedRequest,
+    attributes: Mapping[str, Any],
+    plan: _Plan,
+    events: list[tuple[str, dict[str, Any]]],
 ) -> None:
     """What was sent and what came back, from wherever the conventions have put it over time."""
-    sent = _json(first(attributes, ("gen_ai.input.messages", "gen_ai.prompt")))
-    received = _json(first(attributes, ("gen_ai.output.messages", "gen_ai.completion")))
+    sent = _json(first(attributes, plan.sent))
+    received = _json(first(attributes, plan.received))
     system = _json(attributes.get("gen_ai.system_instructions"))
     for name, fields in events:
-        sent = sent or _json(first(fields, ("gen_ai.input.messages", "gen_ai.prompt")))
-        received = received or _json(first(fields, ("gen_ai.output.messages", "gen_ai.completion")))
+        sent = sent or _json(first(fields, _SENT_FIELDS))
+        received = received or _json(first(fields, _RECEIVED_FIELDS))
         system = system or _json(fields.get("gen_ai.system_instructions"))
         if name == "gen_ai.choice" and not received:
             received = [_json(fields.get("message")) or fields]
     if not sent:
-        sent = _numbered(attributes, ("gen_ai.prompt", "llm.input_messages"))
-    if not sent:
+        sent = _numbered(attributes, plan, ("gen_ai.prompt", "llm.input_messages"))
+    if not sent and events:
         kinds = {"gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message",
                  "gen_ai.tool.message"}  # fmt: skip
         sent = [{"role": name.split(".")[1], **fields} for name, fields in events if name in kinds]
     if not received:
-        received = _numbered(attributes, ("gen_ai.completion", "llm.output_messages"))
+        received = _numbered(attributes, plan, ("gen_ai.completion", "llm.output_messages"))
     tools = _json(attributes.get("gen_ai.tool.definitions"))
     if not sent and not system and isinstance(attributes.get("input.value"), str):
         sent = attributes["input.value"]
@@ -294,13 +341,14 @@ def _read_messages(
         parsed.n_attachments += n
 
 
-def _numbered(attributes: Mapping[str, Any], prefixes: tuple[str, ...]) -> list[dict[str, Any]]:
+def _numbered(
+    attributes: Mapping[str, Any], plan: _Plan, prefixes: tuple[str, ...]
+) -> list[dict[str, Any]]:
     """Messages spread over attributes: ``PREFIX.0.role``, ``PREFIX.0.content`` ..."""
     found: dict[int, dict[str, Any]] = {}
-    for name, value in attributes.items():
-        match = _NUMBERED.match(name) if isinstance(name, str) else None
-        if match and match[1] in prefixes:
-            found.setdefault(int(match[2]), {})[match[3]] = _json(value)
+    for name, prefix, index, part in plan.numbered:
+        if prefix in prefixes:
+            found.setdefault(index, {})[part] = _json(attributes[name])
     return [found[index] for index in sorted(found)]
 
 

@@ -23,7 +23,7 @@ from jeton.corpus.documents import (
 )
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, InputFile
-from jeton.corpus.names import Names, printable
+from jeton.corpus.names import OTHER, Names, printable
 from jeton.corpus.places import RecordPlaces
 from jeton.corpus.requests.columns import (
     STANDARD,
@@ -243,28 +243,33 @@ class RequestStream(Iterator[RequestBatch]):
 
     def _batch(self, file: InputFile, rows: list[Row], changes: list[Change]) -> RequestBatch:
         columns = ColumnsBuilder()
-        for row in rows:
-            domain = self._file_domain if self._file_domain is not None else row.domain
-            columns.append(
-                domain=self._number(self._domains, domain),
-                model=self._number(self._models, row.model or None),
-                model_asked=self._number(self._models, row.model_asked or None),
-                provider=self._number(self._providers, row.provider or None),
-                tariff=self._number(self._tariffs, row.tariff),
-                conversation=row.conversation,
-                n_requests=row.n_requests,
-                from_gateway_cache=row.from_gateway_cache,
-                time_s=row.time_s,
-                usage=row.usage.counts,
-                overhead_tokens=row.overhead_tokens,
-                has_text=row.has_text,
-                extras=row.usage.extras,
-            )
-        texts = _core.TextBatch.from_texts([row.text for row in rows])
-        has_response = np.array([row.response is not None for row in rows], dtype=np.bool_)
+        # Column by column: most rows have the names of the row before.
+        (
+            sent, received, usages, models, asked, providers, tariffs, conversations, n_requests,
+            from_caches, times, domains, overheads, has_text, lines, record_ids,
+        ) = zip(*rows, strict=True) if rows else ((),) * len(Row._fields)  # fmt: skip
+        if self._file_domain is not None:
+            domains = (self._file_domain,) * len(rows)
+        columns.extend(
+            domain=self._numbers(self._domains, domains),
+            model=self._numbers(self._models, models),
+            model_asked=self._numbers(self._models, asked),
+            provider=self._numbers(self._providers, providers),
+            tariff=self._numbers(self._tariffs, tariffs),
+            conversation=conversations,
+            n_requests=n_requests,
+            from_gateway_cache=from_caches,
+            time_s=times,
+            overhead_tokens=overheads,
+            has_text=has_text,
+            usage=[usage[:6] for usage in usages],
+            extras=[usage.extras for usage in usages],
+        )
+        texts = _core.TextBatch.from_texts(sent)
+        has_response = np.array([response is not None for response in received], dtype=np.bool_)
         responses = None
         if has_response.any():
-            responses = _core.TextBatch.from_texts([row.response or "" for row in rows])
+            responses = _core.TextBatch.from_texts([response or "" for response in received])
         for batch in (texts, responses):
             if batch is not None and batch.n_replaced_documents:
                 self._issues.add("invalid_unicode", file.path, n=batch.n_replaced_documents)
@@ -283,7 +288,7 @@ class RequestStream(Iterator[RequestBatch]):
             columns=built,
             responses=responses,
             first_row=first_row,
-            places=RecordPlaces([row.line for row in rows], [row.record_id for row in rows]),
+            places=RecordPlaces(list(lines), list(record_ids)),
             corrections=corrections,
         )
 
@@ -305,6 +310,20 @@ class RequestStream(Iterator[RequestBatch]):
             self.n_bytes -= old.n_bytes
         self._history.change(change.row, now)
         return Correction(change.row, None if now is None else now.columns)
+
+    def _numbers(self, names: Names, given: Sequence[str | None]) -> list[int]:
+        known: dict[str | None, int] = {}
+        numbers = []
+        for name in given:
+            number = known.get(name)
+            if number is None:
+                number = self._number(names, name or None)
+                if number != UNKNOWN and names.names[number] == OTHER:
+                    numbers.append(number)  # each of the rest is counted
+                    continue
+                known[name] = number
+            numbers.append(number)
+        return numbers
 
     def _number(self, names: Names, name: str | None) -> int:
         if name is None:

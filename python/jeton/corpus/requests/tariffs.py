@@ -6,6 +6,7 @@ Gemini (``trafficType``) and Bedrock have words of their own. Files of batches s
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 __all__ = ["TARIFF_WORDS", "tariff_of"]
@@ -20,6 +21,7 @@ TARIFF_WORDS: Final[dict[str, str]] = {
 }  # fmt: skip
 """Words by tariff; empty: the word does not say which."""
 
+_MAX_CHARS: Final = 40
 _SPEEDS: Final = {"fast": "fast"}
 
 
@@ -32,15 +34,25 @@ def tariff_of(served: Any, asked: Any, speed: Any, *, is_batch: bool) -> tuple[s
         speed: ``fast`` for Anthropic's fast mode.
         is_batch: The record is of a file of batches.
     """
-    unknown = ""
-    tariff = ""
+    return _tariff_of_words(_word(served), _word(asked), _word(speed), is_batch)
+
+
+def _word(value: Any) -> str:
+    return value.strip().lower()[:_MAX_CHARS] if isinstance(value, str) else ""
+
+
+@lru_cache(maxsize=1024)
+def _tariff_of_words(
+    served: str,
+    asked: str,
+    speed: str,
+    is_batch: bool,  # noqa: FBT001
+) -> tuple[str, str]:
+    unknown = tariff = ""
     for word in (served, asked):
-        if not isinstance(word, str):
-            continue
-        folded = word.strip().lower()
-        found = TARIFF_WORDS.get(folded)
+        found = TARIFF_WORDS.get(word)
         if found is None:
-            unknown = unknown or word[:40]
+            unknown = unknown or word
         elif found:
             tariff = found
             break
@@ -49,6 +61,6 @@ def tariff_of(served: Any, asked: Any, speed: Any, *, is_batch: bool) -> tuple[s
         parts.append("batch")
     elif tariff and tariff != "standard":
         parts.append(tariff)
-    if isinstance(speed, str) and _SPEEDS.get(speed.lower()) and "fast" not in parts:
+    if _SPEEDS.get(speed) and "fast" not in parts:
         parts.append("fast")
     return "+".join(parts) or "standard", unknown

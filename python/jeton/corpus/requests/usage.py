@@ -93,6 +93,10 @@ class Usage(NamedTuple):
 
 UNKNOWN_USAGE: Final = Usage()
 
+_PLAIN: Final = frozenset({TOTAL, READ_INSIDE, REASONING})
+_ALL_BESIDE: Final = ("cursor",)
+"""Providers whose amounts all stand beside one another, whatever the names say elsewhere."""
+
 _RANK: Final = {scheme.id: rank for rank, scheme in enumerate(SCHEMES)}
 
 
@@ -150,6 +154,15 @@ def _general(amounts: Amounts, report: Report, provider: str, model: str) -> Usa
     total = rest.get(TOTAL, _UNKNOWN)
     scheme, given, output = _pair(amounts, total)
     get = rest.get
+    if rest.keys() <= _PLAIN:
+        # What nearly all usages are: nothing cached, nothing to settle.
+        read, reasoning = get(READ_INSIDE, _UNKNOWN), get(REASONING, _UNKNOWN)
+        if read <= 0 and reasoning <= 0:
+            if total >= 0:
+                output = _checked(given, output, total, report)
+                if given < 0 <= output <= total:
+                    given = total - output
+            return Usage(given, read, _UNKNOWN, _UNKNOWN, output, reasoning)
     read_inside, write_inside = get(READ_INSIDE, _UNKNOWN), get(WRITE_INSIDE, _UNKNOWN)
     read_beside, write_beside = get(READ_BESIDE, _UNKNOWN), get(WRITE_BESIDE, _UNKNOWN)
     read_either = get(READ_EITHER, _UNKNOWN)
@@ -184,7 +197,11 @@ def _general(amounts: Amounts, report: Report, provider: str, model: str) -> Usa
         or write_inside >= 0
         or amounts.is_inside
     )
-    says_beside = not says_inside and (read_beside >= 0 or write_beside >= 0 or written_1h >= 0)
+    if provider in _ALL_BESIDE:
+        says_inside = False
+    says_beside = not says_inside and (
+        read_beside >= 0 or write_beside >= 0 or written_1h >= 0 or provider in _ALL_BESIDE
+    )
     family = ""
     if not (says_inside or says_beside) or reasoning > 0 or citations:
         family = family_of(provider, model)
@@ -333,7 +350,7 @@ def _out_options(
     says_beside = REASONING_BESIDE in amounts.rest or beside > 0
     if says_beside and reasoning <= output:
         return [output + more, output]
-    if says_beside or family == "perplexity" or citations:
+    if says_beside or (family == "perplexity" and scheme == "prompt") or citations:
         return [output + more]  # Perplexity's totals leave them out
     if reasoning > output:
         return [output + more]

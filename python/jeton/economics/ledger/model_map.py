@@ -34,9 +34,11 @@ class ModelMap:
 
     Attributes:
         names: ``PROVIDER:MODEL`` (or ``usd:INPUT/OUTPUT``) by the log's name; case does not count.
+        default: The listed name for models that neither the map nor the price list knows.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
+    default: str | None = None
 
     def target(self, model: str, provider: str = "") -> str | None:
         """Return what a logged name stands for; None if the map does not have it.
@@ -48,6 +50,8 @@ class ModelMap:
             found = folded.get(name.casefold())
             if found is not None:
                 return found
+        if self.default is not None and find_listed(model, provider or None) is None:
+            return self.default
         return None
 
 

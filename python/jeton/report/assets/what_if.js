@@ -141,27 +141,27 @@
     given.kv_bytes_per_token * (given.input_tokens_per_request + base.output),
   );
 
-  /* Requests that fit beside the weights on the fewest GPUs that hold these. */
+  /* Requests that fit beside the model on the fewest GPUs that hold it. */
   const fit = (now) => {
     const gpu = given.gpus[now.gpu];
     const { input, output } = tokensOf(now);
-    const usable = Math.floor(gpu.memory_bytes * (1 - given.reserved_memory_share));
-    const gpus = Math.max(1, Math.ceil(given.weights_bytes / usable));
-    const request = given.kv_bytes_per_token * (input + output) * memoryFactor;
-    const requests = request ? Math.floor((gpus * usable - given.weights_bytes) / request) : 0;
-    return { gpu, gpus, input, output, requests };
+    const gpus = gpu.n_gpus ?? 1;
+    const copies = gpu.kv_copies ?? 1;
+    const request = given.kv_bytes_per_token * (input + output) * memoryFactor * copies;
+    const requests = request ? Math.floor((gpu.kv_bytes ?? 0) / request) : 0;
+    return { gpu, gpus, copies, input, output, requests };
   };
 
   const concurrency = (now) => {
-    const { gpu, gpus, input, output, requests } = fit(now);
+    const { gpu, gpus, copies, input, output, requests } = fit(now);
     return {
       value: requests,
       more: true,
       text: count(requests),
       period: `at once${gpus > 1 ? ` on ${gpus} GPUs` : ""}`,
-      numbers: `(${gpus} × ${bytes(gpu.memory_bytes)} × (1 − ${percent(given.reserved_memory_share)}) − `
-        + `${bytes(given.weights_bytes)}) ÷ (${bytes(given.kv_bytes_per_token)} × ${count(input + output)}`
-        + `${times(memoryFactor)}) = ${count(requests)}`,
+      numbers: `${bytes(gpu.kv_bytes ?? 0)} left on ${gpus} × ${gpu.name} ÷ `
+        + `(${bytes(given.kv_bytes_per_token)} × ${count(input + output)}`
+        + `${times(memoryFactor)}${times(copies)}) = ${count(requests)}`,
     };
   };
 

@@ -31,6 +31,8 @@ use wire::{FORMAT, Metadata};
 pub use wire::{HeaderBytes, header_bytes};
 pub(super) use write::to_gguf;
 
+use std::collections::HashMap;
+
 use crate::error::{Error, Result};
 use crate::special::AddedToken;
 use crate::template::Template;
@@ -141,6 +143,38 @@ const INFILL: &[(&[&str], &[&str])] = &[
     (&["fim_sep_token_id"], &["<|file_sep|>"]),
 ];
 
+/// Keys of tokens that have a role, and whether they end a text or a turn.
+const ROLES: &[(&str, bool)] = &[
+    ("eos_token_id", true),
+    ("eot_token_id", true),
+    ("eom_token_id", true),
+    ("bos_token_id", false),
+    ("padding_token_id", false),
+    ("seperator_token_id", false),
+    ("separator_token_id", false),
+    ("cls_token_id", false),
+    ("mask_token_id", false),
+];
+
+/// Ids that have a role, each with whether it ends something.
+fn roles(fields: &Fields<'_>, n_tokens: usize) -> Result<HashMap<u32, bool>> {
+    let mut found = HashMap::new();
+    for &(key, ends) in ROLES {
+        if let Some(id) = fields.id(&format!("tokenizer.ggml.{key}"), None, n_tokens)? {
+            *found.entry(id).or_insert(false) |= ends;
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a token is written for machines: brackets and the like around a name.
+fn is_markup(text: &str) -> bool {
+    text.chars().count() > 2
+        && !text
+            .chars()
+            .all(|c| c.is_alphanumeric() || c.is_whitespace())
+}
+
 /// Special and added tokens, by id, with what llama.cpp knows of them by name.
 fn added_tokens(fields: &Fields<'_>, tokens: &Tokens) -> Result<Vec<AddedToken>> {
     let unnamed = INFILL.iter().filter(|(keys, _)| {
@@ -164,12 +198,17 @@ fn added_tokens(fields: &Fields<'_>, tokens: &Tokens) -> Result<Vec<AddedToken>>
     } else if name.contains("modern-bert") {
         lstrip = Some("[MASK]");
     }
+    let roles = roles(fields, tokens.texts.len())?;
     let mut added = Vec::new();
     for (id, (text, &kind)) in (0..).zip(tokens.texts.iter().zip(&tokens.kinds)) {
         let known = ENDS.contains(&text.as_str()) || infill.contains(&text.as_str());
+        let role = roles.get(&id);
         let special = match kind {
             Kind::Control | Kind::Unknown => true,
             Kind::Normal | Kind::UserDefined if known => true,
+            // Whatever its type says, nobody but a template may write a token that has a role.
+            Kind::UserDefined if role.is_some() => true,
+            Kind::Normal if role == Some(&true) && is_markup(text) => true,
             Kind::UserDefined => false,
             Kind::Normal | Kind::Unused | Kind::Byte => continue,
         };

@@ -218,13 +218,43 @@ pub(super) enum Pair<'v> {
     Parts(Cow<'v, str>, Cow<'v, str>),
 }
 
+/// How a merge can be read.
+pub(super) enum Reading<'p> {
+    /// As these two tokens.
+    One(&'p str, &'p str),
+    /// As tokens with spaces in them: the string, to be cut at one of its spaces.
+    Several(&'p str),
+    /// Not at all.
+    None,
+}
+
 impl Pair<'_> {
-    pub(super) fn parts(&self) -> Option<(&str, &str)> {
+    pub(super) fn reading(&self) -> Reading<'_> {
         match self {
-            Self::Parts(left, right) => Some((left, right)),
-            Self::Joined(joined) => joined.split_once(' '),
+            Self::Parts(left, right) => Reading::One(left, right),
+            Self::Joined(joined) => match joined.split_once(' ') {
+                Some((_, right)) if right.contains(' ') => Reading::Several(joined),
+                Some((left, right)) => Reading::One(left, right),
+                None => Reading::None,
+            },
         }
     }
+
+    /// All pairs of tokens that it may mean.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let (one, several) = match self.reading() {
+            Reading::One(left, right) => (Some((left, right)), ""),
+            Reading::Several(joined) => (None, joined),
+            Reading::None => (None, ""),
+        };
+        one.into_iter().chain(cuts_at_spaces(several))
+    }
+}
+
+/// A string cut at each of its spaces.
+pub(super) fn cuts_at_spaces(joined: &str) -> impl Iterator<Item = (&str, &str)> {
+    let places = joined.match_indices(' ').map(|(at, _)| at);
+    places.map(move |at| (&joined[..at], &joined[at + 1..]))
 }
 
 impl<'de: 'v, 'v> Deserialize<'de> for Pair<'v> {

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use super::entries::{Entries, Kind, Pair, WrittenVocab};
+use super::entries::{Entries, Kind, Pair, Reading, WrittenVocab, cuts_at_spaces};
 use super::{FORMAT, bad};
 use crate::assembly::ModelParts;
 use crate::bpe::{CharacterBpeOptions, Merges, Missing};
 use crate::byte_alphabet;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::special::AddedToken;
 use crate::vocab::{Staged, Vocab};
 use crate::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
@@ -142,9 +142,18 @@ fn read_vocab(entries: &Entries<'_>, left_out: &HashSet<&str>) -> Result<Vocab> 
     for &(token, id) in kept {
         vocab
             .insert(id, token.as_bytes())
-            .map_err(|error| bad(format!("the token {token:?}: {error}")))?;
+            .map_err(|error| of_token(token, error))?;
     }
     Ok(vocab.finish()?.0)
+}
+
+/// The error of a token: what is too large stays that.
+fn of_token(token: &str, error: Error) -> Error {
+    if matches!(error.kind(), ErrorKind::TooLarge { .. }) {
+        return error;
+    }
+    let shown: String = token.chars().take(60).collect();
+    bad(format!("the token {shown:?}: {error}"))
 }
 
 fn read_bpe_on_bytes(
@@ -165,7 +174,7 @@ fn read_bpe_on_bytes(
         } else {
             vocab.insert_opaque(id, token.as_bytes())
         }
-        .map_err(|error| bad(format!("the token {token:?}: {error}")))?;
+        .map_err(|error| of_token(token, error))?;
     }
     Ok(ModelParts::Bpe {
         vocab: vocab.finish()?.0,
@@ -231,7 +240,7 @@ fn unreachable_special_tokens<'t>(
     let mut lengths = vec![false; longest + 1];
     special.iter().for_each(|text| lengths[text.len()] = true);
     let may_be = |length: usize| lengths.get(length).copied().unwrap_or(false);
-    for (left, right) in model.merges().iter().filter_map(Pair::parts) {
+    for (left, right) in model.merges().iter().flat_map(Pair::parts) {
         for part in [left, right] {
             if may_be(part.len()) {
                 special.remove(part);
@@ -263,14 +272,22 @@ fn read_merges(model: &Written<'_>, entries: &Entries<'_>) -> Result<Vec<(u32, u
             ))
         })
     };
+    let prefix = model
+        .continuing_subword_prefix
+        .as_deref()
+        .unwrap_or_default();
     let mut merges = Vec::with_capacity(model.merges().len());
     for pairs in model.merges().chunks(MERGES_AT_ONCE) {
-        let mut prepared = [None; MERGES_AT_ONCE];
-        for (prepared, pair) in prepared.iter_mut().zip(pairs) {
-            *prepared = pair.parts().map(|(left, right)| {
-                let hashes = [entries.prepare(left), entries.prepare(right)];
-                (left, right, hashes)
-            });
+        let mut prepared = [const { None }; MERGES_AT_ONCE];
+        for (number, (prepared, pair)) in prepared.iter_mut().zip(pairs).enumerate() {
+            let (left, right) = match pair.reading() {
+                Reading::One(left, right) => (left, right),
+                Reading::Several(joined) => {
+                    only_reading(joined, prefix, entries, merges.len() + number)?
+                }
+                Reading::None => continue,
+            };
+            *prepared = Some((left, right, [entries.prepare(left), entries.prepare(right)]));
         }
         for prepared in &prepared[..pairs.len()] {
             let number = merges.len();
@@ -283,4 +300,31 @@ fn read_merges(model: &Written<'_>, entries: &Entries<'_>) -> Result<Vec<(u32, u
         }
     }
     Ok(merges)
+}
+
+/// The two tokens of a merge of which the string has several spaces: the only cut of it whose parts are tokens, as
+/// is what they make.
+fn only_reading<'p>(
+    joined: &'p str,
+    prefix: &str,
+    entries: &Entries<'_>,
+    number: usize,
+) -> Result<(&'p str, &'p str)> {
+    let is_merge = |&(left, right): &(&str, &str)| {
+        let rest = right.strip_prefix(prefix).unwrap_or(right);
+        entries.id(left).is_some()
+            && entries.id(right).is_some()
+            && entries.id(&[left, rest].concat()).is_some()
+    };
+    let mut readings = cuts_at_spaces(joined).filter(is_merge);
+    match (readings.next(), readings.next()) {
+        (Some(only), None) => Ok(only),
+        (Some(first), Some(second)) => Err(bad(format!(
+            "merge {number}, {joined:?}, can be read as {first:?} and as {second:?}; a file that lists merges \
+             as pairs says which"
+        ))),
+        (None, _) => Err(bad(format!(
+            "merge {number}, {joined:?}, is not two tokens of the vocabulary with a space between"
+        ))),
+    }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{FORMAT, bad, flag, id, inexpressible, kind, members, untyped};
 use crate::error::{Error, Result};
-use crate::template::{Part, Segment, Template, TrimOffsets};
+use crate::template::{Part, Segment, Template, TrimOffsets, check_parts};
 
 const PLACE: &str = "post_processor";
 
@@ -133,6 +133,7 @@ fn read_template(component: &Value, field: &str) -> Result<Vec<Part>> {
                 let id = id(value)
                     .ok_or_else(|| bad(format!("the template's token {name:?} has a bad id")))?;
                 parts.push(Part::Token { id, type_id });
+                check_parts(parts.len())?;
             }
         } else {
             let type_id = id(&part["Sequence"]["type_id"]).unwrap_or(0);

@@ -60,16 +60,17 @@ impl SpmStream {
     }
 
     /// Appends what has been held back.
-    pub(crate) fn finish(&mut self, decoder: &SpmDecoder, out: &mut Vec<u8>) {
+    pub(crate) fn finish(&mut self, decoder: &SpmDecoder, out: &mut Vec<u8>) -> Result<()> {
         let mut text = String::new();
         self.run.finish(&mut text);
         if decoder.denormalizer.is_some() {
             self.whole.extend(text.into_bytes());
             let whole = std::mem::take(&mut self.whole);
-            out.extend(decoder.denormalized(whole));
+            out.extend(decoder.denormalized(whole)?);
         } else {
             out.extend(text.into_bytes());
         }
+        Ok(())
     }
 }
 
@@ -121,7 +122,7 @@ mod tests {
                 stream.push(&decoder, id, &mut out).unwrap();
                 prop_assert!(whole.starts_with(&out));
             }
-            stream.finish(&decoder, &mut out);
+            stream.finish(&decoder, &mut out).unwrap();
             prop_assert_eq!(out, whole);
             prop_assert!(stream.push(&decoder, 17, &mut Vec::new()).is_err());
         }

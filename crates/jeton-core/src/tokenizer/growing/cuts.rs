@@ -120,6 +120,7 @@ impl Search<'_> {
         };
         let growing = match engine {
             Engine::SentencePiece(engine) => {
+                engine.processor.normalizer().check(part)?;
                 let (text, places) = engine.processor.normalizer().open(part, goes_on);
                 Some(GrowingPiece {
                     bytes: text.into_bytes(),

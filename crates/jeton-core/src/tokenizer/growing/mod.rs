@@ -275,8 +275,8 @@ impl Walk<'_> {
                     size = STEP_BYTES;
                 }
                 None if is_last => self.ids.extend_from_slice(&step.ids),
-                // Twice as much each time, so that all steps together cost what the last one does.
-                None => size = size.saturating_mul(2),
+                // Several times as much each time, so that all steps together cost little more than the last one.
+                None => size = size.saturating_mul(4),
             }
             if is_last {
                 return Ok(());
