@@ -87,9 +87,9 @@ class Runner:
 @pytest.mark.timeout(300)
 def test_the_steps_run(name: str, tmp_path: Path) -> None:
     files = CORPORA[name]
-    for path, text in files.items():
-        (tmp_path / "corpus" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "corpus" / path).write_text(text, encoding="utf-8")
+    for place, content in files.items():
+        (tmp_path / "corpus" / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "corpus" / place).write_text(content, encoding="utf-8")
     runner = Runner(tmp_path, "corpus/")
     (tmp_path / ".jeton").mkdir()
     assert runner.run(runner.head("jeton audit")) == 0, runner.said
