@@ -132,7 +132,9 @@ def test_a_card_is_enough_to_make_its_tokenizer_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    records = [{"prompt": f"the newest number is {i}", "text": f"wider {i} town"} for i in range(60)]
+    records = [
+        {"prompt": f"the newest number is {i}", "text": f"wider {i} town"} for i in range(60)
+    ]
     lines = "".join(json.dumps(record) + "\n" for record in records)
     (tmp_path / "a.jsonl").write_text(lines + '{"text": "one"}\n', encoding="utf-8")
     (tmp_path / "b.jsonl").write_text(lines, encoding="utf-8")
@@ -141,7 +143,10 @@ def test_a_card_is_enough_to_make_its_tokenizer_again(
     card = read_card("t.card.json")
     with warnings.catch_warnings():
         corpus = count_pretokens(
-            [source.name for source in card.sources], settings=card.settings, care=card.care, **card.reading
+            [source.name for source in card.sources],
+            settings=card.settings,
+            care=card.care,
+            **card.reading,
         )
         learned = learn_from_counts(corpus, settings=card.settings, name=card.name)
     assert learned.tokenizer.fingerprint == card.fingerprint

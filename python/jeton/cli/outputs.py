@@ -123,7 +123,9 @@ class SavedTokenizer:
         if not self.loading:
             streams.say("its ranks are those of a published vocabulary, which load as they are")
             return
-        words = ["--pattern", str(self.loading.get("pattern", ""))] if "pattern" in self.loading else []
+        words = (
+            ["--pattern", str(self.loading.get("pattern", ""))] if "pattern" in self.loading else []
+        )
         for text, number in dict(self.loading.get("special_tokens") or {}).items():
             words += ["--special-token", f"{text}={number}"]
         streams.say(f"a .tiktoken file holds ranks only; load it with {shlex.join(words)}")
@@ -190,7 +192,11 @@ def check_can_hold(settings: TrainSettings, target: Target, *, base: Tokenizer |
 
     if target.folder is not None and target.format == "sentencepiece":
         return
-    what = f"what continues {base.name or 'this tokenizer'}" if base is not None else settings.algorithm
+    what = (
+        f"what continues {base.name or 'this tokenizer'}"
+        if base is not None
+        else settings.algorithm
+    )
     probe = base
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

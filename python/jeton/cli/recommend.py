@@ -154,9 +154,13 @@ def _print(
     for domain in (d.domain for d in found.own_vocabularies):
         read = _inputs_of(domain, inputs, domains)
         if read:
-            streams.write_line(shlex.join(["jeton", "train", *read, *options, "-o", f"my-{domain}"]))
+            streams.write_line(
+                shlex.join(["jeton", "train", *read, *options, "-o", f"my-{domain}"])
+            )
         else:
-            streams.write_line(f"# {domain}: put its documents in files of their own, and train on them")
+            streams.write_line(
+                f"# {domain}: put its documents in files of their own, and train on them"
+            )
 
 
 def _options(settings: TrainSettings, reading: Mapping[str, str], *, strict: bool) -> list[str]:

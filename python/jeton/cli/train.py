@@ -282,4 +282,3 @@ def train(
     if not quiet:
         streams.say(f"{tokenizer.name}: {tokenizer.vocab_size:,} ids")
         saved.say_loading()
-

@@ -71,7 +71,9 @@ class CorpusCare:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> CorpusCare:
         """The care that ``to_dict`` told of."""
-        near, held, temperature = (values.get(k) for k in ("near_duplicates", "holdout", "temperature"))
+        near, held, temperature = (
+            values.get(k) for k in ("near_duplicates", "holdout", "temperature")
+        )
         held = dict(held) if held else None
         if held and held.get("near"):
             held["near"] = NearDuplicateSettings(**held["near"])

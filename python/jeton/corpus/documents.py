@@ -326,9 +326,7 @@ def open_documents(
                 return
             stream.set_bytes_of_file(core_reader.n_bytes_read)
 
-    def records(
-        stream: DocumentStream, file: InputFile, n_read: int
-    ) -> Iterator[_core.TextBatch]:
+    def records(stream: DocumentStream, file: InputFile, n_read: int) -> Iterator[_core.TextBatch]:
         """Records parsed here, without the first ones, which were handed out already."""
         reader = RecordDocuments(
             file.path,
@@ -347,7 +345,7 @@ def open_documents(
                     n_read -= len(batch)
                     continue
                 if n_read:
-                    batch = _core.TextBatch.from_texts([*batch][n_read:])  # noqa: PLW2901
+                    batch = _core.TextBatch.from_texts([*batch][n_read:])
                     n_read = 0
                 if domain_field:
                     stream.set_batch_domains(names)

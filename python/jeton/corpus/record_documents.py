@@ -153,9 +153,7 @@ class RecordDocuments:
                 path=self._path,
                 line=1,
             )
-        rows = csv_rows(
-            _chained(first, pieces), delimiter, MAX_RECORD_BYTES, self._refuse
-        )
+        rows = csv_rows(_chained(first, pieces), delimiter, MAX_RECORD_BYTES, self._refuse)
         for line, row in rows:
             # A cell that is empty is no document: that is how a table says null.
             yield line, {self._field: None, **row}
@@ -222,7 +220,7 @@ def has_field(path: str, *, format: str, encoding: str, field: str) -> bool:  # 
         path, format=format, field=field, encoding=encoding, strict=False, batch_bytes=1
     )
     try:
-        for _, record in documents._records():  # noqa: SLF001 - of this module
+        for _, record in documents._records():
             if isinstance(record, str) and format == "json":
                 return True
             is_there, value = _at(record, field)

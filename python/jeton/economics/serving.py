@@ -18,11 +18,11 @@ from jeton.errors import UsageError
 
 __all__ = [
     "BATCHED_PROMPT_TOKENS",
-    "batched_prefill_seconds",
     "DECODE_BANDWIDTH_SHARE",
     "PREFILL_FLOPS_SHARE",
     "RESERVED_MEMORY_SHARE",
     "GpuFit",
+    "batched_prefill_seconds",
     "decode_seconds",
     "fit_requests",
     "prefill_seconds",
@@ -198,7 +198,8 @@ def batched_prefill_seconds(
     weights = read_weight_bytes(model, together, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
     return max(
         flops / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share),
-        weights / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share)
+        weights
+        / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share)
         * (n_tokens / together),
     )
 

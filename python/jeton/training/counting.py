@@ -295,9 +295,7 @@ def _more(before: Source, batch: _core.TextBatch, weights: Any, n_again: int) ->
     )
 
 
-def _balanced(
-    inputs: Any, temperature: float, reading: Mapping[str, Any]
-) -> dict[str, Fraction]:
+def _balanced(inputs: Any, temperature: float, reading: Mapping[str, Any]) -> dict[str, Fraction]:
     """Weights by path for a temperature: the inputs are read once for their sizes."""
     stream = open_documents(inputs, **{**reading, "strict": False}, read_ahead=True)
     for file in stream.files:

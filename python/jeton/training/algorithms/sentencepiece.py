@@ -105,7 +105,7 @@ class SentencePieceOptions:
                     f"{name} is the string {value!r}; expected a list of them\n"
                     f"hint: {name}=[{value!r}]"
                 )
-        for symbol in (*settings.special_tokens, *self.control_symbols):
+        for symbol in settings.special_tokens:
             if symbol.isalnum():
                 raise UsageError(
                     f"the special token {symbol!r} is spelled like ordinary text, which would "
