@@ -55,6 +55,7 @@ def test_every_algorithm_is_tried_and_offered() -> None:
     assert set(NAMED) == set(ALGORITHMS)
 
 
+@pytest.mark.filterwarnings("ignore:.* of the text:jeton.JetonWarning")
 @pytest.mark.parametrize("algorithm", sorted(set(SMALL)))
 def test_result_depends_on_text_and_settings_only(algorithm: str) -> None:
     options = SMALL[algorithm]

@@ -85,6 +85,7 @@ def test_binary_that_is_named_is_read_and_said(how: str, tmp_path: Path) -> None
     assert tokenizer.count(" low") >= 1
 
 
+@pytest.mark.filterwarnings("ignore:.* of the text:jeton.JetonWarning")
 @pytest.mark.filterwarnings("ignore:the text is enough for:jeton.errors.JetonWarning")
 @pytest.mark.parametrize("how", EVERY)
 def test_one_line_without_any_space(how: str, tmp_path: Path) -> None:

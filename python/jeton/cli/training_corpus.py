@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from jeton.cli import corpus_options
+from jeton.cli import corpus_options, streams
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -177,6 +177,13 @@ def corpus_of(
     from jeton.corpus.weights import parse_weights
 
     if not from_counts:
+        names = [item for item in inputs if isinstance(item, str)]
+        for name in dict.fromkeys(names):
+            if names.count(name) > 1:
+                streams.say(
+                    f"jeton: warning: {name} was named {names.count(name)} times and counts once; "
+                    f"--weight {name}={names.count(name)} makes it count so often"
+                )
         return training.count_pretokens(
             list(inputs),
             settings=settings,

@@ -326,6 +326,8 @@ def _nearest(path: Path) -> str:
     if len(nearest) != 1:
         nearest = difflib.get_close_matches(path.name, siblings, n=1, cutoff=0.5) or nearest
     if nearest:
-        return f"did you mean {str(parent / nearest[0])!r}?"
+        hint = f"did you mean {str(parent / nearest[0])!r}?"
+        is_word = "." not in path.name and len(path.parts) == 1
+        return f"{hint} {_TEXTS_HINT}" if is_word else hint
     hint = f"the folder {str(parent.resolve())!r} has no name like it"
     return f"{hint}; {_TEXTS_HINT}" if any(c.isspace() for c in path.name) else hint

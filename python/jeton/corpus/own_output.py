@@ -57,10 +57,10 @@ def inputs_without_output(
                 f"the output {place.name} is one of the inputs and would be written over\n"
                 "hint: name another file"
             )
-    inside = [p for p in places if any(f in p.parents for f in folders) or _is_globbed(inputs)]
-    if not inside:
+    among = [p for p in places if any(f in p.parents for f in folders) or _is_globbed(inputs)]
+    if not among:
         return list(inputs)
-    return [_marked(file, inside) for file in expand_inputs(inputs)]
+    return [_marked(file, among) for file in expand_inputs(inputs)]
 
 
 def _is_globbed(inputs: Sequence[str]) -> bool:

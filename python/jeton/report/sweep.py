@@ -134,11 +134,11 @@ def sweep_words(found: Sweep) -> tuple[str, ...]:
     numbers = Numbers(data)
     held = data["held_out"]
     n_seen = held["n_trained_on"]
+    what = "documents" if n_seen else "others"
     words = [
         f"trained on {written(numbers.show('trained_on.n_documents', 'count'))} documents, "
         f"{written(numbers.show('trained_on.n_bytes', 'bytes'))}; measured on "
-        f"{written(numbers.show('held_out.n_documents', 'count'))} "
-        f"{'documents' if n_seen else 'others'}, "
+        f"{written(numbers.show('held_out.n_documents', 'count'))} {what}, "
         f"{written(numbers.show('held_out.n_bytes', 'bytes'))}"
     ]
     if n_seen:

@@ -138,6 +138,14 @@ def load_counts(
                 f"{with_indents} was counted with indents and {without} was not\n"
                 "hint: count both with or both without --indents"
             )
+    first = files[0].path
+    for path, (cutting, _) in described.items():
+        if cutting != described[first][0]:
+            raise UsageError(
+                f"{path} and {first} were cut in different ways: {_named_cutting(infos[path])} "
+                f"and {_named_cutting(infos[first])}\nhint: count both with the same algorithm, "
+                "pattern, normalizer and rules"
+            )
     matched = {file.path: weight_of_file(file, weights or {}) for file in files}
     for name in weights or {}:
         if not any(name in found for found, _ in matched.values()):
@@ -217,6 +225,10 @@ def load_counts(
         min_count=min_count,
         rare=rare,
     )
+
+
+def _named_cutting(info: _Info) -> str:
+    return f"pattern {info.pattern!r}" if info.pattern else "another algorithm or base"
 
 
 def _tally(infos: Collection[_Info]) -> CareTally:

@@ -146,9 +146,16 @@ class TrainSettings:
             if shared.name in _SHARED_BY_SOME and shared.name not in method.takes:
                 value = getattr(self, shared.name)
                 if value != shared.default and value != ():
+                    hint = ""
+                    known = {option.name for option in fields(method.options)}
+                    if shared.name == "normalizer" and "normalization_rule_name" in known:
+                        hint = (
+                            "\nhint: its rules have names of their own: "
+                            "normalization_rule_name='nfkc' (-O normalization_rule_name=nfkc)"
+                        )
                     raise UsageError(
                         f"{shared.name} is {value!r}, but algorithm {self.algorithm!r} does not "
-                        "take it"
+                        f"take it{hint}"
                     )
         if self.tie_rule not in ("hf", "bytes", "sentencepiece"):
             raise UsageError(
