@@ -20,6 +20,7 @@ import sys
 import textwrap
 import types
 import typing
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -129,7 +130,7 @@ class Writer:
                     "minItems": len(arguments),
                 }
             return {"type": "array", "items": self.of(item, name)}
-        if origin is dict or hint is dict:
+        if origin in (dict, Mapping) or hint is dict:
             if not arguments or arguments[1] is Any:
                 return {"type": "object"}
             return {"type": "object", "additionalProperties": self.of(arguments[1], name)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -84,7 +83,7 @@ def _no_number(patient: Patient) -> Iterator[Seen]:
                 if value is None or (isinstance(value, int) and not isinstance(value, bool)):
                     continue
                 yield Seen(
-                    what=f"{role}_token_id is {json.dumps(value, default=str)[:60]}, which is no "
+                    what=f"{role}_token_id is {value!r:.60}, which is no "
                     "whole number",
                     where=file,
                     value=1,

@@ -79,7 +79,7 @@ def _unescaped_string(match: re.Match[str]) -> str:
     if _is_json(string):
         # JSON inside a string is JSON that was escaped: it stands there as JSON.
         return unescaped_text(string)[0].strip()
-    return json.dumps(_unescaped(string), ensure_ascii=False)
+    return json.dumps(_unescaped(string), ensure_ascii=False, allow_nan=False)
 
 
 def _literal(text: str) -> str:
