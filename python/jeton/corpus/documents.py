@@ -339,7 +339,7 @@ def open_documents(
         else:
             core_reader = _core.DocumentReader(
                 file.path,
-                format=file.format,
+                format="jsonl" if file.format == "jsonl" else "text",
                 field=field,
                 documents=documents,
                 strict=strict,
