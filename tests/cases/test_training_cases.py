@@ -28,7 +28,7 @@ from click.testing import CliRunner
 
 import jeton
 from jeton.cli.app import app
-from jeton.training import count_pretokens, learn_from_counts, read_card
+from jeton.training import TrainSettings, count_pretokens, learn_from_counts, read_card
 from tests.cases.places import contains, load_cases
 
 TEXT = "the low lower lowest newer newest wide wider widest town\n" * 30
@@ -77,7 +77,7 @@ def _data(value: Any) -> bytes:
         if kind == "$encoded":
             return str(what[1]).encode(what[0])
         if kind == "$lines":
-            return (what[0] + "\n").encode() * what[1]
+            return bytes((what[0] + "\n").encode() * what[1])
     return json.dumps(value).encode()
 
 
@@ -141,6 +141,7 @@ def test_a_card_is_enough_to_make_its_tokenizer_again(
     command = ["train", "a.jsonl", "b.jsonl", "--vocab-size", "330", "-o", "t.jeton.json", *words]
     assert CliRunner().invoke(app, command).exit_code == 0
     card = read_card("t.card.json")
+    assert isinstance(card.settings, TrainSettings)
     with warnings.catch_warnings():
         corpus = count_pretokens(
             [source.name for source in card.sources],

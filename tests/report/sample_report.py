@@ -249,6 +249,7 @@ def tokenizer(
         partial_character_token_share=0.00042 * (1 + _index(name)),
         whitespace_token_share=0.051,
         n_round_trip_failures=0,
+        unreturned_by_cause={},
         n_normalized_documents=17 if name == "qwen" else 0,
         economics=money,
     )
