@@ -65,7 +65,12 @@ def test_a_candidate_that_loses_text_is_not_recommended(
 ) -> None:
     evidence = evidence_of(documentation()[:5], tokenizers=[poor, good])
     candidate = evidence.candidates[0]
-    lossy = replace(candidate, report=replace(candidate.report, n_round_trip_failures=1))
+    lossy = replace(
+        candidate,
+        report=replace(
+            candidate.report, n_round_trip_failures=1, unreturned_by_cause={"unknown": 1}
+        ),
+    )
     evidence = replace(evidence, candidates=(lossy,))
     assert not found(evidence, "tokenizer-foreign")
     assert not found(evidence, "compression-good")
@@ -240,13 +245,30 @@ def test_round_trip(evidence_of: EvidenceOf, good: Tokenizer, poor: Tokenizer) -
     evidence = evidence_of([ENGLISH], tokenizers=[good, poor])
     assert not found(evidence, "round-trip")
 
+    def causes(n: int) -> dict[str, int]:
+        return {"unknown": n}
+
     def failing(current: int, candidate: int) -> Evidence:
         now, other = evidence.current, evidence.candidates[0]
         return replace(
             evidence,
-            current=replace(now, report=replace(now.report, n_round_trip_failures=current)),
+            current=replace(
+                now,
+                report=replace(
+                    now.report,
+                    n_round_trip_failures=current,
+                    unreturned_by_cause=causes(current),
+                ),
+            ),
             candidates=(
-                replace(other, report=replace(other.report, n_round_trip_failures=candidate)),
+                replace(
+                    other,
+                    report=replace(
+                        other.report,
+                        n_round_trip_failures=candidate,
+                        unreturned_by_cause=causes(candidate),
+                    ),
+                ),
             ),
         )
 

@@ -114,10 +114,11 @@ def _hint_of_logs(settings: LogSettings) -> Iterator[None]:
         yield
     except RecordError as error:
         looks_like_logs = any(f'"{name}"' in str(error) for name in ("messages", "prompt", "usage"))
-        if settings.logs or not looks_like_logs or "hint:" in str(error):
+        if settings.logs or not looks_like_logs:
             raise
+        what = str(error).partition("\n")[0]
         raise RecordError(
-            f"{error}\nhint: request logs are read with --logs; another field with --field",
+            f"{what}\nhint: request logs are read with --logs; another field with --field",
             path=error.path,
             line=error.line,
         ) from error

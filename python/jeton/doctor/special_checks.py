@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -83,8 +84,7 @@ def _no_number(patient: Patient) -> Iterator[Seen]:
                 if value is None or (isinstance(value, int) and not isinstance(value, bool)):
                     continue
                 yield Seen(
-                    what=f"{role}_token_id is {value!r:.60}, which is no "
-                    "whole number",
+                    what=f"{role}_token_id is {_shown(value)}, which is no whole number",
                     where=file,
                     value=1,
                     unit="ids",
@@ -363,3 +363,10 @@ CHECKS: tuple[Check, ...] = (
     _padding_side,
     _prompts_end,
 )
+
+
+def _shown(value: object) -> str:
+    try:
+        return json.dumps(value, default=str, allow_nan=False)[:60]
+    except ValueError:  # NaN and infinity are no JSON
+        return repr(value)[:60]

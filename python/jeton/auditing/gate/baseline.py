@@ -202,7 +202,10 @@ class Baseline:
         except RecordError as error:
             raise FormatError(str(error), path=path) from None
         try:
+            refuse_archive(path or "", bytes(text[:HEAD_BYTES]), expected="a baseline")
             plain = json.loads(text)
+        except RecordError as error:
+            raise FormatError(str(error), path=path) from None
         except (ValueError, RecursionError):
             raise FormatError(
                 f"{where} is no baseline: not JSON\n"
