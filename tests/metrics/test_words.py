@@ -45,7 +45,7 @@ def by_offsets(tokenizer: Tokenizer, documents: list[str]) -> tuple[int, int, in
     for text in documents:
         encoding = tokenizer.encode_with_offsets(text)
         # Offsets as tokenizers has them give a lone mark of a space the letter after it, in T5.
-        pieces = [tokenizer.id_to_bytes(int(id_)).decode(errors="replace") for id_ in encoding.ids]
+        pieces = [tokenizer.id_to_token(int(id_)) for id_ in encoding.ids]
         shows = np.array([piece != "\u2581" for piece in pieces], dtype=np.bool_)
         for start, end in letter_words(text):
             overlap = int(((encoding.starts < end) & (encoding.ends > start) & shows).sum())
@@ -95,8 +95,7 @@ def test_the_pass_equals_offsets_in_any_order(
         ("llama2.model", 0.85),
         ("llama2.json.zst", 0.85),
         # T5 has no token for signs that code needs; CLIP writes marks at the ends of words.
-        # One count differs since the bytes of a token are those in mid-text; not yet explained.
-        pytest.param("t5-small.json.zst", 0.7, marks=pytest.mark.xfail(reason="open: one count")),
+        ("t5-small.json.zst", 0.7),
         ("clip_base.json.zst", 0.4),
         ("albert_30k-clean.model.zst", 0.85),
         ("bert_base_cased.json.zst", 0.85),
