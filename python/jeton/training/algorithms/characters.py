@@ -29,6 +29,10 @@ __all__ = ["ALGORITHMS", "CharacterBpeOptions", "WordOptions", "WordPieceOptions
 WORDPIECE_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's (Devlin et al. 2019), in the order that ``tokenizers`` gives them."""
 
+_MOST_CHARS = 16_384
+"""Characters of a token at most: the core reads tokens of up to 64 KiB, four bytes a character.
+Longer pretokens (a blob in base64, say) are not learned whole."""
+
 _MOST_TOKENS = 1 << 24
 """The core's limit, far above any alphabet."""
 
@@ -206,7 +210,7 @@ def _learn(
         "vocab_size": settings.vocab_size,
         "min_frequency": settings.min_frequency,
         "special_tokens": special,
-        "max_token_length": options.max_token_length,
+        "max_token_length": min(options.max_token_length or _MOST_CHARS, _MOST_CHARS),
         "character_coverage": options.character_coverage,
         "limit_alphabet": options.limit_alphabet,
         "required_chars": options.required_chars,
