@@ -69,7 +69,8 @@ def test_special_tokens_are_no_fault() -> None:
         ("llama2.model", 96, [b"0", b"a"]),
         ("bert_base_uncased.json.zst", 1331, [b" [unused0]"]),
         ("gpt2.json.zst", 0, []),
-        ("o200k_base.tiktoken.zst", 1, []),
+        # Before a letter, tiktoken too makes tokens such as 无码AV of a text; one is left.
+        ("o200k_base.tiktoken.zst", 1, [b" I'"]),
     ],
 )
 def test_published_vocabularies(
