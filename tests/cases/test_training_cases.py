@@ -71,13 +71,13 @@ def _data(value: Any) -> bytes:
     if isinstance(value, dict) and len(value) == 1:
         [(kind, what)] = value.items()
         if kind == "$hex":
-            return bytes.fromhex(what)
+            return bytes.fromhex(str(what))
         if kind == "$gzip":
             return gzip.compress(what.encode())
         if kind == "$encoded":
             return str(what[1]).encode(what[0])
         if kind == "$lines":
-            return bytes((what[0] + "\n").encode() * what[1])
+            return (str(what[0]) + "\n").encode() * int(what[1])
     return json.dumps(value).encode()
 
 
@@ -141,15 +141,16 @@ def test_a_card_is_enough_to_make_its_tokenizer_again(
     command = ["train", "a.jsonl", "b.jsonl", "--vocab-size", "330", "-o", "t.jeton.json", *words]
     assert CliRunner().invoke(app, command).exit_code == 0
     card = read_card("t.card.json")
-    assert isinstance(card.settings, TrainSettings)
+    settings = card.settings
+    assert isinstance(settings, TrainSettings)
     with warnings.catch_warnings():
         corpus = count_pretokens(
             [source.name for source in card.sources],
-            settings=card.settings,
+            settings=settings,
             care=card.care,
             **card.reading,
         )
-        learned = learn_from_counts(corpus, settings=card.settings, name=card.name)
+        learned = learn_from_counts(corpus, settings=settings, name=card.name)
     assert learned.tokenizer.fingerprint == card.fingerprint
     assert all(len(source.sha256) == 64 for source in card.sources)
 

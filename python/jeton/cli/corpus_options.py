@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SIZE",
+    "bad_records_explained",
+    "check_held_out",
     "check_resume",
     "corpus_options",
     "counting_arguments",
@@ -153,6 +155,22 @@ def check_resume(given: Mapping[str, Any]) -> None:
     """Raise ``UsageError`` for ``--resume`` without anything to go on from."""
     if given["resume"] and not given["checkpoint"]:
         raise UsageError("--resume needs --checkpoint: the file to go on from")
+
+
+@contextmanager
+def bad_records_explained() -> Iterator[None]:
+    """Say of a record that stops a command how to go on without it."""
+    from jeton.errors import RecordError
+
+    try:
+        yield
+    except RecordError as error:
+        # A file as a whole cannot be skipped that way.
+        if error.line is None:
+            raise
+        way = "leave such records out (--on-bad-record skip)"
+        joint = ", or " if "\nhint: " in str(error) else "\nhint: "
+        raise RecordError(f"{error}{joint}{way}", path=error.path, line=error.line) from None
 
 
 def check_held_out(given: Mapping[str, Any]) -> None:

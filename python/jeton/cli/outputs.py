@@ -131,8 +131,11 @@ class SavedTokenizer:
         streams.say(f"a .tiktoken file holds ranks only; load it with {shlex.join(words)}")
 
 
-def save_trained(tokenizer: Tokenizer, target: str, *, algorithm: str = "") -> SavedTokenizer:
-    """Save what was trained."""
+def save_trained(
+    tokenizer: Tokenizer, target: str, *, algorithm: str = "", pattern: str = ""
+) -> SavedTokenizer:
+    """Save what was trained; ``pattern`` is the name by which its split pattern was given."""
+    from jeton._core import published_patterns
     from jeton.formats import load_file
     from jeton.formats.saving import write_files
 
@@ -145,7 +148,10 @@ def save_trained(tokenizer: Tokenizer, target: str, *, algorithm: str = "") -> S
         read = load_file(place.folder if has_json else written[0], name=tokenizer.name)
         return SavedTokenizer(read, written, {})
     if is_rank_file(written[0]):
-        return SavedTokenizer(tokenizer, written, saved.options)
+        loading = dict(saved.options)
+        if pattern and loading.get("pattern") == published_patterns().get(pattern):
+            loading["pattern"] = pattern
+        return SavedTokenizer(tokenizer, written, loading)
     return SavedTokenizer(load_file(written[0], name=tokenizer.name), written, {})
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from jeton.cli import options, outputs, planning_options, streams, tables
+from jeton.cli import corpus_options, options, outputs, planning_options, streams, tables
 from jeton.cli.progress import training_progress
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def recommend(
         if not quiet and sys.stderr.isatty():
             streams.say(f"trying {words}")
 
-    with training_progress(quiet=quiet) as on_progress:
+    with corpus_options.bad_records_explained(), training_progress(quiet=quiet) as on_progress:
         found = run_recommend(
             inputs,
             models=models,

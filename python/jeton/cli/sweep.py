@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import options, outputs, planning_options, streams, tables
+from jeton.cli import corpus_options, options, outputs, planning_options, streams, tables
 from jeton.cli.progress import training_progress
 from jeton.errors import UsageError
 
@@ -97,7 +97,7 @@ def sweep(
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"--output {output}: there is a file of that name already")
     read = inputs_without_output(inputs, tokenizer=(output,))
-    with training_progress(quiet=quiet) as on_progress:
+    with corpus_options.bad_records_explained(), training_progress(quiet=quiet) as on_progress:
         found = run_sweep(
             read,
             vocab_sizes=vocab_sizes,
@@ -123,7 +123,7 @@ def sweep(
 
         best = found.models[0].best if found.models else found.points[-1].vocab_size
         tokenizer = found.tokenizer(best, name=name_of_file(Path(output).resolve()))
-        saved = outputs.save_trained(tokenizer, output)
+        saved = outputs.save_trained(tokenizer, output, pattern=pattern)
         made, written = saved.tokenizer, saved.files
         written.append(card_path(output))
         card = training.TrainingCard.of(

@@ -253,7 +253,9 @@ def train(
             )
         tokenizer = learned.tokenizer
         corpus_options.say_counted(corpus)
-        saved = outputs.save_trained(tokenizer, output, algorithm=algorithm)
+        saved = outputs.save_trained(
+            tokenizer, output, algorithm=algorithm, pattern=settings.pattern
+        )
         tokenizer, written = saved.tokenizer, saved.files
         if card:
             made = training.TrainingCard.of(

@@ -184,17 +184,19 @@ def corpus_of(
                     f"jeton: warning: {name} was named {names.count(name)} times and counts once; "
                     f"--weight {name}={names.count(name)} makes it count so often"
                 )
-        return training.count_pretokens(
-            list(inputs),
-            settings=settings,
-            base=base,
-            num_threads=num_threads,
-            keep_checkpoint=True,
-            digests=True,
-            on_progress=on_progress,
-            **reading,
-            **corpus_options.counting_arguments(care, held_out),
-        )
+        arguments = corpus_options.counting_arguments(care, held_out)
+        with corpus_options.bad_records_explained():
+            return training.count_pretokens(
+                list(inputs),
+                settings=settings,
+                base=base,
+                num_threads=num_threads,
+                keep_checkpoint=True,
+                digests=True,
+                on_progress=on_progress,
+                **reading,
+                **arguments,
+            )
     for name in care:
         if name not in _WITH_COUNTS and is_given(name):
             raise UsageError(

@@ -155,9 +155,9 @@ def _no_text(name: str, head: bytes) -> Content | None:
             return Content(kind=kind, hint=hint)
     kind = archive_kind(name, head[:HEAD_BYTES])
     if kind:
-        if head.startswith(b"PK"):
-            kind = "a zip archive (or a document of Word, Excel or OpenOffice)"
-        return Content(kind=kind, hint=_UNPACK)
+        is_zip = head.startswith(b"PK")
+        office = "; of a document (Word, Excel ...) export the text" if is_zip else ""
+        return Content(kind=kind, hint=_UNPACK + office)
     if _COUNTS in head[: 2 * len(_COUNTS)]:
         return Content(
             kind="a file of counts of `jeton count-pretokens`, not text",

@@ -359,7 +359,7 @@ def open_documents(
                 # The core stops at a null and at a bad record; a pipe cannot be read again.
                 is_null = "invalid type: null" in str(error)
                 if file.n_bytes is None or not (is_null or on_bad_record == "skip"):
-                    raise _with_hint(error) from None
+                    raise
                 yield from records(stream, file, n_read)
                 return
             stream.set_bytes_of_file(core_reader.n_bytes_read)
@@ -413,14 +413,6 @@ def _if_usable(file: InputFile, field: str) -> InputFile:
         return file
     reason = f"its records have no text in the field {field!r} (name one with field=, --field)"
     return replace(file, skipped_because=reason)
-
-
-def _with_hint(error: RecordError) -> RecordError:
-    """The same error, which says how to go on without such records."""
-    hint = "leave such records out (on_bad_record='skip', --on-bad-record skip)"
-    if "hint:" in str(error):
-        return error
-    return RecordError(f"{error}\nhint: {hint}", path=error.path, line=error.line)
 
 
 def _batches_of_pieces(

@@ -239,7 +239,7 @@ def _named(path: Path) -> InputFile:
     content = look_at(path)
     if content.kind:
         raise RecordError(
-            f"{path} is {content.kind}; expected text or records\nhint: {content.hint}",
+            f"{path} is {content.kind}; expected documents or logs\nhint: {content.hint}",
             path=str(path),
         )
     return InputFile(

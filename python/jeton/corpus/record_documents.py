@@ -187,8 +187,7 @@ class RecordDocuments:
                 found = f"it is of type {type(value).__name__}"
         self._bad(
             f'{self._path}, line {line}: no string in the field "{self._field}"; {found}\n'
-            "hint: name the field with field= (--field), or leave such records out "
-            "(on_bad_record='skip', --on-bad-record skip)",
+            "hint: name the field with field= (--field)",
             line,
         )
         return None

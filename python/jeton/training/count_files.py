@@ -141,10 +141,11 @@ def load_counts(
     first = files[0].path
     for path, (cutting, _) in described.items():
         if cutting != described[first][0]:
+            one = _named_cutting(infos[path], cutting)
+            other = _named_cutting(infos[first], described[first][0])
             raise UsageError(
-                f"{path} and {first} were cut in different ways: {_named_cutting(infos[path])} "
-                f"and {_named_cutting(infos[first])}\nhint: count both with the same algorithm, "
-                "pattern, normalizer and rules"
+                f"{path} and {first} were cut in different ways: {one} and {other}\n"
+                "hint: count both with the same algorithm, pattern, normalizer and rules"
             )
     matched = {file.path: weight_of_file(file, weights or {}) for file in files}
     for name in weights or {}:
@@ -227,8 +228,21 @@ def load_counts(
     )
 
 
-def _named_cutting(info: _Info) -> str:
-    return f"pattern {info.pattern!r}" if info.pattern else "another algorithm or base"
+def _named_cutting(info: _Info, cutting: str) -> str:
+    """How a file was counted, in the words in which that was asked for."""
+    steps = json.loads(cutting)
+    found = [f"pattern {info.pattern!r}" if info.pattern else "another algorithm or base"]
+    rules = pattern_and_rules(steps.get("pretokenizer", []))
+    if rules is not None and rules[1]:
+        found.append(f"the rules {', '.join(rules[1])}")
+    try:
+        names = normalizer_names(steps.get("normalizer", []))
+    except ValueError:
+        names = "another"
+    if names:
+        listed = names if isinstance(names, str) else ", ".join(names)
+        found.append(f"the normalizer {listed}")
+    return " with ".join(found)
 
 
 def _tally(infos: Collection[_Info]) -> CareTally:
