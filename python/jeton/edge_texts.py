@@ -279,8 +279,11 @@ class _Vocabulary:
             token = self._tokenizer.id_to_bytes(drawn).decode(errors="ignore")
         except UnknownTokenIdError:  # a hole of the vocabulary
             return ""
-        # Formats that escape the space or mark continuations: the form that text has.
-        return token.replace("\u2581", " ").removeprefix("##") if below(8) else token
+        if below(8):
+            return token
+        # What files write for a space or a continuation, as text.
+        name = self._tokenizer.id_to_token(drawn) or ""
+        return name if "\u2581" in name or name.startswith("##") else token
 
 
 class _Below:

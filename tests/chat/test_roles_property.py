@@ -105,7 +105,9 @@ def test_a_user_types_no_token_with_a_role(drawn: dict[str, Any]) -> None:
     # Plain text makes none of them, and a decoding that skips them has none.
     assert not special & set(tok.encode(user))
     everything = tok.encode(user, allow_special="all")
-    assert not any(text in tok.decode(everything, skip_special_tokens=True) for text in named.values())
+    assert not any(
+        text in tok.decode(everything, skip_special_tokens=True) for text in named.values()
+    )
     written = "".join(f"{{{{ {name} }}}} " for name in named)
     template = ChatTemplate.from_source(
         "{{ messages[0].content }} " + written, special_tokens=named, is_trusted=True

@@ -25,8 +25,7 @@ _MODEL = (Evidence.TOKENIZER, Evidence.MODEL)
 def _highest_base_id(patient: Patient) -> int:
     """The highest id that is no added or special token."""
     assert patient.tokenizer is not None
-    lengths = patient.tokenizer.token_lengths()
-    is_base = lengths > 0
+    is_base = patient.tokenizer.is_token_mask()
     for token_id in patient.fixed_ids.values():
         if token_id < len(is_base):
             is_base[token_id] = False

@@ -300,14 +300,14 @@ def _forbidden(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
     ends = stop_ids(patient) | patient.role_ids("eos")
     bars = (patient.role_ids("pad") | patient.role_ids("bos")) - ends
-    lengths = patient.tokenizer.token_lengths()
+    is_token = patient.tokenizer.is_token_mask()
     found = []
     for output in patient.outputs:
         ids = list(output.ids or ())
         while ids and ids[-1] in bars | ends:
             ids.pop()
         for place, token in enumerate(ids):
-            unknown = not 0 <= token < len(lengths) or lengths[token] == 0
+            unknown = not (0 <= token < len(is_token) and is_token[token])
             # A first BOS belongs to the prompt.
             if unknown or (token in bars and place > 0):
                 found.append((output, token, unknown))

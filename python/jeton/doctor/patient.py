@@ -178,7 +178,7 @@ class Patient:
         if self.tokenizer is None:
             return None
         found = self.fixed_ids.get(text)
-        return self.tokenizer.bytes_to_id(text.encode("utf-8")) if found is None else found
+        return self.tokenizer.token_to_id(text) if found is None else found
 
     def token_text(self, token_id: int) -> str:
         """The text of an id, to be shown."""

@@ -80,7 +80,7 @@ def learn_tokens(
         "max_input_chars_per_word": 100,
     }
     trained = _core.train_characters(counts, json.dumps(options))
-    return {trained.id_to_bytes(id).decode(): id for id in range(trained.vocab_size)}
+    return trained.get_vocab()
 
 
 def learn_merges(
