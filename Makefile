@@ -151,6 +151,7 @@ docs: setup  ## rewrite what is generated: maps, tables, claims, case studies (t
 	$(BIN)/python scripts/module_map.py
 	$(BIN)/python scripts/report_schema.py
 	$(BIN)/python -m scripts.doctor_page
+	$(BIN)/python -m scripts.inputs_page
 	$(BIN)/python -m scripts.measured_page
 	$(BIN)/python -m benches.record
 	$(BIN)/python -m scripts.claims --shared $(SHARED)

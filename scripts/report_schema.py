@@ -20,12 +20,18 @@ import sys
 import textwrap
 import types
 import typing
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from jeton.auditing.result import SCHEMA_VERSION, AuditReport
+from jeton.economics.ledger import Ledger
+from jeton.findings import Basis
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from report_schema_ledger import LEDGER  # type: ignore[import-not-found]
 
 __all__ = ["Writer", "build", "main", "undescribed"]
 
@@ -124,7 +130,7 @@ class Writer:
                     "minItems": len(arguments),
                 }
             return {"type": "array", "items": self.of(item, name)}
-        if origin is dict or hint is dict:
+        if origin in (dict, Mapping) or hint is dict:
             if not arguments or arguments[1] is Any:
                 return {"type": "object"}
             return {"type": "object", "additionalProperties": self.of(arguments[1], name)}
@@ -151,6 +157,11 @@ class Writer:
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
             values = [member.value for member in hint]
             return self._define(hint, {"enum": values, "description": _first_sentence(hint)})
+        if hint is Ledger:
+            # It writes itself: days as days, amounts in their units.
+            self.definitions["money"] = _MONEY
+            self._define(Basis, {"enum": list(Basis), "description": _first_sentence(Basis)})
+            return self._define(hint, LEDGER)
         if dataclasses.is_dataclass(hint) and isinstance(hint, type):
             return self._define(hint, None)
         raise TypeError(f"a report cannot hold {hint!r} (field {name})")

@@ -41,6 +41,7 @@ from jeton.errors import (
     LossyConversionError,
     LossyConversionWarning,
     MissingExtraError,
+    ModelConfigError,
     PatternCostError,
     PatternError,
     RecordError,
@@ -50,6 +51,7 @@ from jeton.errors import (
     TrainingError,
     UnknownGpuError,
     UnknownModelError,
+    UnknownNumberFormatError,
     UnknownPriceError,
     UnknownSpecialTokenError,
     UnknownTokenIdError,
@@ -62,7 +64,9 @@ if TYPE_CHECKING:
     from jeton.auditing import audit
     from jeton.comparing import compare
     from jeton.converting import convert
+    from jeton.economics.usage_files import read_usage
     from jeton.explaining import explain
+    from jeton.pricing import ledger
     from jeton.probe import probe_digest
     from jeton.registry import load
     from jeton.training import train
@@ -85,6 +89,7 @@ __all__ = [
     "LossyConversionError",
     "LossyConversionWarning",
     "MissingExtraError",
+    "ModelConfigError",
     "ModelInputs",
     "NoncanonicalIds",
     "PatternCostError",
@@ -99,6 +104,7 @@ __all__ = [
     "TrainingError",
     "UnknownGpuError",
     "UnknownModelError",
+    "UnknownNumberFormatError",
     "UnknownPriceError",
     "UnknownSpecialTokenError",
     "UnknownTokenIdError",
@@ -110,8 +116,10 @@ __all__ = [
     "compare",
     "convert",
     "explain",
+    "ledger",
     "load",
     "probe_digest",
+    "read_usage",
     "train",
 ]
 
@@ -121,8 +129,10 @@ _LAZY = {
     "compare": "jeton.comparing",
     "convert": "jeton.converting",
     "explain": "jeton.explaining",
+    "ledger": "jeton.pricing",
     "load": "jeton.registry",
     "probe_digest": "jeton.probe",
+    "read_usage": "jeton.economics.usage_files",
     "train": "jeton.training",
 }
 

@@ -9,8 +9,9 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
-__all__ = ["write_together", "write_whole"]
+__all__ = ["write_together", "write_whole", "written_whole"]
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
@@ -45,6 +46,46 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
             raise
         # The temporary file's name would tell the user nothing.
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write piece by piece, which takes its name only if all goes well.
+
+    What is no regular file (``/dev/stdout``, a pipe) is written to directly.
+
+    Raises:
+        OSError: Or a subclass that names ``path``: the folder is missing, the disk is full, ...
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        mode = target.stat().st_mode
+    except OSError:
+        mode = None
+    temporary: Path | None = None
+    try:
+        if mode is not None and not stat.S_ISREG(mode):
+            with target.open("wb") as stream:
+                yield stream
+            return
+        temporary = target.parent / f".jeton-{secrets.token_hex(8)}.tmp"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(descriptor, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if mode is not None:
+            temporary.chmod(stat.S_IMODE(mode))
+        temporary.replace(target)
+        temporary = None
+    except OSError as error:
+        if error.errno is None or (error.filename not in (None, os.fspath(temporary or target))):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink()
 
 
 def write_together(files: Mapping[Path, bytes], *, last: Path | None = None) -> None:

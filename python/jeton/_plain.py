@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["plain_values"]
+__all__ = ["finite_values", "plain_values", "strict_json"]
 
 
 def plain_values(value: Any) -> Any:
@@ -20,3 +22,20 @@ def plain_values(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain_values(item) for item in value]
     return value
+
+
+def finite_values(value: Any) -> Any:
+    """Numbers that JSON has not (NaN and the infinities) as None; all else as it is."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite_values(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite_values(item) for item in value]
+    return value
+
+
+def strict_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
+    """Write JSON that every reader takes (RFC 8259): what is no finite number is null."""
+    plain = finite_values(value)
+    return json.dumps(plain, ensure_ascii=ascii_only, allow_nan=False, indent=indent)

@@ -10,7 +10,6 @@ listed loss accounts for is an error, and nothing is written.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -20,7 +19,9 @@ from typing import Any
 from jeton._core import Tokenizer
 from jeton.edge_texts import edge_texts
 from jeton.errors import DecodeError, EncodeError, UsageError
-from jeton.formats import Loss, PretrainedFolder, Rewording, read_folder
+from jeton.formats import Loss, Rewording
+from jeton.formats.model_settings import settings_of
+from jeton.formats.names import user_path
 from jeton.formats.saving import write_files
 from jeton.formats.targets import find_target
 from jeton.probe import probe_texts
@@ -32,9 +33,6 @@ _N_EDGE_TEXTS = 2_000
 """Generated texts that are compared by default; about half a second for both tokenizers."""
 
 _MAX_EDGE_CHARS = 200
-
-_FILE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""Names of chat templates that can be those of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +55,8 @@ class Conversion:
         first_difference: A text on which they differ, the first that was found.
         load_options: Keywords with which ``jeton.load`` reads the new files as they were meant;
             empty for most formats, which say everything themselves.
+        left_behind: What the source's folder says of the model and the new files cannot hold, in
+            words: roles of special tokens, chat templates, settings. No loss of the tokenizer.
     """
 
     source: str
@@ -71,6 +71,7 @@ class Conversion:
     n_texts_compared: int
     first_difference: str | None
     load_options: Mapping[str, Any]
+    left_behind: tuple[str, ...]
 
     @property
     def fingerprint_preserved(self) -> bool:
@@ -100,6 +101,7 @@ class Conversion:
             "n_texts_compared": self.n_texts_compared,
             "first_difference": self.first_difference,
             "load_options": dict(self.load_options),
+            "left_behind": list(self.left_behind),
         }
 
 
@@ -120,8 +122,9 @@ def convert(
     Args:
         source: A tokenizer, a name, a file of any supported format, or a folder.
         target: The file to write, whose name tells the format; or a folder, or a name without
-            a suffix, which becomes one as ``save_pretrained`` writes it. Of a source folder the
-            roles of special tokens and the chat templates come along.
+            a suffix, which becomes one as ``save_pretrained`` writes it. Of a source folder or GGUF
+            file the roles of special tokens, chat templates and settings come along; a GGUF file
+            holds roles and templates, too.
         to: The format, where the name does not tell it: one of ``jeton.formats.FORMATS``.
         lossy: Convert also what the new format does not hold completely; ``losses`` of the result
             lists everything that is lost.
@@ -149,8 +152,7 @@ def convert(
         ((), True)
     """
     texts = _texts_to_compare(verify=verify)
-    wanted = find_target(os.fspath(target), wanted=to)
-    folder = None
+    wanted = find_target(user_path(target), wanted=to)
     if isinstance(source, Tokenizer):
         tokenizer, label = source, source.name or "a tokenizer"
         if pattern is not None or special_tokens is not None or lowercase is not None:
@@ -169,8 +171,7 @@ def convert(
         if special_tokens is not None:
             options["special_tokens"] = special_tokens
         tokenizer = load(source, **options)
-        path = Path(label)
-        folder = read_folder(path) if path.is_dir() else None
+    settings = settings_of(tokenizer)
     compared: _Comparison | None = None
 
     def judge(read: Tokenizer, losses: tuple[Loss, ...]) -> tuple[Loss, ...]:
@@ -184,8 +185,7 @@ def convert(
         wanted,
         lossy=lossy,
         samples=samples,
-        chat_templates=_chat_templates(folder),
-        settings=_settings(folder),
+        settings=settings,
         judge=judge,
         label=label,
     )
@@ -203,6 +203,7 @@ def convert(
         n_texts_compared=found.n_texts,
         first_difference=found.first,
         load_options=saved.options,
+        left_behind=saved.left_behind,
     )
 
 
@@ -252,29 +253,3 @@ def _difference(compared: _Comparison) -> Loss:
     text = compared.first or ""
     shown = text if len(text) <= _MAX_EDGE_CHARS else text[:_MAX_EDGE_CHARS] + "..."
     return Loss("model", f"something that shows in {shown!r}", "ids or decoded texts differ")
-
-
-def _chat_templates(folder: PretrainedFolder | None) -> dict[str, bytes]:
-    if folder is None:
-        return {}
-    files = {}
-    if folder.chat_template is not None:
-        files["chat_template.jinja"] = folder.chat_template.encode("utf-8")
-    for name, text in folder.other_chat_templates.items():
-        if not _FILE_NAME.fullmatch(name):
-            continue  # a name from a file that is no name of a file
-        files[f"additional_chat_templates/{name}.jinja"] = text.encode("utf-8")
-    return files
-
-
-def _settings(folder: PretrainedFolder | None) -> dict[str, Any]:
-    if folder is None:
-        return {}
-    settings: dict[str, Any] = {f"{role}_token": text for role, text in folder.roles.items()}
-    for key in ("model_max_length", "clean_up_tokenization_spaces"):
-        value = getattr(folder, key)
-        if value is not None:
-            settings[key] = value
-    if folder.additional_special_tokens:
-        settings["additional_special_tokens"] = list(folder.additional_special_tokens)
-    return settings

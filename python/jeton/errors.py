@@ -19,7 +19,9 @@ The tree::
         LimitError                         .what .limit
       TrainingError(ValueError)
       CatalogError(LookupError)            .name .kind .nearest
-        UnknownTokenizerError | UnknownModelError | UnknownGpuError | UnknownPriceError
+        UnknownTokenizerError | UnknownModelError | UnknownGpuError | UnknownPriceError |
+        UnknownNumberFormatError
+      ModelConfigError(ValueError)         .field      a config.json without what memory needs
       TemplateError(ValueError)            .reason .line          a chat template failed
         TemplateLimitError                 .limit
       MissingExtraError(ImportError)       .extra
@@ -56,6 +58,7 @@ __all__ = [
     "LossyConversionError",
     "LossyConversionWarning",
     "MissingExtraError",
+    "ModelConfigError",
     "PatternCostError",
     "PatternError",
     "RecordError",
@@ -65,6 +68,7 @@ __all__ = [
     "TrainingError",
     "UnknownGpuError",
     "UnknownModelError",
+    "UnknownNumberFormatError",
     "UnknownPriceError",
     "UnknownSpecialTokenError",
     "UnknownTokenIdError",
@@ -255,6 +259,21 @@ class UnknownGpuError(CatalogError):
     how_to_list = "`jeton catalog gpus` shows the known names"
 
 
+class UnknownNumberFormatError(CatalogError):
+    """No format of numbers of this name (``fp8``, ``int4``, ``mxfp4`` ...)."""
+
+    kind = "number format"
+    how_to_list = "`jeton catalog formats` shows the known names"
+
+
+class ModelConfigError(JetonError, ValueError):
+    """A model's config.json lacks what its memory depends on, or has what is not known here."""
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
 class UnknownPriceError(CatalogError):
     """No price for this model: an unknown price is an error, never zero."""
 
@@ -279,13 +298,25 @@ class TemplateError(JetonError, ValueError):
     ``reason`` is one of: ``syntax``; ``undefined`` (it needs something that is not there);
     ``refused`` (it called ``raise_exception``); ``security`` (it reached outside the sandbox);
     ``failed``; ``crashed`` (the process that rendered it died); of a ``TemplateLimitError``, what
-    ran out. ``line`` is a line of the template.
+    ran out. ``line`` is a line of the template. ``kind`` names the class of Jinja's or Python's own
+    error (``UndefinedError``), and ``said`` is what that error said; both are empty where there was
+    none.
     """
 
-    def __init__(self, message: str, *, reason: str = "failed", line: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "failed",
+        line: int | None = None,
+        kind: str = "",
+        said: str = "",
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.line = line
+        self.kind = kind
+        self.said = said
 
 
 class TemplateLimitError(TemplateError):

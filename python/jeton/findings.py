@@ -70,6 +70,9 @@ class Finding:
         saving_formula: How the saving was computed, with the numbers put in.
         saving_basis: Exact, calibrated or estimated.
         evidence: Small table-like facts for the report (already plain JSON values).
+        n_tokens_saved: Tokens that are at stake; ranks findings without money. None: not tokens.
+        effort: What the remedy takes, in words.
+        risk: What may go wrong with it.
     """
 
     id: str
@@ -83,6 +86,9 @@ class Finding:
     saving_formula: str = ""
     saving_basis: Basis = Basis.ESTIMATED
     evidence: dict[str, Any] = field(default_factory=dict)
+    n_tokens_saved: int | None = None
+    effort: str = ""
+    risk: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; ``Decimal`` is left for the writer."""
@@ -93,7 +99,7 @@ _SEVERITY_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2, Sev
 
 
 def rank(findings: Iterable[Finding]) -> list[Finding]:
-    """Order findings: errors, then by yearly saving, then by severity, then by id.
+    """Order findings: errors, then by yearly saving, by tokens, by severity, and by id.
 
     Errors come before money because a wrong result (text lost, context overflow) makes
     every saving meaningless.
@@ -103,6 +109,7 @@ def rank(findings: Iterable[Finding]) -> list[Finding]:
         key=lambda f: (
             f.severity is not Severity.ERROR,
             -(f.saving_usd_per_year or Decimal(0)),
+            -(f.n_tokens_saved or 0),
             _SEVERITY_ORDER[f.severity],
             f.id,
         ),

@@ -46,7 +46,7 @@ def test_the_demo_writes_a_report_and_says_what_matters(
     printed = " ".join(capsys.readouterr().out.split())
     assert code == 0
     assert len(report["corpus"]["sources"]) == 2
-    assert report["findings"][0]["id"] == "tokenizer-foreign"
+    assert "tokenizer-foreign" in [finding["id"] for finding in report["findings"][:3]]
     for finding in report["findings"][:3]:
         assert finding["title"] in printed
     page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")

@@ -13,8 +13,8 @@ from jeton._core import Tokenizer
 from jeton.auditing import AuditReport, Pipeline, audit
 from jeton.auditing.checks import CHECKS
 from jeton.auditing.maturity import maturity_of
-from jeton.auditing.money import remedies_of
-from jeton.auditing.remedy_names import REMEDY_NAMES, remedy_name
+from jeton.auditing.remedies import REMEDIES, remedy_facts
+from jeton.auditing.settling import remedies_of
 from jeton.economics import Limits
 from jeton.findings import Basis, Figure, Finding, Severity
 from tests.auditing.conftest import EvidenceOf
@@ -118,11 +118,11 @@ def test_steps_of_the_waterfall_have_names_in_words(good: Tokenizer) -> None:
     report = _audit(SPACED, good, **PRICED)
     assert report.waterfall is not None
     names = {step.id: step.name for step in report.waterfall.steps}
-    assert names["whitespace-runs"] == "Collapse white space"
+    assert names["whitespace-runs"] == "Remove unneeded spaces and blank lines"
     assert not any("-" in name for name in names.values())
-    assert set(REMEDY_NAMES) <= set(CHECKS)
-    assert len(set(REMEDY_NAMES.values())) == len(REMEDY_NAMES)
-    assert remedy_name("no-such-check") == "No such check"
+    assert set(REMEDIES) <= set(CHECKS)
+    assert len(set(REMEDIES.values())) == len(REMEDIES)
+    assert remedy_facts("no-such-check").name == "No such check"
     (own,) = remedies_of(
         [_finding("blanks", {"token_factor": 0.5, "name": "Own"})], with_cache=True
     )

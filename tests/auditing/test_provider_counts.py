@@ -71,19 +71,17 @@ def test_usage_in_logs_calibrates_tokens_and_money(good: Tokenizer) -> None:
     assert count.request_error_share is not None
     assert 0.015 < count.request_error_share < 0.04, "the noise is 3% at most"
     assert f"{count.n_counted_tokens:,} x " in count.n_tokens.formula
-    # Money, the long way: $3 and $15 a million.
+    # Money is the ledger's, of what was reported: $3 and $15 a million.
     assert count.usd_per_request is not None
-    tokens = float(count.n_tokens.value) / 300
-    assert float(count.usd_per_request.value) == pytest.approx((3 * tokens + 15 * 20) / 1e6)
+    each = (3 * reported / 300 + 15 * 20) / 1e6
+    assert float(count.usd_per_request.value) == pytest.approx(each)
     assert count.usd_per_month is not None
-    assert count.usd_per_month.basis is Basis.CALIBRATED
+    assert count.usd_per_month.basis is Basis.EXACT
     daily = report.workload.requests_per_day
     assert daily is not None
     expected = float(count.usd_per_request.value) * daily * 365 / 12
     assert float(count.usd_per_month.value) == pytest.approx(expected)
-    assert count.usd_per_month_low is not None
-    assert count.usd_per_month_high is not None
-    assert count.usd_per_month_low < Decimal(count.usd_per_month.value) < count.usd_per_month_high
+    assert count.usd_per_month_low is None
 
 
 def test_the_waterfall_begins_with_the_providers_count(good: Tokenizer) -> None:
@@ -92,12 +90,12 @@ def test_the_waterfall_begins_with_the_providers_count(good: Tokenizer) -> None:
     assert report.provider_count is not None
     assert report.provider_count.usd_per_month is not None
     factor = next(f for f in report.waterfall.factors if f.name == "tokens_per_byte")
-    assert factor.value.basis is Basis.CALIBRATED
+    assert factor.value.basis is Basis.EXACT
     month = Decimal(report.provider_count.usd_per_month.value)
     assert abs(report.waterfall.naive_usd_per_month - month) < Decimal("0.0001")
     own = report.tokenizers[0].economics.usd_per_month
     assert own is not None
-    assert report.waterfall.naive_usd_per_month > Decimal(own.value)
+    assert abs(report.waterfall.naive_usd_per_month - Decimal(own.value)) < Decimal("0.0001")
 
 
 def test_shards_and_orders_calibrate_alike(good: Tokenizer) -> None:
@@ -168,7 +166,7 @@ def test_without_usage_the_stand_in_estimates_with_a_range() -> None:
 def test_a_stand_in_at_hand_is_tried_on_the_documents(
     monkeypatch: pytest.MonkeyPatch, good: Tokenizer, poor: Tokenizer
 ) -> None:
-    from jeton.auditing import provider_counts
+    from jeton.auditing import selection
 
     asked: list[Any] = []
 
@@ -176,7 +174,7 @@ def test_a_stand_in_at_hand_is_tried_on_the_documents(
         asked.append(name)
         return poor
 
-    monkeypatch.setattr(provider_counts, "load", load)
+    monkeypatch.setattr(selection, "load_or_none", load)
     texts = list(documentation()[:10])
     options: dict[str, Any] = {"price_model": MODEL, "quality": False}
     count = audit(iter(texts), tokenizers=[good], **options).provider_count
@@ -185,7 +183,7 @@ def test_a_stand_in_at_hand_is_tried_on_the_documents(
     assert count.n_counted_tokens == sum(poor.count(text) for text in texts)
     assert count.n_tokens is not None
     assert count.n_tokens.value == pytest.approx(1.2 * count.n_counted_tokens)
-    assert str(good.name) in count.n_tokens.formula
+    assert "x 1.2" in count.n_tokens.formula
 
 
 def test_without_the_stand_in_nothing_is_guessed(good: Tokenizer) -> None:
@@ -230,5 +228,5 @@ def test_prices_with_steps_are_read_at_the_providers_lengths() -> None:
     assert count.usd_per_request is not None
     assert below is not None
     # $1.25 a million up to 200,000 tokens, $2.50 beyond (Google's list).
-    assert float(below.value) == pytest.approx(140_000 * 1.25e-6, rel=1e-3)
+    assert below.value == count.usd_per_request.value
     assert float(count.usd_per_request.value) == pytest.approx(210_000 * 2.5e-6, rel=1e-3)

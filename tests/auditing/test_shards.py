@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from jeton._core import Tokenizer
 from jeton.auditing import Audit, AuditReport
 from jeton.auditing.drawing import Drawer, Unit
+from jeton.auditing.log_pricing import LogPricing, PricingOptions
 from jeton.auditing.requests import RequestCollector
 from jeton.errors import UsageError
 from tests.auditing.tiny import documentation
@@ -106,7 +107,7 @@ def test_shards_of_logs_beyond_the_limit_are_refused(good: Tokenizer) -> None:
     audit = Audit(tokenizers=[good], logs=True)
     counts = audit.count([{"prompt": f"number {i}"} for i in range(3)])
     assert counts.requests is not None
-    small = RequestCollector(with_usage=False, max_rows=2)
+    small = RequestCollector(pricing=LogPricing(PricingOptions()), max_rows=2)
     small._parts, small._is_complete = counts.requests._parts, False
     with pytest.raises(UsageError, match="too many to be merged"):
         small.merge(counts.requests)

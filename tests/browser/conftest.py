@@ -63,10 +63,12 @@ def beside(reports: Callable[[str], Path]) -> Callable[[str], dict[str, Any]]:
 
 @contextlib.contextmanager
 def opening(browser: Any, reports: Callable[[str], Path]) -> Iterator[Callable[..., Opened]]:
-    """A function that opens pages, which are closed at the end."""
+    """A function that opens pages, at a part if one is named, and closes them at the end."""
     contexts = []
 
-    def open_(name: str, *, width: int = 1280, scheme: str = "light", **options: Any) -> Opened:
+    def open_(
+        name: str, *, width: int = 1280, scheme: str = "light", part: str = "", **options: Any
+    ) -> Opened:
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, **options
         )
@@ -75,7 +77,7 @@ def opening(browser: Any, reports: Callable[[str], Path]) -> Iterator[Callable[.
         opened.page.on("console", lambda message: opened.complaints.append(message.text))
         opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
         opened.page.on("request", lambda request: opened.requests.append(request.url))
-        opened.page.goto((reports(name) / f"{name}.html").as_uri())
+        opened.page.goto((reports(name) / f"{name}.html").as_uri() + (f"#{part}" if part else ""))
         return opened
 
     yield open_

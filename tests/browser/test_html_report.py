@@ -100,7 +100,7 @@ def test_samples_show_their_tokens(read_page: Any, beside: Any) -> None:
 
 
 def test_a_token_says_what_it_is_by_pointer_and_keyboard(open_page: Any, beside: Any) -> None:
-    page = open_page("five").page
+    page = open_page("five", part="samples").page
     sample = beside("five")["samples"][0]
     cut = sample["cuts"][0]
     box = page.locator("[data-sample='0'] [data-cut='0']")
@@ -127,7 +127,7 @@ def test_a_token_says_what_it_is_by_pointer_and_keyboard(open_page: Any, beside:
 
 
 def test_tokens_that_share_a_character_are_shown_once(open_page: Any, beside: Any) -> None:
-    page = open_page("five").page
+    page = open_page("five", part="samples").page
     cut = beside("five")["samples"][2]["cuts"][0]
     shared = page.locator("[data-sample='2'] [data-cut='0'] .m").first
     first, last = map(int, shared.get_attribute("data-i").split("-"))
@@ -165,7 +165,7 @@ def test_tables_are_sorted_by_keyboard(open_page: Any, beside: Any) -> None:
 
 
 def test_tokenizers_can_be_hidden_but_not_all(open_page: Any) -> None:
-    page = open_page("five").page
+    page = open_page("five", part="samples").page
     buttons = page.locator("#samples [data-toggle]")
     for index in range(5):
         buttons.nth(index).press("Enter")
@@ -273,7 +273,7 @@ def test_the_report_can_be_copied(open_page: Any, beside: Any) -> None:
 
 
 def test_paper_shows_what_the_screen_folds(open_page: Any) -> None:
-    page = open_page("five", scheme="dark").page
+    page = open_page("five", scheme="dark", part="what-if").page
     closed = page.locator("details:not([open])").count()
     assert closed > 5
     assert page.locator("input[type=range]:visible").count() == 4

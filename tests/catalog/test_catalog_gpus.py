@@ -13,6 +13,8 @@ def test_every_entry_is_complete_and_plausible(facts: GpuFacts) -> None:
     assert facts.source
     assert facts.date >= date(2026, 1, 1)
     assert 15e9 < facts.memory_bytes < 300e9
+    assert facts.memory_bytes % 2**20 == 0
+    assert facts.memory_source
     assert 0.2e12 < facts.memory_bandwidth_bytes_per_s < 10e12
     assert 50e12 < facts.bf16_dense_flops_per_s < 3e15
     assert 50 < facts.tdp_watts <= 1400
@@ -53,12 +55,14 @@ def test_there_are_enough_gpus() -> None:
 )
 def test_figures_that_are_often_got_wrong(name: str, memory_gb: int, dense_tflops: float) -> None:
     facts = gpu(name)
-    assert facts.memory_bytes == memory_gb * 10**9
+    assert facts.datasheet_gb == memory_gb
+    assert 0.95 * memory_gb < facts.memory_bytes / 10**9 < 1.08 * memory_gb
     assert facts.bf16_dense_flops_per_s == pytest.approx(dense_tflops * 1e12)
 
 
-def test_only_the_t4_lacks_bf16() -> None:
-    assert [facts.name for facts in gpus() if not facts.supports_bf16] == ["T4"]
+def test_chips_before_ampere_lack_bf16() -> None:
+    without = [facts.name for facts in gpus() if not facts.supports_bf16]
+    assert without == ["T4", "V100-16GB"]
 
 
 @pytest.mark.parametrize(("asked", "offered"), [("H1000", "H100-SXM"), ("a100", "A100-40GB")])

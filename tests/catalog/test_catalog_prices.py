@@ -26,8 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jeton.catalog import price, price_names
-from jeton.economics.ledger import charges
-from jeton.economics.usage import UsageRecord
+from jeton.economics.ledger import LedgerBuilder, usage_rows
 from jeton.errors import StalePriceWarning, UnknownPriceError, UsageError
 
 DAY = date(2026, 10, 1)
@@ -378,8 +377,8 @@ class TestInstalledList:
         read = data.draw(st.integers(0, tokens))
         written = data.draw(st.integers(0, tokens - read))
         usage = Usage(input_tokens=tokens, cache_read_tokens=read, cache_write_tokens=written)
-        record = UsageRecord(
-            name, input_tokens=tokens, cache_read_tokens=read, cache_write_tokens=written
-        )
-        usd = sum((amount for _, amount in charges(record, found).values()), Decimal(0))
-        assert usd == found._list_price.calc_price(usage)["total_price"]
+        record = {"model": "m", "input_tokens": tokens, "output_tokens": 0}
+        record |= {"cache_read_tokens": read, "cache_write_tokens": written}
+        builder = LedgerBuilder(prices={"m": found})
+        builder.add(usage_rows([record]))
+        assert builder.build().usd == found._list_price.calc_price(usage)["total_price"]

@@ -40,7 +40,10 @@ def folders(draw: st.DrawFn) -> dict[str, Any]:
 
 def _write(drawn: dict[str, Any], folder: Path) -> None:
     vocab = {word: number for number, word in enumerate(WORDS)}
-    added, config, tokens_map, generation = [], {}, {}, {}
+    added: list[dict[str, Any]] = []
+    config: dict[str, Any] = {}
+    tokens_map: dict[str, Any] = {}
+    generation: dict[str, Any] = {}
     for token in drawn["tokens"]:
         number = len(vocab) + len(added)
         if token["listed"]:

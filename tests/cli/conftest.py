@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -36,9 +37,25 @@ def run() -> Callable[..., Result]:
     """Run a command line in this process."""
 
     def call(*words: str, **options: str | bytes) -> Result:
-        return CliRunner().invoke(app, list(words), **options)  # type: ignore[arg-type]
+        result = CliRunner().invoke(app, list(words), **options)  # type: ignore[arg-type]
+        for text in (result.stdout, *(p.read_text("utf-8") for p in Path().glob("*.json"))):
+            check_strict(text)
+        return result
 
     return call
+
+
+def check_strict(text: str) -> None:
+    """Fail for text that is JSON to Python and to no other reader (NaN, Infinity)."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return  # no JSON at all
+    json.loads(text, parse_constant=_no_constant)
+
+
+def _no_constant(name: str) -> None:
+    pytest.fail(f"{name} is not JSON (RFC 8259, section 6)")
 
 
 @pytest.fixture

@@ -196,9 +196,9 @@ class TestVocab:
 
 
 class TestCatalog:
-    @pytest.mark.parametrize("kind", ["models", "gpus", "prices"])
+    @pytest.mark.parametrize("kind", ["models", "gpus"])
     def test_json_and_table_have_the_same_names(self, run: Run, kind: str) -> None:
-        words = ["catalog", kind] + (["gpt-4o"] if kind == "prices" else [])
+        words = ["catalog", kind]
         rows = json.loads(good(run(*words, "--json")))[kind]
         table = good(run(*words)).splitlines()[1:]
         assert [row["name"] for row in rows] == [line.split()[0] for line in table]
@@ -219,9 +219,6 @@ class TestCatalog:
         assert rows
         assert {row["tariff"] for row in rows} == {"batch"}
         assert all(row["name"].endswith("@batch") for row in rows)
-        result = run("catalog", "prices", "babbage-002", "--tariff", "priority")
-        assert result.exit_code == 2
-        assert "no priority tariff" in result.stderr
 
     def test_gpus_of_this_machine(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -289,4 +286,4 @@ class TestTrain:
         result = run(*words, "--json")
         assert json.loads(good(result))["vocab_size"] == 260
         assert sorted(p.name for p in Path().iterdir()) == ["a.txt", f"x.{suffix}"]
-        assert ("--pattern llama3" in result.stderr) == ("tiktoken" in suffix)
+        assert ("--pattern " in result.stderr) == ("tiktoken" in suffix)

@@ -222,7 +222,7 @@ def test_require_text() -> None:
         EmptyCorpusError, match=r"1 files were skipped, the first is 'x\.bin': binary"
     ):
         require_text(n_documents=0, n_bytes=0, skipped=skipped)
-    with pytest.raises(EmptyCorpusError, match="5 rows are null"):
+    with pytest.raises(EmptyCorpusError, match="the text of 5 records is null"):
         require_text(n_documents=0, n_bytes=0, n_null_documents=5)
 
 

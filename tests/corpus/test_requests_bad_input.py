@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.corpus import RequestStream, open_requests
-from jeton.corpus.requests_issues import ISSUE_KINDS
+from jeton.corpus.requests.issues import ISSUE_KINDS
 from jeton.errors import EmptyCorpusError, RecordError, UsageError
 
 GOOD: dict[str, Any] = {
@@ -21,6 +21,7 @@ GOOD: dict[str, Any] = {
     "timestamp": "2026-01-01T00:00:00Z",
     "usage": {"input_tokens": 1, "output_tokens": 1},
 }
+OTHER: dict[str, Any] = {**GOOD, "usage": {"input_tokens": 2, "output_tokens": 5}}
 
 
 def without(*names: str) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def test_a_sound_log_has_no_issue() -> None:
         ([{**GOOD, "timestamp": "yesterday"}], "bad_time", 1),
         ([{**GOOD, "timestamp": "2026-01-01"}], "time_without_zone", 1),
         ([GOOD, {**GOOD, "timestamp": "2025-12-31T23:59:59Z"}], "time_backwards", 1),
-        ([{**GOOD, "id": "a"}, {**GOOD, "id": "b"}, {**GOOD, "id": "a"}], "duplicate_id", 1),
+        ([{**GOOD, "id": "a"}, {**GOOD, "id": "b"}, {**OTHER, "id": "a"}], "duplicate_id", 1),
         ([{**GOOD, "prompt": "a\ud800"}], "invalid_unicode", 1),
         (
             [GOOD, GOOD, {"model": "gpt-4o", "messages": [{"role": "user", "content": "q"}]}],

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.corpus import Progress, RequestStream, open_requests
-from jeton.corpus.requests_json import json_lines, json_values, looks_like_values
+from jeton.corpus.json_records import json_lines, json_values, looks_like_values
 from jeton.errors import LimitError, RecordError, UsageError
 
 RECORDS: list[dict[str, Any]] = [

@@ -214,7 +214,7 @@ def test_shapes(name: str) -> None:
     assert list(batch.texts) == [sent]
     assert batch.responses is not None
     assert list(batch.responses) == [said]
-    assert len(stream.models) == 1
+    assert len(stream.summary().models) == 1
     assert batch.columns.model.tolist() == [0]
     assert batch.columns.has_text.tolist() == [True]
 
@@ -227,7 +227,9 @@ def test_facts_of_an_openai_log() -> None:
     }
     batch, stream = read(record, domain_field="service")
     columns = batch.columns
-    assert stream.models == ["gpt-4o-2024-08-06"]  # the one that answered is the one that is billed
+    # The one that answered is the one that is billed.
+    assert stream.models[columns.model[0]] == "gpt-4o-2024-08-06"
+    assert stream.models[columns.model_asked[0]] == "gpt-4o"
     assert stream.domains == ["search"]
     assert columns.domain.tolist() == [0]
     assert columns.time_s.tolist() == [1_767_225_600.0]

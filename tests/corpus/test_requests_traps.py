@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.corpus import RequestBatch, RequestStream, open_requests, requests_json
-from jeton.corpus.requests_messages import chat_of
+from jeton.corpus import RequestBatch, RequestStream, json_records, open_requests
+from jeton.corpus.requests.messages import chat_of
 
 
 def read(*records: Any, **options: Any) -> tuple[RequestBatch, RequestStream]:
@@ -165,15 +165,15 @@ def test_plain_messages_are_read_as_any_other(content: Any, role: str) -> None:
 
 
 def test_the_collector_of_cycles_comes_back_after_a_long_line() -> None:
-    long = b'{"a": "' + b"x" * requests_json.LONG_BYTES + b'"}'
+    long = b'{"a": "' + b"x" * json_records.LONG_BYTES + b'"}'
     assert gc.isenabled()
-    assert len(requests_json.parse_line(long)["a"]) == requests_json.LONG_BYTES
+    assert len(json_records.parse_line(long)["a"]) == json_records.LONG_BYTES
     with pytest.raises(ValueError, match="Extra data"):
-        requests_json.parse_line(long + b"}")
+        json_records.parse_line(long + b"}")
     assert gc.isenabled()
     gc.disable()
     try:
-        requests_json.parse_line(long)
+        json_records.parse_line(long)
         assert not gc.isenabled()
     finally:
         gc.enable()

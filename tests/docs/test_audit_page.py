@@ -8,7 +8,7 @@ from pathlib import Path
 from jeton.auditing import Pipeline, deep_sample, digests, groups, intervals, maturity, requests
 from jeton.auditing.pipeline import read_pipeline
 from jeton.auditing.preprocessing_steps import STEPS
-from jeton.corpus import requests_names
+from jeton.corpus import names
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def test_limits_are_those_of_the_code() -> None:
         f"below {intervals.MIN_GROUPS} groups",
         f"sample of {deep_sample.DEEP_SAMPLE_BYTES >> 20} MiB",
         f"{digests.MAX_TRACKED_DOCUMENTS:,} documents",
-        f"{requests_names.MAX_NAMES:,} domains",
+        f"{names.MAX_NAMES:,} domains",
         f"{requests.MAX_REQUEST_ROWS:,} requests",
         f"over {maturity.MAX_RESERVED_RATIO_DYNAMIC:g} times",
         f"within {maturity.MAX_RESERVED_RATIO_PREDICTIVE:g} times",

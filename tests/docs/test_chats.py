@@ -28,7 +28,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     names: dict[str, Any] = {}
     for number, block in enumerate(BLOCKS):
         exec(compile(block, f"{PAGE.name} block {number}", "exec"), names)
-    assert len(BLOCKS) == 6
+    assert len(BLOCKS) == 8
 
 
 def test_what_the_page_says_of_roles() -> None:

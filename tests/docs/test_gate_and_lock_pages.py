@@ -11,7 +11,7 @@ from jeton.auditing.gate import CAUSES, Budget
 from jeton.auditing.gate.documents import MAX_DOCUMENTS
 from jeton.auditing.gate.languages import LANGUAGES
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.cli.audit_gate import AuditGate
+from jeton.cli.audit_options import AuditGate
 from jeton.cli.lock import lock
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

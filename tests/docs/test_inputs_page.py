@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from jeton.corpus import RequestColumns
-from jeton.corpus.requests_fields import MODEL_FIELDS, PROMPT_FIELDS
-from jeton.corpus.requests_issues import ISSUE_KINDS
+from jeton.corpus.requests.fields import MODEL_FIELDS, PROMPT_FIELDS
+from jeton.corpus.requests.issues import ISSUE_KINDS
+from scripts import inputs_page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "inputs.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -42,3 +43,9 @@ def test_every_kind_of_issue_and_every_column_is_on_the_page() -> None:
     assert [name for name in names if f"`{name}`" not in TEXT] == []
     named = [*PROMPT_FIELDS[:6], *MODEL_FIELDS[:2]]
     assert [name for name in named if f"`{name}`" not in TEXT] == []
+
+
+def test_the_tables_are_those_of_the_code() -> None:
+    for part, render in inputs_page.PARTS.values():
+        assert part.of(TEXT) == render(), "python -m scripts.inputs_page rewrites it"
+    assert inputs_page.main(["--check"]) == 0

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import jeton
 from jeton import Tokenizer
 from jeton.doctor import Diagnosis, Output, Settings, diagnose, failures
 from jeton.doctor.settings import write_snapshot
+from jeton.errors import LossyConversionWarning
+from jeton.formats.model_settings import ModelSettings, settings_of
+from jeton.formats.saving import write_files
+from jeton.formats.targets import find_target
 from tests.doctor import ward
 from tests.doctor.ward import BOS, EOS, PAD, REMOVE, TURN, TURN_END, model_dir, padded
 from tests.formats import small
@@ -21,6 +27,14 @@ from tests.formats import small
 Make = Callable[[Path], Diagnosis]
 TEXT = [104, 101, 108, 108, 111]
 """Ids of single letters, none of which the tokenizer would give to a word: for rows of any kind."""
+WITH_BLOCK = ward.CHATML.replace(
+    "{{ message['content'] }}", "{% generation %}{{ message['content'] }}{% endgeneration %}"
+)
+ONLY_LAST_THINKS = ward.CHATML.replace(
+    "{{ message['content'] }}",
+    "{% if loop.last and message['role'] == 'assistant' %}<think></think>{% endif %}"
+    "{{ message['content'] }}",
+)
 HELLO = ward.tokenizer().encode("hello world")
 
 
@@ -241,6 +255,10 @@ CASES: dict[str, Case] = {
     "special-id-out-of-range": Case(
         directory(config={"pad_token_id": -1}), directory(config={"pad_token_id": None})
     ),
+    "special-id-no-number": Case(
+        directory(config={"eos_token_id": str(TURN_END)}),
+        directory(config={"eos_token_id": TURN_END}),
+    ),
     "special-ids-disagree": Case(
         directory(generation={"eos_token_id": 2}), directory(generation={"eos_token_id": TURN_END})
     ),
@@ -251,6 +269,10 @@ CASES: dict[str, Case] = {
     "eos-forbidden": Case(
         directory(generation={"suppress_tokens": [PAD, TURN_END, EOS]}),
         directory(generation={"suppress_tokens": [PAD, BOS]}),
+    ),
+    "prompts-end-with-eos": Case(
+        directory(tokenizer_config={"add_eos_token": True}),
+        directory(tokenizer_config={"add_eos_token": False}),
     ),
     "pad-is-eos": Case(directory(tokenizer_config={"pad_token": "<|im_end|>"}), directory()),
     "pad-missing": Case(
@@ -278,6 +300,25 @@ CASES: dict[str, Case] = {
     ),
     "generation-prompt-differs": Case(
         directory(tokenizer_config={"chat_template": ward.CHATML.split("{% if")[0]}), directory()
+    ),
+    "chat-template-missing": Case(
+        directory(tokenizer_config={"chat_template": REMOVE}), directory()
+    ),
+    "chat-template-not-read": Case(
+        directory(
+            tokenizer_config={"chat_template": REMOVE},
+            files={"chat_template.json": json.dumps({"chat_template": ward.CHATML}).encode()},
+        ),
+        directory(files={"chat_template.json": json.dumps({"chat_template": "x"}).encode()}),
+    ),
+    "no-generation-block": Case(
+        lambda path: diagnose(model_dir(path / "model"), task="train"),
+        lambda path: diagnose(
+            model_dir(path / "model", tokenizer_config={"chat_template": WITH_BLOCK}), task="train"
+        ),
+    ),
+    "template-not-prefix-preserving": Case(
+        directory(tokenizer_config={"chat_template": ONLY_LAST_THINKS}), directory()
     ),
     "double-bos-trap": Case(
         directory(
@@ -493,6 +534,33 @@ def gguf_against(merged: Tokenizer) -> Make:
     return make
 
 
+def gguf_inside(metadata: dict[str, Any]) -> Make:
+    """A folder with the GGUF file that Jeton makes of it, with other metadata."""
+
+    def make(path: Path) -> Diagnosis:
+        folder = model_dir(path / "model")
+        settings = settings_of(jeton.load(folder))
+        assert settings is not None
+        file = folder / "model.gguf"
+        save_with(jeton.load(folder), file, replace(settings, **metadata))
+        return diagnose(folder)
+
+    return make
+
+
+def save_with(tokenizer: Tokenizer, file: Path, settings: ModelSettings) -> None:
+    with warnings.catch_warnings():
+        # What is put around pairs of texts is lost, which is not looked at here.
+        warnings.simplefilter("ignore", LossyConversionWarning)
+        write_files(tokenizer, find_target(file), lossy=True, settings=settings)
+
+
+CASES["gguf-roles-differ"] = Case(
+    gguf_inside({"roles": {"eos": "<s>", "pad": "<pad>"}}), gguf_inside({})
+)
+CASES["gguf-template-differs"] = Case(
+    gguf_inside({"chat_template": "{{ messages }}"}), gguf_inside({})
+)
 CASES["gguf-differs-from-folder"] = Case(
     gguf_against(ward.tokenizer()), gguf_against(ward.tokenizer(special={}))
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.economics.bill_files import parse_bill, parse_usage, read_bill, read_usage
-from jeton.errors import JetonError, LimitError, RecordError
+from jeton.economics.bill_files import parse_bill, read_bill
+from jeton.economics.bill_rows import read_amount
+from jeton.economics.usage_files import parse_usage, read_usage
+from jeton.errors import JetonError, LimitError, RecordError, UsageError
 
 FOCUS = """\
 BilledCost,BillingCurrency,ChargeCategory,ChargePeriodStart,ChargeDescription,\
@@ -190,18 +192,62 @@ def test_anthropic_costs_are_in_cents() -> None:
     tokens, search = parse_bill(json.dumps(ANTHROPIC_COSTS)).items
     assert tokens.usd == Decimal("1.2378912")
     assert (tokens.what, tokens.tariff) == ("cache_write", "batch")
-    assert (search.usd, search.what, search.model) == (Decimal("0.40"), "other", None)
+    assert (search.usd, search.what, search.model) == (Decimal("0.40"), "search", None)
 
 
 def test_usage_reports_come_in_one_convention() -> None:
-    (anthropic,) = parse_usage(json.dumps(ANTHROPIC_USAGE))
-    assert anthropic.input_tokens == 1500 + 1000 + 500 + 200
-    assert (anthropic.cache_read_tokens, anthropic.cache_write_tokens) == (200, 1500)
-    assert anthropic.cache_write_1h_tokens == 1000
-    assert (anthropic.tariff, anthropic.above_input_tokens) == ("batch", 200_000)
-    (openai,) = parse_usage(json.dumps(OPENAI_USAGE))
-    assert (openai.input_tokens, openai.cache_read_tokens, openai.n_requests) == (5000, 4000, 5)
-    assert (openai.tariff, openai.day) == ("batch", date(2026, 9, 1))
+    anthropic = parse_usage(json.dumps(ANTHROPIC_USAGE))
+    assert anthropic.input_tokens.tolist() == [1500 + 1000 + 500 + 200]
+    assert anthropic.cache_read_tokens.tolist() == [200]
+    assert anthropic.cache_write_tokens.tolist() == [1500]
+    assert anthropic.cache_write_1h_tokens.tolist() == [1000]
+    assert anthropic.tariffs[anthropic.tariff[0]] == "batch"
+    assert anthropic.prompt_tokens is not None
+    assert anthropic.prompt_tokens.tolist() == [200_001]
+    openai = parse_usage(json.dumps(OPENAI_USAGE))
+    assert openai.input_tokens.tolist() == [5000]
+    assert openai.cache_read_tokens.tolist() == [4000]
+    assert openai.n_requests.tolist() == [5]
+    assert openai.tariffs[openai.tariff[0]] == "batch"
+    day = datetime(2026, 9, 1, tzinfo=UTC)
+    assert openai.time_s.tolist() == [day.timestamp()]
+
+
+@pytest.mark.parametrize(
+    ("text", "usd"),
+    [
+        ("14.89", "14.89"),
+        ("$14.89", "14.89"),
+        ("US$ 1,234.50", "1234.50"),
+        ("14.89 USD", "14.89"),
+        ("usd 14", "14"),
+        ("12 dollars", "12"),
+    ],
+)
+def test_amounts_as_people_write_them(text: str, usd: str) -> None:
+    assert read_amount(text) == Decimal(usd)
+
+
+@pytest.mark.parametrize("text", ["bill.csv", "october", "2026-10.csv", "14.89.csv", "a/14.89"])
+def test_names_of_files_are_no_amounts(text: str) -> None:
+    assert read_amount(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("14,89 EUR", "in EUR; expected USD"),
+        ("\u20ac14.89", "in EUR; expected USD"),
+        ("14.89\u00a3", "in GBP; expected USD"),
+        ("14,89", "with a decimal point"),
+        ("1.234,56", "with a decimal point"),
+        ("-3", "at least 0"),
+        ("nan", "at least 0"),
+    ],
+)
+def test_amounts_that_are_none_say_why(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_amount(text)
 
 
 def test_files(tmp_path: Path) -> None:
@@ -210,7 +256,7 @@ def test_files(tmp_path: Path) -> None:
     assert read_bill(path, model_names={"sku-7": "gpt-4o"}).items[0].model == "gpt-4o"
     lines = tmp_path / "usage.jsonl"
     lines.write_text('{"model": "a", "input_tokens": 3}\n\n{"model": "b", "input_tokens": 4}\n')
-    assert [record.input_tokens for record in read_usage(lines)] == [3, 4]
+    assert read_usage(lines).input_tokens.tolist() == [3, 4]
 
 
 @pytest.mark.parametrize(
@@ -223,6 +269,7 @@ def test_files(tmp_path: Path) -> None:
         ("model,usd\na,NaN\n", "row 2 has the amount 'NaN'"),
         ("model,usd\na,five\n", "row 2 has the amount 'five'"),
         ("model,usd,currency\na,5,EUR\n", "row 2 is in EUR; expected USD"),
+        ("Day;Model;Cost in EUR\n2026-10-01;a;0,62\n", "row 2 is in EUR; expected USD"),
         ("model,usd\na,5,6\n", "line 2 has more fields"),
         ('{"model": "a", "usd": 1}\n{"model": \n', "line 2 is not JSON"),
         ("[1, 2]", "found int in JSON"),

@@ -113,4 +113,5 @@ def test_tokenizers_that_are_often_called_something_else(name: str, words: str) 
 
 
 def test_the_a10g_has_24_gb() -> None:
-    assert gpu("a10g").memory_bytes == 24 * 10**9
+    assert gpu("a10g").datasheet_gb == 24
+    assert gpu("a10g").memory_bytes == 23_028 * 2**20

@@ -10,12 +10,12 @@ from jeton.catalog import gpu, model, models
 from jeton.catalog import price as find_price
 from jeton.economics import (
     Remedy,
-    UsageRecord,
     api_cost,
     attention_flops,
     kv_bytes,
     prefill_flops,
     reconcile,
+    usage_rows,
     waterfall,
 )
 from jeton.economics.capacity import workload_capacity
@@ -108,12 +108,12 @@ class TestContext:
 
 class TestLanguages:
     GROUPS = (
-        GroupUse("en", n_requests=10, n_bytes=4000, n_chars=4000, n_tokens=1000, n_units=50),
-        GroupUse("am", n_requests=10, n_bytes=9000, n_chars=3000, n_tokens=4003, n_units=50),
+        GroupUse("en", 10, 4000, 4000, 1000, n_units=50, usd=PRICE.usd_for(1000)),
+        GroupUse("am", 10, 9000, 3000, 4003, n_units=50, usd=PRICE.usd_for(4003)),
     )
 
     def test_the_premium_of_aligned_text(self) -> None:
-        am, en = bill_by_group(self.GROUPS, PRICE, reference="en")
+        am, en = bill_by_group(self.GROUPS, reference="en")
         assert (am.name, en.name) == ("am", "en")
         assert am.premium == pytest.approx(4.003)
         assert am.is_aligned
@@ -125,20 +125,23 @@ class TestLanguages:
         assert en.usd_per_mchar == Decimal("0.625")
 
     def test_without_alignment_it_is_per_character(self) -> None:
-        groups = [GroupUse("a", 1, 10, 10, 5), GroupUse("b", 1, 10, 5, 5)]
-        bills = {bill.name: bill for bill in bill_by_group(groups, PRICE)}
+        groups = [
+            GroupUse("a", 1, 10, 10, 5, usd=PRICE.usd_for(5)),
+            GroupUse("b", 1, 10, 5, 5, usd=PRICE.usd_for(5)),
+        ]
+        bills = {bill.name: bill for bill in bill_by_group(groups)}
         assert bills["b"].premium == 2
         assert not bills["b"].is_aligned
 
     def test_bad_input(self) -> None:
         with pytest.raises(UsageError, match="no group"):
-            bill_by_group([], PRICE)
+            bill_by_group([])
         with pytest.raises(UsageError, match="given twice"):
-            bill_by_group([self.GROUPS[0]] * 2, PRICE)
+            bill_by_group([self.GROUPS[0]] * 2)
         with pytest.raises(UsageError, match="none of"):
-            bill_by_group(self.GROUPS, PRICE, reference="fr")
+            bill_by_group(self.GROUPS, reference="fr")
         with pytest.raises(UsageError, match="negative"):
-            bill_by_group([GroupUse("x", 1, 1, 1, -1)], PRICE)
+            bill_by_group([GroupUse("x", 1, 1, 1, -1)])
 
 
 class TestHalfTheTokens:
@@ -159,9 +162,11 @@ class TestHalfTheTokens:
 
     def test_reconciled_bill(self) -> None:
         prices = {"m": PRICE}
-        whole = UsageRecord("m", input_tokens=8_000_000, output_tokens=1_000_000)
-        half = UsageRecord("m", input_tokens=4_000_000, output_tokens=500_000)
-        reports = [reconcile([r], bill_total=Decimal(0), prices=prices) for r in (whole, half)]
+        whole, half = (
+            usage_rows([{"model": "m", "input_tokens": 8 * n, "output_tokens": n}])
+            for n in (1_000_000, 500_000)
+        )
+        reports = [reconcile(r, bill_total=Decimal(0), prices=prices) for r in (whole, half)]
         assert reports[0].usd_explained == 2 * reports[1].usd_explained
 
     @pytest.mark.parametrize("facts", models(), ids=lambda m: m.name)

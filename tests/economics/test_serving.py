@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from jeton.catalog import GpuFacts, ModelFacts, gpu, gpus, model, models
 from jeton.economics import (
-    RESERVED_MEMORY_SHARE,
     decode_seconds,
     fit_requests,
     kv_bytes,
@@ -40,20 +39,26 @@ def test_prefill_is_bound_by_arithmetic_and_a_short_one_by_reading_weights() -> 
 def test_requests_beside_the_weights() -> None:
     facts, h100 = model("llama-3-8b"), gpu("h100")
     fit = fit_requests(facts, h100, kv_bytes_per_request=kv_bytes(facts, 8192))
-    # (80e9 x 0.9 - 16,060,522,496) / (131,072 x 8,192) = 52.09
-    assert (fit.n_gpus, fit.n_requests) == (1, 52)
+    # 81,559 - 400 MiB x 0.9, less weights, activations and engine, over 131,072 x 8,192
+    budget = fit.budget
+    assert budget.usable_bytes == int((81_559 - 400) * 2**20 * 0.9)
+    left = budget.usable_bytes - 16_060_522_496 - budget.activation_bytes - budget.engine_bytes
+    assert budget.kv_bytes == left
+    assert (fit.n_gpus, fit.n_requests) == (1, left // (131_072 * 8192))
+    assert fit.n_requests == 52
     assert not fit.needs_more_gpus
-    assert RESERVED_MEMORY_SHARE == 0.1
 
 
 @pytest.mark.parametrize(
     ("name", "gpu_name", "n_gpus"),
     [
-        ("llama-3.1-70b", "h100", 2),  # 141.1 GB / 72
-        ("llama-3.1-405b", "h100", 12),  # 811.7 GB / 72
-        ("llama-3.1-70b", "mi300x", 1),  # 141.1 GB / 172.8
-        ("llama-3-8b", "a10g", 1),  # 16.1 GB / 21.6
-        ("llama-3-8b", "t4", 2),  # 16.1 GB / 14.4
+        ("llama-3.1-70b", "h100", 2),  # 141.1 GB / 76.6
+        ("llama-3.1-405b", "h100", 16),  # 811.7 GB / 76.6; 11 divide no 128 heads
+        ("llama-3.1-70b", "mi300x", 1),  # 141.1 GB / 185
+        ("llama-3-8b", "a10g", 1),  # 16.1 GB / 21.4
+        ("llama-3-8b", "t4", 2),  # 16.1 GB / 14.1
+        ("gpt-oss-120b", "h100", 1),  # 65.2 GB as published
+        ("deepseek-v3", "h200", 8),  # 673 GB as published; 6 divide no 128 heads
     ],
 )
 def test_weights_that_do_not_fit_say_how_many_gpus(name: str, gpu_name: str, n_gpus: int) -> None:
@@ -64,7 +69,7 @@ def test_weights_that_do_not_fit_say_how_many_gpus(name: str, gpu_name: str, n_g
 
 def test_a_request_that_does_not_fit_gives_zero() -> None:
     facts = model("llama-2-7b")
-    fit = fit_requests(facts, gpu("t4"), kv_bytes_per_request=kv_bytes(facts, 4096))
+    fit = fit_requests(facts, gpu("t4"), kv_bytes_per_request=kv_bytes(facts, 4096), n_gpus=1)
     assert fit.n_requests == 0
 
 
@@ -83,10 +88,11 @@ def test_larger_requests_fit_less_often(
     small = fit_requests(facts, device, kv_bytes_per_request=size)
     large = fit_requests(facts, device, kv_bytes_per_request=size + more)
     assert large.n_requests <= small.n_requests
-    assert small.weight_bytes + small.n_requests * size <= small.usable_bytes
-    assert small.weight_bytes + (small.n_requests + 1) * size > small.usable_bytes
-    # One GPU fewer would not hold the weights.
-    assert small.weight_bytes > small.usable_bytes * (small.n_gpus - 1) // small.n_gpus
+    left = small.budget.group_kv_bytes
+    taken = size * float(small.budget.kv_copies)
+    assert small.n_requests * taken <= left * (1 + 1e-9)
+    assert (small.n_requests + 1) * taken > left * (1 - 1e-9)
+    assert small.budget.fits == (small.budget.needed_gpus is not None)
 
 
 @given(ANY_MODEL, ANY_GPU, st.integers(1, 10**5), st.integers(1, 10**4))

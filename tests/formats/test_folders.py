@@ -134,8 +134,9 @@ class TestChatTemplates:
         facts = read_folder(tmp_path)
         assert facts.chat_template == "old"
         assert facts.chat_template_file == tmp_path / "tokenizer_config.json"
-        put(tmp_path, chat_template__json={"chat_template": "newer"})
-        assert read_folder(tmp_path).chat_template == "newer"
+        # AutoTokenizer of transformers does not read this one.
+        put(tmp_path, chat_template__json={"chat_template": "of a processor"})
+        assert read_folder(tmp_path).chat_template == "old"
         put(tmp_path, chat_template__jinja=b"newest")
         facts = read_folder(tmp_path)
         assert facts.chat_template == "newest"
@@ -322,9 +323,18 @@ class TestSentencePiece:
         for text in ("<pad> <unk>", "  a  b", "日本"):
             assert tokenizer.encode(text) == alone.encode(text)
 
-    def test_a_token_that_the_model_cannot_take(self, tmp_path: Path, model: bytes) -> None:
-        put(tmp_path, tokenizer__model=model, added_tokens__json={"<tool>": 32000})
-        with pytest.raises(FormatError, match=r"'<tool>' is no special token.*\n"):
+    def test_ordinary_added_tokens_and_gaps(self, tmp_path: Path, model: bytes) -> None:
+        put(tmp_path, tokenizer__model=model, added_tokens__json={"<tool>": 32000, "<far>": 32004})
+        tokenizer = load_file(tmp_path)
+        assert tokenizer.vocab_size == 32005
+        ids = tokenizer.encode("a<tool>b<far>")
+        assert [i for i in ids if i >= 32000] == [32000, 32004]
+        alone = Tokenizer.from_sentencepiece(model)
+        assert tokenizer.encode("tool far [PAD32001]") == alone.encode("tool far [PAD32001]")
+
+    def test_a_token_far_behind_the_model(self, tmp_path: Path, model: bytes) -> None:
+        put(tmp_path, tokenizer__model=model, added_tokens__json={"<tool>": 2_000_000})
+        with pytest.raises(FormatError, match=r"'<tool>' has the id 2,000,000.*\n"):
             load_file(tmp_path)
 
     @pytest.mark.parametrize(

@@ -67,9 +67,9 @@ def test_special_tokens_are_no_fault() -> None:
         # Magikarp's report on Llama 2 (arXiv:2405.05417) too finds the bytes of ASCII characters
         # that are tokens.
         ("llama2.model", 96, [b"0", b"a"]),
-        ("bert_base_uncased.json.zst", 1331, [b"[unused0]"]),
+        ("bert_base_uncased.json.zst", 1331, [b" [unused0]"]),
         ("gpt2.json.zst", 0, []),
-        ("o200k_base.tiktoken.zst", 5, [b" I'", "无码AV".encode()]),
+        ("o200k_base.tiktoken.zst", 1, []),
     ],
 )
 def test_published_vocabularies(

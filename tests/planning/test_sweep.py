@@ -96,10 +96,10 @@ def test_all_forms_show_the_same_numbers(found: Any) -> None:
 
 
 def test_sizes_that_the_text_cannot_fill_are_left_out() -> None:
-    with pytest.warns(jeton.JetonWarning, match="enough for"):
-        found = sweep(iter(texts(60)), vocab_sizes=(260, 100_000))
+    found = sweep(iter(texts(60)), vocab_sizes=(260, 100_000))
     assert [point.vocab_size for point in found.points] == [260]
-    assert found.n_left_out == 1
+    assert found.left_out == (100_000,)
+    assert found.dropped_words.startswith("100,000 ids were asked for, and the text fills ")
 
 
 def test_what_cannot_be_meant() -> None:

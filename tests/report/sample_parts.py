@@ -302,7 +302,6 @@ def what_if(
         weights_bytes=16_060_522_496 if model else None,
         kv_bytes_per_token=131_072 if model else None,
         prefill_flops_per_token=15_009_849_344 if model else None,
-        reserved_memory_share=0.1,
         prefill_flops_share=0.5,
         decode_bandwidth_share=0.6,
         gpu="H200-SXM" if gpu else None,
@@ -311,6 +310,9 @@ def what_if(
                 offered,
                 name=name,
                 memory_bytes=memory,
+                n_gpus=1,
+                kv_bytes=int(memory * 0.9) - 16_060_522_496,
+                kv_copies=1.0,
                 bf16_dense_flops_per_s=flops,
                 memory_bandwidth_bytes_per_s=bandwidth,
                 usd_per_hour=usd,
@@ -499,10 +501,17 @@ def quota() -> Any:
 
 def domain_bills(domains: tuple[Any, ...]) -> Any:
     uses = [
-        GroupUse(d.name, d.n_documents, d.n_bytes, d.n_chars, d.tokenizers[0].n_tokens)
+        GroupUse(
+            d.name,
+            d.n_documents,
+            d.n_bytes,
+            d.n_chars,
+            d.tokenizers[0].n_tokens,
+            usd=price("usd:2.50/10").usd_for(d.tokenizers[0].n_tokens),
+        )
         for d in domains
     ]
-    return bill_by_group(uses, price("usd:2.50/10"))
+    return bill_by_group(uses)
 
 
 def pipeline() -> Any:

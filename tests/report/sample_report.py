@@ -146,6 +146,9 @@ def economics(
         }
         if gpu:
             values |= {
+                "n_gpus": Figure(
+                    1, "H200-SXM, for which all that fits is counted", Basis.EXACT, "one"
+                ),
                 "concurrent_requests_mean": Figure(
                     int(free // (kv * (mean + 300))),
                     "requests",
@@ -246,6 +249,7 @@ def tokenizer(
         partial_character_token_share=0.00042 * (1 + _index(name)),
         whitespace_token_share=0.051,
         n_round_trip_failures=0,
+        unreturned_by_cause={},
         n_normalized_documents=17 if name == "qwen" else 0,
         economics=money,
     )

@@ -127,7 +127,7 @@ def test_no_candidate_keeps_the_limits() -> None:
     assert report.tradeoff is not None
     none = dataclasses.replace(report.tradeoff, best=None, reason="all are above the limit")
     html = to_html(dataclasses.replace(report, tradeoff=none))
-    assert "No candidate keeps all limits." in html
+    assert "No tokenizer keeps all your limits." in html
     assert "<strong>best</strong>" not in html
 
 

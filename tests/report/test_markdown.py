@@ -14,16 +14,17 @@ from tests.report.sample_report import make_report
 
 def test_it_is_made_of_tables_and_findings() -> None:
     text = to_markdown(make_report())
-    assert text.startswith("# Tokenization audit\n\n**\\$161,442 a year** with cl100k\\_base")
+    assert text.startswith("# corpora, 2 files\n\ncorpora, 2 files; 1 to 31 October 2026; ")
+    assert "**\\$161,442 a year**, measured on 12,843 documents" in text
     for part in (
         "## Findings",
         "## Where the money goes",
-        "<summary>Money</summary>",
+        "<summary>Cost with each tokenizer</summary>",
         "<summary>Memory</summary>",
         "<summary>3 more findings</summary>",
         "| Tokenizer that fits the text | \\~−\\$1,142 | \\~\\$12,311 |",
-        "**\\~\\$34,702 a year** \\(\\~21.5%\\) can be saved with 4 remedies",
-        "unexplained **\\$187.35**",
+        "**\\~\\$34,702 a year** \\(\\~21.5%\\) can be saved with 4 changes",
+        "difference **\\+\\$187.35**",
         "| **5,380,941** |",
         "prices of 2026-10-02",
     ):
@@ -52,7 +53,7 @@ def test_parts_that_were_not_asked_for_are_left_out() -> None:
     text = to_markdown(
         make_report(price=False, model=False, gpu=False, terms=False, n_tokenizers=1)
     )
-    for part in ("## Money", "## Memory", "## Compute", "shatter"):
+    for part in ("Cost with", "Memory", "Reading the prompt", "How your terms"):
         assert part not in text
 
 

@@ -173,7 +173,7 @@ def test_samples_are_capped_and_say_so() -> None:
     report = make_report(n_tokenizers=1)
     long = dataclasses.replace(report, samples=(sample("word " * 3000, ["cl100k_base"]),))
     html = to_html(long)
-    assert "Drawn up to code point 1000" in html
+    assert "Shown up to character 1000" in html
     assert html.count("data-i=") < 1100
 
 

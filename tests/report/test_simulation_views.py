@@ -67,7 +67,7 @@ def test_hostile_names_stay_text() -> None:
     section = page.partition('<section id="traffic"')[2].partition("</section>")[0]
     assert section
     assert HOSTILE not in section
-    assert "Real traffic on the GPU" in to_markdown(make_report(), max_chars=10**6)
+    assert "Your traffic replayed on the GPU" in to_markdown(make_report(), max_chars=10**6)
 
 
 def test_a_terminal_of_80_columns_shows_fewer() -> None:

@@ -30,7 +30,9 @@ def test_the_best_of_each_column() -> None:
 
 def test_who_loses_text_is_not_the_best() -> None:
     report = make_report()
-    losing = dataclasses.replace(report.tokenizers[2], n_round_trip_failures=5)
+    losing = dataclasses.replace(
+        report.tokenizers[2], n_round_trip_failures=5, unreturned_by_cause={"unknown": 5}
+    )
     report = dataclasses.replace(
         report, tokenizers=(*report.tokenizers[:2], losing, *report.tokenizers[3:])
     )

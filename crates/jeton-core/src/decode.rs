@@ -544,7 +544,6 @@ fn strip(token: &str, content: char, start: usize, stop: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
     fn decode(configs: &[DecoderConfig], tokens: &[&str]) -> String {
         Decoder::new(configs)
             .unwrap()

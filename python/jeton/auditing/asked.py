@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
+from jeton.auditing.log_pricing import PricingOptions
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.quotas import has_limit
+from jeton.catalog import ApiPrice
+from jeton.catalog import price as find_price
 from jeton.corpus import read_terms
 from jeton.economics import Quota, quota_from_rate
+from jeton.economics.ledger import ModelMap, parse_period, read_model_map
 from jeton.errors import UsageError
 
-__all__ = ["check_number", "check_quota", "distinct_terms", "tokenizers_of"]
+__all__ = [
+    "check_number",
+    "check_quota",
+    "distinct_terms",
+    "prices_of",
+    "pricing_of",
+    "tokenizers_of",
+]
 
 
 def check_number(name: str, value: float | None, *, above_zero: bool) -> None:
@@ -42,6 +54,41 @@ def check_quota(quota: Quota | None, growth_per_month: float | None, *, is_timed
         )
     # Judges the numbers by themselves; the traffic is not known yet.
     quota_from_rate(quota, requests_per_day=0, tokens_mean=0, growth_per_month=growth_per_month)
+
+
+def prices_of(price_model: str | Sequence[str] | None) -> tuple[ApiPrice, ...]:
+    """The prices that were asked for, each once.
+
+    Raises:
+        UnknownPriceError: A name is not known.
+        UsageError: A ``usd:`` price is no number above zero.
+    """
+    names = [price_model] if isinstance(price_model, str) else list(price_model or ())
+    prices = {price.name: price for price in map(find_price, names)}
+    return tuple(prices.values())
+
+
+def pricing_of(
+    model_map: ModelMap | Mapping[str, str] | str | os.PathLike[str] | None,
+    *,
+    strict: bool,
+    period: str,
+) -> PricingOptions:
+    """How logged requests are priced.
+
+    Raises:
+        RecordError: The file is no map of names.
+        UnknownPriceError: A name is mapped to one that the list does not have.
+        UsageError: The period cannot be read.
+        OSError: The file cannot be read.
+    """
+    if isinstance(model_map, str | os.PathLike):
+        model_map = read_model_map(Path(model_map))
+    elif not isinstance(model_map, ModelMap):
+        model_map = ModelMap(dict(model_map or {}))
+    if period:
+        parse_period(period)
+    return PricingOptions(model_map=model_map, strict=strict, period=period)
 
 
 def tokenizers_of(pipeline: Pipeline | None) -> tuple[str, ...]:

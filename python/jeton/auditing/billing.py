@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 
-from jeton.auditing.requests import RequestCollector
+from jeton.corpus import RequestsSummary
 from jeton.economics import Bill, BillReport, reconcile
 from jeton.economics.bill_files import read_bill
 from jeton.economics.bill_items import BillItem
+from jeton.economics.bill_rows import read_amount
+from jeton.economics.ledger import Ledger
 from jeton.errors import UsageError
 
 __all__ = ["BillSource", "load_bill", "reconciled"]
@@ -28,25 +30,26 @@ def load_bill(source: BillSource) -> Bill:
     """
     if isinstance(source, os.PathLike):
         return read_bill(Path(source))
-    try:
-        total = Decimal(str(source))
-    except InvalidOperation:
-        return read_bill(Path(str(source)))
-    if not total.is_finite() or total < 0:
-        raise UsageError(f"the bill's total is {source}; expected an amount in USD of at least 0")
-    return Bill((BillItem(usd=total),), source="total given")
+    text = str(source).strip()
+    amount = None if Path(text).is_file() else read_amount(text)
+    if amount is None:
+        return read_bill(Path(text))
+    return Bill((BillItem(usd=amount),), source="total given")
 
 
-def reconciled(bill: Bill, collector: RequestCollector) -> BillReport:
-    """The bill, explained by the usage in the logs.
+def reconciled(bill: Bill, ledger: Ledger | None, summary: RequestsSummary | None) -> BillReport:
+    """The bill, explained by the report's ledger.
 
     Raises:
         UsageError: No request of the logs has a usage that can be priced.
-        UnknownPriceError: A model of the logs has no price.
+        UnknownPriceError: None has a model with a price.
     """
-    if not collector.usage:
+    if ledger is None or not ledger.n_priced or (summary is not None and not summary.n_with_usage):
+        if ledger is not None:
+            ledger.require_prices()
         raise UsageError(
             "a bill was given, but no request of the logs says what the provider counted\n"
             "hint: log the usage that responses carry, with the model's name"
         )
-    return reconcile(collector.usage, bill=bill, n_unusable=collector.n_unusable)
+    issues = () if summary is None else summary.issues
+    return reconcile(ledger, bill=bill, log_issues={issue.kind: issue.n for issue in issues})

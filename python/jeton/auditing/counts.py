@@ -43,6 +43,7 @@ class Setup:
     Attributes:
         chosen: The tokenizers.
         current: The place of the one in use.
+        for_money: Further ones, which only count tokens: dollars rest on them.
         terms: Terms that are counted.
         sample_chars: Length of the passages of the coloured view.
         deep_sample_bytes: Limit of the sample for the expensive analyses.
@@ -53,6 +54,7 @@ class Setup:
 
     chosen: tuple[Chosen, ...]
     current: int
+    for_money: tuple[Chosen, ...] = ()
     terms: tuple[str, ...] = ()
     sample_chars: int = SAMPLE_CHARS
     deep_sample_bytes: int = DEEP_SAMPLE_BYTES
@@ -114,9 +116,11 @@ class Counts:
         self.lengths_with_overhead = [LengthHistograms() for _ in setup.chosen]
         self.n_overhead_tokens = [0] * len(names)
         self.request_tokens = RequestTokens(max_rows=MAX_REQUEST_ROWS)
+        self.request_digests = RequestTokens(max_rows=MAX_REQUEST_ROWS)
+        self.request_beginnings = RequestTokens(max_rows=MAX_REQUEST_ROWS)
         self.term_counts: NDArray[np.uint64] = np.zeros(len(setup.terms), dtype=np.uint64)
         self.groups = GroupSums(len(names))
-        self.domains = DomainCounts(names)
+        self.domains = DomainCounts(names, more=[item.name for item in setup.for_money])
         self.duplicates = DuplicateTracker()
         markers = markers_of(item.tokenizer for item in setup.chosen)
         self.surveyor = Surveyor(markers, block_bytes=BLOCK_BYTES, max_blocks=MAX_BLOCKS)
@@ -138,6 +142,12 @@ class Counts:
         if self.setup.has_overhead:
             return self.lengths_with_overhead[tokenizer].of(0)
         return LengthCounts(*self.token_stats[tokenizer].tokens_per_document)
+
+    def counted_lengths(self, place: int) -> LengthCounts:
+        """Tokens per document under a tokenizer by its place, those for money behind the others."""
+        if place < len(self.setup.chosen):
+            return self.lengths(place)
+        return self.domains.lengths_of_all(place)
 
     def corpus(self) -> CorpusSummary:
         """The text before any tokenizer."""
@@ -199,6 +209,8 @@ class Counts:
             for mine, theirs in zip(self.n_overhead_tokens, other.n_overhead_tokens, strict=True)
         ]
         merged.request_tokens = self.request_tokens.merge(other.request_tokens)
+        merged.request_digests = self.request_digests.merge(other.request_digests)
+        merged.request_beginnings = self.request_beginnings.merge(other.request_beginnings)
         if self.requests is not None and other.requests is not None:
             merged.requests = self.requests.merge(other.requests)
         for name in _NUMBERS:

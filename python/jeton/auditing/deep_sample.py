@@ -52,6 +52,7 @@ class SampleDocument:
         n_copies: How many documents of the workload this entry stands for, byte for byte; 1 in a
             sample that is the whole workload, where each document has its own entry.
         response: The answer that was logged with it; None where there is none.
+        model: The model that it was sent to, as logged; empty where none is named.
     """
 
     text: str
@@ -60,6 +61,7 @@ class SampleDocument:
     n_tokens: int
     n_copies: int = 1
     response: str | None = None
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class DeepSampler:
         *,
         responses: TextBatch | None = None,
         domain_of: Callable[[int], str] = lambda document: "",
+        model_of: Callable[[int], str] = lambda document: "",
     ) -> None:
         """Offer the documents of one input.
 
@@ -119,6 +122,7 @@ class DeepSampler:
             digests: Of the documents, `DIGEST` (n,).
             responses: What came back for each, empty for nothing.
             domain_of: The name of a document's domain by its place in the batch; empty for none.
+            model_of: The name of its model likewise.
         """
         if responses is not None:
             digests = digests_of_pairs(digests, responses)
@@ -130,7 +134,14 @@ class DeepSampler:
                 self._whole = None
             else:
                 self._whole += [
-                    Unit(key, texts[document], source, domain_of(document), answers[document])
+                    Unit(
+                        key,
+                        texts[document],
+                        source,
+                        domain_of(document),
+                        answers[document],
+                        model=model_of(document),
+                    )
                     for document, key in enumerate(digests["high"].tolist())
                 ]
         limit = min(self._drawer.threshold, (1 << KEY_BITS) - 1)
@@ -143,7 +154,9 @@ class DeepSampler:
                 if key < self._drawer.threshold:
                     text = texts.piece(document, index * _PIECE_BYTES, _PIECE_BYTES)
                     answer = answers[document] if index == 0 else b""
-                    unit = Unit(key, text, source, domain_of(document), answer)
+                    unit = Unit(
+                        key, text, source, domain_of(document), answer, model=model_of(document)
+                    )
                     self._drawer.offer(unit)
 
     def merge(self, other: Self) -> DeepSampler:
@@ -172,7 +185,7 @@ class DeepSampler:
         if self._whole is None:
             units = self._drawer.units
         else:
-            units = tuple(sorted(self._whole, key=lambda u: (u.key, u.source, u.domain)))
+            units = tuple(sorted(self._whole, key=lambda u: (u.key, u.source, u.domain, u.model)))
         batch = TextBatch.from_texts([unit.data for unit in units])
         counts = tokenizer.count_batch(batch, num_threads=num_threads).tolist()
         documents = tuple(
@@ -183,6 +196,7 @@ class DeepSampler:
                 n_tokens=n_tokens,
                 n_copies=1 if is_whole else unit.n_copies,
                 response=unit.companion.decode() or None,
+                model=unit.model,
             )
             for text, unit, n_tokens in zip(batch, units, counts, strict=True)
         )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.auditing.result import DomainReport, DomainTokens
-from jeton.corpus.requests_names import Names
+from jeton.corpus.names import Names
 from jeton.metrics import LengthCounts
 
 __all__ = ["NO_DOMAIN", "DomainCounts", "LengthHistograms"]
@@ -73,12 +73,28 @@ class LengthHistograms:
         lengths = values[first:last] & ((np.uint64(1) << _DOMAIN_SHIFT) - np.uint64(1))
         return LengthCounts(lengths, counts[first:last].astype(np.uint64))
 
+    def of_all(self) -> LengthCounts:
+        """The exact histogram of all domains together."""
+        values, counts = self.cells()
+        lengths = values & ((np.uint64(1) << _DOMAIN_SHIFT) - np.uint64(1))
+        different, places = np.unique(lengths, return_inverse=True)
+        sums = np.zeros(len(different), dtype=np.uint64)
+        np.add.at(sums, places, counts.astype(np.uint64))
+        return LengthCounts(different, sums)
+
 
 class DomainCounts:
     """Counts by domain, of all tokenizers. Mergeable in any order."""
 
-    def __init__(self, tokenizers: Sequence[str]) -> None:
-        self._tokenizers = tuple(tokenizers)
+    def __init__(self, tokenizers: Sequence[str], *, more: Sequence[str] = ()) -> None:
+        """Begin without counts.
+
+        Args:
+            tokenizers: Those that reports are about.
+            more: Further ones that only lengths are counted with; their places come behind.
+        """
+        self._tokenizers = (*tokenizers, *more)
+        self._n_reported = len(tokenizers)
         self._names = Names()
         self._sums: NDArray[np.int64] = np.zeros((0, 3), dtype=np.int64)
         self._histograms = tuple(LengthHistograms() for _ in self._tokenizers)
@@ -133,9 +149,21 @@ class DomainCounts:
         lengths = n_tokens if overhead_tokens is None else n_tokens + overhead_tokens
         self._histograms[tokenizer].add(domains, lengths)
 
+    def lengths_by_domain(self, tokenizer: int) -> dict[str, LengthCounts]:
+        """Tokens per document of each domain under the tokenizer at a place."""
+        return {
+            name: self._histograms[tokenizer].of(number)
+            for number, name in enumerate(self._names.names)
+        }
+
+    def lengths_of_all(self, tokenizer: int) -> LengthCounts:
+        """Tokens per document of all domains together under the tokenizer at a place."""
+        return self._histograms[tokenizer].of_all()
+
     def merge(self, other: Self) -> DomainCounts:
         """The counts of both."""
-        merged = DomainCounts(self._tokenizers)
+        n = self._n_reported
+        merged = DomainCounts(self._tokenizers[:n], more=self._tokenizers[n:])
         for part in (self, other):
             numbers = np.array(
                 [merged._names.number(name)[0] for name in part._names.names], dtype=np.int64
@@ -161,7 +189,7 @@ class DomainCounts:
     def _report(self, number: int, name: str) -> DomainReport:
         n_documents, n_bytes, n_chars = self._sums[number].tolist()
         tokenizers = []
-        for index, tokenizer in enumerate(self._tokenizers):
+        for index, tokenizer in enumerate(self._tokenizers[: self._n_reported]):
             lengths = self._histograms[index].of(number)
             n_text_tokens = int(self._token_sums[number, index])
             tokenizers.append(

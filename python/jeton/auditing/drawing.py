@@ -28,6 +28,7 @@ class Unit:
         domain: The first of its domains, by name; empty where it has none.
         companion: What belongs to it (an answer) as UTF-8; the key is that of both.
         n_copies: How often it was offered.
+        model: The first of the models that it was sent to, by name; empty where none is named.
     """
 
     key: int
@@ -36,6 +37,7 @@ class Unit:
     domain: str
     companion: bytes = b""
     n_copies: int = 1
+    model: str = ""
 
     @property
     def n_bytes(self) -> int:
@@ -44,7 +46,7 @@ class Unit:
 
     def with_copies_of(self, other: Unit) -> Unit:
         """Both as one, whatever the order in which they came."""
-        first = min(self, other, key=lambda unit: (unit.source, unit.domain))
+        first = min(self, other, key=lambda unit: (unit.source, unit.domain, unit.model))
         return replace(first, n_copies=self.n_copies + other.n_copies)
 
 

@@ -23,11 +23,15 @@ from jeton.auditing.result import (
 )
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
 from jeton.corpus import RequestsSummary
-from jeton.economics import QuotaReport
+from jeton.economics import MemoryPlan, QuotaReport
+from jeton.economics.ledger import Ledger
+from jeton.economics.traffic import TrafficReport
+from jeton.economics.waterfall import Kind, usd_of_kinds
 from jeton.metrics import LengthCounts, VocabularyUse
 
 __all__ = [
     "DAYS_PER_YEAR",
+    "CountedLengths",
     "DeepSample",
     "Evidence",
     "Measured",
@@ -47,43 +51,61 @@ _CENT = Decimal("0.01")
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """From tokens of the audited text to dollars of a year.
+    """From counted tokens to a year's dollars of the ledger.
 
-    One request is one document, so the audited documents stand for one request each, and a year has
-    ``requests_per_day x 365`` requests like them.
+    A counted token has its share of what prompts cost in the ledger: dollars follow from there and
+    from nowhere else.
+
+    Attributes:
+        n_documents: Documents that were counted.
+        requests_per_day: Requests a day.
+        price: The price that makes the bill; None where logged requests have their own.
+        ledger: What was used, priced; None: nothing is.
+        n_tokens: Tokens of all documents under the tokenizer in use.
     """
 
     n_documents: int
     requests_per_day: Decimal | None
     price: ApiPrice | None
+    ledger: Ledger | None = None
+    n_tokens: int = 0
 
     @property
     def is_priced(self) -> bool:
-        """Whether both a price and a traffic were given."""
-        return self.price is not None and self.requests_per_day is not None
+        """Whether a year's dollars are known."""
+        return self.ledger is not None and bool(self.ledger.usd) and bool(self.ledger.per_year())
+
+    @property
+    def prompt_usd_per_year(self) -> Decimal | None:
+        """What prompts cost in a year; None where that is not known."""
+        return self._per_year("full", "read", "write")
+
+    @property
+    def output_usd_per_year(self) -> Decimal | None:
+        """What generated tokens cost in a year."""
+        return self._per_year("output")
+
+    def _per_year(self, *kinds: Kind) -> Decimal | None:
+        ledger, year = self.ledger, None if self.ledger is None else self.ledger.per_year()
+        if ledger is None or year is None or not ledger.usd:
+            return None
+        return year * usd_of_kinds(ledger, *kinds) / ledger.usd
 
     def usd_per_year(self, n_tokens: Decimal | int) -> Decimal | None:
-        """USD a year of so many input tokens on the audited text, to the cent; None if unpriced."""
-        if self.price is None or self.requests_per_day is None:
+        """USD a year of so many prompt tokens of the audited text, to the cent."""
+        prompts = self.prompt_usd_per_year
+        if prompts is None or not self.n_tokens:
             return None
-        usd = (
-            Decimal(n_tokens)
-            * self.requests_per_day
-            * DAYS_PER_YEAR
-            * self.price.usd_per_mtok_input
-            / (self.n_documents * 1_000_000)
-        )
-        return usd.quantize(_CENT)
+        return (Decimal(n_tokens) * prompts / self.n_tokens).quantize(_CENT)
 
     def formula(self, n_tokens: Decimal | int) -> str:
         """How `usd_per_year` computed it, with the numbers put in; empty if unpriced."""
-        if self.price is None or self.requests_per_day is None:
+        prompts = self.prompt_usd_per_year
+        if prompts is None or self.ledger is None or not self.n_tokens:
             return ""
         return (
-            f"{n_tokens:,} tokens / {self.n_documents:,} documents x {self.requests_per_day:,} "
-            f"requests a day x {DAYS_PER_YEAR} days x {self.price.usd_per_mtok_input} USD / "
-            f"1,000,000 tokens = {self.usd_per_year(n_tokens):,} USD a year; "
-            f"price: {self.price.name}, {self.price.price_date.isoformat()}, base tier"
+            f"{n_tokens:,} of {self.n_tokens:,} counted tokens x {prompts:,.2f} USD a year for "
+            f"prompts = {self.usd_per_year(n_tokens):,} USD a year; {self.ledger.price_source}"
         )
 
 
@@ -102,6 +124,14 @@ class Measured:
     def n_tokens(self) -> int:
         """Tokens of the audited text."""
         return self.report.n_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class CountedLengths:
+    """A tokenizer that only counted, with the lengths that it gave."""
+
+    name: str
+    lengths: LengthCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +153,11 @@ class RequestEvidence:
         domains: Names of the domains.
         models: Names of the models.
         is_complete: Whether every request of the workload has its row.
+        conversation: int64 (n,), a hash of the conversation; 0: not stated. Empty: not known.
+        digest: int64 (n,), a digest of what was sent. Empty: not known.
+        beginning: int64 (n,), a key of the first block of what was sent; 0: it is shorter, -1: not
+            shown. Empty: not known.
+        has_text: bool (n,), whether the log shows what was sent. Empty: not known.
     """
 
     summary: RequestsSummary
@@ -138,6 +173,10 @@ class RequestEvidence:
     models: tuple[str, ...]
     is_complete: bool
     counted_tokens: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    conversation: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    digest: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    beginning: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    has_text: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +207,12 @@ class Evidence:
         domains: Domains of the workload, the largest first.
         prefixes: Beginnings that documents of the whole workload share.
         quota: The traffic against the limits of an API; None: no limits were given.
+        counted: Tokenizers that only dollars rest on, with their counts.
+        is_own_model: Whether the model is the user's own, so that its vocabulary can be changed.
+        place: The place of the tokenizer in use among those given.
+        notices: What must be said first.
+        replay: A trace replayed on the GPU; None: none was given.
+        plan: How the model is held on the GPU; None: as published, on the engine's defaults.
     """
 
     corpus: CorpusSummary
@@ -192,11 +237,29 @@ class Evidence:
     domains: tuple[DomainReport, ...] = ()
     prefixes: SharedBlocks | None = None
     quota: QuotaReport | None = None
+    counted: tuple[CountedLengths, ...] = ()
+    is_own_model: bool = True
+    place: int = 0
+    notices: tuple[str, ...] = ()
+    replay: TrafficReport | None = None
+    plan: MemoryPlan | None = None
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """What was used, priced; None: nothing is."""
+        return self.traffic.ledger
 
     @property
     def tokenizers(self) -> tuple[Measured, ...]:
         """The current tokenizer and the candidates."""
         return (self.current, *self.candidates)
+
+    @property
+    def by_place(self) -> tuple[CountedLengths, ...]:
+        """All tokenizers that counted, in the order given, those for money behind the others."""
+        ordered = list(self.candidates)
+        ordered.insert(self.place, self.current)
+        return (*(CountedLengths(m.name, m.lengths) for m in ordered), *self.counted)
 
 
 def percent(share: float) -> str:

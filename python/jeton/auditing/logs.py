@@ -12,15 +12,23 @@ from jeton.auditing.deep_sample import DeepSample
 from jeton.auditing.measuring import Facts
 from jeton.catalog import price as find_price
 from jeton.corpus import ChatRenderer, Progress, RequestsSummary, RequestStream, open_requests
-from jeton.corpus.requests_parsing import Turns
-from jeton.corpus.requests_records import RecordFormat
-from jeton.corpus.requests_times import TimeUnit
+from jeton.corpus.requests.parsing import Turns
+from jeton.corpus.requests.records import RecordFormat
+from jeton.corpus.times import TimeUnit
+from jeton.economics.ledger import Ledger
 from jeton.errors import CatalogError
 
-__all__ = ["LogOptions", "completed", "open_logs", "template_renderer"]
+__all__ = [
+    "LogOptions",
+    "completed",
+    "mean_answer",
+    "open_logs",
+    "template_renderer",
+    "timed",
+]
 
 MIN_MODEL_SHARE = 0.5
-"""Share of the requests that one model must have for its price to stand for all of them."""
+"""Share of the requests that one model must have for the rules of its provider to be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,25 +115,19 @@ def template_renderer(path: str | os.PathLike[str]) -> ChatRenderer:
     return render
 
 
-def completed(
-    facts: Facts, summary: RequestsSummary, sample: DeepSample, tokenizer: Tokenizer
-) -> Facts:
-    """The facts with what the logs say where the user said nothing.
+def completed(facts: Facts, summary: RequestsSummary, mean_answer: float | None) -> Facts:
+    """The facts with what the logs say of answers and prices where the user said nothing.
 
     Args:
         facts: What the user said.
         summary: Of the logs.
-        sample: With the answers that were logged; they are counted where no usage was.
-        tokenizer: The tokenizer in use.
+        mean_answer: Tokens of a logged answer, counted, for logs without usage.
     """
-    taken = []
-    if facts.requests_per_day is None and summary.requests_per_day:
-        facts = replace(facts, requests_per_day=summary.requests_per_day)
-        taken.append("requests_per_day")
+    taken = list(facts.taken_from_logs)
     if facts.output_tokens_per_request is None:
         mean = summary.output_tokens_mean
         if mean is None:
-            mean = _mean_answer(sample, tokenizer)
+            mean = mean_answer
         if mean is not None:
             facts = replace(facts, output_tokens_per_request=mean)
             taken.append("output_tokens_per_request")
@@ -133,7 +135,7 @@ def completed(
         most = summary.by_model[0]
         if most.name and most.n_requests >= MIN_MODEL_SHARE * summary.n_requests:
             try:
-                facts = replace(facts, price=find_price(most.name))
+                facts = replace(facts, prices=(find_price(most.name),))
                 taken.append("price_model")
             except CatalogError:
                 # The user asked for no money; an unknown model in a log is none of his mistakes.
@@ -141,7 +143,23 @@ def completed(
     return replace(facts, taken_from_logs=tuple(taken))
 
 
-def _mean_answer(sample: DeepSample, tokenizer: Tokenizer) -> float | None:
+def timed(facts: Facts, ledger: Ledger, summary: RequestsSummary | None) -> Facts:
+    """The facts with the traffic of the ledger and the logs' peak, where the user said nothing."""
+    rate = ledger.period.requests_per_day
+    mean = None if summary is None else summary.requests_per_day
+    if facts.requests_per_day is None and rate is not None:
+        mean = float(rate)
+        taken = ("requests_per_day", *facts.taken_from_logs)
+        facts = replace(facts, requests_per_day=mean, taken_from_logs=taken)
+    if facts.peak_to_mean is None and facts.gpu is not None and summary is not None and mean:
+        peak = (summary.peak_requests_per_hour or 0) * 24 / mean
+        if peak > 1:
+            taken = (*facts.taken_from_logs, "peak_to_mean")
+            facts = replace(facts, peak_to_mean=peak, taken_from_logs=taken)
+    return facts
+
+
+def mean_answer(sample: DeepSample, tokenizer: Tokenizer) -> float | None:
     """Tokens of a logged answer, mean over the sample."""
     answers = [(d.response, d.n_copies) for d in sample.documents if d.response]
     if not answers:

@@ -63,9 +63,9 @@ def maturity_of(evidence: Evidence) -> Maturity | None:
 
 
 _NEXT: dict[MaturityLevel, str] = {
-    "static": "let sizes follow the text: pad to the longest of a batch, or not at all",
-    "dynamic": "predict lengths before requests are admitted, and reserve what is predicted",
-    "predictive": "watch the forecast against what comes, and calibrate it again when it drifts",
+    "static": "Let sizes follow the text: pad to the longest of a batch, or not at all.",
+    "dynamic": "Predict the length of each request before it starts, and reserve that much memory.",
+    "predictive": "Compare the prediction with what comes, and correct it when they differ.",
 }
 
 

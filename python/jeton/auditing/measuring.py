@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -16,12 +17,16 @@ from jeton.auditing.result import (
     TokenizerReport,
     Workload,
 )
+from jeton.auditing.selection import Selection
 from jeton.catalog import ApiPrice, GpuFacts, ModelFacts
-from jeton.economics import summarize
+from jeton.economics import MemoryPlan, summarize
+from jeton.economics.ledger import Ledger
+from jeton.findings import Basis, Figure
 from jeton.metrics import compression, cut_term, vocabulary_use
+from jeton.metrics.lengths import common_edges
 from jeton.metrics.quality import QualityMetrics, quality
 
-__all__ = ["Facts", "measured", "term_reports", "workload_of"]
+__all__ = ["Facts", "Money", "measured", "money_figures", "term_reports", "workload_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +36,45 @@ class Facts:
     Attributes:
         model: The model that reads the tokens.
         gpu: The GPU that it runs on.
-        price: The price at an API.
+        prices: Prices at APIs; the first makes the bill.
         requests_per_day: Traffic.
         output_tokens_per_request: Mean tokens generated per request.
+        plan: How the model is held on the GPU.
+        peak_to_mean: The busiest hour's traffic over the mean.
         taken_from_logs: Names of those of these that the request logs gave, not the user.
+        selection: What is counted with what.
     """
 
     model: ModelFacts | None = None
     gpu: GpuFacts | None = None
-    price: ApiPrice | None = None
+    prices: tuple[ApiPrice, ...] = ()
     requests_per_day: float | None = None
     output_tokens_per_request: float | None = None
+    plan: MemoryPlan | None = None
+    peak_to_mean: float | None = None
     taken_from_logs: tuple[str, ...] = ()
+    selection: Selection | None = None
+
+    @property
+    def price(self) -> ApiPrice | None:
+        """The price that makes the bill."""
+        return self.prices[0] if self.prices else None
 
     @property
     def output_tokens(self) -> float:
         """Mean tokens generated per request; 0 where nothing is known."""
         return self.output_tokens_per_request or 0.0
 
-    def traffic(self, n_documents: int) -> Traffic:
-        """From tokens of so many documents to money."""
+    def traffic(self, n_documents: int, *, ledger: Ledger | None, n_tokens: int) -> Traffic:
+        """From tokens of so many documents to the ledger's money."""
         daily = None if self.requests_per_day is None else Decimal(str(self.requests_per_day))
-        return Traffic(n_documents=n_documents, requests_per_day=daily, price=self.price)
+        return Traffic(
+            n_documents=n_documents,
+            requests_per_day=daily,
+            price=self.price,
+            ledger=ledger,
+            n_tokens=n_tokens,
+        )
 
 
 def measured(
@@ -60,6 +82,7 @@ def measured(
     facts: Facts,
     sample: DeepSample,
     *,
+    money: Callable[[int], Money | None],
     with_quality: bool,
     seed: int,
     num_threads: int | None,
@@ -70,28 +93,36 @@ def measured(
         counts: Of the pass.
         facts: With what they are priced.
         sample: Documents for what needs the text again.
+        money: The money of the tokenizer at a place; None where there is none.
         with_quality: Whether the quality of the tokenizers is measured too.
         seed: Of the intervals.
         num_threads: Threads of the core; None: all.
     """
     found = []
+    edges = common_edges(counts.lengths(index) for index in range(len(counts.setup.chosen)))
     for index, item in enumerate(counts.setup.chosen):
         quality_of = None
         if with_quality:
             stats = counts.token_stats[index]
             quality_of = quality(item.tokenizer, stats, sample, seed=seed, num_threads=num_threads)
-        found.append(_measured(counts, index, facts, quality_of, seed))
+        found.append(_measured(counts, index, facts, money(index), quality_of, edges, seed))
     return tuple(found)
 
 
 def _measured(
-    counts: Counts, index: int, facts: Facts, quality_of: QualityMetrics | None, seed: int
+    counts: Counts,
+    index: int,
+    facts: Facts,
+    money: Money | None,
+    quality_of: QualityMetrics | None,
+    edges: Sequence[int],
+    seed: int,
 ) -> Measured:
     item = counts.setup.chosen[index]
     tokenizer, stats, text = item.tokenizer, counts.token_stats[index], counts.text_stats
     lengths = counts.lengths(index)
     use = vocabulary_use(tokenizer, stats.id_counts)
-    summary = lengths.summary()
+    summary = lengths.summary(edges=edges)
     ratios = compression(
         n_bytes=text.n_bytes, n_chars=text.n_chars, n_words=text.n_words, n_tokens=stats.n_tokens
     )
@@ -99,13 +130,15 @@ def _measured(
         tokens_mean=summary.mean,
         tokens_p95=summary.p95,
         tokens_histogram=(lengths.lengths, lengths.documents),
-        vocab_size=tokenizer.vocab_size,
+        vocab_size=_table_size(facts, index, tokenizer.vocab_size),
         model=facts.model,
         gpu=facts.gpu,
-        price=facts.price,
         requests_per_day=facts.requests_per_day,
         output_tokens_per_request=facts.output_tokens,
+        peak_to_mean=facts.peak_to_mean or 1.0,
+        plan=facts.plan,
     )
+    economics |= {} if money is None else money_figures(money)
     report = TokenizerReport(
         name=item.name,
         fingerprint=tokenizer.fingerprint,
@@ -134,6 +167,58 @@ def _measured(
     return Measured(item.name, tokenizer, lengths, use, report, stats)
 
 
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What the workload costs under one tokenizer.
+
+    Attributes:
+        usd: USD of the requests of the ledger.
+        ledger: Where it comes from, with its period.
+        basis: How well it is known.
+        said: How it was made from the ledger, in words; empty for the ledger itself.
+    """
+
+    usd: Decimal
+    ledger: Ledger
+    basis: Basis
+    said: str = ""
+
+
+def money_figures(money: Money) -> dict[str, Figure]:
+    """The ledger's money by request, day, month and year."""
+    ledger = money.ledger
+    if not ledger.n_requests:
+        return {}
+    each = money.usd / ledger.n_requests
+    said = f"{money.usd:,.6g} USD of the ledger / {ledger.n_requests:,} requests"
+    if money.said:
+        said += f"; {money.said}"
+    source = ledger.price_source
+    figures = {"usd_per_request": Figure(each, "USD per request", money.basis, said, source)}
+    whole = {
+        "usd_per_day": (ledger.per_day(), "USD per day", ""),
+        "usd_per_month": (ledger.per_month(), "USD per month", " x 365 / 12"),
+        "usd_per_year": (ledger.per_year(), "USD per year", " x 365"),
+    }
+    for name, (value, unit, factor) in whole.items():
+        if value is None:
+            continue
+        # The ledger's own sum is taken as it is; another tokenizer's in its proportion.
+        if money.usd != ledger.usd:
+            value = value * money.usd / ledger.usd if ledger.usd else value
+        said = f"{each:,.6g} USD x {ledger.period.requests_per_day:,.6g} requests per day{factor}"
+        figures[name] = Figure(value, unit, money.basis, said, source)
+    return figures
+
+
+def _table_size(facts: Facts, index: int, vocab_size: int) -> int:
+    """Rows of the model's tables under a tokenizer; the model's own keeps the published ones."""
+    selection = facts.selection
+    if facts.model is None or selection is None or not selection.of_model[index]:
+        return vocab_size
+    return facts.model.vocab_size
+
+
 def term_reports(counts: Counts, traffic: Traffic) -> tuple[TermReport, ...]:
     """The terms that occur, the dearest under the current tokenizer first."""
     reports = []
@@ -153,6 +238,7 @@ def term_reports(counts: Counts, traffic: Traffic) -> tuple[TermReport, ...]:
 def workload_of(facts: Facts) -> Workload:
     """What was said of the traffic, with the facts it was priced with."""
     model, gpu, price = facts.model, facts.gpu, facts.price
+    plan = facts.plan or MemoryPlan()
     return Workload(
         requests_per_day=facts.requests_per_day,
         output_tokens_per_request=facts.output_tokens,
@@ -166,4 +252,13 @@ def workload_of(facts: Facts) -> Workload:
         usd_per_mtok_input=price.usd_per_mtok_input if price else None,
         usd_per_mtok_output=price.usd_per_mtok_output if price else None,
         taken_from_logs=facts.taken_from_logs,
+        tokenizer_of=facts.selection.tokenizer_of if facts.selection else "",
+        weights=_weights_in_words(plan, model) if model else None,
+        kv_dtype=plan.kv_name if model else None,
+        gpu_memory_utilization=plan.gpu_memory_utilization if model and gpu else None,
+        peak_to_mean=facts.peak_to_mean if model and gpu else None,
     )
+
+
+def _weights_in_words(plan: MemoryPlan, model: ModelFacts) -> str:
+    return plan.weight_bytes(model).formats.summary(has_experts=model.experts is not None)

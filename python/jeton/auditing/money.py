@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
+from jeton.auditing.domains import NO_DOMAIN
 from jeton.auditing.evidence import Evidence, Measured
-from jeton.auditing.remedy_names import remedy_name
 from jeton.auditing.result import WhatIf, WhatIfGpu
-from jeton.catalog import ApiPrice, gpus
+from jeton.catalog import GpuFacts, gpus
 from jeton.economics import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
-    RESERVED_MEMORY_SHARE,
     Candidate,
+    Factor,
     GroupBill,
     GroupUse,
     Limits,
@@ -26,168 +25,123 @@ from jeton.economics import (
     TradeOff,
     Waterfall,
     bill_by_group,
+    changed_plan,
     forward_flops_per_token,
+    memory_budget,
     trade_off,
     usd_per_month,
-    waterfall,
 )
-from jeton.findings import Basis, Figure, Finding, Severity
-from jeton.metrics import LengthCounts
+from jeton.economics.ledger import Ledger
+from jeton.economics.waterfall import kind_of, usd_of_kinds, waterfall_of_ledger
+from jeton.findings import Basis, Figure
 
-__all__ = ["domain_bills_of", "remedies_of", "trade_off_of", "waterfall_of", "what_if_of"]
+__all__ = ["domain_bills_of", "trade_off_of", "waterfall_of", "what_if_of"]
 
 _MTOK = Decimal(1_000_000)
 
-_STAGES = ("input", "all", "cached", "output")
-"""Remedies act in this order: what is not sent need not be cached. Within a stage, the one that
-saves most comes first."""
-
-_PARTS = frozenset(_STAGES)
-
-
-def remedies_of(findings: Sequence[Finding], *, with_cache: bool) -> tuple[Remedy, ...]:
-    """The remedies that findings propose, in the order in which they act.
-
-    A finding takes part with ``evidence["remedy"]``: ``token_factor`` or ``cost_factor`` (what is
-    left of the tokens or of the price) and ``applies_to``. Each acts on what the former left.
-
-    Args:
-        findings: Ranked.
-        with_cache: Whether a price for tokens read from a cache is known.
-    """
-    proposed: dict[str, tuple[int, Remedy]] = {}
-    for finding in findings:
-        said = finding.evidence.get("remedy")
-        if not isinstance(said, dict) or finding.severity is Severity.GOOD:
-            continue
-        part = said.get("applies_to", "input")
-        if part not in _PARTS or (part == "cached" and not with_cache):
-            continue
-        remedy = Remedy(
-            id=finding.id,
-            name=str(said.get("name") or remedy_name(finding.id)),
-            token_factor=_factor(said.get("token_factor", 1)),
-            cost_factor=_factor(said.get("cost_factor", 1)),
-            applies_to=part,
-            basis=Basis.ESTIMATED,
-            formula=finding.figure.formula,
-            source=finding.figure.source,
-        )
-        # One finding for each place (a candidate, a domain): the first is the largest.
-        if min(remedy.token_factor, remedy.cost_factor) < 1:
-            proposed.setdefault(finding.id, (_STAGES.index(part), remedy))
-    # Python's sort keeps the order of the findings, which is by money, within a stage.
-    return tuple(r for _, r in sorted(proposed.values(), key=lambda entry: entry[0]))
-
-
-def _factor(value: Any) -> Decimal:
-    return min(max(Decimal(str(value)), Decimal(0)), Decimal(1))
-
 
 def waterfall_of(
-    evidence: Evidence, findings: Sequence[Finding], provider: ProviderCount | None = None
+    evidence: Evidence, remedies: Sequence[Remedy], provider: ProviderCount | None = None
 ) -> Waterfall | None:
-    """How the monthly bill comes about and what the remedies change; None without price or traffic.
-
-    The input rate is the one that the audited lengths pay on average, where prices step with the
-    length of a prompt. Where the provider of a closed model counts other tokens than the tokenizer
-    in use, the waterfall begins with the provider's.
-    """
-    price, daily = evidence.traffic.price, evidence.traffic.requests_per_day
-    if price is None or daily is None or not evidence.current.n_tokens:
+    """How the ledger's month comes about and what the remedies change; None without either."""
+    ledger = evidence.ledger
+    if ledger is None or not ledger.usd or ledger.period.requests_per_day is None:
         return None
-    n_documents = evidence.corpus.n_documents
-    cached = evidence.requests.summary.cached_share if evidence.requests else None
-    read_rate = price.usd_per_mtok_cached_input
-    output_tokens = evidence.output_tokens_per_request
-    return waterfall(
-        requests_per_month=Figure(
-            usd_per_month(daily),
-            "requests per month",
-            Basis.ESTIMATED,
-            f"{daily:,} requests per day x 365 / 12",
-            "traffic in the logs" if "requests_per_day" in _from_logs(evidence) else "given",
-        ),
-        bytes_per_request=Figure(
-            Decimal(evidence.corpus.n_bytes) / n_documents,
-            "bytes per request",
-            Basis.EXACT,
-            f"{evidence.corpus.n_bytes:,} bytes / {n_documents:,} documents",
-        ),
-        tokens_per_byte=_tokens_per_byte(evidence, provider),
-        usd_per_mtok_input=_input_rate(price, evidence.current.lengths),
-        output_tokens_per_request=Figure(
-            Decimal(str(output_tokens)),
-            "tokens per request",
-            Basis.ESTIMATED,
-            f"mean of {output_tokens:g}",
-            "the logs" if "output_tokens_per_request" in _from_logs(evidence) else "given",
-        ),
-        usd_per_mtok_output=Figure(
-            price.usd_per_mtok_output or Decimal(0),
-            "USD per million generated tokens",
-            Basis.EXACT,
-            f"base tier of {price.name}",
-            price.source,
-        ),
-        remedies=remedies_of(findings, with_cache=read_rate is not None),
-        cached_input_share=cached if cached and read_rate is not None else 0,
-        usd_per_mtok_cached_input=read_rate,
-    )
+    factors = _factors(evidence, ledger, provider)
+    return waterfall_of_ledger(ledger, remedies, factors=factors)
 
 
-def _tokens_per_byte(evidence: Evidence, provider: ProviderCount | None) -> Figure:
-    n_bytes, unit = evidence.corpus.n_bytes, "tokens per byte"
-    if provider is not None and provider.n_tokens is not None:
-        counted = provider.n_tokens
-        return Figure(
-            Decimal(str(counted.value)) / n_bytes,
-            unit,
-            counted.basis,
-            f"{counted.formula} = {counted.value:,.0f} tokens of {provider.model} / "
-            f"{n_bytes:,} bytes",
-            counted.source,
+def _factors(
+    evidence: Evidence, ledger: Ledger, provider: ProviderCount | None
+) -> tuple[Factor, ...]:
+    """What the bill is the product of: means of the ledger, with the bytes of the text."""
+    requests, rate = ledger.n_requests, ledger.period.requests_per_day or Decimal(0)
+    prompts = usd_of_kinds(ledger, "full", "read", "write")
+    rest = ledger.usd - prompts
+    n_input = Decimal(ledger.amounts.get("input_tokens", 0))
+    n_output = Decimal(ledger.amounts.get("output_tokens", 0))
+    is_logged = evidence.requests is not None
+    basis = Basis.EXACT
+    if provider is not None and provider.n_tokens is not None and not is_logged:
+        basis = provider.n_tokens.basis
+    source = ledger.price_source
+    found = [
+        Factor(
+            "requests_per_month",
+            Figure(
+                rate * 365 / 12,
+                "requests per month",
+                Basis.ESTIMATED,
+                f"{rate:,.6g} requests per day x 365 / 12",
+                ledger.period.assumption,
+            ),
         )
-    n_tokens = evidence.current.n_tokens
-    return Figure(
-        Decimal(n_tokens) / n_bytes,
-        unit,
-        Basis.EXACT,
-        f"{n_tokens:,} tokens ({evidence.current.name}) / {n_bytes:,} bytes",
+    ]
+    n_bytes = evidence.corpus.n_bytes
+    # Requests without text have tokens and no bytes: the product would not be the bill.
+    if n_bytes and evidence.corpus.n_documents == requests:
+        found += [
+            Factor(
+                "bytes_per_request",
+                Figure(
+                    Decimal(n_bytes) / requests,
+                    "bytes per request",
+                    Basis.EXACT,
+                    f"{n_bytes:,} bytes / {requests:,} requests",
+                ),
+            ),
+            Factor(
+                "tokens_per_byte",
+                Figure(
+                    n_input / n_bytes,
+                    "tokens per byte",
+                    basis,
+                    f"{n_input:,} input tokens of the ledger / {n_bytes:,} bytes",
+                ),
+            ),
+        ]
+    rates = (
+        ("usd_per_mtok_input", "USD per million prompt tokens", prompts, n_input, "prompts"),
+        ("usd_per_mtok_output", "USD per million generated tokens", rest, n_output, "the rest"),
     )
-
-
-def _from_logs(evidence: Evidence) -> tuple[str, ...]:
-    return evidence.workload.taken_from_logs
-
-
-def _input_rate(price: ApiPrice, lengths: LengthCounts) -> Figure:
-    """USD per million prompt tokens at the lengths that were measured."""
-    n_tokens = lengths.total
-    unit = "USD per million prompt tokens"
-    if not price.is_tiered:
-        return Figure(
-            price.usd_per_mtok_input, unit, Basis.EXACT, f"rate of {price.name}", price.source
+    for name, unit, usd, n_tokens, what in rates:
+        if name == "usd_per_mtok_output":
+            found.append(
+                Factor(
+                    "output_tokens_per_request",
+                    Figure(
+                        n_output / requests,
+                        "tokens per request",
+                        Basis.EXACT if is_logged else Basis.ESTIMATED,
+                        f"{n_output:,} output tokens of the ledger / {requests:,} requests",
+                    ),
+                )
+            )
+        found.append(
+            Factor(
+                name,
+                Figure(
+                    usd * _MTOK / n_tokens if n_tokens else Decimal(0),
+                    unit,
+                    Basis.EXACT,
+                    f"{usd:,.6g} USD of {what} / {n_tokens:,} tokens, mean over models and kinds",
+                    source,
+                ),
+            )
         )
-    total = price.usd_for_lengths(lengths.lengths.tolist(), lengths.documents.tolist())
-    total -= price.usd_per_request * lengths.n_documents
-    return Figure(
-        total * _MTOK / n_tokens,
-        unit,
-        Basis.EXACT,
-        f"{total:,.2f} USD for {n_tokens:,} tokens at the tiers of {price.name}",
-        price.source,
-    )
+    return tuple(found)
 
 
 def domain_bills_of(evidence: Evidence) -> tuple[GroupBill, ...]:
-    """What the audited prompts of each domain cost; none without a price or domains."""
-    price = evidence.traffic.price
-    if price is None or not evidence.domains:
+    """What each domain costs in the ledger; none without money or domains."""
+    ledger = evidence.ledger
+    if ledger is None or not ledger.usd or not evidence.domains:
         return ()
+    usd = {use.domain: use.usd for use in ledger.by_domain}
     uses = []
     for domain in evidence.domains:
         own = next(t for t in domain.tokenizers if t.tokenizer == evidence.current.name)
+        name = "" if domain.name == NO_DOMAIN and "" in usd else domain.name
         uses.append(
             GroupUse(
                 name=domain.name,
@@ -195,9 +149,14 @@ def domain_bills_of(evidence: Evidence) -> tuple[GroupBill, ...]:
                 n_bytes=domain.n_bytes,
                 n_chars=domain.n_chars,
                 n_tokens=own.n_tokens,
+                usd=usd.pop(name, Decimal(0)),
             )
         )
-    return bill_by_group(uses, price)
+    # Domains of which no request shows its text.
+    uses += [
+        GroupUse(name or NO_DOMAIN, 0, 0, 0, 0, usd=cost) for name, cost in usd.items() if cost
+    ]
+    return bill_by_group(uses)
 
 
 def trade_off_of(tokenizers: Sequence[Measured], *, limits: Limits | None) -> TradeOff | None:
@@ -235,25 +194,61 @@ def _candidate(measured: Measured) -> Candidate:
     )
 
 
+class _LedgerMeans:
+    """Means of a ledger, of which the sum is the ledger's again: what the page's sliders move."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._ledger = ledger = evidence.ledger if evidence.ledger else Ledger()
+        rate = ledger.period.requests_per_day
+        if rate is None:
+            rate = evidence.traffic.requests_per_day
+        self.requests_per_month = None if rate is None else float(usd_per_month(rate))
+        self._amounts = dict.fromkeys(("full", "read", "write", "output"), Decimal(0))
+        self._usd = dict.fromkeys(self._amounts, Decimal(0))
+        other = Decimal(0)
+        for entry in ledger.dimensions:
+            kind = kind_of(entry.name)
+            if kind in self._amounts:
+                self._amounts[kind] += entry.amount
+                self._usd[kind] += entry.usd
+            else:
+                other += entry.usd
+        n = ledger.n_requests
+        self.other = other / n if n and other else None
+        prompts = sum((self._amounts[kind] for kind in ("full", "read", "write")), Decimal(0))
+        self.input_tokens = float(prompts / n) if prompts else evidence.current.lengths.mean
+        self.output_tokens = evidence.output_tokens_per_request
+        if self._amounts["output"]:
+            self.output_tokens = float(self._amounts["output"] / n)
+        self.cached_share = float(self._amounts["read"] / prompts) if prompts else 0.0
+
+    def rate(self, *kinds: str) -> Decimal | None:
+        """USD per million tokens of some kinds, mean; None where there are none."""
+        n_tokens = sum((self._amounts[kind] for kind in kinds), Decimal(0))
+        if not n_tokens:
+            return None
+        return sum((self._usd[kind] for kind in kinds), Decimal(0)) * _MTOK / n_tokens
+
+
 def what_if_of(evidence: Evidence, bill: Waterfall | None) -> WhatIf:
     """The inputs of the page's sliders, for the tokenizer in use."""
-    traffic, economics = evidence.traffic, evidence.current.report.economics
-    price, daily = traffic.price, traffic.requests_per_day
+    economics = evidence.current.report.economics
     weights, per_token = economics.weights_bytes, economics.kv_bytes_per_token
-    cached = evidence.requests.summary.cached_share if evidence.requests else None
     saved = [
         1 - float(step.token_factor)
         for step in (bill.steps if bill else ())
         if step.applies_to in ("input", "all")
     ]
+    sums = _LedgerMeans(evidence)
     return WhatIf(
-        requests_per_month=None if daily is None else float(usd_per_month(daily)),
-        input_tokens_per_request=evidence.current.lengths.mean,
-        output_tokens_per_request=evidence.output_tokens_per_request,
-        cached_input_share=cached or 0.0,
-        usd_per_mtok_input=price.usd_per_mtok_input if price else None,
-        usd_per_mtok_cache_read=price.usd_per_mtok_cached_input if price else None,
-        usd_per_mtok_output=price.usd_per_mtok_output if price else None,
+        requests_per_month=sums.requests_per_month,
+        input_tokens_per_request=sums.input_tokens,
+        output_tokens_per_request=sums.output_tokens,
+        cached_input_share=sums.cached_share,
+        usd_per_mtok_input=sums.rate("full", "write"),
+        usd_per_mtok_cache_read=sums.rate("read"),
+        usd_per_mtok_output=sums.rate("output"),
+        usd_per_request_other=sums.other,
         tokens_saved_share=max(saved, default=0.0),
         weights_bytes=None if weights is None else int(weights.value),
         kv_bytes_per_token=None if per_token is None else int(per_token.value),
@@ -264,18 +259,26 @@ def what_if_of(evidence: Evidence, bill: Waterfall | None) -> WhatIf:
                 evidence.model, vocab_size=evidence.current.tokenizer.vocab_size
             )
         ),
-        reserved_memory_share=RESERVED_MEMORY_SHARE,
         prefill_flops_share=PREFILL_FLOPS_SHARE,
         decode_bandwidth_share=DECODE_BANDWIDTH_SHARE,
         gpu=evidence.gpu.name if evidence.gpu else None,
-        gpus=tuple(
-            WhatIfGpu(
-                name=facts.name,
-                memory_bytes=facts.memory_bytes,
-                bf16_dense_flops_per_s=float(facts.bf16_dense_flops_per_s),
-                memory_bandwidth_bytes_per_s=float(facts.memory_bandwidth_bytes_per_s),
-                usd_per_hour=float(facts.price_low.usd_per_hour),
-            )
-            for facts in gpus()
-        ),
+        gpus=tuple(_what_if_gpu(evidence, facts) for facts in gpus()),
+    )
+
+
+def _what_if_gpu(evidence: Evidence, facts: GpuFacts) -> WhatIfGpu:
+    budget = None
+    if evidence.model is not None:
+        plan = changed_plan(evidence.plan, vocab_size=evidence.current.tokenizer.vocab_size)
+        budget = memory_budget(evidence.model, facts, plan)
+    fits = budget is not None and budget.fits
+    return WhatIfGpu(
+        name=facts.name,
+        memory_bytes=facts.memory_bytes,
+        n_gpus=budget.n_gpus if fits and budget else None,
+        kv_bytes=budget.group_kv_bytes if fits and budget else None,
+        kv_copies=float(budget.kv_copies) if fits and budget else None,
+        bf16_dense_flops_per_s=float(facts.bf16_dense_flops_per_s),
+        memory_bandwidth_bytes_per_s=float(facts.memory_bandwidth_bytes_per_s),
+        usd_per_hour=float(facts.price_low.usd_per_hour),
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch
 from jeton.auditing.choice import Chosen
+from jeton.corpus.places import RecordPlaces
 
 __all__ = ["Observer"]
 
@@ -27,6 +28,7 @@ class Observer(Protocol):
         *,
         domains: Sequence[str] | None = None,
         overhead_tokens: NDArray[np.int64] | None = None,
+        places: RecordPlaces | None = None,
     ) -> None:
         """Look at a batch.
 
@@ -35,4 +37,5 @@ class Observer(Protocol):
             batch: The texts.
             domains: The domain of each text, ``""`` for none; None: no text has one.
             overhead_tokens: Tokens that a chat format adds to those of each text; None: none.
+            places: Line and id of the record that each text comes from; None: not known.
         """

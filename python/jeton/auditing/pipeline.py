@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton._nearest import nearest
 from jeton.auditing.preprocessing_steps import step_named
 from jeton.errors import UsageError
@@ -138,10 +139,14 @@ def read_pipeline(path: str | os.PathLike[str]) -> Pipeline:
             f"{file}: {size:,} bytes are too many for a file of settings; expected at most "
             f"{MAX_PIPELINE_BYTES:,}"
         )
+    stored = file.read_bytes()
+    refuse_archive(str(file), stored[:HEAD_BYTES], expected="a TOML file of settings")
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        data = tomllib.loads(stored.decode("utf-8"))
+    except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file}: not valid TOML: {error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file}: not valid TOML: not UTF-8 at byte {error.start}") from error
     if _TABLE in data:
         others = sorted(set(data) - {_TABLE})
         if others:

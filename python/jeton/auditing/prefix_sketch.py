@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from jeton._core import Survey
 
-__all__ = ["BLOCK_BYTES", "MAX_BLOCKS", "PrefixSketch", "SharedBlocks"]
+__all__ = ["BLOCK_BYTES", "MAX_BLOCKS", "PrefixSketch", "SharedBlocks", "first_block_keys"]
 
 BLOCK_BYTES = 2_048
 """Bytes of a block: about 500 tokens, half of what providers cache at least. Shorter documents cost
@@ -53,6 +53,19 @@ class SharedBlocks:
     counts: NDArray[np.int64]
     weight: float
     n_documents: int
+
+
+def first_block_keys(survey: Survey, n_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A key of the first block of each document; 0 for those that are shorter.
+
+    Args:
+        survey: Of the documents, with blocks of `BLOCK_BYTES`.
+        n_bytes: int64 (n,), their bytes.
+    """
+    keys = np.zeros(len(n_bytes), dtype=np.int64)
+    first = survey.block_keys[survey.block_depths == 1].astype(np.int64)
+    keys[np.flatnonzero(n_bytes >= BLOCK_BYTES)[: len(first)]] = first
+    return keys
 
 
 class PrefixSketch:

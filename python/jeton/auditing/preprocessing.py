@@ -15,6 +15,7 @@ from jeton.auditing.deep_sample import DeepSample
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.preprocessing_steps import step_named
 from jeton.errors import UsageError
+from jeton.metrics.bootstrap import bootstrap_ratio
 
 __all__ = ["StepEffect", "effects_of_preprocessing"]
 
@@ -40,6 +41,10 @@ class StepEffect:
         n_tokens_after: Their tokens after it.
         n_bytes_before: Their bytes before it.
         n_bytes_after: Their bytes after it.
+        is_whole: Whether these are all documents of the workload.
+        growth_low: Lower end of the interval of tokens after over tokens before, less one; the
+            growth itself where all documents were tried.
+        growth_high: Upper end.
     """
 
     name: str
@@ -49,6 +54,14 @@ class StepEffect:
     n_tokens_after: int
     n_bytes_before: int
     n_bytes_after: int
+    is_whole: bool = True
+    growth_low: float = 0.0
+    growth_high: float = 0.0
+
+    @property
+    def growth(self) -> float:
+        """Tokens after over tokens before, less one."""
+        return self.n_tokens_after / max(1, self.n_tokens_before) - 1
 
 
 def effects_of_preprocessing(
@@ -78,7 +91,8 @@ def effects_of_preprocessing(
         step = step_named(name)
         after = [step(text) for text in texts]
         counts = _counts(after, tokenizer, num_threads)
-        effects.append(_effect(name, texts, after, n_tokens, counts))
+        is_whole = sample.is_whole
+        effects.append(_effect(name, texts, after, n_tokens, counts, is_whole=is_whole))
         texts, n_tokens = after, counts
     command = pipeline.preprocessing_command
     if command and run_commands:
@@ -86,7 +100,9 @@ def effects_of_preprocessing(
         texts, n_tokens = texts[:MAX_COMMAND_DOCUMENTS], n_tokens[:MAX_COMMAND_DOCUMENTS]
         after = [_run(command, text) for text in texts]
         counts = _counts(after, tokenizer, num_threads)
-        effects.append(_effect(" ".join(command), texts, after, n_tokens, counts))
+        is_whole = sample.is_whole and len(texts) == len(sample.documents)
+        written = " ".join(command)
+        effects.append(_effect(written, texts, after, n_tokens, counts, is_whole=is_whole))
     return tuple(effects)
 
 
@@ -96,8 +112,17 @@ def _counts(texts: list[str], tokenizer: Tokenizer, num_threads: int | None) -> 
 
 
 def _effect(
-    name: str, before: list[str], after: list[str], tokens_before: list[int], counts: list[int]
+    name: str,
+    before: list[str],
+    after: list[str],
+    tokens_before: list[int],
+    counts: list[int],
+    *,
+    is_whole: bool,
 ) -> StepEffect:
+    growth = sum(counts) / max(1, sum(tokens_before)) - 1
+    # A document is what was drawn.
+    interval = None if is_whole else bootstrap_ratio(counts, tokens_before)
     return StepEffect(
         name=name,
         n_documents=len(before),
@@ -106,6 +131,9 @@ def _effect(
         n_tokens_after=sum(counts),
         n_bytes_before=TextBatch.from_texts(before).n_bytes,
         n_bytes_after=TextBatch.from_texts(after).n_bytes,
+        is_whole=is_whole,
+        growth_low=growth if interval is None else interval.low - 1,
+        growth_high=growth if interval is None else interval.high - 1,
     )
 
 

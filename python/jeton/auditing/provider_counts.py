@@ -12,14 +12,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.auditing.evidence import Evidence, Measured, RequestEvidence
+from jeton.auditing.evidence import Evidence, RequestEvidence
+from jeton.auditing.model_tokenizers import ModelTokenizer, tokenizer_of_model
+from jeton.auditing.selection import MoneyTokenizer
 from jeton.catalog import price as find_price
 from jeton.catalog.api_price import USER_PROVIDER
-from jeton.economics import Calibration, ProviderCount, estimate_tokens, stand_in
+from jeton.economics import Calibration, ProviderCount, estimate_tokens
+from jeton.economics.closed import TokenEstimate
 from jeton.economics.provider_count import CountedRequests, provider_count
+from jeton.economics.waterfall import usd_of_kinds
 from jeton.errors import CatalogError, UsageError
-from jeton.findings import Basis
-from jeton.registry import load
 
 __all__ = ["provider_count_of"]
 
@@ -27,19 +29,23 @@ MIN_MODEL_SHARE = 0.5
 """Share of the requests that one model must have for it to be the one that is calibrated where no
 model was named; as for the price that logs give."""
 
+MAX_CALIBRATION_REQUESTS = 20_000
+"""Requests that are learnt from: a bootstrap of a million would take minutes."""
+
 _MAX_LOGGED_MODELS = 100
 """Names of models in logs that are looked up in the price list, the most frequent first: a log may
 name as many as it has requests."""
 
 
 def provider_count_of(
-    evidence: Evidence, *, closed_model: str | None, seed: int
+    evidence: Evidence, *, closed_model: str | None, money: MoneyTokenizer | None, seed: int
 ) -> ProviderCount | None:
     """The workload in the tokens of the provider; None where they are those that were counted.
 
     Args:
         evidence: What was measured.
         closed_model: The model as the user named it; None: that of the price.
+        money: What the price's tokens are counted with.
         seed: Of the calibration's split and bootstrap.
     """
     price = evidence.traffic.price
@@ -48,7 +54,7 @@ def provider_count_of(
     calibrated = _calibrated(evidence, name, seed)
     if calibrated is not None:
         return calibrated
-    return None if name is None else _estimated(evidence, name, is_asked=closed_model is not None)
+    return None if name is None else _estimated(evidence, name, None if closed_model else money)
 
 
 def _calibrated(evidence: Evidence, name: str | None, seed: int) -> ProviderCount | None:
@@ -60,13 +66,15 @@ def _calibrated(evidence: Evidence, name: str | None, seed: int) -> ProviderCoun
     counted, reported = requests.counted_tokens[rows], requests.input_tokens[rows]
     # Any order of the log, and of its shards, gives the same split.
     order = np.lexsort((reported, counted))
+    # An even draw by length is enough: its interval is already far narrower than the noise.
+    order = order[:: max(1, -(-len(order) // MAX_CALIBRATION_REQUESTS))]
     try:
         calibration = Calibration.fit(counted[order], reported[order], seed=seed)
     except UsageError:
         # Too few requests state their usage.
         return None
     current = evidence.current
-    workload = _workload(evidence, current, n_tokens=current.n_tokens)
+    workload = _workload(evidence, current.name, n_tokens=current.n_tokens)
     estimate = calibration.apply_total(workload.n_tokens, n_requests=workload.n_requests)
     estimate = replace(estimate, formula=f"{estimate.formula} ({current.name})")
     return provider_count(workload, estimate, model=label, calibration=calibration)
@@ -100,67 +108,61 @@ def _is_same(logged: str, model: str) -> bool:
         return False
 
 
-def _estimated(evidence: Evidence, name: str, *, is_asked: bool) -> ProviderCount | None:
-    """By the public stand-in and its factor; None for a model that is not closed."""
-    try:
-        entry = stand_in(name)
-    except CatalogError:
+def _estimated(evidence: Evidence, name: str, money: MoneyTokenizer | None) -> ProviderCount | None:
+    """By the model's own tokenizer, or its public stand-in and its factor.
+
+    None for a model of which neither is known, or whose own tokenizer is the one in use.
+    """
+    belongs = tokenizer_of_model(name)
+    if belongs is None:
         return None
-    if entry.basis is Basis.EXACT and not is_asked:
-        # Its tokenizer is public: whoever wants its counts audits with it.
-        return None
-    at_hand = next((m for m in evidence.tokenizers if m.name == entry.tokenizer), None)
-    if at_hand is not None:
-        workload = _workload(evidence, at_hand, n_tokens=at_hand.n_tokens)
-        return provider_count(workload, estimate_tokens(workload.n_tokens, model=name), model=name)
-    try:
-        ratio, said = _ratio(evidence, entry.tokenizer)
-    except (CatalogError, OSError):
+    counted = next((c for c in evidence.by_place if c.name == belongs.vocabulary), None)
+    if counted is None and money is not None and money.is_right:
+        counted = evidence.by_place[money.place]
+    if counted is None:
+        what = "its tokenizer" if belongs.is_own else "its public stand-in"
         return ProviderCount(
             model=name,
-            tokenizer=entry.tokenizer,
+            tokenizer=belongs.vocabulary,
             n_requests=evidence.corpus.n_documents,
             n_counted_tokens=evidence.current.n_tokens,
             missing=(
-                f"{name} is counted with {entry.tokenizer}, its public stand-in, which is not at "
-                f"hand (`jeton vocab fetch` or `jeton vocab add` brings it); the counts here are "
-                f"those of {evidence.current.name}"
+                f"{name} is counted with {belongs.vocabulary}, {what}, which is not at hand "
+                "(`jeton vocab fetch` or `jeton vocab add` brings it); the counts here are those "
+                f"of {evidence.current.name}"
             ),
         )
-    n_tokens = round(evidence.current.n_tokens * ratio)
-    workload = _workload(evidence, evidence.current, n_tokens=n_tokens)
-    workload = replace(workload, tokenizer=entry.tokenizer)
-    estimate = estimate_tokens(workload.n_tokens, model=name)
-    estimate = replace(
-        estimate,
-        basis=estimate.basis if evidence.sample.is_whole else Basis.ESTIMATED,
-        formula=f"{estimate.formula}; {said}",
-    )
-    return provider_count(workload, estimate, model=name)
+    if belongs.is_own and counted.name == evidence.current.name and money is not None:
+        # What the report counts is what the provider counts.
+        return None
+    workload = _workload(evidence, counted.name, n_tokens=counted.lengths.total)
+    return provider_count(workload, _estimate(belongs, workload.n_tokens), model=name)
 
 
-def _ratio(evidence: Evidence, name: str) -> tuple[float, str]:
-    """Tokens of a tokenizer over those of the one in use, on the sample; and how to say that."""
-    tokenizer, documents = load(name), evidence.sample.documents
-    counts = tokenizer.count_batch([document.text for document in documents])
-    pairs = list(zip(counts.tolist(), documents, strict=True))
-    n_own = sum(int(count) * document.n_copies for count, document in pairs)
-    n_current = sum(document.n_tokens * document.n_copies for document in documents)
-    ratio = n_own / n_current if n_current else 1.0
-    return ratio, (
-        f"{evidence.current.n_tokens:,} tokens of {evidence.current.name} are {ratio:.4f} times as "
-        f"many of {name}, on {'all' if evidence.sample.is_whole else 'a sample of'} "
-        f"{len(documents):,} documents"
-    )
+def _estimate(belongs: ModelTokenizer, n_tokens: int) -> TokenEstimate:
+    try:
+        return estimate_tokens(n_tokens, model=belongs.model)
+    except CatalogError:
+        # An open model's own tokenizer: no table of closed models has it.
+        return TokenEstimate(
+            n_tokens=n_tokens,
+            low=n_tokens,
+            high=n_tokens,
+            confidence=None,
+            basis=belongs.basis,
+            formula=f"{n_tokens:,} tokens of {belongs.vocabulary}",
+            source="the model's own tokenizer",
+        )
 
 
-def _workload(evidence: Evidence, measured: Measured, *, n_tokens: int) -> CountedRequests:
+def _workload(evidence: Evidence, name: str, *, n_tokens: int) -> CountedRequests:
     return CountedRequests(
-        tokenizer=measured.name,
+        tokenizer=name,
         n_tokens=n_tokens,
-        lengths=measured.lengths.lengths.tolist(),
-        requests=measured.lengths.documents.tolist(),
-        price=evidence.traffic.price,
-        requests_per_day=evidence.traffic.requests_per_day,
-        output_tokens_per_request=evidence.output_tokens_per_request,
+        n_requests=evidence.corpus.n_documents,
+        ledger=evidence.ledger,
+        prompt_usd=None
+        if evidence.ledger is None
+        else usd_of_kinds(evidence.ledger, "full", "read", "write"),
+        is_logged=evidence.requests is not None,
     )

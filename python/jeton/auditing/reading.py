@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePath
 from typing import Literal, Protocol, TypeAlias
 
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch
 from jeton.auditing.requests import RequestCollector
-from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestStream
+from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestBatch, RequestStream
 from jeton.corpus.domains import domain_of_file
-from jeton.corpus.requests_names import Names
-from jeton.errors import EmptyCorpusError
+from jeton.corpus.names import Names
+from jeton.corpus.places import RecordPlaces
 
 __all__ = [
     "DocumentPortions",
@@ -29,6 +30,9 @@ __all__ = [
 MAX_DOMAINS_OF_ITSELF = 20
 """Without being asked, files or folders are taken for domains where there are 2 to 20 of them: as
 many as a table shows on one page."""
+
+MAX_PEEKED_BATCHES = 8
+"""Batches that are held back at most while a log is looked through for the names of models."""
 
 Domains: TypeAlias = Literal["auto", "file", "folder", "none"]
 """What makes a domain: each input file, its folder, nothing; ``auto``: files or folders where
@@ -46,6 +50,8 @@ class Portion:
         overhead_tokens: int64 (n,), tokens that a chat format adds to those of the text. None: no
             text has any.
         responses: What came back for each text, empty where that is not known; None: for none.
+        places: Line and id of the record that each text comes from; None: not known.
+        models: int32 (n,), the number of each text's model; -1: none. None: no text has one.
     """
 
     source: str
@@ -53,6 +59,8 @@ class Portion:
     domains: NDArray[np.int32] | None = None
     overhead_tokens: NDArray[np.int64] | None = None
     responses: TextBatch | None = None
+    places: RecordPlaces | None = None
+    models: NDArray[np.int32] | None = None
 
 
 class Portions(Protocol):
@@ -67,8 +75,16 @@ class Portions(Protocol):
         """Whether a chat format may add tokens."""
 
     @property
+    def may_lack_text(self) -> bool:
+        """Whether there is something to say without any text."""
+
+    @property
     def domain_names(self) -> Sequence[str]:
         """Names of the domains, by number."""
+
+    @property
+    def model_names(self) -> Sequence[str]:
+        """Names of the models, by number."""
 
     @property
     def skipped(self) -> tuple[InputFile, ...]:
@@ -88,6 +104,9 @@ class Portions(Protocol):
 
 class PortionsOfStream:
     """What portions of documents know of the stream that they come from."""
+
+    model_names: Sequence[str] = ()
+    may_lack_text = False
 
     def __init__(self, stream: DocumentStream) -> None:
         self._stream = stream
@@ -132,19 +151,38 @@ class DocumentPortions(PortionsOfStream):
             if self._file_domains:
                 number, _ = self._names.number(self._file_domains[file.path])
                 domains = np.full(len(batch), number, dtype=np.int32)
-            yield Portion(file.path, batch, domains)
+            yield Portion(file.path, batch, domains, places=self._stream.batch_places)
 
 
 class RequestPortions:
     """The requests of a log that show what was sent; all of them go to the collector."""
 
     has_overhead = True
+    may_lack_text = True
     n_null_documents = 0
     n_cut_documents = 0
 
     def __init__(self, stream: RequestStream, collector: RequestCollector) -> None:
         self._stream = stream
         self._collector = collector
+        self._batches = iter(stream)
+        self._peeked: list[RequestBatch] = []
+
+    def logged_models(self) -> tuple[str, ...]:
+        """Models that the first batch names, the one of the most requests first."""
+        for batch in self._batches:
+            self._peeked.append(batch)
+            numbers, counts = np.unique(batch.columns.model, return_counts=True)
+            named = [
+                (-count, self._stream.models[number])
+                for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)
+                if number >= 0
+            ]
+            if named:
+                return tuple(name for _, name in sorted(named))
+            if len(self._peeked) >= MAX_PEEKED_BATCHES:
+                break
+        return ()
 
     @property
     def has_domains(self) -> bool:
@@ -157,15 +195,23 @@ class RequestPortions:
         return self._stream.domains
 
     @property
+    def model_names(self) -> Sequence[str]:
+        """Names of the models, by number."""
+        return self._stream.models
+
+    @property
     def skipped(self) -> tuple[InputFile, ...]:
         """Inputs that are not read."""
         return self._stream.skipped
 
     def __iter__(self) -> Iterator[Portion]:
         """Portion after portion, in the order of the inputs."""
-        for batch in self._stream:
+        # What was looked at beforehand is dropped as it is read.
+        peeked = (self._peeked.pop(0) for _ in range(len(self._peeked)))
+        for batch in chain(peeked, self._batches):
             self._collector.add(batch, self._stream)
             texts, columns, responses = batch.texts, batch.columns, batch.responses
+            places = batch.places
             if not columns.has_text.all():
                 # A record of usage alone is no text of length 0: it would falsify every mean.
                 kept = np.flatnonzero(columns.has_text)
@@ -173,17 +219,17 @@ class RequestPortions:
                     continue
                 texts, columns = _taken(texts, kept), columns.take(kept)
                 responses = None if responses is None else _taken(responses, kept)
+                places = None if places is None else places.take(kept.tolist())
             yield Portion(
-                batch.file.path, texts, columns.domain, columns.overhead_tokens, responses
+                batch.file.path,
+                texts,
+                columns.domain,
+                columns.overhead_tokens,
+                responses,
+                places,
+                columns.model,
             )
         self._collector.finish(self._stream)
-        summary = self._collector.summary
-        if summary is not None and not summary.n_with_text:
-            raise EmptyCorpusError(
-                f"the logs have {summary.n_requests:,} requests, and none says what was sent; "
-                "an audit needs the text\n"
-                "hint: if they have it, name its field with prompt_field (--prompt-field)"
-            )
 
 
 def _taken(texts: TextBatch, kept: NDArray[np.intp]) -> TextBatch:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jeton._core import __version__
+from jeton.auditing.billing import reconciled
+from jeton.auditing.books import Books
 from jeton.auditing.checks import run_checks
 from jeton.auditing.counts import Counts
-from jeton.auditing.evidence import Evidence
+from jeton.auditing.evidence import CountedLengths, Evidence
 from jeton.auditing.intervals import SEED
-from jeton.auditing.logs import completed
+from jeton.auditing.logs import completed, mean_answer, timed
 from jeton.auditing.maturity import maturity_of
 from jeton.auditing.measuring import Facts, measured, term_reports, workload_of
-from jeton.auditing.money import domain_bills_of, trade_off_of, waterfall_of, what_if_of
+from jeton.auditing.model_costs import model_costs
+from jeton.auditing.money import (
+    domain_bills_of,
+    trade_off_of,
+    waterfall_of,
+    what_if_of,
+)
 from jeton.auditing.pipeline import Pipeline
 from jeton.auditing.preprocessing import StepEffect, effects_of_preprocessing
 from jeton.auditing.provider_counts import provider_count_of
@@ -26,10 +34,15 @@ from jeton.auditing.result import (
     TokenizerTraining,
 )
 from jeton.auditing.sampled import SampledWorkload
+from jeton.auditing.settling import remedies_of, settled
+from jeton.auditing.timeline import Timeline, timeline_of
 from jeton.auditing.traffic import LoadedTrace, traffic_of
 from jeton.auditing.training import TrainingOptions, training_of
 from jeton.auditing.whitespace import needless_whitespace
-from jeton.economics import BillReport, Limits, Quota, naive_engineered
+from jeton.corpus import RequestsSummary
+from jeton.economics import Bill, Limits, Quota, naive_engineered
+from jeton.economics.ledger import Ledger
+from jeton.economics.waterfall import waterfall_of_ledger
 from jeton.findings import Basis, Figure
 
 __all__ = ["Asked", "evidence_of", "report_of"]
@@ -78,9 +91,14 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
     )
     requests = None
     if counts.requests is not None:
-        requests = counts.requests.evidence(counts.request_tokens)
+        requests = counts.requests.evidence(
+            counts.request_tokens, counts.request_digests, counts.request_beginnings
+        )
     if requests is not None:
-        facts = completed(facts, requests.summary, sample, tokenizer)
+        facts = completed(facts, requests.summary, mean_answer(sample, tokenizer))
+    books = Books.of(counts, facts)
+    if requests is not None and books.ledger is not None:
+        facts = timed(facts, books.ledger, requests.summary)
     whitespace = needless_whitespace(
         sample,
         tokenizer,
@@ -100,11 +118,14 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         counts,
         facts,
         sample,
+        money=books.money,
         with_quality=asked.quality,
         seed=asked.seed,
         num_threads=asked.num_threads,
     )
-    traffic = facts.traffic(corpus.n_documents)
+    traffic = facts.traffic(
+        corpus.n_documents, ledger=books.ledger, n_tokens=tokenizers[current].n_tokens
+    )
     quota = None
     if asked.quota is not None:
         quota = quota_of(
@@ -115,6 +136,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
             output_tokens_per_request=facts.output_tokens,
             growth_per_month=asked.growth_per_month,
         )
+    n_chosen = len(counts.setup.chosen)
     return Evidence(
         corpus=corpus,
         workload=workload_of(facts),
@@ -138,23 +160,44 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         domains=counts.domains.reports(),
         prefixes=counts.prefixes.shared(),
         quota=quota,
+        plan=facts.plan,
+        counted=tuple(
+            CountedLengths(item.name, counts.counted_lengths(n_chosen + place))
+            for place, item in enumerate(counts.setup.for_money)
+        ),
+        is_own_model=books.is_own_model and asked.closed_model is None,
+        place=current,
+        notices=books.notices,
     )
 
 
 def report_of(
-    counts: Counts, facts: Facts, asked: Asked, *, bill: BillReport | None = None
+    counts: Counts, facts: Facts, asked: Asked, *, bill: Bill | None = None
 ) -> AuditReport:
     """The whole report."""
+    if not counts.text_stats.n_documents and counts.requests is not None:
+        summary = counts.requests.summary
+        if summary is not None:
+            return _without_text(counts, facts, asked, summary, bill)
     evidence = evidence_of(counts, facts, asked)
+    if asked.trace is not None:
+        measured_reports = tuple(m.report for m in evidence.tokenizers)
+        replay = traffic_of(asked.trace, measured_reports, evidence.domains, seed=asked.seed)
+        evidence = replace(evidence, replay=replay)
     findings = run_checks(evidence)
     by_name = {m.name: m for m in evidence.tokenizers}
     tokenizers = [by_name[item.name] for item in counts.setup.chosen]
-    provider = provider_count_of(evidence, closed_model=asked.closed_model, seed=asked.seed)
-    waterfall = waterfall_of(evidence, findings, provider)
+    selection = facts.selection
+    provider = provider_count_of(
+        evidence,
+        closed_model=asked.closed_model,
+        money=selection.money[0] if selection and selection.money else None,
+        seed=asked.seed,
+    )
+    waterfall = waterfall_of(evidence, remedies_of(findings, evidence), provider)
+    findings = settled(findings, waterfall, evidence)
     reports = tuple(m.report for m in tokenizers)
-    traffic = None
-    if asked.trace is not None:
-        traffic = traffic_of(asked.trace, reports, evidence.domains, seed=asked.seed)
+    summary = None if evidence.requests is None else evidence.requests.summary
     training: tuple[TokenizerTraining, ...] = ()
     if asked.training is not None and evidence.model is not None and evidence.gpu is not None:
         training = training_of(
@@ -177,11 +220,11 @@ def report_of(
         ),
         findings=findings,
         domains=evidence.domains,
-        requests=evidence.requests.summary if evidence.requests is not None else None,
+        requests=summary,
         waterfall=waterfall,
         tradeoff=trade_off_of(tokenizers, limits=asked.limits),
         maturity=maturity_of(evidence),
-        bill=bill,
+        bill=None if bill is None else reconciled(bill, evidence.ledger, summary),
         pipeline=asked.pipeline,
         what_if=what_if_of(evidence, waterfall),
         sampling=_sampling(evidence, counts, asked.seed),
@@ -189,8 +232,51 @@ def report_of(
         domain_bills=domain_bills_of(evidence),
         provider_count=provider,
         quota=evidence.quota,
-        traffic=traffic,
+        traffic=evidence.replay,
         training=training,
+        notices=evidence.notices,
+        ledger=evidence.ledger,
+        timeline=_timeline(counts, evidence.ledger),
+        models=model_costs(counts, facts, reports),
+    )
+
+
+def _timeline(counts: Counts, ledger: Ledger | None) -> Timeline | None:
+    if counts.requests is None:
+        return None
+    return timeline_of(counts.requests.timeline_tally(counts.request_tokens), ledger)
+
+
+def _without_text(
+    counts: Counts, facts: Facts, asked: Asked, summary: RequestsSummary, bill: Bill | None
+) -> AuditReport:
+    """The report on logs that show no text: the bill, by day and by model, and no more."""
+    facts = completed(facts, summary, None)
+    books = Books.of(counts, facts)
+    ledger = books.ledger
+    if ledger is not None:
+        facts = timed(facts, ledger, summary)
+    said = (
+        f"None of the {summary.n_requests:,} requests shows what was sent: the bill is here, and "
+        "what needs text is left out (--prompt-field names the field, if there is one)."
+    )
+    return AuditReport(
+        schema_version=SCHEMA_VERSION,
+        jeton_version=__version__,
+        corpus=counts.corpus(),
+        workload=workload_of(facts),
+        tokenizers=(),
+        terms=(),
+        n_terms_given=len(counts.setup.terms),
+        samples=(),
+        findings=(),
+        requests=summary,
+        waterfall=None if ledger is None else waterfall_of_ledger(ledger),
+        bill=None if bill is None else reconciled(bill, ledger, summary),
+        pipeline=asked.pipeline,
+        notices=(said, *books.notices),
+        ledger=ledger,
+        timeline=_timeline(counts, ledger),
     )
 
 

@@ -1,4 +1,4 @@
-"""Our count of each request of a log, to stand beside what the provider reported."""
+"""A number of our own for each request of a log, to stand beside what the provider reported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["RequestTokens"]
 
 
 class RequestTokens:
-    """Input tokens of the first requests that show their text, in the order of the log.
+    """A number (tokens, a digest) of the first requests that show their text, in their order.
 
     Memory: 8 bytes for each, up to a limit.
     """

@@ -1,24 +1,26 @@
-"""What request logs say beside their text, gathered while they are read."""
+"""What request logs say beside their text, gathered and priced while they are read."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jeton.auditing.evidence import RequestEvidence
+from jeton.auditing.log_pricing import LogPricing
 from jeton.auditing.request_tokens import RequestTokens
+from jeton.auditing.time_tally import TimeTally
 from jeton.corpus import LogIssue, RequestColumns, RequestsSummary
-from jeton.corpus.requests_names import Names
-from jeton.corpus.requests_summary import RequestsTally
-from jeton.economics.bill import catalog_price
-from jeton.economics.usage import UsageRecord, usage_records
+from jeton.corpus.names import Names
+from jeton.corpus.requests.summary import RequestsTally
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton.corpus import RequestBatch, RequestStream
+    from jeton.corpus.requests.columns import Correction
 
 __all__ = ["MAX_REQUEST_ROWS", "RequestCollector"]
 
@@ -29,59 +31,91 @@ another."""
 
 _MAX_EXAMPLES = 5
 
-_SUMS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-    "reasoning_tokens",
-    "n_requests",
-)
-
-_Key = tuple[str, object, str, int | None]
-
 
 class RequestCollector:
-    """Keeps the columns up to a limit, and for a bill the sums of all usage."""
+    """Prices every request, and keeps the columns up to a limit."""
 
-    def __init__(self, *, with_usage: bool, max_rows: int = MAX_REQUEST_ROWS) -> None:
-        self._with_usage = with_usage
+    def __init__(self, *, pricing: LogPricing, max_rows: int = MAX_REQUEST_ROWS) -> None:
+        self.pricing = pricing
         self._max_rows = max_rows
         self._parts: list[RequestColumns] = []
         self._n_rows = 0
+        self._gone: set[int] = set()
+        self._changed: dict[int, RequestColumns] = {}
+        self._starts: list[int] = []
+        self._n_bytes: list[NDArray[np.int64]] = []
+        self.times = TimeTally()
         self._is_complete = True
-        self._usage: dict[_Key, UsageRecord] = {}
         self._domains: tuple[str, ...] = ()
         self._models: tuple[str, ...] = ()
         self.summary: RequestsSummary | None = None
-        self.n_unusable = 0
-        """Requests whose usage cannot be priced: without a model or a count."""
-
-    @property
-    def usage(self) -> tuple[UsageRecord, ...]:
-        """All usage, by model, day and price tier."""
-        return tuple(self._usage[key] for key in sorted(self._usage, key=str))
 
     def add(self, batch: RequestBatch, stream: RequestStream) -> None:
-        """Take the columns of one batch.
-
-        Raises:
-            UnknownPriceError: Usage is summed up, and a model has no price.
-        """
-        if self._with_usage:
-            self._add_usage(batch.columns, stream.models)
+        """Take the columns of one batch."""
+        n_bytes = np.diff(batch.texts.offsets)
+        first = self._n_rows
         self._add_columns(batch.columns)
+        self._n_bytes.append(n_bytes[: self._n_rows - first])
+        self.pricing.add(batch, stream)
+        self.times.add(batch.columns, n_bytes, models=stream.models, domains=stream.domains)
+        for change in batch.corrections:
+            self._correct(change, stream)
+
+    def _correct(self, change: Correction, stream: RequestStream) -> None:
+        """Take out a row that was no request of its own, or put another in its place."""
+        names: dict[str, Any] = {"models": stream.models, "domains": stream.domains}
+        found = self._row(change.row)
+        if found is None:
+            return
+        part, place, n_bytes = found
+        if change.row not in self._gone:
+            old = self._changed.get(change.row, part.take(np.array([place])))
+            self.times.add(old, n_bytes, sign=-1, **names)
+        if change.columns is None:
+            self._gone.add(change.row)
+            return
+        self._changed[change.row] = change.columns
+        self.times.add(change.columns, n_bytes, **names)
+
+    def _row(self, row: int) -> tuple[RequestColumns, int, NDArray[np.int64]] | None:
+        """The batch of a kept row, its place there, and its bytes; None: it is not kept."""
+        part = bisect_right(self._starts, row) - 1
+        if part < 0 or row - self._starts[part] >= len(self._parts[part]):
+            return None
+        place = row - self._starts[part]
+        return self._parts[part], place, self._n_bytes[part][place : place + 1]
 
     def finish(self, stream: RequestStream) -> None:
         """Take the summary of a log that has been read."""
         self._domains, self._models = tuple(stream.domains), tuple(stream.models)
         self.summary = stream.summary()
+        self.pricing.joined = dict(stream.joined)
 
-    def evidence(self, counted: RequestTokens) -> RequestEvidence | None:
-        """What the checks may look at, our counts beside it; None before `finish`."""
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models that the log has."""
+        return self._models
+
+    def counted(self, counted: RequestTokens) -> NDArray[np.int64]:
+        """Tokens of each row as we count them, by its number; -1: not counted."""
+        has_text = [part.has_text for part in self._parts]
+        return counted.by_row(np.concatenate([np.empty(0, dtype=np.bool_), *has_text]))
+
+    def evidence(
+        self, counted: RequestTokens, digests: RequestTokens, beginnings: RequestTokens
+    ) -> RequestEvidence | None:
+        """What the checks may look at, our numbers of each beside it; None before `finish`."""
         if self.summary is None:
             return None
         columns = RequestColumns.concatenate(self._parts)
+        columns = self._as_corrected(columns)
+        own = [part.by_row(columns.has_text) for part in (counted, digests, beginnings)]
+        gone = [row for row in self._gone if row < len(columns)]
+        if gone:
+            # Rows that later records showed to be no requests of their own.
+            kept = np.ones(len(columns), dtype=np.bool_)
+            kept[gone] = False
+            columns, own = columns.take(kept), [numbers[kept] for numbers in own]
         return RequestEvidence(
             summary=self.summary,
             domain=columns.domain,
@@ -95,8 +129,42 @@ class RequestCollector:
             domains=self._domains,
             models=self._models,
             is_complete=self._is_complete,
-            counted_tokens=counted.by_row(columns.has_text),
+            counted_tokens=own[0],
+            conversation=columns.conversation,
+            digest=own[1],
+            beginning=own[2],
+            has_text=columns.has_text,
         )
+
+    def timeline_tally(self, counted: RequestTokens) -> TimeTally:
+        """Requests by hour; those without usage with the tokens that we count."""
+        if not any((part.has_text & (part.input_tokens < 0)).any() for part in self._parts):
+            return self.times
+        columns = self._as_corrected(RequestColumns.concatenate(self._parts))
+        tokens = counted.by_row(columns.has_text)
+        waits = (columns.input_tokens < 0) & (tokens >= 0)
+        if self._gone:
+            waits[[row for row in self._gone if row < len(waits)]] = False
+        if not waits.any():
+            return self.times
+        n_bytes = np.concatenate(self._n_bytes)[waits]
+        own = columns.take(waits)
+        names: dict[str, Any] = {"models": self._models, "domains": self._domains}
+        merged = self.times.merge(TimeTally())
+        merged.add(own, n_bytes, sign=-1, **names)
+        merged.add(own, n_bytes, tokens=tokens[waits], **names)
+        return merged
+
+    def _as_corrected(self, columns: RequestColumns) -> RequestColumns:
+        """The kept rows with what later records changed in them."""
+        changed = [row for row in self._changed if row < len(columns) and row not in self._gone]
+        if not changed:
+            return columns
+        last = RequestColumns.concatenate([self._changed[row] for row in changed])
+        both = RequestColumns.concatenate([columns, last])
+        order = np.arange(len(columns))
+        order[changed] = len(columns) + np.arange(len(changed))
+        return both.take(order)
 
     def merge(self, other: Self) -> RequestCollector:
         """The requests of two shards, those of this one first.
@@ -110,11 +178,15 @@ class RequestCollector:
                 f"a shard has more than {self._max_rows:,} requests, too many to be merged\n"
                 "hint: make the shards smaller, or audit the whole log at once"
             )
-        merged = RequestCollector(with_usage=self._with_usage, max_rows=self._max_rows)
+        merged = RequestCollector(
+            pricing=self.pricing.merge(other.pricing, n_rows=self._n_rows),
+            max_rows=self._max_rows,
+        )
         domains, models = Names(), Names()
         tally = RequestsTally()
         for part in (self, other):
-            columns = RequestColumns.concatenate(part._parts)
+            columns = part._as_corrected(RequestColumns.concatenate(part._parts))
+            merged._gone.update(row + merged._n_rows for row in part._gone)
             columns = replace(
                 columns,
                 domain=_renumbered(columns.domain, part._domains, domains),
@@ -123,9 +195,8 @@ class RequestCollector:
             n_with_response = part.summary.n_with_response if part.summary else 0
             tally.add(columns, n_with_response=n_with_response)
             merged._add_columns(columns)
-            for key, record in part._usage.items():
-                merged._add_record(key, record)
-        merged.n_unusable = self.n_unusable + other.n_unusable
+            merged._n_bytes.append(np.concatenate([np.empty(0, np.int64), *part._n_bytes]))
+        merged.times = self.times.merge(other.times)
         merged._domains, merged._models = tuple(domains.names), tuple(models.names)
         if self.summary is not None and other.summary is not None:
             merged.summary = _summed(tally, models.names, self.summary, other.summary)
@@ -136,32 +207,9 @@ class RequestCollector:
         if len(columns) > room:
             self._is_complete = False
             columns = columns.take(np.arange(room))
+        self._starts.append(self._n_rows)
         self._n_rows += len(columns)
         self._parts.append(columns)
-
-    def _add_usage(self, columns: RequestColumns, models: list[str]) -> None:
-        records, n_unusable = usage_records(
-            models=models,
-            model=columns.model,
-            input_tokens=columns.input_tokens,
-            output_tokens=columns.output_tokens,
-            cache_read_tokens=columns.cache_read_tokens,
-            cache_write_tokens=columns.cache_write_tokens,
-            reasoning_tokens=columns.reasoning_tokens,
-            time_s=columns.time_s,
-            prices=catalog_price,
-        )
-        self.n_unusable += n_unusable
-        for record in records:
-            key = (record.model, record.day, record.tariff, record.above_input_tokens)
-            self._add_record(key, record)
-
-    def _add_record(self, key: _Key, record: UsageRecord) -> None:
-        known = self._usage.get(key)
-        if known is not None:
-            sums = {name: getattr(known, name) + getattr(record, name) for name in _SUMS}
-            record = replace(known, **sums)
-        self._usage[key] = record
 
 
 def _renumbered(

@@ -7,12 +7,13 @@ layer (`jeton.report`) turns the same object into a table, a page or Markdown.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 from jeton._plain import plain_values
 from jeton.auditing.pipeline import Pipeline
+from jeton.auditing.timeline import Timeline
 from jeton.corpus import RequestsSummary
 from jeton.economics import (
     BillReport,
@@ -25,6 +26,7 @@ from jeton.economics import (
     TrainingCost,
     Waterfall,
 )
+from jeton.economics.ledger import Ledger
 from jeton.economics.traffic import TrafficReport
 from jeton.findings import Figure, Finding
 from jeton.metrics.bootstrap import Interval
@@ -42,6 +44,7 @@ __all__ = [
     "LengthSummary",
     "Maturity",
     "MaturityLevel",
+    "ModelCost",
     "SampleCut",
     "SampleText",
     "SampledTokens",
@@ -107,7 +110,11 @@ class CorpusSummary:
 class Workload:
     """What the user said about traffic, and the facts it was priced with.
 
-    ``taken_from_logs`` names the fields that request logs gave instead.
+    ``taken_from_logs`` names the fields that request logs gave instead. ``tokenizer_of`` is the
+    model whose tokenizer was taken where the user named none; empty where he did. ``weights`` and
+    ``kv_dtype`` say how the model's weights and cache are written, ``gpu_memory_utilization`` which
+    share of the GPU's memory the engine takes; ``peak_to_mean`` is the busiest hour's traffic over
+    the mean.
     """
 
     requests_per_day: float | None
@@ -122,6 +129,11 @@ class Workload:
     usd_per_mtok_input: Decimal | None
     usd_per_mtok_output: Decimal | None
     taken_from_logs: tuple[str, ...] = ()
+    tokenizer_of: str = ""
+    weights: str | None = None
+    kv_dtype: str | None = None
+    gpu_memory_utilization: float | None = None
+    peak_to_mean: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +143,13 @@ class EconomicsSummary:
     kv_bytes_per_token: Figure | None = None
     kv_bytes_per_request_mean: Figure | None = None
     kv_bytes_per_request_p95: Figure | None = None
+    kv_bytes_per_request_full_pages: Figure | None = None
     weights_bytes: Figure | None = None
     embedding_bytes: Figure | None = None
+    n_gpus: Figure | None = None
+    gpus_needed: Figure | None = None
+    kv_cache_tokens: Figure | None = None
+    longest_context_tokens: Figure | None = None
     concurrent_requests_mean: Figure | None = None
     concurrent_requests_p95: Figure | None = None
     prefill_linear_flops_per_request: Figure | None = None
@@ -296,10 +313,24 @@ class Maturity:
 
 @dataclass(frozen=True, slots=True)
 class WhatIfGpu:
-    """One GPU that the page's sliders offer. None: not known."""
+    """One GPU that the page's sliders offer. None: not known.
+
+    Attributes:
+        name: Name.
+        memory_bytes: Its memory.
+        n_gpus: GPUs that hold the model together; None: no model, or no number of them does.
+        kv_bytes: Memory that they have left for requests.
+        kv_copies: How often they hold each key-value head.
+        bf16_dense_flops_per_s: Rate.
+        memory_bandwidth_bytes_per_s: Bandwidth.
+        usd_per_hour: Price of one GPU and hour.
+    """
 
     name: str
     memory_bytes: int
+    n_gpus: int | None
+    kv_bytes: int | None
+    kv_copies: float | None
     bf16_dense_flops_per_s: float
     memory_bandwidth_bytes_per_s: float
     usd_per_hour: float | None
@@ -314,14 +345,14 @@ class WhatIf:
         input_tokens_per_request: Mean.
         output_tokens_per_request: Mean.
         cached_input_share: Share of the input tokens that are read from a cache, 0 to 1.
-        usd_per_mtok_input: Base tier.
-        usd_per_mtok_cache_read: Base tier.
-        usd_per_mtok_output: Base tier.
+        usd_per_mtok_input: Mean of the ledger, writes to a cache included.
+        usd_per_mtok_cache_read: Mean of the ledger.
+        usd_per_mtok_output: Mean of the ledger.
+        usd_per_request_other: Searches, sound, pictures and fees of a request, mean.
         tokens_saved_share: The largest saving of input tokens that a finding names, 0 to 1.
         weights_bytes: Bytes of the model's weights under this vocabulary.
         kv_bytes_per_token: Bytes of the KV cache for each token.
         prefill_flops_per_token: FLOPs of reading one token, without attention.
-        reserved_memory_share: Share of a GPU's memory that is not used for weights and KV cache.
         prefill_flops_share: Share of the datasheet's FLOPs that prefill reaches.
         decode_bandwidth_share: Share of the datasheet's bandwidth that decoding reaches.
         gpu: The GPU that was asked for.
@@ -339,11 +370,11 @@ class WhatIf:
     weights_bytes: int | None
     kv_bytes_per_token: int | None
     prefill_flops_per_token: int | None
-    reserved_memory_share: float
     prefill_flops_share: float
     decode_bandwidth_share: float
     gpu: str | None
     gpus: tuple[WhatIfGpu, ...]
+    usd_per_request_other: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,6 +444,37 @@ class TokenizerTraining:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelCost:
+    """What the documents cost at one price.
+
+    Attributes:
+        name: The price, as it can be asked for again.
+        provider: Whose it is.
+        model: Its model.
+        tokenizer: What the tokens are counted with.
+        tokens_per_document: Input tokens, mean, as the model counts.
+        output_tokens_per_document: Generated tokens, mean, taken to be the same for every model.
+        usd_per_document: What a document costs, answer included.
+        usd_per_month: For the traffic; None: it is not known.
+        seconds_per_document: On the GPU asked for; None: the time is not known.
+        change: Price per document over that of the first, less one.
+        price_date: How new the price list is.
+    """
+
+    name: str
+    provider: str
+    model: str
+    tokenizer: str
+    tokens_per_document: Figure
+    output_tokens_per_document: float
+    usd_per_document: Figure
+    usd_per_month: Figure | None
+    seconds_per_document: Figure | None
+    change: float
+    price_date: str
+
+
+@dataclass(frozen=True, slots=True)
 class AuditReport:
     """The whole audit. ``findings`` are ranked; the first matter most.
 
@@ -445,6 +507,10 @@ class AuditReport:
         quota: The traffic against the limits of an API.
         traffic: A trace replayed on the GPU, under each policy and tokenizer.
         training: What a training run would take under each tokenizer, in their order.
+        notices: What must be said first, one sentence each: a tokenizer that is not the model's.
+        ledger: What was used, each request priced once; every dollar of the report comes from here.
+            None: nothing is priced.
+        title: Name of the workload as the user gave it; empty: it is named after its inputs.
     """
 
     schema_version: str
@@ -471,8 +537,14 @@ class AuditReport:
     quota: QuotaReport | None = None
     traffic: TrafficReport | None = None
     training: tuple[TokenizerTraining, ...] = ()
+    notices: tuple[str, ...] = ()
+    ledger: Ledger | None = None
+    timeline: Timeline | None = None
+    models: tuple[ModelCost, ...] = ()
+    title: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as plain values; money is a decimal string (exact)."""
-        plain: dict[str, Any] = plain_values(asdict(self))
+        plain: dict[str, Any] = plain_values(asdict(replace(self, ledger=None)))
+        plain["ledger"] = None if self.ledger is None else self.ledger.to_json()
         return plain

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
+from jeton._core import Tokenizer
 from jeton.auditing.asked import (
     check_number,
     check_quota,
     distinct_terms,
+    prices_of,
+    pricing_of,
     tokenizers_of,
 )
-from jeton.auditing.billing import BillSource, load_bill, reconciled
-from jeton.auditing.choice import TokenizerLike, choose_tokenizers
+from jeton.auditing.billing import BillSource, load_bill
+from jeton.auditing.choice import TokenizerLike
 from jeton.auditing.counts import Counts, Setup
 from jeton.auditing.deep_sample import DEEP_SAMPLE_BYTES
 from jeton.auditing.intervals import SEED
+from jeton.auditing.log_pricing import LogPricing
 from jeton.auditing.logs import LogOptions, open_logs
 from jeton.auditing.measuring import Facts
 from jeton.auditing.observing import Observer
@@ -28,14 +33,15 @@ from jeton.auditing.result import AuditReport
 from jeton.auditing.sampled import draw
 from jeton.auditing.sampling import SAMPLE_CHARS
 from jeton.auditing.scan import scan
+from jeton.auditing.selection import is_given, select
 from jeton.auditing.traffic import TraceSource, load_trace
 from jeton.auditing.training import TrainingOptions, checked_training
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
-from jeton.catalog import price as find_price
 from jeton.corpus import DocumentStream, Progress, open_documents
 from jeton.corpus.sampling import Sampling
-from jeton.economics import Limits, Quota, stand_in
+from jeton.economics import Limits, MemoryPlan, Quota, stand_in
+from jeton.economics.ledger import ModelMap
 from jeton.errors import UsageError
 from jeton.registry import load
 
@@ -56,13 +62,15 @@ class Audit:
     def __init__(
         self,
         *,
-        tokenizers: Iterable[TokenizerLike] | TokenizerLike,
+        tokenizers: Iterable[TokenizerLike] | TokenizerLike | None = None,
         current: TokenizerLike | None = None,
         model: str | None = None,
         gpu: str | None = None,
-        price_model: str | None = None,
+        price_model: str | Sequence[str] | None = None,
         requests_per_day: float | None = None,
         output_tokens_per_request: float | None = None,
+        memory: MemoryPlan | None = None,
+        peak_to_mean: float | None = None,
         terms: Iterable[str] | os.PathLike[str] | None = None,
         field: str = "text",
         documents: Literal["file", "line"] = "file",
@@ -71,6 +79,9 @@ class Audit:
         domains: Domains = "auto",
         domain_field: str = "",
         bill: BillSource | None = None,
+        model_map: ModelMap | Mapping[str, str] | str | os.PathLike[str] | None = None,
+        strict_prices: bool = False,
+        period: str = "",
         pipeline: Pipeline | None = None,
         run_commands: bool = False,
         limits: Limits | None = None,
@@ -89,6 +100,8 @@ class Audit:
     ) -> None:
         check_number("requests_per_day", requests_per_day, above_zero=True)
         check_number("output_tokens_per_request", output_tokens_per_request, above_zero=False)
+        if peak_to_mean is not None and not 1 <= peak_to_mean < 1e6:
+            raise UsageError(f"peak_to_mean is {peak_to_mean}; expected at least 1")
         for name, value in (
             ("sample_chars", sample_chars),
             ("deep_sample_bytes", deep_sample_bytes),
@@ -120,32 +133,37 @@ class Audit:
             load(name)
         self._sampling = sampling
         self._bill = None if bill is None else load_bill(bill)
+        self._pricing = pricing_of(model_map, strict=strict_prices, period=period)
+        if self._logs is None and (model_map or strict_prices or period):
+            raise UsageError(
+                "model_map, strict_prices and period are about request logs\n"
+                "hint: say so with logs (--logs)"
+            )
         self._facts = Facts(
             model=find_model(model) if model is not None else None,
             gpu=find_gpu(gpu) if gpu is not None else None,
-            price=find_price(price_model) if price_model is not None else None,
+            prices=prices_of(price_model),
             requests_per_day=requests_per_day,
             output_tokens_per_request=output_tokens_per_request,
+            plan=memory,
+            peak_to_mean=peak_to_mean,
         )
-        chosen, current_index = choose_tokenizers(tokenizers, current=current)
-        self._setup = Setup(
-            chosen=tuple(chosen),
-            current=current_index,
-            terms=tuple(distinct_terms(terms)),
-            sample_chars=sample_chars,
-            deep_sample_bytes=deep_sample_bytes,
-            has_overhead=self._logs is not None,
-            has_control_tokens=self._logs is not None and self._logs.template is not None,
-        )
+        if not isinstance(tokenizers, str | os.PathLike | Tokenizer):
+            tokenizers = list(tokenizers or ())
+        self._tokenizers, self._current = tokenizers, current
+        self._terms = tuple(distinct_terms(terms))
+        self._sample_chars, self._deep_sample_bytes = sample_chars, deep_sample_bytes
+        self._setup: Setup | None = None
         self._field = field
         self._documents: Literal["file", "line"] = documents
         self._strict = strict
         self._domains: Domains = domains
         self._domain_field = domain_field
         self._observers = tuple(observers)
-        for observer in self._observers:
-            observer.begin(chosen, current=current_index)
         self._num_threads = num_threads
+        setup = self._begin() if self._is_known_which else None
+        # A trace and a training run need the model, which says which tokenizer is its own.
+        chosen = () if setup is None else setup.chosen
         vocab_sizes = [item.tokenizer.vocab_size for item in chosen]
         self._asked = Asked(
             pipeline=pipeline,
@@ -165,6 +183,7 @@ class Audit:
                 gpu=self._facts.gpu,
                 vocab_sizes=vocab_sizes,
                 seed=seed,
+                plan=memory,
             ),
             training=None
             if training is None
@@ -176,6 +195,41 @@ class Audit:
             ),
         )
 
+    @property
+    def _is_known_which(self) -> bool:
+        """Whether the tokenizers are known before the inputs are read."""
+        facts = self._facts
+        given = is_given(self._tokenizers, self._current)
+        return given or self._logs is None or facts.model is not None or bool(facts.prices)
+
+    def _begin(self, logged_models: Sequence[str] = ()) -> Setup:
+        """Choose the tokenizers, once."""
+        if self._setup is not None:
+            return self._setup
+        facts, logs = self._facts, self._logs
+        selection = select(
+            self._tokenizers,
+            current=self._current,
+            model=facts.model,
+            prices=facts.prices,
+            logged_models=logged_models,
+            is_log=logs is not None,
+        )
+        self._facts = replace(facts, selection=selection)
+        self._setup = Setup(
+            chosen=selection.chosen,
+            current=selection.current,
+            for_money=selection.for_money,
+            terms=self._terms,
+            sample_chars=self._sample_chars,
+            deep_sample_bytes=self._deep_sample_bytes,
+            has_overhead=logs is not None,
+            has_control_tokens=logs is not None and logs.template is not None,
+        )
+        for observer in self._observers:
+            observer.begin(selection.chosen, current=selection.current)
+        return self._setup
+
     def count(
         self, inputs: Any, *, on_progress: Callable[[Progress], None] | None = None
     ) -> Counts:
@@ -183,33 +237,32 @@ class Audit:
         portions: Portions
         collector, drawn = None, None
         if self._logs is not None:
-            portions, collector = self._open_logs(inputs, self._logs, on_progress)
+            requests, collector = self._open_logs(inputs, self._logs, on_progress)
+            setup = self._setup or self._begin(requests.logged_models())
+            portions = requests
         elif self._sampling is not None:
+            setup = self._begin()
             portions, drawn = draw(
                 self._open_documents(inputs, on_progress),
                 self._sampling,
-                self._setup.chosen,
-                current=self._setup.current,
+                setup.chosen,
+                current=setup.current,
                 num_threads=self._num_threads,
             )
         else:
+            setup = self._begin()
             portions = DocumentPortions(
                 self._open_documents(inputs, on_progress),
                 domains=self._domains,
                 by_field=bool(self._domain_field),
             )
-        counts = scan(
-            portions, self._setup, observers=self._observers, num_threads=self._num_threads
-        )
+        counts = scan(portions, setup, observers=self._observers, num_threads=self._num_threads)
         counts.requests, counts.sampled = collector, drawn
         return counts
 
     def report(self, counts: Counts) -> AuditReport:
         """The report on what was counted."""
-        bill = None
-        if self._bill is not None and counts.requests is not None:
-            bill = reconciled(self._bill, counts.requests)
-        return report_of(counts, self._facts, self._asked, bill=bill)
+        return report_of(counts, self._facts, self._asked, bill=self._bill)
 
     def _open_documents(
         self, inputs: Any, on_progress: Callable[[Progress], None] | None
@@ -220,6 +273,8 @@ class Audit:
             documents=self._documents,
             strict=self._strict,
             domain_field=self._domain_field,
+            # Only who compares documents with those of another day wants to know them again.
+            with_places=bool(self._observers),
             on_progress=on_progress,
             read_ahead=self._num_threads != 1,
         )
@@ -235,20 +290,24 @@ class Audit:
             strict=self._strict,
             on_progress=on_progress,
         )
-        collector = RequestCollector(with_usage=self._bill is not None)
+        collector = RequestCollector(
+            pricing=LogPricing(replace(self._pricing, price=self._facts.price))
+        )
         return RequestPortions(requests, collector), collector
 
 
 def audit(
     inputs: Any,
     *,
-    tokenizers: Iterable[TokenizerLike] | TokenizerLike,
+    tokenizers: Iterable[TokenizerLike] | TokenizerLike | None = None,
     current: TokenizerLike | None = None,
     model: str | None = None,
     gpu: str | None = None,
-    price_model: str | None = None,
+    price_model: str | Sequence[str] | None = None,
     requests_per_day: float | None = None,
     output_tokens_per_request: float | None = None,
+    memory: MemoryPlan | None = None,
+    peak_to_mean: float | None = None,
     terms: Iterable[str] | os.PathLike[str] | None = None,
     field: str = "text",
     documents: Literal["file", "line"] = "file",
@@ -257,6 +316,9 @@ def audit(
     domains: Domains = "auto",
     domain_field: str = "",
     bill: BillSource | None = None,
+    model_map: ModelMap | Mapping[str, str] | str | os.PathLike[str] | None = None,
+    strict_prices: bool = False,
+    period: str = "",
     pipeline: Pipeline | None = None,
     run_commands: bool = False,
     limits: Limits | None = None,
@@ -283,15 +345,23 @@ def audit(
         inputs: A path, or a list of paths (files, folders, globs, ``"-"``); or texts: a generator
             or other iterable of str or bytes, a `TextBatch`, an Arrow string array. A *list* of
             str names files; hand texts over as ``iter(texts)``. With ``logs``: logs, or records.
-        tokenizers: Names, paths or `Tokenizer` objects, each once.
+        tokenizers: Names, paths or `Tokenizer` objects, each once; the name of a model means its
+            tokenizer. By default that of the planned model, the priced one, or the one that the
+            logs name.
         current: The tokenizer in use, which findings are about; by default the first.
-        model: A model of the catalog, for memory and compute.
+        model: A model, for memory and compute: a name of the catalog, a published name, or a path
+            to a folder with a ``config.json`` or to such a file.
         gpu: A GPU of the catalog, for what fits.
         price_model: ``MODEL``, ``PROVIDER:MODEL`` or ``usd:INPUT[/OUTPUT]`` (USD per million
-            tokens). By default that of the model that logs name in at least half of the requests.
+            tokens); of several, the first makes the bill, and all are compared by price per
+            document. Logged requests are priced by their own models.
         requests_per_day: Traffic; with a price it gives money. By default that of the logs.
         output_tokens_per_request: Mean tokens generated per request. By default that of the logs,
             and 0 without logs.
+        memory: How the model is held on the GPU: formats of weights and cache, GPUs of a group,
+            what the engine keeps. By default as published, on the engine's defaults.
+        peak_to_mean: The busiest hour's traffic over the mean, for which GPUs are rented. By
+            default that of the logs, and 1 without logs.
         terms: Terms of the domain, or the path of a file with one a line.
         field: Field of the text in JSONL and Parquet.
         documents: Whether a plain text file is one document or one a line.
@@ -301,6 +371,11 @@ def audit(
             folders where there are 2 to 20 of them.
         domain_field: Field that names the domain of a document or request.
         bill: A provider's bill for the logs: a file, or its total in USD.
+        model_map: Names of one's own for models in logs: a map to names of the price list, or the
+            path of a file with one.
+        strict_prices: A logged model without a price is an error, instead of a named rest.
+        period: Time that the logs cover (``month``, ``30d``, ``2026-10-01..2026-10-31``); by
+            default the calendar days of their requests.
         pipeline: What the pipeline around the tokenizer does.
         run_commands: Whether the pipeline's preprocessing command may be run, on the sample.
         limits: The most memory, money, time and bits per byte that a candidate may take.
@@ -339,6 +414,8 @@ def audit(
         price_model=price_model,
         requests_per_day=requests_per_day,
         output_tokens_per_request=output_tokens_per_request,
+        memory=memory,
+        peak_to_mean=peak_to_mean,
         terms=terms,
         field=field,
         documents=documents,
@@ -347,6 +424,9 @@ def audit(
         domains=domains,
         domain_field=domain_field,
         bill=bill,
+        model_map=model_map,
+        strict_prices=strict_prices,
+        period=period,
         pipeline=pipeline,
         run_commands=run_commands,
         limits=limits,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jeton._core import TermCounter
 from jeton.auditing.counts import Counts, Setup
@@ -16,6 +17,7 @@ from jeton.auditing.digests import packed_digests
 from jeton.auditing.groups import groups_of
 from jeton.auditing.joining import Observed, joined
 from jeton.auditing.observing import Observer
+from jeton.auditing.prefix_sketch import first_block_keys
 from jeton.auditing.reading import Portion, Portions
 from jeton.corpus import require_text
 
@@ -41,17 +43,20 @@ def scan(
             terms.add(batch.texts, num_threads=num_threads)
         for index in range(len(setup.chosen)):
             _measure(counts, index, batch, num_threads=num_threads)
+        for index in range(len(setup.for_money)):
+            _count_for_money(counts, index, batch, num_threads=num_threads)
     if terms is not None:
         counts.term_counts = terms.counts
     counts.n_cut_documents = portions.n_cut_documents
     counts.n_null_documents = portions.n_null_documents
     counts.n_skipped_files = len(portions.skipped)
-    require_text(
-        n_documents=counts.text_stats.n_documents,
-        n_bytes=counts.text_stats.n_bytes,
-        skipped=portions.skipped,
-        n_null_documents=portions.n_null_documents,
-    )
+    if not portions.may_lack_text:
+        require_text(
+            n_documents=counts.text_stats.n_documents,
+            n_bytes=counts.text_stats.n_bytes,
+            skipped=portions.skipped,
+            n_null_documents=portions.n_null_documents,
+        )
     return counts
 
 
@@ -64,17 +69,26 @@ def _observed(
         for observer in observers:
             _show(observer, portion, names)
         yield _look(
-            counts, portion, names, has_domains=portions.has_domains, num_threads=num_threads
+            counts,
+            portion,
+            names,
+            portions.model_names,
+            has_domains=portions.has_domains,
+            num_threads=num_threads,
         )
 
 
 def _show(observer: Observer, portion: Portion, names: Sequence[str]) -> None:
-    domain_of = _DomainOf(portion, names)
+    domain_of = _NameOf(portion.domains, names)
     domains = None
     if portion.domains is not None:
         domains = [domain_of(document) for document in range(len(portion.texts))]
     observer.add(
-        portion.source, portion.texts, domains=domains, overhead_tokens=portion.overhead_tokens
+        portion.source,
+        portion.texts,
+        domains=domains,
+        overhead_tokens=portion.overhead_tokens,
+        places=portion.places,
     )
 
 
@@ -82,6 +96,7 @@ def _look(
     counts: Counts,
     portion: Portion,
     names: Sequence[str],
+    models: Sequence[str],
     *,
     has_domains: bool,
     num_threads: int | None,
@@ -106,10 +121,14 @@ def _look(
         texts,
         digests,
         responses=portion.responses,
-        domain_of=_DomainOf(portion, names),
+        domain_of=_NameOf(portion.domains, names),
+        model_of=_NameOf(portion.models, models),
     )
+    if counts.setup.has_overhead:
+        counts.request_digests.add(digests["high"].astype(np.int64))
+        counts.request_beginnings.add(first_block_keys(survey, lengths))
     domains = None
-    if has_domains:
+    if has_domains or counts.setup.for_money:
         domains = counts.domains.numbered(portion.domains, names, len(texts))
         counts.domains.add_documents(domains, lengths, survey.n_chars)
     overhead = portion.overhead_tokens
@@ -118,17 +137,17 @@ def _look(
     return Observed(texts, groups, domains, overhead)
 
 
-class _DomainOf:
-    """The name of a document's domain by its place in the portion; empty for none."""
+class _NameOf:
+    """A name of each document by its place in the portion; empty for none."""
 
-    def __init__(self, portion: Portion, names: Sequence[str]) -> None:
-        self._domains = portion.domains
+    def __init__(self, numbers: NDArray[np.int32] | None, names: Sequence[str]) -> None:
+        self._numbers = numbers
         self._names = names
 
     def __call__(self, document: int) -> str:
-        if self._domains is None or self._domains[document] < 0:
+        if self._numbers is None or self._numbers[document] < 0:
             return ""
-        return self._names[int(self._domains[document])]
+        return self._names[int(self._numbers[document])]
 
 
 def _measure(counts: Counts, index: int, batch: Observed, *, num_threads: int | None) -> None:
@@ -154,3 +173,17 @@ def _measure(counts: Counts, index: int, batch: Observed, *, num_threads: int | 
         counts.request_tokens.add(n_tokens if overhead is None else n_tokens + overhead)
     if batch.domains is not None:
         counts.domains.add_tokens(index, batch.domains, n_tokens, overhead)
+
+
+def _count_for_money(
+    counts: Counts, index: int, batch: Observed, *, num_threads: int | None
+) -> None:
+    """Count a batch with a tokenizer that only dollars rest on."""
+    tokenizer = counts.setup.for_money[index].tokenizer
+    special = "all" if counts.setup.has_control_tokens else None
+    lengths = tokenizer.count_batch(batch.texts, num_threads=num_threads, allow_special=special)
+    if batch.overhead_tokens is not None and special is None:
+        lengths = lengths + batch.overhead_tokens
+    if batch.domains is not None:
+        place = len(counts.setup.chosen) + index
+        counts.domains.add_tokens(place, batch.domains, lengths, None)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
 
 from jeton.auditing.result import DomainReport, TokenizerReport
 from jeton.catalog import GpuFacts, ModelFacts
-from jeton.corpus.requests_times import TimeUnit
+from jeton.corpus.times import TimeUnit
 from jeton.corpus.traces import Trace, read_trace
+from jeton.economics import MemoryPlan, changed_plan
 from jeton.economics.traffic import (
     POLICIES,
     DomainShare,
@@ -42,7 +43,7 @@ class TraceOptions:
         reserved_tokens: Tokens that the static policy reserves; None: the longest request.
         quantile: Quantile of the output length that the predictive policy reserves.
         settings: The engine's other settings.
-        n_gpus: GPUs of the group; None: the fewest that hold the weights.
+        n_gpus: GPUs of the group; None: as the audit's plan has it.
         usd_per_hour: Price of one GPU and hour; None: the catalog's low list price.
         time_unit: Unit of times that are numbers.
         domain_field: Column that names the domain of a request.
@@ -83,6 +84,7 @@ def load_trace(
     gpu: GpuFacts | None,
     vocab_sizes: Sequence[int],
     seed: int,
+    plan: MemoryPlan | None = None,
 ) -> LoadedTrace:
     """Read the trace of an audit.
 
@@ -97,13 +99,10 @@ def load_trace(
             "hint: give both (--model and --gpu)"
         )
     options = source if isinstance(source, TraceOptions) else TraceOptions(source)
-    server = Server(model, gpu, n_gpus=options.n_gpus, usd_per_hour=options.usd_per_hour)
-    largest = replace(server, vocab_size=max(vocab_sizes))
-    if largest.budget_bytes <= 0:
-        raise UsageError(
-            f"the weights of {model.name} ({largest.weights / 1e9:,.1f} GB) do not fit "
-            f"{largest.group} x {gpu.name}\nhint: more GPUs per group, or a larger GPU"
-        )
+    if options.n_gpus is not None:
+        plan = changed_plan(plan, n_gpus=options.n_gpus)
+    server = Server(model, gpu, plan=plan or MemoryPlan(), usd_per_hour=options.usd_per_hour)
+    server.with_vocabulary(max(vocab_sizes)).check_fits()
     _policies(options)
     trace = options.trace
     if not isinstance(trace, Trace):

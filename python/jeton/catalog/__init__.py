@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from jeton.catalog.api_price import USER_PROVIDER, ApiPrice, PriceTier
 from jeton.catalog.gpu_facts import GpuFacts, HourlyPrice, gpu, gpus
+from jeton.catalog.model_config import model_from_config
 from jeton.catalog.model_facts import (
     AttentionKind,
     Experts,
     LatentAttention,
     ModelFacts,
     RecurrentLayers,
+    SparseIndex,
     model,
     models,
 )
+from jeton.catalog.number_formats import NumberFormat, number_format, number_formats
 from jeton.catalog.prices import price, price_names
+from jeton.catalog.weight_formats import WeightFormat, weight_format, weight_format_names
 
 __all__ = [
     "USER_PROVIDER",
@@ -29,12 +33,20 @@ __all__ = [
     "HourlyPrice",
     "LatentAttention",
     "ModelFacts",
+    "NumberFormat",
     "PriceTier",
     "RecurrentLayers",
+    "SparseIndex",
+    "WeightFormat",
     "gpu",
     "gpus",
     "model",
+    "model_from_config",
     "models",
+    "number_format",
+    "number_formats",
     "price",
     "price_names",
+    "weight_format",
+    "weight_format_names",
 ]

@@ -1,8 +1,8 @@
 """Datasheet facts of GPUs, with two list prices that bound what an hour costs.
 
-``gpus.json`` says where each number comes from. Memory is the datasheet's GB as 10^9 bytes, which
-is at or below what the driver reports, so that nothing is promised that does not fit. Rates are
-without structured sparsity: datasheets print twice that.
+``gpus.json`` says where each number comes from. Memory is what the driver reports: a card of
+"80 GB" has 81,559 or 81,920 MiB, one of "24 GB" 23,028 to 24,576. Rates are without structured
+sparsity: datasheets print twice that.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class GpuFacts:
         name: Name in this catalog.
         aliases: Other names it answers to.
         vendor: Who makes it.
-        memory_bytes: Memory, bytes (datasheet GB x 10^9).
+        datasheet_gb: Memory as the datasheet prints it, GB.
+        memory_bytes: Memory as the driver reports it, bytes.
+        memory_source: Where that was read.
         memory_bandwidth_bytes_per_s: Memory bandwidth, bytes per second.
         bf16_dense_flops_per_s: 16-bit matrix rate without sparsity, FLOP per second.
         supports_bf16: False where that rate is fp16 because the chip has no bf16.
@@ -53,7 +55,9 @@ class GpuFacts:
     name: str
     aliases: tuple[str, ...]
     vendor: str
+    datasheet_gb: int
     memory_bytes: int
+    memory_source: str
     memory_bandwidth_bytes_per_s: int
     bf16_dense_flops_per_s: int
     supports_bf16: bool

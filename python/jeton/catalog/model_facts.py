@@ -7,14 +7,16 @@ the published size, which catches a wrong fact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from jeton._nearest import fold, nearest
 from jeton.catalog._files import index_by_name, read_catalog_file
+from jeton.catalog.published_names import base_name
 from jeton.errors import UnknownModelError
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "LatentAttention",
     "ModelFacts",
     "RecurrentLayers",
+    "SparseIndex",
     "model",
     "models",
 ]
@@ -98,6 +101,7 @@ class RecurrentLayers:
         n_value_heads: Value heads; 0 for Mamba.
         conv_size: Kernel of the causal convolution, tokens.
         time_step_rank: Rank of Mamba's step size; 0 for gated delta.
+        part_norms: Whether Mamba's step size, input and output have norms, as in Jamba.
     """
 
     kind: Literal["mamba", "gated-delta"]
@@ -108,6 +112,7 @@ class RecurrentLayers:
     n_value_heads: int
     conv_size: int
     time_step_rank: int
+    part_norms: bool = True
 
     @property
     def conv_channels(self) -> int:
@@ -118,6 +123,24 @@ class RecurrentLayers:
     def state_elements(self) -> int:
         """Elements that one layer keeps of a sequence, whatever its length."""
         return self.value_size * self.state_size + self.conv_channels * (self.conv_size - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class SparseIndex:
+    """The index by which sparse attention chooses the tokens that it attends (DeepSeek-V3.2).
+
+    Attributes:
+        n_heads: Heads of the index, which score a query against the keys.
+        head_size: Elements of a head, and of the key that every layer caches for each token.
+    """
+
+    n_heads: int
+    head_size: int
+
+    @property
+    def cached_bytes(self) -> int:
+        """Bytes cached for a token and layer: the key in fp8, and its fp32 scale."""
+        return self.head_size + 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +167,6 @@ class ModelFacts:
         sliding_window_tokens: Window of the layers that have one; None without.
         n_sliding_layers: Layers that have the window.
         experts: The mixture of experts; None for a dense model.
-        recurrent: The layers without attention of a hybrid model; None without.
-        attention_gate: Whether attention's output is gated by a projection as large as the
-            queries'.
         position_table_tokens: Rows of a learned position table; 0 with rotary positions.
         norm: ``"rmsnorm"`` has a weight, ``"layernorm"`` a weight and a bias.
         n_norms_per_layer: Normalisations of width ``hidden_size`` in a layer.
@@ -159,6 +179,16 @@ class ModelFacts:
         license: Licence of the weights.
         source: Where the facts were read.
         date: Day on which they were checked.
+        recurrent: The layers without attention of a hybrid model; None without.
+        attention_gate: Whether attention's output is gated by a projection as large as the
+            queries'.
+        weights: Format of the published weights, as `jeton.catalog.weight_format` names it.
+            Checkpoints in fp32 count as 16 bits, in which engines load them.
+        weights_source: Where that was read; empty: 16 bits, as nearly all are published.
+        weight_file_bytes: Bytes of the weight files, where they were read themselves.
+        n_shared_cache_layers: Layers without a cache of their own: they read another layer's.
+        n_shared_sliding_layers: Those of them with a sliding window.
+        sparse_index: The index of sparse attention; None without.
     """
 
     name: str
@@ -194,11 +224,29 @@ class ModelFacts:
     date: date
     recurrent: RecurrentLayers | None = None
     attention_gate: bool = False
+    weights: str = "bf16"
+    weights_source: str = ""
+    weight_file_bytes: int | None = None
+    n_shared_cache_layers: int = 0
+    n_shared_sliding_layers: int = 0
+    sparse_index: SparseIndex | None = None
 
     @property
     def n_attention_layers(self) -> int:
         """Layers with attention, which are those with a KV cache."""
         return self.n_layers - (0 if self.recurrent is None else self.recurrent.n_layers)
+
+    @property
+    def n_sliding_cache_layers(self) -> int:
+        """Layers that cache a window."""
+        n_sliding = 0 if self.sliding_window_tokens is None else self.n_sliding_layers
+        return n_sliding - self.n_shared_sliding_layers
+
+    @property
+    def n_full_cache_layers(self) -> int:
+        """Layers that cache every token."""
+        n_cached = self.n_attention_layers - self.n_shared_cache_layers
+        return n_cached - self.n_sliding_cache_layers
 
     @property
     def cited_source(self) -> str:
@@ -207,19 +255,55 @@ class ModelFacts:
 
 
 def model(name: str) -> ModelFacts:
-    """Return the facts of a model by name or alias; case does not matter.
+    """Return the facts of a model by name, by published name, or from a ``config.json``.
+
+    Case does not matter. A published name may carry its owner, a fine-tuning (``-Instruct``) and a
+    format of the weights (``-FP8``, ``-AWQ``), which then is that of the facts. A path to a
+    folder with a ``config.json``, or to the file, reads the shape from there
+    (`jeton.catalog.model_from_config`).
 
     Raises:
         UnknownModelError: If the catalog has no such model; carries the nearest names.
+        ModelConfigError: If a configuration lacks what the shape needs.
+        OSError: A file cannot be read.
     """
     index = _index()
     found = index.get(fold(name))
-    if found is None:
-        offered = nearest(name, (entry.name for entry in models()))
-        # A misspelt repository name resembles an alias, not a short name.
-        offered = offered or tuple(dict.fromkeys(index[key].name for key in nearest(name, index)))
-        raise UnknownModelError(name, nearest=offered)
-    return found
+    if found is not None:
+        return found
+    path = _config_path(name)
+    if path is not None:
+        from jeton.catalog.model_config import model_from_config
+
+        return model_from_config(path)
+    resolved = base_name(name, index)
+    if resolved is not None:
+        return _as_published(name, *resolved)
+    offered = nearest(name, (entry.name for entry in models()))
+    # A misspelt repository name resembles an alias, not a short name.
+    offered = offered or tuple(dict.fromkeys(index[key].name for key in nearest(name, index)))
+    raise UnknownModelError(name, nearest=offered)
+
+
+def _config_path(name: str) -> Path | None:
+    """Return the path where a name is one: a folder, a JSON file, or plainly meant as a path."""
+    path = Path(name)
+    if path.is_dir() or (path.suffix == ".json" and path.is_file()):
+        return path
+    if path.suffix == ".json" or name.startswith(("./", "../", "/", "~")):
+        return path.expanduser()
+    return None
+
+
+def _as_published(asked: str, known: str, weights: str | None) -> ModelFacts:
+    base = _index()[known]
+    if weights is None or weights == base.weights:
+        return base
+    return replace(
+        base,
+        weights=weights,
+        weights_source=f"as the name {asked.strip()} says",
+    )
 
 
 @cache
@@ -235,7 +319,7 @@ def _index() -> dict[str, ModelFacts]:
 
 def _model(entry: dict[str, Any]) -> ModelFacts:
     latent, experts = entry["latent_attention"], entry["experts"]
-    recurrent = entry.get("recurrent")
+    recurrent, index = entry.get("recurrent"), entry.get("sparse_index")
     return ModelFacts(
         **{
             **entry,
@@ -244,6 +328,7 @@ def _model(entry: dict[str, Any]) -> ModelFacts:
             "latent_attention": None if latent is None else LatentAttention(**latent),
             "experts": None if experts is None else Experts(**experts),
             "recurrent": None if recurrent is None else RecurrentLayers(**recurrent),
+            "sparse_index": None if index is None else SparseIndex(**index),
             "date": date.fromisoformat(entry["date"]),
         }
     )

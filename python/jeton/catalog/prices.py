@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
 
-__all__ = ["STALE_AFTER_DAYS", "price", "price_names"]
+__all__ = [
+    "STALE_AFTER_DAYS",
+    "list_date",
+    "list_name",
+    "nearest_prices",
+    "price",
+    "price_names",
+]
 
 STALE_AFTER_DAYS = 180
 """A list older than this is warned about. Half a year is a judgement, not a measurement: long
@@ -35,6 +42,7 @@ TARIFFS = {
     "batch": {"processing": "batch"},
     "flex": {"service_tier": "flex"},
     "priority": {"service_tier": "priority"},
+    "fast": {"service_tier": "fast", "speed": "fast"},
 }
 """Tariffs beside the standard one, as the list names them in its price variants."""
 
@@ -70,7 +78,7 @@ def price(name: str, *, on: date | None = None) -> ApiPrice:
     base_name, tariff = _tariff(name.strip())
     found = _find(base_name)
     if found is None:
-        raise UnknownPriceError(name, nearest=_nearest_prices(base_name))
+        raise UnknownPriceError(name, nearest=nearest_prices(base_name))
     provider, model = found
     rates = _rates(model, datetime.combine(day, _PRICE_HOUR), tariff)
     if rates is None:
@@ -83,7 +91,7 @@ def price(name: str, *, on: date | None = None) -> ApiPrice:
     if result is None:
         raise UnknownPriceError(
             name,
-            nearest=[n for n in _nearest_prices(name) if n != f"{provider.id}:{model.id}"],
+            nearest=[n for n in nearest_prices(name) if n != f"{provider.id}:{model.id}"],
             hint=f"{provider.id} lists {model.id} without an input price; "
             "a price of your own is written usd:INPUT/OUTPUT, in USD per million tokens",
         )
@@ -111,7 +119,7 @@ def _rates(model: ModelInfo, moment: datetime, tariff: str) -> ModelPrice | None
         return model.get_prices(moment)
     context = TARIFFS[tariff]
     listed = any(
-        variant.when == context
+        variant.when.items() <= context.items()
         and (variant.constraint is None or variant.constraint.active(moment))
         for variant in model.price_variants or ()
     )
@@ -121,7 +129,8 @@ def _rates(model: ModelInfo, moment: datetime, tariff: str) -> ModelPrice | None
 def _tariffs_of(name: str, model: ModelInfo) -> list[str]:
     """Return the names of the tariffs that a model has."""
     listed = [variant.when for variant in model.price_variants or ()]
-    return [name, *(f"{name}@{tariff}" for tariff, when in TARIFFS.items() if when in listed)]
+    own = [t for t, context in TARIFFS.items() if any(w.items() <= context.items() for w in listed)]
+    return [name, *(f"{name}@{tariff}" for tariff in own)]
 
 
 def price_names() -> tuple[str, ...]:
@@ -144,39 +153,19 @@ def _has_input_price(model: ModelInfo) -> bool:
 
 
 def _find(name: str) -> tuple[Provider, ModelInfo] | None:
-    """Find provider and model: a known provider before ``:``, else the whole text as a model.
+    """Find provider and model: a known provider before ``:``, else by the rules for names."""
+    from jeton.catalog.model_names import find_listed
 
-    Model ids may contain ``:`` themselves (``amazon.titan-embed-text-v2:0``), so the part before
-    it only counts as a provider if it is one.
-    """
-    from genai_prices.data_snapshot import find_provider_by_id, get_snapshot
-
-    snapshot = get_snapshot()
-    prefix, colon, rest = name.partition(":")
-    provider_ids = {provider.id for provider in snapshot.providers}
-    attempts: list[tuple[str, str | None]] = [(name, None)]
-    if colon and rest:
-        if prefix.casefold() in provider_ids:
-            attempts = [(rest, prefix.casefold())]
-        elif find_provider_by_id(snapshot.providers, prefix) is not None:
-            attempts.append((rest, prefix))
-    for model_ref, provider_id in attempts:
-        # The list's matching rules do not match all of its own ids (``regional.`` ones of aws).
-        for provider in snapshot.providers:
-            if provider.id == provider_id:
-                for model in provider.models:
-                    if model.id.casefold() == model_ref.casefold():
-                        return provider, model
-        try:
-            return snapshot.find_provider_model(model_ref, None, provider_id, None)
-        except LookupError:
-            continue
-    return None
+    found = find_listed(name)
+    return None if found is None else (found.provider, found.model)
 
 
-def _nearest_prices(name: str) -> tuple[str, ...]:
+def nearest_prices(name: str) -> tuple[str, ...]:
     """Return the nearest names, spelt so that they can be used as they stand."""
     names = price_names()
+    if name.casefold().startswith("ft:"):
+        # A fine-tuned model is nearest to what it was tuned from.
+        name = name.split(":")[1]
     if ":" in name and fold(name.partition(":")[0]) in {n.partition(":")[0] for n in names}:
         return nearest(name, names)
     full_names: dict[str, list[str]] = {}
@@ -194,8 +183,6 @@ def _listed_price(
     provider: Provider, model: ModelInfo, rates: ModelPrice, day: date, tariff: str = "standard"
 ) -> ApiPrice | None:
     """Return a list price; None if it has no input price or a rate that is not understood."""
-    from importlib.metadata import version
-
     if not _base(rates.input_mtok):
         return None
     starts = {0}
@@ -218,10 +205,9 @@ def _listed_price(
         )
         for start in sorted(starts)
     )
-    list_date = _list_date()
     kind = "price" if tariff == "standard" else f"{tariff} price"
     parts = [
-        f"genai-prices {version('genai-prices')}, list of {list_date.isoformat()}",
+        list_name(),
         f"{kind} of {provider.id} for {model.id} in force on {day.isoformat()}",
     ]
     if isinstance(model.prices, list) and any(
@@ -240,7 +226,7 @@ def _listed_price(
         usd_per_mtok_output=tiers[0].usd_per_mtok_output,
         usd_per_request=(_base(rates.requests_kcount) or Decimal(0)) / 1000,
         tiers=tiers,
-        price_date=list_date,
+        price_date=list_date(),
         valid_on=day,
         source="; ".join(parts),
         tariff=tariff,
@@ -261,7 +247,14 @@ def _rate_above(rate: Decimal | TieredPrices | None, start: int) -> Decimal | No
     return next((t.price for t in reversed(rate.tiers) if start >= t.start), rate.base)
 
 
-def _list_date() -> date:
+def list_name() -> str:
+    """Return the name of the installed list, with its version and date."""
+    from importlib.metadata import version
+
+    return f"genai-prices {version('genai-prices')}, list of {list_date().isoformat()}"
+
+
+def list_date() -> date:
     """Return how new the installed list is.
 
     The package carries no date of its own, so this is the newest day on which one of its entries

@@ -10,6 +10,7 @@ the rules.
 
 from __future__ import annotations
 
+from jeton.chat.batches import CommonPrefix, common_prefix, encode_chats
 from jeton.chat.data import KNOWN_ROLES
 from jeton.chat.encoding import (
     ChatEncoding,
@@ -25,11 +26,14 @@ __all__ = [
     "KNOWN_ROLES",
     "ChatEncoding",
     "ChatTemplate",
+    "CommonPrefix",
     "Limits",
     "LookAlike",
     "RenderedChat",
+    "common_prefix",
     "control_tokens",
     "encode_chat",
+    "encode_chats",
     "encode_rendered",
     "trusted",
 ]

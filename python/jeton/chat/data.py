@@ -93,7 +93,11 @@ def plain_data(value: Any, *, depth: int = 0) -> Any:
 
 
 def messages_for_template(
-    messages: Sequence[Any], *, trusted_roles: frozenset[str], continued: str | None
+    messages: Sequence[Any],
+    *,
+    trusted_roles: frozenset[str],
+    continued: str | None,
+    may_be_empty: bool = False,
 ) -> list[dict[str, Any]]:
     """Messages as a template sees them.
 
@@ -101,6 +105,7 @@ def messages_for_template(
         messages: Mappings (or dataclasses, or pydantic models) with a role and whatever else.
         trusted_roles: Roles that are trusted text.
         continued: Name of the field of the last message that is to be continued; None: none is.
+        may_be_empty: Whether a chat may have no message.
 
     Raises:
         UsageError: They are no messages, or the last one has nothing to continue.
@@ -110,7 +115,7 @@ def messages_for_template(
             f"messages are a {type(messages).__name__}; expected a list of messages\n"
             'hint: [{"role": "user", "content": "..."}]'
         )
-    if not messages:
+    if not messages and (continued is not None or not may_be_empty):
         raise UsageError("there are no messages\nhint: give at least one")
     seen = [_message(index, message, trusted_roles) for index, message in enumerate(messages)]
     if continued is not None:

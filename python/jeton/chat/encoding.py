@@ -22,6 +22,7 @@ __all__ = [
     "control_tokens",
     "encode_chat",
     "encode_rendered",
+    "known_control_tokens",
 ]
 
 Control = Literal["auto", "special"] | Iterable[str]
@@ -128,9 +129,10 @@ _MAX_KNOWN = 16
 """Templates of a tokenizer that are kept."""
 
 
-def _known_control_tokens(
+def known_control_tokens(
     tok: Tokenizer, literals: tuple[str, ...], roles: tuple[str, ...], control: Control
 ) -> tuple[str, ...]:
+    """Return what ``control_tokens`` gives, kept for the next chat of the same template."""
     key = (literals, roles, control if isinstance(control, str) else frozenset(control))
     held = _known.get(id(tok))
     if held is None or held[0]() is not tok:
@@ -167,7 +169,7 @@ def encode_rendered(
         UnknownSpecialTokenError: A token named in ``control`` is none of the tokenizer's.
         InvalidTextError: The text has half a surrogate pair.
     """
-    names = _known_control_tokens(tok, rendered.literals, rendered.role_tokens, control)
+    names = known_control_tokens(tok, rendered.literals, rendered.role_tokens, control)
     encoding, refused = tok.encode_guarded(
         rendered.text, rendered.trusted_spans, control_tokens=names
     )

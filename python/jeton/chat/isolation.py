@@ -196,7 +196,8 @@ def _failure(answer: Mapping[str, Any]) -> TemplateError:
     limit = answer.get("limit")
     if isinstance(limit, str):
         return stopped(reason, limit=limit, line=number)
-    return TemplateError(message, reason=reason, line=number)
+    kind, said = (str(answer.get(key) or "") for key in ("kind", "said"))
+    return TemplateError(message, reason=reason, line=number, kind=kind, said=said)
 
 
 def render_in_child(

@@ -6,6 +6,7 @@ both in the caller's process (templates that are trusted) and in the child that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
@@ -79,7 +80,7 @@ def named(error: Exception, template: Template | None) -> TemplateError:
     if isinstance(error, TemplateError):
         return error
     line = getattr(error, "lineno", None) or _line(error.__traceback__, template)
-    said = str(error)[:_MAX_MESSAGE]
+    said = _plain(str(error))[:_MAX_MESSAGE]
     where = "" if line is None else f" in line {line}"
     if isinstance(error, RecursionError):
         return stopped("recursion", limit="Python's stack", line=line)
@@ -87,23 +88,39 @@ def named(error: Exception, template: Template | None) -> TemplateError:
         return stopped("memory", limit="what there is", line=line)
     if isinstance(error, OverflowError):
         return stopped("size", limit=said, line=line)
+    kind = type(error).__name__
     if isinstance(error, RefusedError):
-        return TemplateError(
-            f"the chat template refuses{where}: {said}", reason="refused", line=line
-        )
-    if isinstance(error, SecurityError):
-        what = f"the chat template reaches outside{where}: {said}"
-        return TemplateError(what, reason="security", line=line)
-    if isinstance(error, TemplateSyntaxError):
-        what = f"the chat template cannot be read{where}: {said}"
-        return TemplateError(what, reason="syntax", line=line)
-    if isinstance(error, UndefinedError):
-        what = f"the chat template needs something that is not there{where}: {said}"
-        return TemplateError(what, reason="undefined", line=line)
-    kind = "" if isinstance(error, JinjaError) else f"{type(error).__name__}: "
+        reason, what, kind = "refused", "refuses", "TemplateError"
+    elif isinstance(error, SecurityError):
+        reason, what = "security", "reaches outside"
+    elif isinstance(error, TemplateSyntaxError):
+        reason, what = "syntax", "cannot be read"
+    elif isinstance(error, UndefinedError):
+        reason, what = "undefined", "needs something that is not there"
+    else:
+        reason, what = "failed", "failed"
+    named_kind = "" if isinstance(error, JinjaError) else f"{kind}: "
     return TemplateError(
-        f"the chat template failed{where}: {kind}{said}", reason="failed", line=line
+        f"the chat template {what}{where}: {named_kind}{said}",
+        reason=reason,
+        line=line,
+        kind=kind,
+        said=said,
     )
+
+
+# Strings and mappings of a template are of classes of ours; a template's author knows Python's.
+_OWN_CLASSES = (
+    (re.compile(r"\bjeton\.chat\.text\.Text\b|(?<=')Text(?=')|\bText(?= object\b)"), "str"),
+    (re.compile(r"\bjeton\.chat\.\w+\._?(?=\w)|(?<=')_(?=(?:Namespace|Dict|Json)')"), ""),
+)
+
+
+def _plain(said: str) -> str:
+    """A message without the names of classes of this package."""
+    for pattern, name in _OWN_CLASSES:
+        said = pattern.sub(name, said)
+    return said
 
 
 def _line(traceback: TracebackType | None, template: Template | None) -> int | None:

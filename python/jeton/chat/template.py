@@ -8,11 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jeton._core import Tokenizer
 from jeton.chat.data import KNOWN_ROLES, TAIL_TEXT, messages_for_template, plain_data
+from jeton.chat.explaining import explained, has_generation_block
 from jeton.chat.limits import Limits
 from jeton.chat.text import GENERATED, TAIL, TRUSTED, Run, Text
 from jeton.errors import TemplateError, UsageError
 from jeton.formats.folders import read_folder
+from jeton.formats.model_settings import ModelSettings, settings_of, settings_of_folder
+from jeton.registry import load, place_of
 
 if TYPE_CHECKING:
     from jeton.chat.rendering import Compiled
@@ -43,6 +47,8 @@ class RenderedChat:
             lost.
         generation_spans: What stood in ``{% generation %}`` blocks, likewise.
         literals: The text that the template can write: its text and its string constants.
+        has_generation_block: Whether the template has a ``{% generation %}`` block at all, so that
+            no spans mean an untaken one.
         role_tokens: Texts of special tokens that the template knows by name (``eos_token``).
     """
 
@@ -50,6 +56,7 @@ class RenderedChat:
     trusted_spans: tuple[tuple[int, int], ...]
     generation_spans: tuple[tuple[int, int], ...]
     literals: tuple[str, ...] = field(repr=False)
+    has_generation_block: bool = False
     role_tokens: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -104,21 +111,53 @@ class ChatTemplate:
     ) -> ChatTemplate:
         """The templates of a folder that ``save_pretrained`` wrote, with its special tokens.
 
+        Args:
+            path: The folder; also a .gguf file, or the name of a model in the local Hugging Face
+                cache.
+            is_trusted: As for ``from_source``.
+            limits: As for ``from_source``.
+
         Raises:
             UsageError: It has none.
             FormatError: A file is damaged.
             OSError: It cannot be read.
         """
-        facts = read_folder(path)
-        sources = dict(facts.other_chat_templates)
-        if facts.chat_template is not None:
-            sources[_DEFAULT] = facts.chat_template
+        place = place_of(path) or Path(path)
+        if place.is_file() and place.suffix.lower() == ".gguf":
+            tokenizer = load(place)
+            return cls.from_tokenizer(tokenizer, is_trusted=is_trusted, limits=limits)
+        settings = settings_of_folder(read_folder(place))
+        return cls._of(settings, str(path), is_trusted=is_trusted, limits=limits)
+
+    @classmethod
+    def from_tokenizer(
+        cls, tok: Tokenizer, *, is_trusted: bool = False, limits: Limits | None = None
+    ) -> ChatTemplate:
+        """The templates of the folder, or GGUF file, that a tokenizer was loaded from.
+
+        Raises:
+            UsageError: It has none, or the tokenizer was loaded from something else.
+            FormatError: A file is damaged.
+        """
+        settings = settings_of(tok) or ModelSettings()
+        name = tok.name or "the tokenizer"
+        return cls._of(settings, name, is_trusted=is_trusted, limits=limits)
+
+    @classmethod
+    def _of(
+        cls, settings: ModelSettings, name: str, *, is_trusted: bool, limits: Limits | None
+    ) -> ChatTemplate:
+        sources = dict(settings.other_chat_templates)
+        if settings.chat_template is not None:
+            sources[_DEFAULT] = settings.chat_template
         if not sources:
             raise UsageError(
-                f"{path} has no chat template\n"
-                "hint: expected chat_template.jinja, or chat_template in tokenizer_config.json"
+                f"{name} has no chat template\n"
+                "hint: expected chat_template.jinja, or chat_template in tokenizer_config.json, in "
+                "the folder that it is loaded from; --template FILE gives one "
+                "(ChatTemplate.from_source)"
             )
-        roles = {f"{role}_token": text for role, text in facts.roles.items()}
+        roles = {f"{role}_token": text for role, text in settings.roles.items()}
         return cls(sources, special_tokens=roles, is_trusted=is_trusted, limits=limits)
 
     @property
@@ -151,6 +190,13 @@ class ChatTemplate:
             )
         return source
 
+    def has_generation_block(self, name: str | None = None, *, with_tools: bool = False) -> bool:
+        """Whether a template says which text is the assistant's; arguments as for ``source``.
+
+        Without a ``{% generation %}`` block every ``assistant_mask`` is all zeros.
+        """
+        return has_generation_block(self.source(name, with_tools=with_tools))
+
     def render(
         self,
         messages: Sequence[Any],
@@ -161,6 +207,7 @@ class ChatTemplate:
         continue_final_message: bool | str = False,
         template_name: str | None = None,
         trusted_roles: frozenset[str] = KNOWN_ROLES,
+        may_be_empty: bool = False,
         **variables: Any,
     ) -> RenderedChat:
         """A chat as text.
@@ -177,6 +224,7 @@ class ChatTemplate:
             trusted_roles: Values of ``role`` that count as the template's own text, because
                 templates make control tokens of them. A program that lets users choose roles passes
                 ``frozenset()``.
+            may_be_empty: Whether a chat may have no message.
             variables: What else the template reads. They are data, also under the name of a special
                 token.
 
@@ -198,12 +246,18 @@ class ChatTemplate:
         seen: dict[str, Any] = {name: trusted(text) for name, text in self._special_tokens.items()}
         seen |= plain_data(variables)
         seen["messages"] = messages_for_template(
-            messages, trusted_roles=trusted_roles, continued=continued
+            messages,
+            trusted_roles=trusted_roles,
+            continued=continued,
+            may_be_empty=may_be_empty,
         )
         seen["tools"] = _mappings("tools", tools)
         seen["documents"] = _mappings("documents", documents)
         seen["add_generation_prompt"] = add_generation_prompt
-        text, runs = self._rendered(source, seen)
+        try:
+            text, runs = self._rendered(source, seen)
+        except TemplateError as error:
+            raise explained(error, source, seen["messages"]) from None
         if continued is not None:
             text, runs = _without_tail(text, runs, continued)
         return RenderedChat(
@@ -211,6 +265,7 @@ class ChatTemplate:
             trusted_spans=_spans(runs, TRUSTED),
             generation_spans=_spans(runs, GENERATED),
             literals=self._literals(source),
+            has_generation_block=has_generation_block(source),
             role_tokens=tuple(dict.fromkeys(self._special_tokens.values())),
         )
 

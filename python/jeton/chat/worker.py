@@ -137,7 +137,14 @@ def _answer(request: dict[str, Any], known: OrderedDict[str, Compiled]) -> dict[
 
 def _failure(error: TemplateError) -> dict[str, Any]:
     limit = error.limit if isinstance(error, TemplateLimitError) else None
-    return {"error": str(error), "reason": error.reason, "line": error.line, "limit": limit}
+    return {
+        "error": str(error),
+        "reason": error.reason,
+        "line": error.line,
+        "limit": limit,
+        "kind": error.kind,
+        "said": error.said,
+    }
 
 
 def main() -> None:

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from jeton.checkpoint.configuration import ModelConfiguration, ModelKind, read_configuration
 from jeton.checkpoint.directory import ModelDirectory, read_model_directory
-from jeton.checkpoint.gguf import GgufModel, GgufTensor, read_gguf
 from jeton.checkpoint.rows import RowStatistics, read_rows, row_statistics
 from jeton.checkpoint.safetensors import SafetensorsFile, Tensor, read_header
 from jeton.checkpoint.weights import FileProblem, Weights, read_weights
+from jeton.formats.gguf import GgufModel, GgufTensor, read_gguf
 
 __all__ = [
     "FileProblem",

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton.errors import FormatError, LimitError
+from jeton.formats.reading import LFS_START as LFS_POINTER
 
 __all__ = ["BITS", "LFS_POINTER", "MAX_HEADER_BYTES", "SafetensorsFile", "Tensor", "read_header"]
 
@@ -28,9 +29,6 @@ tensors; the reference refuses 100 MB, which as Python objects would be gigabyte
 
 MAX_DIMENSIONS = 16
 """Most dimensions of a tensor; published ones have at most 5."""
-
-LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-"""How a file begins that Git LFS has not fetched (git-lfs, docs/spec.md)."""
 
 BITS = {
     "BOOL": 8,

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 import click
 
+from jeton.cli.streams import shown
 from jeton.errors import JetonError, JetonWarning
 
 __all__ = ["COMMANDS", "app"]
@@ -22,6 +23,11 @@ EXIT_FINE, EXIT_ERROR = 0, 2
 # Name: (module, attribute, the first line of its help). The line stands here so that
 # `jeton --help` imports no command; a test compares it with the command's own.
 COMMANDS = {
+    "demo": (
+        "demo",
+        "demo",
+        "Audit the sample that comes with the package, and write a report.",
+    ),
     "audit": ("audit", "audit", "Say what tokenization costs a workload, and what to change."),
     "count": ("count", "count", "Count the tokens of files."),
     "encode": ("encode", "encode", "Turn text into token ids, one document a line."),
@@ -69,6 +75,11 @@ COMMANDS = {
     "lock": ("lock", "lock", "Lock what a tokenizer is and does; say what changed, and its price."),
     "info": ("info", "info", "Say what a tokenizer is."),
     "vocab": ("vocab", "vocab", "List, add, fetch and compile vocabularies."),
+    "memory": (
+        "memory",
+        "memory",
+        "Say what a model leaves for requests on a GPU, and the longest context.",
+    ),
     "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
 }
 
@@ -148,7 +159,7 @@ class _Root(click.Group):
             return EXIT_FINE
         except (KeyboardInterrupt, click.Abort) as error:
             # Work that can be taken up again says so.
-            _say(f"jeton: interrupted: {error}" if str(error) else "jeton: interrupted")
+            _say(f"jeton: interrupted: {shown(str(error))}" if str(error) else "jeton: interrupted")
         except click.ClickException as error:
             _say_error(_usage_message(error))
         except JetonError as error:
@@ -158,8 +169,8 @@ class _Root(click.Group):
         except UnicodeEncodeError as error:
             # Of an argument that is no text; such file names are legal, but the core has no way
             # to open them.
-            shown = ascii(error.object[:80])
-            _say_error(f"{shown} holds bytes that are not UTF-8\nhint: rename the file")
+            quoted = ascii(error.object[:80])
+            _say_error(f"{quoted} holds bytes that are not UTF-8\nhint: rename the file")
         except MemoryError:
             _say_error("not enough memory\nhint: use fewer inputs at once, or smaller ones")
         except Exception as error:
@@ -194,7 +205,7 @@ def _os_message(error: OSError) -> str:
 
 
 def _say_error(message: str) -> None:
-    first, *rest = message.split("\n")
+    first, *rest = shown(message).split("\n")
     _say("\n".join([f"{click.style('jeton: error:', fg='red', bold=True)} {first}", *rest]))
 
 
@@ -206,7 +217,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    _say(f"{click.style('jeton: warning:', fg='yellow')} {message}")
+    _say(f"{click.style('jeton: warning:', fg='yellow')} {shown(str(message))}")
 
 
 def _say(text: str) -> None:

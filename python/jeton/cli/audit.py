@@ -2,103 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from jeton.cli import options, outputs, tables
-from jeton.cli.audit_gate import AuditGate, gate_options
-from jeton.cli.audit_options import AuditSettings, settings_options
-from jeton.cli.audit_trace import TraceSettings, trace_options
-from jeton.cli.audit_training import TrainingSettings, training_options
+from jeton.cli import outputs, streams, tables
+from jeton.cli.audit_options import (
+    FIRST,
+    GROUPS,
+    AuditGate,
+    GpuSettings,
+    InputSettings,
+    LimitSettings,
+    LogSettings,
+    OutputSettings,
+    PipelineSettings,
+    PriceSettings,
+    TraceSettings,
+    TrainingSettings,
+)
+from jeton.cli.option_groups import GroupedCommand
 from jeton.cli.progress import corpus_progress
 from jeton.errors import RecordError
 
 if TYPE_CHECKING:
     from jeton.auditing import AuditReport
+    from jeton.auditing.gate import GateResult
+    from jeton.auditing.observing import Observer
 
 __all__ = ["audit"]
 
 
-@click.command()
+@click.command(cls=GroupedCommand, groups=GROUPS, first=FIRST)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "-t",
-    "--tokenizer",
-    "tokenizers",
-    metavar="T",
-    multiple=True,
-    help="Tokenizer to measure: a name, file or folder. Repeatable.",
-)
-@click.option(
-    "--current",
-    metavar="T",
-    help="The tokenizer in use now; the others are compared with it. By default the first.",
-)
-@click.option("--model", metavar="M", help="Model for memory and compute; `jeton catalog models`.")
-@click.option("--gpu", metavar="G", help="GPU that the model runs on; `jeton catalog gpus`.")
-@click.option(
-    "--price-model",
-    metavar="P",
-    help="API price: MODEL, PROVIDER:MODEL, or usd:INPUT/OUTPUT per million tokens; "
-    "`jeton catalog prices`.",
-)
-@click.option(
-    "--requests-per-day",
-    type=click.FloatRange(min=0),
-    metavar="N",
-    help="Documents like these in a day: what money per day, month and year is computed with. "
-    "By default as in the logs.",
-)
-@click.option(
-    "--output-tokens-per-request",
-    type=click.FloatRange(min=0),
-    metavar="N",
-    help="Mean tokens that a model writes per request; by default as in the logs, else 0.",
-)
-@click.option(
-    "--terms",
-    metavar="FILE",
-    help="Terms of the domain, one a line: how they are cut and what their pieces cost.",
-)
-@options.field_option
-@options.documents_option
-@options.strict_option
-@options.threads_option
-@click.option("--html", metavar="F", help="Write the report as one page that works offline.")
-@outputs.json_file_option
-@outputs.markdown_option
-@settings_options
-@trace_options
-@training_options
-@gate_options
-@click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def audit(
     *,
     inputs: tuple[str, ...],
-    tokenizers: tuple[str, ...],
-    current: str | None,
-    model: str | None,
-    gpu: str | None,
-    price_model: str | None,
-    requests_per_day: float | None,
-    output_tokens_per_request: float | None,
-    terms: str | None,
-    field: str,
-    documents: Literal["file", "line"],
-    strict: bool,
-    num_threads: int | None,
-    html: str | None,
-    json_file: str | None,
-    markdown: str | None,
-    quiet: bool,
-    settings: AuditSettings,
+    reading: InputSettings,
+    price: PriceSettings,
+    serving: GpuSettings,
+    logs: LogSettings,
+    gate: AuditGate,
     trace: TraceSettings,
     training: TrainingSettings,
-    gate: AuditGate,
+    pipeline: PipelineSettings,
+    limits: LimitSettings,
+    output: OutputSettings,
 ) -> int:
     """Say what tokenization costs a workload, and what to change.
 
@@ -111,74 +62,98 @@ def audit(
       jeton audit calls.jsonl --field prompt -t o200k_base --price-model gpt-4o \\
           --requests-per-day 50000 --html report.html
       jeton audit gateway/*.jsonl.zst --logs -t o200k_base --bill invoice.csv --html report.html
+      jeton audit before/ --against after/ -t o200k_base --price-model gpt-4o
       jeton audit corpus/ -t llama3 --model llama-3-8b --gpu h100-sxm --json - | jq .findings
       jeton audit prompts/ -t llama3 -t jeton-medical-32k --model llama-3-8b --gpu h100-sxm \\
           --trace AzureLLMInferenceTrace_conv.csv --trace-speed 3 --html traffic.html
     """
     from jeton.auditing import audit as run_audit
 
-    outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
-    if not tokenizers and current is None:
-        raise click.UsageError("no tokenizer is given; name one with --tokenizer")
-    arguments = settings.arguments() | trace.arguments() | training.arguments()
-    gate.prepare(num_threads=num_threads, stdout_is_taken="-" in (json_file, markdown))
-    with _hint_of_logs(settings), corpus_progress("reading", quiet=quiet) as on_progress:
-        report = run_audit(
-            inputs,
-            tokenizers=tokenizers,
-            current=current,
-            model=model,
-            gpu=gpu,
-            price_model=price_model,
-            requests_per_day=requests_per_day,
-            output_tokens_per_request=output_tokens_per_request,
-            # A str would be taken for the terms themselves.
-            terms=None if terms is None else Path(terms),
-            field=field,
-            documents=documents,
-            strict=strict,
-            num_threads=num_threads,
-            on_progress=on_progress,
-            observers=gate.observers,
-            **arguments,
+    output.check()
+    arguments: dict[str, Any] = {}
+    for settings in (reading, price, serving, logs, trace, training, pipeline, limits):
+        arguments |= settings.arguments()
+    gate.prepare(num_threads=reading.num_threads, stdout_is_taken=output.takes_stdout)
+    _say_mixed_states(inputs)
+
+    def run(paths: Sequence[str], observers: Sequence[Observer]) -> AuditReport:
+        with _hint_of_logs(logs), corpus_progress("reading", quiet=output.quiet) as on_progress:
+            return run_audit(list(paths), on_progress=on_progress, observers=observers, **arguments)
+
+    after, before = gate.audit_before(inputs, lambda paths, seen: run(paths, (seen,)))
+    report = run(after, gate.observers)
+    result = gate.judge(report)
+    report = output.shared(report, after)
+    if before is not None and result is not None:
+        _write_side_by_side(output.shared(before, inputs), report, result, output)
+    else:
+        _write(report, result, output)
+    return gate.finish(result, report, quiet=output.quiet)
+
+
+def _say_mixed_states(inputs: Sequence[str]) -> None:
+    """Say that a state before and one after are read as one workload, where they look like it."""
+    if len(inputs) != 2:
+        return
+    from jeton.auditing.gate import look_like_two_states
+
+    states = look_like_two_states(inputs)
+    if states is not None:
+        before, after = states
+        streams.say(
+            f"jeton: {before} and {after} look like a state before and one after; they are mixed "
+            "into one workload\n"
+            f"hint: jeton audit {before} --against {after} shows them side by side"
         )
-    _write(report, html=html, json_file=json_file, markdown=markdown, quiet=quiet)
-    return gate.finish(report, quiet=quiet)
 
 
 @contextmanager
-def _hint_of_logs(settings: AuditSettings) -> Iterator[None]:
+def _hint_of_logs(settings: LogSettings) -> Iterator[None]:
     """Say what is missing where the records are requests and nobody said so."""
     try:
         yield
     except RecordError as error:
         looks_like_logs = any(f'"{name}"' in str(error) for name in ("messages", "prompt", "usage"))
-        if settings.logs or not looks_like_logs or "hint:" in str(error):
+        if settings.logs or not looks_like_logs:
             raise
+        what = str(error).partition("\n")[0]
         raise RecordError(
-            f"{error}\nhint: request logs are read with --logs; another field with --field",
+            f"{what}\nhint: request logs are read with --logs; another field with --field",
             path=error.path,
             line=error.line,
         ) from error
 
 
-def _write(
-    report: AuditReport,
-    *,
-    html: str | None,
-    json_file: str | None,
-    markdown: str | None,
-    quiet: bool,
+def _write_side_by_side(
+    before: AuditReport, after: AuditReport, result: GateResult, output: OutputSettings
 ) -> None:
     from jeton import report as looks
+    from jeton.report.against import against_data, against_lines, against_to_markdown
 
-    if html is not None:
-        looks.write_html(report, html)
-    outputs.write_output(json_file, lambda: looks.to_json(report))
-    outputs.write_output(markdown, lambda: looks.to_markdown(report))
-    if quiet:
+    if output.html is not None:
+        looks.write_html(after, output.html, result)
+    outputs.write_output(
+        output.json_file, lambda: looks.safe_json(against_data(before, after, result))
+    )
+    outputs.write_output(output.markdown, lambda: against_to_markdown(result))
+    if output.quiet:
+        return
+    if not output.takes_stdout:
+        for line in against_lines(result):
+            streams.write_line(line)
+    outputs.say_written(output.html, output.json_file, output.markdown)
+
+
+def _write(report: AuditReport, result: GateResult | None, output: OutputSettings) -> None:
+    from jeton import report as looks
+
+    if output.html is not None:
+        looks.write_html(report, output.html, result)
+    outputs.write_output(output.json_file, lambda: looks.to_json(report))
+    outputs.write_output(output.markdown, lambda: looks.to_markdown(report))
+    if output.quiet:
         return
     # Standard output carries one thing: the table, unless a file was sent there.
-    if "-" not in (json_file, markdown):
+    if not output.takes_stdout:
         looks.print_audit(report, tables.console())
-    outputs.say_written(html, json_file, markdown)
+    outputs.say_written(output.html, output.json_file, output.markdown)

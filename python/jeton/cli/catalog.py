@@ -13,6 +13,7 @@ from jeton.cli import options, streams, tables
 
 if TYPE_CHECKING:
     from jeton.catalog import ApiPrice, ModelFacts
+    from jeton.catalog.price_sheet import PriceSheet
 
 __all__ = ["catalog"]
 
@@ -92,6 +93,48 @@ def models(*, words: tuple[str, ...], as_json: bool) -> None:
 
 
 @catalog.command()
+@options.json_option
+def formats(*, as_json: bool) -> None:
+    """List the formats of weights and caches: names for --weights and --kv-dtype.
+
+    BITS are those of an element with its part of the scales. Quantized weights keep tables, norms
+    and routers in 16 bits; q4_k_m and q5_k_m mix two formats.
+
+    \b
+    Examples:
+      jeton catalog formats
+      jeton catalog formats --json
+    """
+    from jeton.catalog import number_formats, weight_format, weight_format_names
+
+    if as_json:
+        rows = [
+            {
+                "name": one.name,
+                "aliases": one.aliases,
+                "bits": float(one.bits),
+                "element_bits": int(one.element_bits),
+                "block_bits": one.block_bits,
+                "block_elements": one.block_elements,
+                "source": one.source,
+                "date": one.date,
+            }
+            for one in number_formats()
+        ]
+        _write_json("formats", rows)
+        return
+    plain = {one.name: one for one in number_formats()}
+    table = []
+    for name in weight_format_names():
+        found = weight_format(name)
+        one = plain.get(name)
+        bits = f"{float(one.bits):.4g}" if one else ""
+        also = ", ".join(one.aliases) if one else ""
+        table.append([name, bits, found.summary(), also])
+    tables.print_table(["NAME", "BITS", "AS WEIGHTS", "ALSO CALLED"], table, right=["BITS"])
+
+
+@catalog.command()
 @click.option(
     "--live",
     is_flag=True,
@@ -118,11 +161,12 @@ def gpus(*, live: bool, as_json: bool) -> None:
         _write_json("gpus", [asdict(g) for g in found])
         return
     tables.print_table(
-        ["NAME", "MEMORY GB", "GB/S", "BF16 TFLOP/S", "USD PER HOUR", "CHECKED"],
+        ["NAME", "MEMORY GB", "MIB", "GB/S", "BF16 TFLOP/S", "USD PER HOUR", "CHECKED"],
         [
             [
                 g.name,
-                f"{g.memory_bytes / 1e9:,.0f}",
+                f"{g.datasheet_gb:,}",
+                f"{g.memory_bytes / 2**20:,.0f}",
                 f"{g.memory_bandwidth_bytes_per_s / 1e9:,.0f}",
                 f"{g.bf16_dense_flops_per_s / 1e12:,.0f}",
                 f"{g.price_low.usd_per_hour:.2f} to {g.price_high.usd_per_hour:.2f}",
@@ -130,7 +174,7 @@ def gpus(*, live: bool, as_json: bool) -> None:
             ]
             for g in found
         ],
-        right=["MEMORY GB", "GB/S", "BF16 TFLOP/S", "USD PER HOUR"],
+        right=["MEMORY GB", "MIB", "GB/S", "BF16 TFLOP/S", "USD PER HOUR"],
     )
 
 
@@ -167,7 +211,7 @@ def _show_live(*, as_json: bool) -> None:
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option(
     "--tariff",
-    type=click.Choice(["standard", "batch", "flex", "priority"]),
+    type=click.Choice(["standard", "batch", "flex", "priority", "fast"]),
     default="standard",
     show_default=True,
     help="Prices of this tariff; models without it are left out.",
@@ -176,25 +220,36 @@ def _show_live(*, as_json: bool) -> None:
 def prices(*, words: tuple[str, ...], tariff: str, as_json: bool) -> None:
     """List the API prices: names for --price-model, in USD per million tokens.
 
-    With WORDs only the names that contain all of them.
+    With WORDs only the names that contain all of them. One WORD that names a model, as a log may
+    write it, shows everything that the list has on it: each dimension, tariff and hour.
 
     \b
     Examples:
       jeton catalog prices openai gpt-4o
+      jeton catalog prices us.anthropic.claude-haiku-4-5-20251001-v1:0
       jeton catalog prices claude --tariff batch
       jeton catalog prices claude --json
     """
-    from jeton._nearest import nearest
     from jeton.catalog import price_names
+    from jeton.catalog.price_sheet import price_sheet
+    from jeton.catalog.prices import nearest_prices
     from jeton.errors import UnknownPriceError
 
     wanted = [word.casefold() for word in words]
     names = [n for n in price_names() if all(word in n.casefold() for word in wanted)]
-    if not names:
+    sheet = price_sheet(words[0]) if len(words) == 1 else None
+    if sheet is not None and not as_json:
+        _print_sheet(sheet)
+        if not names or names == [sheet.name]:
+            return
+        streams.say("names that contain it:")
+    if not names and sheet is None:
         asked = " ".join(words)
-        raise UnknownPriceError(asked, nearest=nearest(asked, price_names()))
+        raise UnknownPriceError(asked, nearest=nearest_prices(asked))
     found = _prices_of(names, tariff)
-    if not found:
+    if not found and sheet is not None and not as_json:
+        return
+    if not found and sheet is None:
         raise UnknownPriceError(
             f"{' '.join(words)}@{tariff}",
             hint=f"the list has no {tariff} tariff for any of {len(names)} model(s)",
@@ -214,7 +269,8 @@ def prices(*, words: tuple[str, ...], tariff: str, as_json: bool) -> None:
             }
             for p in found
         ]
-        _write_json("prices", rows)
+        extra = {} if sheet is None else {"sheet": plain_values(asdict(sheet))}
+        _write_json("prices", rows, **extra)
         return
     tables.print_table(
         ["NAME", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "DATE"],
@@ -234,6 +290,30 @@ def prices(*, words: tuple[str, ...], tariff: str, as_json: bool) -> None:
     streams.say(
         "USD per million tokens; CACHED is read from a cache, WRITTEN put into one; base tier, "
         f"{tariff} tariff"
+    )
+
+
+def _print_sheet(sheet: PriceSheet) -> None:
+    """Show every rate that the list has on one model."""
+    from jeton.dimensions import plain_name
+
+    found = "" if not sheet.rule else f" ({sheet.asked}: {sheet.rule})"
+    streams.say(f"{sheet.name}{found}, rates in force on {sheet.valid_on.isoformat()}")
+    tables.print_table(
+        ["CHARGED", "TARIFF", "UTC", "PROMPTS", "USD", "PER", "SINCE"],
+        [
+            [
+                plain_name(row.dimension),
+                row.tariff,
+                row.hours,
+                f"above {row.above_input_tokens:,}" if row.above_input_tokens else "",
+                _money(row.usd),
+                "hour" if row.unit == "seconds" else f"{row.per:,} {row.unit}",
+                "" if row.since is None else row.since.isoformat(),
+            ]
+            for row in sheet.rows
+        ],
+        right=["USD"],
     )
 
 
@@ -264,5 +344,5 @@ def _money(value: Decimal | None) -> str:
     return "" if value is None else format(value.normalize(), "f")
 
 
-def _write_json(kind: str, rows: list[dict[str, Any]]) -> None:
-    streams.write_json({"schema_version": "jeton.catalog/1", kind: plain_values(rows)})
+def _write_json(kind: str, rows: list[dict[str, Any]], **others: Any) -> None:
+    streams.write_json({"schema_version": "jeton.catalog/1", kind: plain_values(rows), **others})

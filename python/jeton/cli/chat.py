@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from jeton.cli import options, streams
-from jeton.errors import UsageError
+from jeton.errors import JetonError, UsageError
 
 if TYPE_CHECKING:
+    from jeton import Tokenizer
     from jeton.chat import ChatEncoding, ChatTemplate
+    from jeton.chat.files import Chat
 
-__all__ = ["chat"]
+__all__ = ["chat", "read_chats"]
 
 _MAX_FILE_BYTES = 256 << 20
-"""Far more than any context holds; keeps a wrong file from filling memory."""
+"""Keeps a wrong file from filling memory."""
 _OWN, _LOOK_ALIKE, _END = "\x1b[36m", "\x1b[41;97m", "\x1b[0m"
 
 
@@ -67,9 +67,10 @@ def chat(
     """Render a chat with its template and encode it safely.
 
     FILE is JSON: a list of messages, or an object with messages, tools, documents and what else
-    the template reads; - or nothing is standard input. Control tokens come from the template
-    alone: what looks like one in a message stays text and is listed. Templates run in a process
-    of their own with limits.
+    the template reads; or many of them, as a list or one a line. - or nothing is standard input.
+    Control tokens come from the template alone: what looks like one in a message stays text and is
+    listed. Templates run in a process of their own with limits. `jeton count --chat` counts files
+    of chats.
 
     \b
     Examples:
@@ -81,17 +82,27 @@ def chat(
 
     tokenizer = options.load_tokenizer(tokenizer_name, pattern=None)
     names = dict(_named(given) for given in token_names)
-    template = _template(tokenizer_name, template_file, names)
-    messages, variables = _read(file or "-")
-    encoded = encode_chat(
-        tokenizer,
-        template,
-        messages,
-        add_generation_prompt=add_generation_prompt,
-        continue_final_message=continue_final_message,
-        template_name=template_name,
-        **variables,
-    )
+    template = _template(tokenizer, template_file, names)
+    chats = read_chats(file or "-")
+    for one in chats:
+        try:
+            encoded = encode_chat(
+                tokenizer,
+                template,
+                one.messages,
+                add_generation_prompt=add_generation_prompt,
+                continue_final_message=continue_final_message,
+                template_name=template_name,
+                **one.variables,
+            )
+        except JetonError as error:
+            if len(chats) > 1:
+                error.args = (f"{one.where}: {error}",)
+            raise
+        _write(encoded, tokenizer, as_json=as_json, only_ids=only_ids)
+
+
+def _write(encoded: ChatEncoding, tokenizer: Tokenizer, *, as_json: bool, only_ids: bool) -> None:
     if as_json:
         streams.write_json(
             {
@@ -101,6 +112,7 @@ def chat(
                 "text": encoded.rendered.text,
                 "trusted_spans": encoded.rendered.trusted_spans,
                 "generation_spans": encoded.rendered.generation_spans,
+                "has_generation_block": encoded.rendered.has_generation_block,
                 "n_tokens": len(encoded.ids),
                 "ids": encoded.ids.tolist(),
                 "template_mask": encoded.template_mask.astype(int).tolist(),
@@ -132,62 +144,38 @@ def _named(given: str) -> tuple[str, str]:
     return name, text
 
 
-def _template(tokenizer_name: str, file: str | None, names: dict[str, str]) -> ChatTemplate:
+def _template(tokenizer: Tokenizer, file: str | None, names: dict[str, str]) -> ChatTemplate:
     from jeton.chat import ChatTemplate
-    from jeton.formats import read_folder
+    from jeton.formats.model_settings import settings_of
+    from jeton.formats.names import user_path
 
-    folder = Path(tokenizer_name)
-    if file is not None:
-        source = Path(file).read_text(encoding="utf-8")
-        if folder.is_dir():
-            roles = {f"{role}_token": text for role, text in read_folder(folder).roles.items()}
-            names = roles | names
-        return ChatTemplate.from_source(source, special_tokens=names)
-    if not folder.is_dir():
-        raise UsageError(
-            f"{tokenizer_name} is no folder with a chat template\nhint: --template FILE gives one"
-        )
-    found = ChatTemplate.from_folder(folder)
-    sources = {name: found.source(name) for name in found.names}
-    return ChatTemplate(sources, special_tokens=found.special_tokens | names)
+    if file is None:
+        found = ChatTemplate.from_tokenizer(tokenizer)
+        sources = {name: found.source(name) for name in found.names}
+        return ChatTemplate(sources, special_tokens=found.special_tokens | names)
+    source = user_path(file).read_text(encoding="utf-8")
+    settings = settings_of(tokenizer)
+    if settings is not None:
+        names = {f"{role}_token": text for role, text in settings.roles.items()} | names
+    return ChatTemplate.from_source(source, special_tokens=names)
 
 
-def _read(file: str) -> tuple[list[Any], dict[str, Any]]:
-    """The messages of a file, and the other variables."""
+def read_chats(file: str) -> list[Chat]:
+    """The chats of a file, or of standard input."""
+    from jeton.chat.files import chats_of
+    from jeton.formats.names import user_path
+
     if file == "-":
         data = sys.stdin.buffer.read(_MAX_FILE_BYTES + 1)
     else:
-        with Path(file).open("rb") as stream:
+        with user_path(file).open("rb") as stream:
             data = stream.read(_MAX_FILE_BYTES + 1)
     where = "standard input" if file == "-" else file
     if len(data) > _MAX_FILE_BYTES:
         raise UsageError(
-            f"{where} is larger than {_MAX_FILE_BYTES >> 20} MB\nhint: it takes one chat"
+            f"{where} is larger than {_MAX_FILE_BYTES >> 20} MB\nhint: split it into several files"
         )
-    hint = 'hint: expected [{"role": "user", "content": "..."}] or {"messages": [...], ...}'
-    try:
-        value = json.loads(data)
-    except (RecursionError, ValueError) as error:
-        raise UsageError(f"{where} is no JSON: {error}\n{hint}") from None
-    if isinstance(value, list):
-        return value, {}
-    if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
-        raise UsageError(f"{where} has no list of messages\n{hint}")
-    taken = {
-        name
-        for name in value
-        if name
-        in (
-            "control",
-            "template_name",
-            "trusted_roles",
-            "add_generation_prompt",
-            "continue_final_message",
-        )
-    }
-    if taken:
-        raise UsageError(f"{where} sets {', '.join(sorted(taken))}\nhint: those are for options")
-    return value.pop("messages"), value
+    return chats_of(data, name=where)
 
 
 def _coloured(encoded: ChatEncoding) -> str:
@@ -218,4 +206,7 @@ def _words(encoded: ChatEncoding) -> str:
         words += (
             f"; {len(encoded.look_alikes):,} look-alikes of control tokens stayed text: {shown}"
         )
-    return words
+    if not encoded.rendered.has_generation_block:
+        return words
+    marked = int(encoded.assistant_mask.sum())
+    return f"{words}; {marked:,} in {{% generation %}} blocks"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from jeton.cli.options import load_tokenizer
 from jeton.cli.progress import training_progress
 
 if TYPE_CHECKING:
+    from jeton.formats.targets import Target
     from jeton.training import ContinueSettings
 
 __all__ = ["continue_tokenizer"]
@@ -31,10 +32,11 @@ _ONLY_WHEN_NEW = (
 
 
 def continue_tokenizer(
-    inputs: tuple[str, ...],
+    inputs: Sequence[Any],
     *,
     base: str,
-    target: Path,
+    target: Target,
+    output: str,
     settings: ContinueSettings,
     from_counts: bool,
     min_count: int,
@@ -59,10 +61,12 @@ def continue_tokenizer(
         _ONLY_WHEN_NEW, "cannot be given with --base, which has it already"
     )
     tokenizer = load_tokenizer(base)
-    with training_corpus.resumable(care):
+    outputs.check_can_hold(training.TrainSettings(), target, base=tokenizer)
+    with training_corpus.resumable(care) as held_out:
         with training_progress(quiet=quiet) as on_progress:
             corpus = training_corpus.corpus_of(
                 inputs,
+                held_out=held_out,
                 base=tokenizer,
                 from_counts=from_counts,
                 min_count=min_count,
@@ -75,13 +79,14 @@ def continue_tokenizer(
                 tokenizer,
                 corpus,
                 settings=settings,
-                name=name or name_of_file(target.resolve()),
+                name=name or name_of_file(Path(output).resolve()),
                 on_progress=on_progress,
             )
         corpus_options.say_counted(corpus)
-        made, written = outputs.save_trained(found.tokenizer, target)
+        saved = outputs.save_trained(found.tokenizer, output)
+        made, written = saved.tokenizer, saved.files
         if card:
-            written.append(card_path(target))
+            written.append(card_path(output))
             training.write_card(
                 written[-1],
                 training.TrainingCard.of(
@@ -92,6 +97,7 @@ def continue_tokenizer(
                     command=command,
                     learned=found.facts,
                     base=tokenizer,
+                    loading=saved.loading,
                 ),
             )
     if as_json:
@@ -130,3 +136,4 @@ def continue_tokenizer(
         for new in found.new_tokens[:_N_SHOWN]:
             text = new.token_bytes.decode("utf-8", "replace")
             streams.say(f"  {new.n_saved:>10,} tokens saved by {text!r}")
+        saved.say_loading()

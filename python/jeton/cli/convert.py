@@ -141,6 +141,7 @@ def _print(result: Conversion) -> None:
         rows.append(("and special_tokens", ", ".join(f"{k}={v}" for k, v in special.items())))
     else:
         rows += [(f"to load it, say {k}", str(v)) for k, v in result.load_options.items()]
+    rows += [("not in this format", what) for what in result.left_behind]
     tables.print_facts(rows)
     if result.losses:
         streams.write_line("")

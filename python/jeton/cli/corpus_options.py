@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from jeton._files import written_whole
 from jeton.cli import streams
 from jeton.errors import UsageError
 
@@ -23,6 +24,7 @@ __all__ = [
     "check_resume",
     "corpus_options",
     "counting_arguments",
+    "held_out_file",
     "memory_options",
     "say_counted",
 ]
@@ -153,9 +155,28 @@ def check_resume(given: Mapping[str, Any]) -> None:
         raise UsageError("--resume needs --checkpoint: the file to go on from")
 
 
+def check_held_out(given: Mapping[str, Any]) -> None:
+    """Raise ``UsageError`` for ``--held-out`` without anything that is held out."""
+    if given["held_out"] and not given["hold_out"]:
+        raise UsageError("--held-out needs --hold-out: how much to keep apart")
+
+
 @contextmanager
-def counting_arguments(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The options as arguments of ``count_pretokens``; takes care of the file of what is held out.
+def held_out_file(given: Mapping[str, Any]) -> Iterator[IO[bytes] | None]:
+    """The file of ``--held-out``, which is there only when the whole run went well."""
+    check_held_out(given)
+    if not given["held_out"]:
+        yield None
+        return
+    # Where a run goes on, all of what is held out is looked at again, so the file is whole.
+    with written_whole(given["held_out"]) as file:
+        yield file
+
+
+def counting_arguments(
+    given: Mapping[str, Any], held_out: IO[bytes] | None = None
+) -> dict[str, Any]:
+    """The options as arguments of ``count_pretokens``; what is held out goes to ``held_out``.
 
     Raises:
         UsageError: Options that contradict one another.
@@ -163,14 +184,7 @@ def counting_arguments(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     from jeton.corpus import CorpusCare, HoldOut, NearDuplicateSettings
     from jeton.corpus.weights import parse_weights
 
-    if given["held_out"] and not given["hold_out"]:
-        raise UsageError("--held-out needs --hold-out: how much to keep apart")
     check_resume(given)
-    if given["resume"] and given["held_out"]:
-        raise UsageError(
-            "--resume and --held-out contradict one another: what was held out before is not "
-            "written again\nhint: write it in a run of its own"
-        )
     near = NearDuplicateSettings() if given["near_duplicates"] else None
     holdout = None
     if given["hold_out"]:
@@ -190,11 +204,7 @@ def counting_arguments(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         "checkpoint": given["checkpoint"],
         "resume": given["resume"],
     }
-    if not given["held_out"]:
-        yield arguments
-        return
-    with open(given["held_out"], "wb") as file:  # noqa: PTH123 - the name as given, in errors too
-        yield {**arguments, "on_held_out": _writer(file)}
+    return arguments if held_out is None else {**arguments, "on_held_out": _writer(held_out)}
 
 
 def _writer(file: IO[bytes]) -> Callable[[InputFile, TextBatch], None]:
@@ -220,6 +230,16 @@ def say_counted(corpus: CountedCorpus) -> None:
         streams.say(
             f"jeton: warning: {corpus.n_cut_documents:,} documents or lines of more than 64 MiB "
             "were counted in pieces"
+        )
+    if corpus.n_null_documents:
+        streams.say(
+            f"jeton: warning: {corpus.n_null_documents:,} records have a text that is null and "
+            "were left out"
+        )
+    if corpus.n_bad_records:
+        streams.say(
+            f"jeton: warning: {corpus.n_bad_records:,} records cannot be used and were left out, "
+            f"the first: {corpus.first_bad_record}"
         )
     left_out = corpus.left_out
     for number, words in (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import options, streams
+from jeton.errors import JetonError
 
 if TYPE_CHECKING:
     from jeton import TextBatch, Tokenizer
@@ -45,6 +46,12 @@ class _Count:
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @options.tokenizer_option
 @options.text_option
+@click.option(
+    "--chat",
+    "as_chats",
+    is_flag=True,
+    help="The files hold chats (messages): count each as the tokenizer's chat template writes it.",
+)
 @options.allow_special_option
 @options.documents_option
 @options.format_option
@@ -58,6 +65,7 @@ def count(
     files: tuple[str, ...],
     tokenizer_name: str,
     text: str | None,
+    as_chats: bool,
     allow_special: tuple[str, ...],
     documents: Literal["file", "line"],
     file_format: Literal["auto", "text", "jsonl"],
@@ -71,17 +79,25 @@ def count(
 
     FILE is a file, a folder, a quoted glob or - (or nothing) for standard input. Writes one line
     per file with its tokens, and the total where there are several. The ids are never kept, so
-    files may be of any size.
+    files may be of any size. With --chat a file is JSON or JSON Lines of messages, and a document
+    is a chat, with what its template writes around the messages.
 
     \b
     Examples:
       jeton count --tokenizer cl100k_base README.md docs/*.md
       cat prompts.jsonl | jeton count -t o200k_base --format jsonl --field prompt
       jeton count -t jeton-general-32k --text "Hello world" --json
+      jeton count -t my-model/ --chat chats.jsonl
     """
     if text is not None and files:
         raise click.UsageError("give files or --text, not both")
+    if as_chats and (text is not None or allow_special):
+        raise click.UsageError("--chat takes files, and the template says which tokens count")
     tokenizer = options.load_tokenizer(tokenizer_name, pattern=pattern)
+    if as_chats:
+        counts = {file: _of_chats(file, tokenizer) for file in files or ("-",)}
+        _write(list(counts.values()), tokenizer, as_json=as_json)
+        return
     if text is not None:
         batches = ((TEXT, batch) for batch in [streams.text_batch(text)])
         counts = {TEXT: _Count(TEXT)}
@@ -101,10 +117,33 @@ def count(
         counts[path].add(batch, n_tokens=int(lengths.sum()))
     for entry in counts.values():
         entry.warn()
+    _write(list(counts.values()), tokenizer, as_json=as_json)
+
+
+def _of_chats(file: str, tokenizer: Tokenizer) -> _Count:
+    """The tokens of a file's chats, as the chat template of the tokenizer's folder writes them."""
+    from jeton.chat import ChatTemplate, encode_chat
+    from jeton.cli.chat import read_chats
+
+    template = ChatTemplate.from_tokenizer(tokenizer)
+    count = _Count(file)
+    for chat in read_chats(file):
+        try:
+            encoded = encode_chat(tokenizer, template, chat.messages, **chat.variables)
+        except JetonError as error:
+            error.args = (f"{chat.where}: {error}",)
+            raise
+        count.n_documents += 1
+        count.n_bytes += len(encoded.rendered.text.encode("utf-8", "surrogatepass"))
+        count.n_tokens += len(encoded.ids)
+    return count
+
+
+def _write(counts: list[_Count], tokenizer: Tokenizer, *, as_json: bool) -> None:
     if as_json:
-        _write_json(list(counts.values()), tokenizer)
+        _write_json(counts, tokenizer)
     else:
-        _write_lines(list(counts.values()))
+        _write_lines(counts)
 
 
 def _total(counts: list[_Count]) -> _Count:

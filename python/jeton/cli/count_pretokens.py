@@ -37,6 +37,7 @@ __all__ = ["count_pretokens"]
 @options.field_option
 @options.documents_option
 @options.strict_option
+@options.on_bad_record_option
 @options.threads_option
 @click.option(
     "--characters",
@@ -59,6 +60,7 @@ def count_pretokens(
     field: str,
     documents: Literal["file", "line"],
     strict: bool,
+    on_bad_record: Literal["stop", "skip"],
     num_threads: int | None,
     characters: str | None,
     quiet: bool,
@@ -80,11 +82,11 @@ def count_pretokens(
       jeton count-pretokens all.jsonl --algorithm parity-bpe -O language_field=lang -o counts/
       jeton train --from-counts notes.counts web.counts --weight notes=3 --vocab-size 32000 -o t/
     """
-    import json
-
     from jeton import training
     from jeton._files import write_whole
+    from jeton._plain import strict_json
     from jeton.corpus import CharacterStatistics
+    from jeton.corpus.own_output import inputs_without_output
 
     if not Path(output).resolve().parent.is_dir():
         # Found before the work, not after it.
@@ -103,16 +105,31 @@ def count_pretokens(
         options=training_corpus.parse_option_pairs(option_pairs),
     )
     settings.check()
-    with training_corpus.resumable(care):
+    read = inputs_without_output(
+        inputs,
+        files={
+            "--output": output,
+            "--characters": characters,
+            "--held-out": care["held_out"],
+            "--checkpoint": care["checkpoint"],
+        },
+    )
+    with training_corpus.resumable(care) as held_out:
         with training_progress(quiet=quiet) as on_progress:
             corpus = training_corpus.corpus_of(
-                inputs,
+                read,
+                held_out=held_out,
                 settings=settings,
                 base=None if base is None else options.load_tokenizer(base),
                 from_counts=False,
                 min_count=1,
                 care=care,
-                reading={"field": field, "documents": documents, "strict": strict},
+                reading={
+                    "field": field,
+                    "documents": documents,
+                    "strict": strict,
+                    "on_bad_record": on_bad_record,
+                },
                 num_threads=num_threads,
                 on_progress=on_progress,
             )
@@ -124,7 +141,7 @@ def count_pretokens(
     counts = corpus.counts
     if characters is not None:
         statistics = CharacterStatistics.of(counts).to_dict()
-        write_whole(characters, json.dumps(statistics, ensure_ascii=False, indent=2) + "\n")
+        write_whole(characters, strict_json(statistics, indent=2) + "\n")
     if as_json:
         streams.write_json(
             {

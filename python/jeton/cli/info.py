@@ -65,6 +65,8 @@ def info(
       jeton info jeton-general-32k --canonical | sha256sum
       jeton info cl100k_base --canonical -o cl100k_base.jeton.json
     """
+    from jeton.registry import place_of
+
     if output is not None and not canonical:
         raise click.UsageError("-o writes the canonical form: --canonical is missing")
     if canonical and as_json:
@@ -75,7 +77,7 @@ def info(
     if canonical:
         _write_canonical(tokenizer, output)
         return
-    path = _path(tokenizer_name)
+    path = place_of(tokenizer_name)
     facts = {**_facts(tokenizer), "format": _format(path), "steps": _steps(tokenizer)}
     folder = _folder(path)
     writable = _writable(tokenizer) if formats else None
@@ -102,6 +104,7 @@ def info(
         ("tokens", f"{facts['n_tokens']:,}"),
         ("longest token", f"{facts['longest_token_bytes']:,} bytes"),
         ("special tokens", f"{len(special):,}"),
+        *_around_rows(facts["around"]),
         ("split pattern", facts["split_pattern"] or "none"),
         *_step_rows(facts["steps"]),
         ("fingerprint", facts["fingerprint"]),
@@ -127,6 +130,13 @@ def info(
 
 
 _SHOWN_SPECIAL_TOKENS = 12
+
+
+def _around_rows(around: dict[str, list[str]]) -> list[tuple[str, str]]:
+    if not around["before"] and not around["behind"]:
+        return []
+    told = [*around["before"], "text", *around["behind"]]
+    return [("with add_special_tokens", " ".join(told))]
 
 
 def _write_canonical(tokenizer: Tokenizer, output: str | None) -> None:
@@ -155,18 +165,24 @@ def _facts(tokenizer: Tokenizer) -> dict[str, Any]:
         "fingerprint": tokenizer.fingerprint,
         "probe_digest": probe_digest(tokenizer),
         "special_tokens": special,
+        "around": _around(tokenizer),
     }
 
 
-def _path(name: str) -> Path | None:
-    """The file or folder that a name or path means; None where it cannot be told."""
-    from jeton.registry.finding import find
+def _around(tokenizer: Tokenizer) -> dict[str, list[str]]:
+    """The tokens that ``add_special_tokens`` puts before and behind a text."""
+    from jeton.errors import EncodeError
 
-    found = find(name)
-    if found is not None:
-        return found[1]
-    path = Path(name)
-    return path if path.exists() else None
+    texts = {token.id: token.content for token in tokenizer.fixed_tokens()}
+    try:
+        bare, full = tokenizer.encode("a"), tokenizer.encode("a", add_special_tokens=True)
+    except EncodeError:
+        return {"before": [], "behind": []}
+    for start in range(len(full) - len(bare) + 1):
+        if full[start : start + len(bare)] == bare:
+            ends = {"before": full[:start], "behind": full[start + len(bare) :]}
+            return {k: [texts.get(i, str(i)) for i in ids] for k, ids in ends.items()}
+    return {"before": [], "behind": []}
 
 
 def _format(path: Path | None) -> str | None:

@@ -18,6 +18,7 @@ __all__ = [
     "json_option",
     "load_tokenizer",
     "normalizer_option",
+    "on_bad_record_option",
     "parse_special_tokens",
     "pattern_option",
     "rule_option",
@@ -144,7 +145,8 @@ def field_option(function: _F) -> _F:
         metavar="NAME",
         default="text",
         show_default=True,
-        help="Field that holds the text in JSON Lines and Parquet; dots descend (message.content).",
+        help="Field that holds the text in JSON, CSV and Parquet; dots descend (message.content), "
+        "[] joins a list (messages[].content).",
     )(function)
 
 
@@ -177,6 +179,17 @@ def strict_option(function: _F) -> _F:
         "--strict",
         is_flag=True,
         help="Stop at bytes that are not UTF-8 instead of replacing and counting them.",
+    )(function)
+
+
+def on_bad_record_option(function: _F) -> _F:
+    """``--on-bad-record stop|skip``."""
+    return click.option(
+        "--on-bad-record",
+        type=click.Choice(["stop", "skip"]),
+        default="stop",
+        show_default=True,
+        help="At a record that does not parse or has no text: stop, or leave it out and count it.",
     )(function)
 
 

@@ -9,11 +9,18 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["gpu_option", "model_option", "models_option", "output_tokens_option", "sizes_option"]
+__all__ = [
+    "Size",
+    "gpu_option",
+    "model_option",
+    "models_option",
+    "output_tokens_option",
+    "sizes_option",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kK]?)")
+_SIZE = re.compile(r"(\d[\d_]*(?:\.\d+)?)([kK]?)")
 
 _MODEL = "Model that would have the vocabulary; `jeton catalog models`."
 
@@ -30,12 +37,35 @@ class _Sizes(click.ParamType[tuple[int, ...]]):
             return value
         found = []
         for part in str(value).split(","):
-            match = _SIZE.fullmatch(part.strip())
-            number = Decimal(match[1]) * (1000 if match[2] else 1) if match else Decimal(0)
-            if number < 1 or number != int(number):
+            size = _size(part)
+            if size is None:
                 self.fail(f"{part!r} is not a size; expected numbers such as 8k,16k,32000", param)
-            found.append(int(number))
+            found.append(size)
         return tuple(found)
+
+
+class Size(click.ParamType[int]):
+    """``32k`` or ``32000``: a size, a k is a thousand."""
+
+    name = "size"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Read one size; as click wants it."""
+        size = value if isinstance(value, int) else _size(str(value))
+        if size is None or size < 1:
+            self.fail(f"{value!r} is not a size; expected a number such as 32000 or 32k", param)
+        return size
+
+
+def _size(text: str) -> int | None:
+    """The number of ids that a text means; None where it means none."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        return None
+    number = Decimal(match[1].replace("_", "")) * (1000 if match[2] else 1)
+    return int(number) if number >= 1 and number == int(number) else None
 
 
 def sizes_option(*, default: str, explained: str) -> Callable[[_F], _F]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -12,6 +15,7 @@ from jeton.cli.progress import training_progress
 
 if TYPE_CHECKING:
     from jeton.planning import Recommendation
+    from jeton.training import TrainSettings
 
 __all__ = ["recommend"]
 
@@ -38,6 +42,7 @@ __all__ = ["recommend"]
 @options.field_option
 @options.documents_option
 @options.strict_option
+@options.on_bad_record_option
 @options.threads_option
 @outputs.json_file_option
 @click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the file.")
@@ -54,6 +59,7 @@ def recommend(
     field: str,
     documents: Literal["file", "line"],
     strict: bool,
+    on_bad_record: Literal["stop", "skip"],
     num_threads: int | None,
     json_file: str | None,
     quiet: bool,
@@ -90,18 +96,25 @@ def recommend(
             domain_field=domain_field,
             hold_out_by=hold_out_by,
             strict=strict,
+            on_bad_record=on_bad_record,
             num_threads=num_threads,
             on_progress=on_progress,
             on_step=on_step,
         )
     outputs.write_output(json_file, lambda: safe_json(found.to_dict()))
     if not quiet and json_file != "-":
-        _print(found, inputs)
+        reading = {"field": field, "documents": documents, "on_bad_record": on_bad_record}
+        _print(found, inputs, reading=reading, strict=strict, domains=domains)
 
 
-def _print(found: Recommendation, inputs: tuple[str, ...]) -> None:
-    import shlex
-
+def _print(
+    found: Recommendation,
+    inputs: tuple[str, ...],
+    *,
+    reading: Mapping[str, str],
+    strict: bool,
+    domains: str | None,
+) -> None:
     streams.say(f"tried on {found.n_documents:,} documents, {found.n_bytes / 1e6:,.1f} MB")
     tables.print_table(
         ["Choice", "Take", "Because"],
@@ -135,10 +148,46 @@ def _print(found: Recommendation, inputs: tuple[str, ...]) -> None:
             ],
             right=("Shared", "Own", "Saving"),
         )
-    settings = found.settings
-    words = ["jeton", "train", *inputs, "--vocab-size", str(settings.vocab_size)]
-    words += ["--algorithm", settings.algorithm, "--pattern", settings.pattern]
-    if isinstance(settings.normalizer, str):
-        words += ["--normalizer", settings.normalizer]
+    options = _options(found.settings, reading, strict=strict)
     streams.write_line("")
-    streams.write_line(shlex.join([*words, "-o", "my-tokenizer"]))
+    streams.write_line(shlex.join(["jeton", "train", *inputs, *options, "-o", "my-tokenizer"]))
+    for domain in (d.domain for d in found.own_vocabularies):
+        read = _inputs_of(domain, inputs, domains)
+        if read:
+            streams.write_line(
+                shlex.join(["jeton", "train", *read, *options, "-o", f"my-{domain}"])
+            )
+        else:
+            streams.write_line(
+                f"# {domain}: put its documents in files of their own, and train on them"
+            )
+
+
+def _options(settings: TrainSettings, reading: Mapping[str, str], *, strict: bool) -> list[str]:
+    """Options of `jeton train` that read and train as was measured."""
+    words = ["--vocab-size", str(settings.vocab_size), "--algorithm", settings.algorithm]
+    if "pattern" in settings.method.takes:
+        words += ["--pattern", settings.pattern]
+    normalizers = settings.normalizer or ()
+    for name in (normalizers,) if isinstance(normalizers, str) else normalizers:
+        words += ["--normalizer", name]
+    defaults = {"field": "text", "documents": "file", "on_bad_record": "stop"}
+    for name, value in reading.items():
+        if value != defaults[name]:
+            words += [f"--{name.replace('_', '-')}", value]
+    return [*words, "--strict"] if strict else words
+
+
+def _inputs_of(domain: str, inputs: tuple[str, ...], domains: str | None) -> list[str]:
+    """The folders or files of a domain; empty where it is a field of records."""
+    if domains is None:
+        return []
+    from jeton.corpus import expand_inputs
+    from jeton.corpus.domains import domain_of_file
+
+    by: Any = domains
+    files = [f for f in expand_inputs(inputs) if domain_of_file(f, by) == domain]
+    paths = [file.path for file in files if not file.skipped_because]
+    folders = sorted({str(Path(path).parent) for path in paths})
+    # A folder stands for its files where it holds no other domain's.
+    return folders if domains == "folder" else paths

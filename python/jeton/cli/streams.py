@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from jeton._plain import strict_json
 from jeton.errors import InvalidTextError, UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = [
     "colour_wanted",
     "open_stream",
     "say",
+    "shown",
     "text_batch",
     "warn_replaced",
     "write_bytes",
@@ -131,12 +132,28 @@ def write_line(text: str) -> None:
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:
     """Write a JSON value and a line end. Characters stay as they are."""
-    write_line(json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False))
+    write_line(strict_json(value, indent=indent))
 
 
 def say(text: str) -> None:
-    """Words for people, on standard error."""
-    click.echo(text.encode("utf-8", "backslashreplace").decode(), err=True)
+    """Words for people, on standard error; nothing of others controls the terminal."""
+    click.echo(shown(text), err=True)
+
+
+def shown(text: str) -> str:
+    """Return a message as a terminal may get it.
+
+    File names and records that a message quotes may hold control characters, direction controls
+    and lone surrogates; each becomes its escape. Line ends stay.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c == "\n" or c.isprintable() else _escape(c) for c in text)
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else "\ufffd"
 
 
 def colour_wanted() -> bool:

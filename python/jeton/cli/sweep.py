@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -44,6 +45,7 @@ __all__ = ["sweep"]
 @options.field_option
 @options.documents_option
 @options.strict_option
+@options.on_bad_record_option
 @options.threads_option
 @click.option(
     "-o",
@@ -68,6 +70,7 @@ def sweep(
     field: str,
     documents: Literal["file", "line"],
     strict: bool,
+    on_bad_record: Literal["stop", "skip"],
     num_threads: int | None,
     output: str | None,
     html: str | None,
@@ -86,15 +89,17 @@ def sweep(
       jeton sweep docs.jsonl --heldout new.jsonl --model llama-3-8b --output-tokens 300
       jeton sweep corpus/ --vocab-sizes 16k,32k --json - | jq .points
     """
+    from jeton.corpus.own_output import inputs_without_output
     from jeton.planning import sweep as run_sweep
     from jeton.training import TrainSettings
 
     outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"--output {output}: there is a file of that name already")
+    read = inputs_without_output(inputs, tokenizer=(output,))
     with training_progress(quiet=quiet) as on_progress:
         found = run_sweep(
-            inputs,
+            read,
             vocab_sizes=vocab_sizes,
             heldout=list(heldout) or None,
             models=models,
@@ -105,17 +110,34 @@ def sweep(
             field=field,
             documents=documents,
             strict=strict,
+            on_bad_record=on_bad_record,
             num_threads=num_threads,
             on_progress=on_progress,
         )
     _write(found, html=html, json_file=json_file, markdown=markdown, quiet=quiet)
     if output is not None:
-        from jeton.formats import name_of_file, save_file
+        import datetime
+
+        from jeton import training
+        from jeton.formats import card_path, name_of_file
 
         best = found.models[0].best if found.models else found.points[-1].vocab_size
         tokenizer = found.tokenizer(best, name=name_of_file(Path(output).resolve()))
-        for path in save_file(tokenizer, Path(output)):
-            streams.say(f"wrote {path}: {best:,} ids")
+        saved = outputs.save_trained(tokenizer, output)
+        made, written = saved.tokenizer, saved.files
+        written.append(card_path(output))
+        card = training.TrainingCard.of(
+            made,
+            corpus=found.corpus,
+            settings=replace(found.settings, vocab_size=best),
+            date=datetime.datetime.now(tz=datetime.UTC).date(),
+            command=outputs.command_line(),
+            loading=saved.loading,
+        )
+        training.write_card(written[-1], card)
+        streams.say(f"{made.name}: {best:,} ids")
+        outputs.say_written(*map(str, written))
+        saved.say_loading()
 
 
 def _write(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import datetime
-import shlex
 from pathlib import Path
 from typing import Any, Literal
 
 import click
 
 from jeton.cli import corpus_options, options, outputs, streams, training_corpus
+from jeton.cli.planning_options import Size
 from jeton.cli.progress import training_progress
-from jeton.errors import UsageError
 
 __all__ = ["train"]
 
@@ -21,9 +20,9 @@ __all__ = ["train"]
 @click.option(
     "--vocab-size",
     required=True,
-    type=click.IntRange(min=1),
+    type=Size(),
     metavar="N",
-    help="Ids of the tokenizer, special tokens included.",
+    help="Ids of the tokenizer, special tokens included; 32k is 32000.",
 )
 @click.option(
     "-o",
@@ -100,6 +99,7 @@ __all__ = ["train"]
 @options.field_option
 @options.documents_option
 @options.strict_option
+@options.on_bad_record_option
 @options.threads_option
 @click.option(
     "--card/--no-card",
@@ -131,6 +131,7 @@ def train(
     field: str,
     documents: Literal["file", "line"],
     strict: bool,
+    on_bad_record: Literal["stop", "skip"],
     num_threads: int | None,
     from_counts: bool,
     min_count: int,
@@ -158,13 +159,28 @@ def train(
       zcat big.txt.gz | jeton train - --vocab-size 8000 --special-token "<|end|>" -o t.json
     """
     from jeton import training
+    from jeton.corpus.own_output import inputs_without_output
     from jeton.formats import card_path, name_of_file
 
     if special_tokens and no_special_tokens:
         raise click.UsageError("give --special-token or --no-special-tokens, not both")
     target = Path(output)
-    _check_output(target)
-    reading = {"field": field, "documents": documents, "strict": strict}
+    place = outputs.trained_target(output, algorithm)
+    if not target.resolve().parent.is_dir():
+        raise FileNotFoundError(f"--output {target}: the folder {target.parent} does not exist")
+    corpus_options.check_held_out(care)
+    corpus_options.check_resume(care)
+    reading = {
+        "field": field,
+        "documents": documents,
+        "strict": strict,
+        "on_bad_record": on_bad_record,
+    }
+    read = inputs_without_output(
+        inputs,
+        tokenizer=(target, card_path(target)),
+        files={"--held-out": care["held_out"], "--checkpoint": care["checkpoint"]},
+    )
     if base is not None:
         from jeton.cli.continuing import continue_tokenizer
 
@@ -172,9 +188,10 @@ def train(
             ("rules", "segmenter", "indents"), "cannot be given with --base"
         )
         continue_tokenizer(
-            inputs,
+            read,
             base=base,
-            target=target,
+            target=place,
+            output=output,
             settings=training.ContinueSettings(
                 vocab_size=vocab_size,
                 min_frequency=min_frequency,
@@ -188,7 +205,7 @@ def train(
             num_threads=num_threads,
             name=name,
             card=card,
-            command=_command(),
+            command=outputs.command_line(),
             quiet=quiet,
             as_json=as_json,
         )
@@ -208,10 +225,13 @@ def train(
         options=training_corpus.parse_option_pairs(option_pairs),
     )
     settings.check()
-    with training_corpus.resumable(care):
+    if not from_counts or training_corpus.is_given("algorithm"):
+        outputs.check_can_hold(settings, place, base=None)
+    with training_corpus.resumable(care) as held_out:
         with training_progress(quiet=quiet) as on_progress:
             corpus = training_corpus.corpus_of(
-                inputs,
+                read,
+                held_out=held_out,
                 settings=settings,
                 from_counts=from_counts,
                 min_count=min_count,
@@ -233,15 +253,17 @@ def train(
             )
         tokenizer = learned.tokenizer
         corpus_options.say_counted(corpus)
-        tokenizer, written = outputs.save_trained(tokenizer, target)
+        saved = outputs.save_trained(tokenizer, output, algorithm=algorithm)
+        tokenizer, written = saved.tokenizer, saved.files
         if card:
             made = training.TrainingCard.of(
                 tokenizer,
                 corpus=corpus,
                 settings=settings,
                 date=datetime.datetime.now(tz=datetime.UTC).date(),
-                command=_command(),
+                command=outputs.command_line(),
                 learned=learned.facts,
+                loading=saved.loading,
             )
             written.append(card_path(target))
             training.write_card(written[-1], made)
@@ -259,29 +281,4 @@ def train(
             streams.write_line(str(path))
     if not quiet:
         streams.say(f"{tokenizer.name}: {tokenizer.vocab_size:,} ids")
-        if outputs.is_rank_file(written[0]):
-            streams.say(
-                "a .tiktoken file holds ranks only; it is loaded with "
-                f"--pattern {shlex.quote(settings.pattern)}"
-            )
-
-
-def _command() -> str:
-    """The command line, for the card."""
-    words = click.get_current_context().find_root().obj
-    return shlex.join(["jeton", *words]) if words else ""
-
-
-def _check_output(target: Path) -> None:
-    """Find what cannot be written before the work, not after it."""
-    plain = target.name.lower().removesuffix(".zst")
-    if target.is_dir() or not target.suffix:
-        return
-    if not plain.endswith((".json", ".tiktoken", ".model", "vocab.txt")):
-        raise UsageError(
-            f"cannot tell the format to save from the name {target.name!r}\n"
-            "hint: use .json, .tiktoken, .model, vocab.txt or .jeton.json, each also with .zst, "
-            "or a folder"
-        )
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"--output {target}: the folder {target.parent} does not exist")
+        saved.say_loading()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from jeton.cli import corpus_options
+from jeton.cli import corpus_options, streams
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -127,17 +127,22 @@ def refuse_given(parameters: tuple[str, ...], reason: str) -> None:
 
 
 @contextmanager
-def resumable(care: Mapping[str, Any]) -> Iterator[None]:
-    """Say at Ctrl-C what was kept and how to go on; when all is done, remove the checkpoint."""
+def resumable(care: Mapping[str, Any]) -> Iterator[IO[bytes] | None]:
+    """Say at Ctrl-C what was kept and how to go on; when all is done, remove the checkpoint.
+
+    Yields the file of ``--held-out``, where one is asked for.
+    """
     from jeton.training.checkpoints import remove_checkpoint
     from jeton.training.merges_so_far import merges_path
 
     checkpoint = care["checkpoint"]
     if checkpoint is None:
-        yield
+        with corpus_options.held_out_file(care) as held_out:
+            yield held_out
         return
     try:
-        yield
+        with corpus_options.held_out_file(care) as held_out:
+            yield held_out
     except KeyboardInterrupt:
         kept = [path for path in (Path(checkpoint), merges_path(checkpoint)) if path.exists()]
         if not kept:
@@ -151,7 +156,7 @@ def resumable(care: Mapping[str, Any]) -> Iterator[None]:
 
 
 def corpus_of(
-    inputs: tuple[str, ...],
+    inputs: Sequence[Any],
     *,
     settings: TrainSettings | None = None,
     base: Tokenizer | None = None,
@@ -161,6 +166,7 @@ def corpus_of(
     reading: Mapping[str, Any],
     num_threads: int | None,
     on_progress: Callable[[TrainProgress], None] | None,
+    held_out: IO[bytes] | None = None,
 ) -> CountedCorpus:
     """Count the inputs, or load them where they are files of counts.
 
@@ -171,17 +177,24 @@ def corpus_of(
     from jeton.corpus.weights import parse_weights
 
     if not from_counts:
-        with corpus_options.counting_arguments(care) as arguments:
-            return training.count_pretokens(
-                inputs,
-                settings=settings,
-                base=base,
-                num_threads=num_threads,
-                keep_checkpoint=True,
-                on_progress=on_progress,
-                **reading,
-                **arguments,
-            )
+        names = [item for item in inputs if isinstance(item, str)]
+        for name in dict.fromkeys(names):
+            if names.count(name) > 1:
+                streams.say(
+                    f"jeton: warning: {name} was named {names.count(name)} times and counts once; "
+                    f"--weight {name}={names.count(name)} makes it count so often"
+                )
+        return training.count_pretokens(
+            list(inputs),
+            settings=settings,
+            base=base,
+            num_threads=num_threads,
+            keep_checkpoint=True,
+            digests=True,
+            on_progress=on_progress,
+            **reading,
+            **corpus_options.counting_arguments(care, held_out),
+        )
     for name in care:
         if name not in _WITH_COUNTS and is_given(name):
             raise UsageError(
@@ -211,7 +224,7 @@ def as_counted(corpus: CountedCorpus, settings: TrainSettings) -> TrainSettings:
 
     from jeton.training.count_files import settings_of_counts
 
-    found = settings_of_counts(corpus.counts, settings)
+    found = settings_of_counts(corpus.counts, settings, named=corpus.pattern)
     if corpus.indents and not settings.indents:
         found = replace(found, indents=True)
         found.check()

@@ -35,6 +35,7 @@ from jeton.errors import UsageError
 from jeton.metrics import compression, vocabulary_use, word_use
 from jeton.metrics.bootstrap import Interval, bootstrap_sums
 from jeton.metrics.compression import WORD_SPLITTER
+from jeton.metrics.lengths import common_edges
 from jeton.metrics.quality import QualityMetrics, quality
 
 __all__ = ["compare"]
@@ -174,7 +175,9 @@ def _tokenizer(
         n_tokens=stats.n_tokens,
         tokens_change=None if is_current or not n_before else stats.n_tokens / n_before - 1,
         tokens_change_interval=None if is_current else _change(counts, index, seed),
-        tokens_per_document=counts.lengths(index).summary(),
+        tokens_per_document=counts.lengths(index).summary(
+            edges=common_edges(counts.lengths(i) for i in range(len(counts.setup.chosen)))
+        ),
         bytes_per_token=ratios.bytes_per_token,
         chars_per_token=ratios.chars_per_token,
         tokens_per_word=ratios.tokens_per_word,

@@ -18,10 +18,10 @@ from jeton.corpus.domains import DomainsBy
 from jeton.corpus.holdout import HoldOut
 from jeton.corpus.inputs import Format, InputFile, expand_inputs
 from jeton.corpus.requests import RequestStream, open_requests
-from jeton.corpus.requests_columns import RequestBatch, RequestColumns
-from jeton.corpus.requests_issues import LogIssue
-from jeton.corpus.requests_messages import ChatRenderer
-from jeton.corpus.requests_summary import ModelRequests, RequestsSummary
+from jeton.corpus.requests.columns import Correction, RequestBatch, RequestColumns
+from jeton.corpus.requests.issues import LogIssue
+from jeton.corpus.requests.messages import ChatRenderer
+from jeton.corpus.requests.summary import ModelRequests, RequestsSummary
 from jeton.corpus.terms import read_terms
 from jeton.corpus.traces import Trace, read_trace
 
@@ -30,6 +30,7 @@ __all__ = [
     "CharacterStatistics",
     "ChatRenderer",
     "CorpusCare",
+    "Correction",
     "DocumentStream",
     "DomainsBy",
     "Format",

@@ -68,6 +68,24 @@ class CorpusCare:
             "holdout": asdict(self.holdout) if self.holdout else None,
         }
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> CorpusCare:
+        """The care that ``to_dict`` told of."""
+        near, held, temperature = (
+            values.get(k) for k in ("near_duplicates", "holdout", "temperature")
+        )
+        held = dict(held) if held else None
+        if held and held.get("near"):
+            held["near"] = NearDuplicateSettings(**held["near"])
+        return cls(
+            weights={name: Fraction(weight) for name, weight in values.get("weights", {}).items()},
+            temperature=None if temperature is None else float(temperature),
+            exact_duplicates=bool(values.get("exact_duplicates")),
+            near_duplicates=NearDuplicateSettings(**near) if near else None,
+            quality=[r if isinstance(r, str) else Rule(**r) for r in values.get("quality", ())],
+            holdout=HoldOut(**held) if held else None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class CareTally:
@@ -102,6 +120,24 @@ class CareTally:
             + self.n_between
             + self.n_weightless
         )
+
+    def why_nothing_is_left(self, n_documents: int) -> str:
+        """A message for a corpus of which no text is left, with the cause and what helps."""
+        causes = [
+            (self.n_held_out, "held out", "keep less apart (--hold-out), or add documents"),
+            (self.n_between, "nearly alike to documents on both sides", "add other documents"),
+            (self.n_low_quality, "of low quality", "leave out a rule (--quality)"),
+            (self.n_weightless, "of weight 0", "give a weight above 0 (--weight)"),
+            (self.n_exact_duplicates, "copies of others", "add other documents"),
+            (self.n_near_duplicates, "nearly alike to others", "add other documents"),
+        ]
+        empty = n_documents - self.n_left_out
+        causes.append((empty, "empty for this algorithm", "give documents that hold text"))
+        found = sorted((cause for cause in causes if cause[0] > 0), key=lambda cause: -cause[0])
+        told = ", ".join(f"{number:,} {words}" for number, words, _ in found)
+        documents = "1 document" if n_documents == 1 else f"{n_documents:,} documents"
+        hint = found[0][2] if found else "give text"
+        return f"no text is left to train on: of {documents}, {told}\nhint: {hint}"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""

@@ -12,18 +12,26 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jeton import _core
-from jeton.corpus import jsonl, parquet
+from jeton.corpus import parquet
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, expand_inputs
-from jeton.corpus.requests_names import Names
-from jeton.errors import EmptyCorpusError, EndlessInputWarning, UsageError
+from jeton.corpus.names import Names
+from jeton.corpus.places import RecordPlaces
+from jeton.corpus.record_documents import (
+    OnBadRecord,
+    RecordDocuments,
+    check_on_bad_record,
+    decoded_pieces,
+    has_field,
+)
+from jeton.errors import EmptyCorpusError, EndlessInputWarning, RecordError, UsageError
 
 __all__ = [
     "DEFAULT_BATCH_BYTES",
@@ -42,6 +50,9 @@ MAX_TEXTS_PER_BATCH = 65_536
 
 MIN_BATCHES_AHEAD = 2
 """Batches of a file from which reading ahead pays: a thread has to be started for it."""
+
+MAX_DOCUMENT_BYTES = 64 << 20
+"""64 MiB: a longer document is cut, as in the core."""
 
 MEMORY = "<texts>"
 """The path of texts that were given as Python objects."""
@@ -99,12 +110,19 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
         self.n_cut_documents = 0
         """Text documents above the size limit, which came in pieces cut at line ends."""
         self.n_null_documents = 0
-        """Parquet rows without a text, which were skipped."""
+        """Records (or rows) whose text is null, which were skipped."""
+        self.n_bad_records = 0
+        """Records that cannot be used and were left out, as ``on_bad_record`` has it."""
+        self.first_bad_record = ""
+        """The first of them, in words."""
         self.n_documents_without_domain = 0
         """Documents that lack the field of the domain, where one was named."""
         self.batch_domains: NDArray[np.int32] | None = None
         """int32 (n_documents,): the domain of each document of the batch handed out last, as an
         index into ``domains``; -1: in none. None: no domains were asked for."""
+        self.batch_places: RecordPlaces | None = None
+        """Lines and ids of the records of the batch handed out last; None where they are not known
+        (text, Parquet, memory) or not asked for."""
         self._domains = Names()
         self._domains_by = domains_by
         self._has_domain_field = has_domain_field
@@ -143,6 +161,8 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
             n_bytes=self.n_bytes,
             skipped=self.skipped,
             n_null_documents=self.n_null_documents,
+            n_bad_records=self.n_bad_records,
+            first_bad_record=self.first_bad_record,
         )
 
     def close(self) -> None:
@@ -173,7 +193,7 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
                 self.n_bytes += batch.n_bytes
                 self._report()
                 yield file, batch
-                self.batch_domains = None
+                self.batch_domains = self.batch_places = None
             self._bytes_before += self._bytes_of_file if file.n_bytes is None else file.n_bytes
             self._bytes_of_file = 0
             self._report()
@@ -226,8 +246,10 @@ def open_documents(
     documents: Literal["file", "line"] = "file",
     format: Format | None = None,  # noqa: A002 - the field's name in the documentation
     strict: bool = False,
+    on_bad_record: OnBadRecord = "stop",
     domain_field: str = "",
     domains_by: DomainsBy | None = None,
+    with_places: bool = False,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_decompressed_bytes: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -240,13 +262,18 @@ def open_documents(
             ``InputFile``, as ``expand_inputs`` gives them). Anything else that can be iterated is
             taken as texts: a generator of ``str`` or ``bytes``, a list of ``bytes``, a
             ``TextBatch``, an Arrow string array. To pass a list of ``str``, pass ``iter(texts)``.
-        field: JSONL and Parquet: where the text is; dots descend (``message.content``).
+        field: JSONL, JSON arrays, CSV and Parquet: where the text is; dots descend
+            (``message.content``), ``[]`` joins a list (``messages[].content``; not Parquet).
         documents: Text files: the whole file is one document, or each line that is not empty.
         format: Overrides the format that the names tell; needed for JSONL on standard input.
         strict: Text that is not valid Unicode is an error instead of being replaced and counted.
+        on_bad_record: ``"stop"``: a record that does not parse or has no text is an error;
+            ``"skip"``: it is left out and counted. A text that is null is always left out.
         domain_field: JSONL and Parquet: where the domain's name is (a service, a language); text
             files are in no domain then. See ``DocumentStream.batch_domains``.
         domains_by: The domain is the ``file`` or the ``folder`` of a document instead.
+        with_places: Say the line and the id of each record of JSONL, see
+            ``DocumentStream.batch_places``; reading is slower then.
         batch_bytes: Batches are about this large.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
         on_progress: Called after each batch and each file.
@@ -265,6 +292,7 @@ def open_documents(
         raise UsageError(f"batch_bytes is {batch_bytes}; it should be at least 1")
     if not field:
         raise UsageError("the field has no name; expected one like 'text' or 'message.content'")
+    check_on_bad_record(on_bad_record)
     if domain_field and domains_by:
         raise UsageError(
             "domain_field and domains_by contradict one another\n"
@@ -274,26 +302,16 @@ def open_documents(
         paths: Iterable[Any] = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
         if isinstance(paths, set | frozenset):
             paths = sorted(paths, key=str)  # a set has no order that would be the same next time
-        files = files_of(paths, format=format)
+        files = [
+            _if_usable(file, field) if format is None else file
+            for file in files_of(paths, format=format)
+        ]
     else:
         files = [InputFile(MEMORY, "memory")]
 
     def batches(stream: DocumentStream, file: InputFile) -> Iterator[_core.TextBatch]:
         if file.format == "memory":
             yield from _batches_of_texts(inputs, strict=strict, batch_bytes=batch_bytes)
-        elif domain_field and file.format == "jsonl":
-            records = jsonl.JsonlDocuments(
-                file.path,
-                field=field,
-                domain_field=domain_field,
-                strict=strict,
-                batch_bytes=batch_bytes,
-                max_decompressed_bytes=max_decompressed_bytes,
-            )
-            for batch, names in records:
-                stream.set_batch_domains(names)
-                stream.set_bytes_of_file(records.n_bytes_read)
-                yield batch
         elif file.format == "parquet":
             reader = parquet.ParquetDocuments(
                 file.path,
@@ -310,10 +328,18 @@ def open_documents(
                     if domain_field:
                         stream.set_batch_domains(reader.batch_domains)
                     yield batch
+        elif file.format in ("json", "csv") or (
+            file.format == "jsonl"
+            and (domain_field or with_places or file.encoding or "[]" in field)
+        ):
+            yield from records(stream, file, 0)
+        elif file.encoding:
+            pieces = decoded_pieces(file.path, file.encoding, strict=strict)
+            yield from _batches_of_pieces(stream, pieces, documents, batch_bytes)
         else:
             core_reader = _core.DocumentReader(
                 file.path,
-                format=file.format,
+                format="jsonl" if file.format == "jsonl" else "text",
                 field=field,
                 documents=documents,
                 strict=strict,
@@ -322,15 +348,104 @@ def open_documents(
             )
             n_cut_before = stream.n_cut_documents
             is_worth_it = read_ahead and (file.n_bytes or 0) > MIN_BATCHES_AHEAD * batch_bytes
-            for batch, n_cut, n_bytes_read in (_ahead if is_worth_it else _read)(core_reader):
-                stream.n_cut_documents = n_cut_before + n_cut
-                stream.set_bytes_of_file(n_bytes_read)
-                yield batch
+            n_read = 0
+            try:
+                for batch, n_cut, n_bytes_read in (_ahead if is_worth_it else _read)(core_reader):
+                    stream.n_cut_documents = n_cut_before + n_cut
+                    stream.set_bytes_of_file(n_bytes_read)
+                    n_read += len(batch)
+                    yield batch
+            except RecordError as error:
+                # The core stops at a null and at a bad record; a pipe cannot be read again.
+                is_null = "invalid type: null" in str(error)
+                if file.n_bytes is None or not (is_null or on_bad_record == "skip"):
+                    raise _with_hint(error) from None
+                yield from records(stream, file, n_read)
+                return
             stream.set_bytes_of_file(core_reader.n_bytes_read)
+
+    def records(stream: DocumentStream, file: InputFile, n_read: int) -> Iterator[_core.TextBatch]:
+        """Records parsed here, without the first ones, which were handed out already."""
+        reader = RecordDocuments(
+            file.path,
+            format=file.format,
+            field=field,
+            domain_field=domain_field,
+            encoding=file.encoding,
+            strict=strict,
+            on_bad_record=on_bad_record,
+            batch_bytes=batch_bytes,
+            max_decompressed_bytes=max_decompressed_bytes,
+        )
+        try:
+            for batch, names in reader:
+                if n_read >= len(batch):
+                    n_read -= len(batch)
+                    continue
+                if n_read:
+                    batch = _core.TextBatch.from_texts([*batch][n_read:])
+                    n_read = 0
+                if domain_field:
+                    stream.set_batch_domains(names)
+                if with_places:
+                    stream.batch_places = reader.batch_places
+                stream.set_bytes_of_file(reader.n_bytes_read)
+                yield batch
+        finally:
+            stream.n_null_documents += reader.n_nulls
+            stream.n_bad_records += reader.n_bad
+            stream.first_bad_record = stream.first_bad_record or reader.first_bad
 
     return DocumentStream(
         files, batches, on_progress, domains_by=domains_by, has_domain_field=bool(domain_field)
     )
+
+
+def _if_usable(file: InputFile, field: str) -> InputFile:
+    """A file found in a folder whose records lack the field is skipped: it may be anything."""
+    is_table = file.format == "csv" or (
+        file.format in ("json", "jsonl") and ".json" in file.path.lower().split("/")[-1]
+    )
+    is_jsonl = ".jsonl" in file.path.lower()
+    if not file.was_found or file.skipped_because or not is_table or is_jsonl:
+        return file
+    if has_field(file.path, format=file.format, encoding=file.encoding, field=field):
+        return file
+    reason = f"its records have no text in the field {field!r} (name one with field=, --field)"
+    return replace(file, skipped_because=reason)
+
+
+def _with_hint(error: RecordError) -> RecordError:
+    """The same error, which says how to go on without such records."""
+    hint = "leave such records out (on_bad_record='skip', --on-bad-record skip)"
+    if "hint:" in str(error):
+        return error
+    return RecordError(f"{error}\nhint: {hint}", path=error.path, line=error.line)
+
+
+def _batches_of_pieces(
+    stream: DocumentStream, pieces: Iterator[bytes], documents: str, batch_bytes: int
+) -> Iterator[_core.TextBatch]:
+    """Documents of text that was decoded here: the whole, or its lines."""
+    if documents == "file":
+        whole = b"".join(pieces)
+        if len(whole) <= MAX_DOCUMENT_BYTES:
+            yield _core.TextBatch.from_texts([whole])
+            return
+        stream.n_cut_documents += 1
+        lines = whole.splitlines(keepends=True)
+    else:
+        lines = [line for line in b"".join(pieces).replace(b"\r\n", b"\n").split(b"\n") if line]
+    waiting: list[bytes] = []
+    n_bytes = 0
+    for line in lines:
+        waiting.append(line)
+        n_bytes += len(line)
+        if n_bytes >= batch_bytes:
+            yield _core.TextBatch.from_texts(waiting)
+            waiting, n_bytes = [], 0
+    if waiting:
+        yield _core.TextBatch.from_texts(waiting)
 
 
 _Read: TypeAlias = tuple[_core.TextBatch, int, int]
@@ -353,7 +468,13 @@ def _ahead(reader: _core.DocumentReader) -> Iterator[_Read]:
 
 
 def require_text(
-    *, n_documents: int, n_bytes: int, skipped: Sequence[InputFile] = (), n_null_documents: int = 0
+    *,
+    n_documents: int,
+    n_bytes: int,
+    skipped: Sequence[InputFile] = (),
+    n_null_documents: int = 0,
+    n_bad_records: int = 0,
+    first_bad_record: str = "",
 ) -> None:
     """Refuse a corpus in which there is nothing to measure.
 
@@ -361,7 +482,9 @@ def require_text(
         n_documents: Documents that were read.
         n_bytes: Bytes of their text.
         skipped: Inputs that were not read, for the message.
-        n_null_documents: Rows without a text, for the message.
+        n_null_documents: Records whose text is null, for the message.
+        n_bad_records: Records that cannot be used, for the message.
+        first_bad_record: The first of them.
 
     Raises:
         EmptyCorpusError: There is no document, or there are only empty ones.
@@ -376,7 +499,9 @@ def require_text(
             f"{skipped[0].skipped_because}"
         )
     if n_null_documents:
-        details.append(f"{n_null_documents:,} rows are null")
+        details.append(f"the text of {n_null_documents:,} records is null")
+    if n_bad_records:
+        details.append(f"{n_bad_records:,} records cannot be used, the first: {first_bad_record}")
     message = f"the inputs hold no text: {'; '.join([found, *details])}"
     raise EmptyCorpusError(f"{message}\nhint: check the inputs, the field and the format")
 

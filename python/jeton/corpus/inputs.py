@@ -19,18 +19,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from jeton import _core
-from jeton.errors import JetonError
+from jeton.corpus.content import Content, look_at
+from jeton.errors import RecordError
 
 __all__ = ["STANDARD_INPUT", "Format", "InputFile", "expand_inputs", "format_of"]
 
-Format: TypeAlias = Literal["text", "jsonl", "parquet", "memory"]
+Format: TypeAlias = Literal["text", "jsonl", "json", "csv", "parquet", "memory"]
 
 STANDARD_INPUT = "-"
-
-SNIFF_BYTES = 8192
-"""A file found in a folder is binary if a NUL is among its first bytes, as git and grep judge
-(git looks at 8000 bytes: ``buffer_is_binary`` in xdiff-interface.c, git 2.47)."""
 
 MAX_NAME_CHARS = 250
 """A longer name that no file has is told as a text: most file systems end a name at 255 bytes."""
@@ -46,6 +42,8 @@ _FORMAT_BY_SUFFIX: dict[str, Format] = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
 }
 
 
@@ -58,12 +56,16 @@ class InputFile:
         format: How it holds documents; ``"memory"`` for texts given as Python objects.
         n_bytes: Its size as stored; None where that is not known before reading (a pipe).
         skipped_because: Why it is not read (a binary file found in a folder); empty: it is read.
+        encoding: ``"utf-16"`` or ``"utf-32"`` where its byte order mark says so; empty: UTF-8.
+        was_found: Whether it was found in a folder or by a glob, not named.
     """
 
     path: str
     format: Format
     n_bytes: int | None = None
     skipped_because: str = ""
+    encoding: str = ""
+    was_found: bool = False
 
 
 def expand_inputs(
@@ -76,14 +78,17 @@ def expand_inputs(
     A folder stands for all files below it, except hidden ones. A name that does not exist and has
     ``*``, ``?`` or ``[`` is a glob, in which ``**`` stands for any number of folders. Links are
     followed, each folder once. Files of folders and globs whose first 8 KiB (decompressed) hold a
-    NUL byte are listed with ``skipped_because``; a file named outright is read whatever it holds.
+    NUL byte, or say that they are no text, are listed with ``skipped_because``. A file named
+    outright is read even with NUL bytes; one that is known to be no text is an error.
 
     Args:
         inputs: Files, folders, globs, or ``"-"`` for standard input.
         format: Overrides the format that the suffix tells (``.jsonl``, ``.ndjson``, ``.parquet``,
-            ``.pq``, each also with ``.zst`` or ``.gz`` behind; anything else is text).
+            ``.pq``, ``.csv``, ``.tsv``, each also with ``.zst`` or ``.gz`` behind; ``.json`` where
+            it holds records; anything else is text).
 
     Raises:
+        RecordError: A file named outright is no text: an archive, a picture, counts ...
         FileNotFoundError: Nothing is there; the nearest existing name is offered, or, where the
             name is a text, how texts are passed.
         OSError: It cannot be looked for (a folder that may not be searched, links in a ring).
@@ -224,40 +229,58 @@ def _walk(folder: Path, *, visited: set[tuple[int, int]]) -> Iterator[InputFile]
 
 
 def _named(path: Path) -> InputFile:
-    """A file that was named outright: it is read, whatever it holds."""
+    """A file that was named outright: it is read, unless it is known to be no text."""
     status = path.stat()
-    n_bytes = status.st_size if stat.S_ISREG(status.st_mode) else None
-    return InputFile(str(path), format_of(str(path)), n_bytes)
+    name_format = format_of(str(path))
+    if not stat.S_ISREG(status.st_mode):
+        return InputFile(str(path), name_format, None)
+    if name_format == "parquet":
+        return InputFile(str(path), name_format, status.st_size)
+    content = look_at(path)
+    if content.kind:
+        raise RecordError(
+            f"{path} is {content.kind}; expected text or records\nhint: {content.hint}",
+            path=str(path),
+        )
+    return InputFile(
+        str(path), _by_content(name_format, content), status.st_size, encoding=content.encoding
+    )
 
 
 def _found(path: Path) -> InputFile:
     """A file that was found in a folder: it is read if it looks like documents."""
     name_format = format_of(str(path))
+
+    def skipped(reason: str, n_bytes: int | None = None) -> InputFile:
+        return InputFile(str(path), name_format, n_bytes, reason, was_found=True)
+
     try:
         status = path.stat()
     except OSError:
-        return InputFile(str(path), name_format, None, "the link leads nowhere")
+        return skipped("the link leads nowhere")
     if not stat.S_ISREG(status.st_mode):
-        return InputFile(str(path), name_format, None, "not a regular file")
-    is_binary = name_format != "parquet" and _is_binary(path)
+        return skipped("not a regular file")
+    if name_format == "parquet":
+        return InputFile(str(path), name_format, status.st_size, was_found=True)
+    content = look_at(path)
+    if content.kind:
+        return skipped(f"it is {content.kind}", status.st_size)
+    if content.is_binary:
+        return skipped("binary (it holds NUL bytes)", status.st_size)
     return InputFile(
-        str(path), name_format, status.st_size, "binary (it holds NUL bytes)" if is_binary else ""
+        str(path),
+        _by_content(name_format, content),
+        status.st_size,
+        encoding=content.encoding,
+        was_found=True,
     )
 
 
-def _is_binary(path: Path) -> bool:
-    """Whether a NUL is among the first bytes, after decompression.
-
-    What cannot be read or decompressed is not judged here: reading it says what is wrong.
-    """
-    try:
-        reader = _core.DocumentReader(
-            str(path), format="text", batch_bytes=1, max_document_bytes=SNIFF_BYTES
-        )
-        batch = next(reader, None)
-    except (OSError, JetonError):
-        return False
-    return batch is not None and b"\0" in batch.data.tobytes()
+def _by_content(by_name: Format, content: Content) -> Format:
+    """The format of a file whose name may say less than its first bytes."""
+    if by_name == "text" and content.records:
+        return "json" if content.records == "array" else "jsonl"
+    return by_name
 
 
 def _is_text(name: str) -> bool:
@@ -303,6 +326,8 @@ def _nearest(path: Path) -> str:
     if len(nearest) != 1:
         nearest = difflib.get_close_matches(path.name, siblings, n=1, cutoff=0.5) or nearest
     if nearest:
-        return f"did you mean {str(parent / nearest[0])!r}?"
+        hint = f"did you mean {str(parent / nearest[0])!r}?"
+        is_word = "." not in path.name and len(path.parts) == 1
+        return f"{hint} {_TEXTS_HINT}" if is_word else hint
     hint = f"the folder {str(parent.resolve())!r} has no name like it"
     return f"{hint}; {_TEXTS_HINT}" if any(c.isspace() for c in path.name) else hint

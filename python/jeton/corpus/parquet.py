@@ -6,7 +6,7 @@ Arrow C data interface, without becoming Python objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -274,7 +274,7 @@ class _explained:
 def parquet_rows(
     path: str,
     *,
-    columns: Iterable[str],
+    is_wanted: Callable[[str], bool],
     max_bytes: int,
     max_decompressed_bytes: int | None = None,
     on_bytes: Callable[[int], None],
@@ -283,8 +283,8 @@ def parquet_rows(
 
     Args:
         path: The file.
-        columns: Names of top-level columns that matter; those that are there are read, all if none
-            is. A vector of an embedding beside a prompt is thus not touched.
+        is_wanted: Whether a top-level column matters; those that do are read, all if none does.
+            A vector of an embedding beside a prompt is thus not touched.
         max_bytes: About how many bytes are read at a time.
         max_decompressed_bytes: As for documents.
         on_bytes: Called with the share of the stored bytes that the rows read so far make up.
@@ -301,8 +301,7 @@ def parquet_rows(
     source, n_stored_bytes = _open(path, max_decompressed_bytes)
     with _explained(path):
         file = pq.ParquetFile(source, pre_buffer=False)
-        wanted = set(columns)
-        names = [name for name in file.schema_arrow.names if name in wanted]
+        names = [name for name in file.schema_arrow.names if is_wanted(name)]
         metadata = file.metadata
         n_rows = max(1, int(metadata.num_rows))
         n_bytes = sum(

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from jeton import _core
+from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton.errors import EmptyCorpusError, InvalidTextError, LimitError, RecordError
 
 __all__ = ["MAX_TERMS", "read_terms"]
@@ -66,6 +67,7 @@ def read_terms(path: str | os.PathLike[str], *, column: str | int | None = None)
             limit=MAX_FILE_BYTES,
         )
     data = _core.decompress(stored, max_bytes=MAX_FILE_BYTES, path=name)
+    refuse_archive(name, bytes(data[:HEAD_BYTES]), expected="a list of terms")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

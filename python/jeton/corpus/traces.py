@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton.errors import EmptyCorpusError, LimitError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from jeton.corpus.requests_times import TimeUnit
+    from jeton.corpus.times import TimeUnit
 
 __all__ = ["MAX_TOKENS", "MAX_TRACE_BYTES", "MAX_TRACE_REQUESTS", "Trace", "read_trace"]
 
@@ -254,7 +255,8 @@ def read_trace(
 
     Raises:
         UsageError: Times are missing and no rate is given, or a number is out of range.
-        RecordError: The file has no such columns; with ``strict``, a row cannot be meant.
+        RecordError: The file is an archive, or has no such columns; with ``strict``, a row
+            cannot be meant.
         EmptyCorpusError: No request is left.
         LimitError: The file is larger than `MAX_TRACE_BYTES` or has too many rows.
         OSError: It cannot be read.
@@ -284,8 +286,10 @@ def read_trace(
             limit=MAX_TRACE_BYTES,
         )
     data = _core.decompress(place.read_bytes(), max_bytes=MAX_TRACE_BYTES, path=str(place))
+    data = bytes(data)
+    refuse_archive(str(place), data[:HEAD_BYTES], expected="a trace as CSV or JSON Lines")
     rows = read_rows(
-        str(place), bytes(data), time_unit=time_unit, domain_field=domain_field, strict=strict
+        str(place), data, time_unit=time_unit, domain_field=domain_field, strict=strict
     )
     times = rows.times
     if not rows.has_times:

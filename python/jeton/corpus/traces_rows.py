@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from jeton.corpus.requests_issues import printable
-from jeton.corpus.requests_names import Names
-from jeton.corpus.requests_times import TimeUnit, parse_time
+from jeton.corpus.names import Names, printable
+from jeton.corpus.times import TimeUnit, parse_time
 from jeton.corpus.trace_blocks import BlockNumbers, are_block_ids
 from jeton.errors import EmptyCorpusError, LimitError, RecordError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,11 +14,14 @@ from jeton.doctor.batches import InputBatch
 from jeton.doctor.diagnosis import Diagnosis, examine
 from jeton.doctor.dumps import batch_of_arrays, read_batches
 from jeton.doctor.outputs import Output, read_outputs
-from jeton.doctor.patient import Embedder, Patient, Task
+from jeton.doctor.patient import Embedder, GgufPair, Patient, Task
 from jeton.doctor.settings import Settings, machine_settings, read_settings, tokenizer_settings
 from jeton.errors import FormatError, JetonError, LimitError, UsageError
 from jeton.formats import PretrainedFolder, read_folder
 from jeton.formats.documents import read_object
+from jeton.formats.finding import folder_entries
+from jeton.formats.homes import cached_repository, snapshot_of
+from jeton.formats.names import user_path
 from jeton.registry import load
 
 __all__ = ["admit", "diagnose", "own_settings"]
@@ -137,7 +141,7 @@ def admit(
     if isinstance(subject, Tokenizer):
         found = subject
     elif subject is not None:
-        path = Path(subject)
+        path = _place(subject)
         if path.is_dir():
             model = read_model_directory(path)
             folder, load_error = _folder(path)
@@ -157,7 +161,7 @@ def admit(
     if tokenizer is not None:
         found, folder, load_error = _given(tokenizer)
     if model_dir is not None:
-        model = read_model_directory(model_dir)
+        model = read_model_directory(user_path(model_dir))
     if gguf is None and folder is not None and _is_gguf(folder.tokenizer_file):
         assert folder.tokenizer_file is not None
         gguf = read_gguf(folder.tokenizer_file)
@@ -169,6 +173,7 @@ def admit(
         tokenizer_config={} if folder is None else _config(folder.path),
         model=model,
         gguf=gguf,
+        gguf_pairs=_pairs_inside(model, folder, found),
         stated_context_tokens=context_tokens,
     )
 
@@ -185,6 +190,62 @@ def _name(subject: object) -> str:
     if isinstance(subject, Tokenizer):
         return subject.name or "the tokenizer"
     return "the case" if subject is None else str(subject)
+
+
+def _place(given: str | Path) -> Path:
+    """The path that a name in a cache, or a path, means; a name that is none stays as it is."""
+    path = user_path(given)
+    if path.exists():
+        # A damaged cache says so when it is read.
+        with suppress(FormatError):
+            if path.is_dir():
+                return snapshot_of(path) or path
+        return path
+    cached = cached_repository(str(given))
+    return path if cached is None else snapshot_of(cached) or cached
+
+
+_MAX_PAIRS = 8
+"""GGUF files of a folder that are looked at; they differ in their weights, as a rule."""
+
+
+def _pairs_inside(
+    model: ModelDirectory | None, folder: PretrainedFolder | None, tokenizer: Tokenizer | None
+) -> tuple[GgufPair, ...]:
+    """The GGUF files in a model's folder, beside the tokenizer that the folder has anyway."""
+    if model is None or folder is None or tokenizer is None or _is_gguf(folder.tokenizer_file):
+        return ()
+    names = [n for n in folder_entries(folder.path) if n.lower().endswith(".gguf")]
+    pairs = []
+    for name in names[:_MAX_PAIRS]:
+        # What cannot be read, or has no vocabulary (a projector, a later part), is none.
+        with suppress(JetonError, OSError):
+            file = folder.path / name
+            gguf = read_gguf(file)
+            if gguf.n_tokens:
+                pairs.append(GgufPair(gguf, load(file), tokenizer, folder, model))
+    return tuple(pairs)
+
+
+def _pair(
+    patient: Patient,
+    given: str | Path | Tokenizer,
+    tokenizer: Tokenizer,
+    folder: PretrainedFolder | None,
+) -> tuple[GgufPair, ...]:
+    """A GGUF file on one side, and on the other what it was made from."""
+    if patient.tokenizer is None:
+        return ()
+    if patient.gguf is not None:
+        model = None if folder is None else read_model_directory(folder.path)
+        return (GgufPair(patient.gguf, patient.tokenizer, tokenizer, folder, model),)
+    if isinstance(given, Tokenizer) or not _is_gguf(_place(given)):
+        return ()
+    model = patient.model
+    if model is None and patient.folder is not None:
+        model = read_model_directory(patient.folder.path)
+    gguf = read_gguf(_place(given))
+    return (GgufPair(gguf, tokenizer, patient.tokenizer, patient.folder, model),)
 
 
 def _is_gguf(path: Path | None) -> bool:
@@ -226,7 +287,7 @@ def _beside(path: Path) -> PretrainedFolder | None:
 def _given(given: str | Path | Tokenizer) -> tuple[Tokenizer | None, PretrainedFolder | None, str]:
     if isinstance(given, Tokenizer):
         return given, None, ""
-    path = Path(given)
+    path = _place(given)
     if path.is_dir():
         folder, error = _folder(path)
         if error:
@@ -276,7 +337,7 @@ def _settings(given: str | Path | Settings) -> Settings:
 def _against(
     patient: Patient, against: str | Path | Tokenizer, settings: str | Path | Settings | None
 ) -> Patient:
-    if not isinstance(against, Tokenizer) and _is_settings(Path(against)):
+    if not isinstance(against, Tokenizer) and _is_settings(user_path(against)):
         other = read_settings(against)
         own = (
             _settings(settings) if settings is not None else own_settings(patient, kind="snapshot")
@@ -297,6 +358,8 @@ def _against(
         other = replace(other, values={k: v for k, v in other.values.items() if k in shared})
     if settings is not None:
         own = _settings(settings)
+    pairs = _pair(patient, against, tokenizer, folder)
+    patient = replace(patient, gguf_pairs=(*patient.gguf_pairs, *pairs))
     return replace(patient, settings=own, other=other, other_tokenizer=tokenizer)
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
-from jeton.chat import ChatTemplate
+from jeton.doctor.chat_rendering import (
+    ANSWERED,
+    default_template,
+    rendered_chat,
+    template_names,
+)
 from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.special import stop_ids, written_control_texts
@@ -13,45 +17,6 @@ from jeton.errors import JetonError
 from jeton.findings import Severity
 
 __all__ = ["CHECKS"]
-
-_ASKED, _ANSWERED, _AGAIN = "JETONASKED", "JETONANSWERED", "JETONAGAIN"
-_CHAT = (
-    ("user", _ASKED),
-    ("assistant", _ANSWERED),
-    ("user", _AGAIN),
-)
-
-
-@lru_cache(maxsize=16)
-def _rendered(
-    source: str, names: tuple[tuple[str, str], ...], n_messages: int, *, prompt: bool
-) -> str | JetonError:
-    """A small chat as a template writes it, in a process of its own; or why it could not."""
-    template = ChatTemplate.from_source(source, special_tokens=dict(names))
-    messages = [{"role": role, "content": text} for role, text in _CHAT[:n_messages]]
-    try:
-        return template.render(messages, add_generation_prompt=prompt).text
-    except JetonError as error:
-        return error
-
-
-def _names(patient: Patient) -> tuple[tuple[str, str], ...]:
-    if patient.folder is not None:
-        return tuple((f"{role}_token", text) for role, text in sorted(patient.folder.roles.items()))
-    names = []
-    for role in ("bos", "eos", "pad", "unk"):
-        if patient.gguf is not None and (token_id := patient.gguf.token_id(role)) is not None:
-            names.append((f"{role}_token", patient.token_text(token_id)))
-    return tuple(names)
-
-
-def _default(patient: Patient) -> tuple[str, str] | None:
-    """The usual template and where it stands; named ones are for tools and documents."""
-    for where, source in patient.chat_templates.items():
-        if not where.startswith("template "):
-            return where, source
-    return None
-
 
 _NEEDS = (Evidence.TOKENIZER,)
 
@@ -70,10 +35,10 @@ _NEEDS = (Evidence.TOKENIZER,)
     )
 )
 def _fails(patient: Patient) -> Iterator[Seen]:
-    found = _default(patient)
+    found = default_template(patient)
     if found is None:
         return
-    text = _rendered(found[1], _names(patient), 3, prompt=False)
+    text = rendered_chat(found[1], template_names(patient), 3, prompt=False)
     if isinstance(text, JetonError):
         yield Seen(
             what=str(text).split("\n")[0],
@@ -99,11 +64,11 @@ def _fails(patient: Patient) -> Iterator[Seen]:
 )
 def _unknown_tokens(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
-    found = _default(patient)
+    found = default_template(patient)
     if found is None:
         return
     where, source = found
-    rendered = _rendered(source, _names(patient), 3, prompt=True)
+    rendered = rendered_chat(source, template_names(patient), 3, prompt=True)
     # Only what is really written counts: templates compare with tokens of older models.
     text = source if isinstance(rendered, JetonError) else rendered
     unknown = []
@@ -127,10 +92,10 @@ def _unknown_tokens(patient: Patient) -> Iterator[Seen]:
 
 def _turn_end(patient: Patient, source: str) -> int | None:
     """The control token that the template writes behind an answer."""
-    text = _rendered(source, _names(patient), 3, prompt=False)
-    if isinstance(text, JetonError) or _ANSWERED not in text:
+    text = rendered_chat(source, template_names(patient), 3, prompt=False)
+    if isinstance(text, JetonError) or ANSWERED not in text:
         return None
-    behind = text.split(_ANSWERED, 1)[1].lstrip()
+    behind = text.split(ANSWERED, 1)[1].lstrip()
     at = [control for control in patient.fixed_ids if control and behind.startswith(control)]
     return patient.fixed_ids[max(at, key=len)] if at else None
 
@@ -150,7 +115,7 @@ def _turn_end(patient: Patient, source: str) -> int | None:
     )
 )
 def _turn_end_not_eos(patient: Patient) -> Iterator[Seen]:
-    found = _default(patient)
+    found = default_template(patient)
     if found is None:
         return
     end = _turn_end(patient, found[1])
@@ -161,11 +126,20 @@ def _turn_end_not_eos(patient: Patient) -> Iterator[Seen]:
     yield Seen(
         what=f"answers end with {patient.token_text(end)!r} (id {end}), generation stops at "
         f"{names}",
-        where="generation_config.json" if patient.model is not None else found[0],
+        where=_file_of_stops(patient, found[0]),
         value=end,
         unit="id",
         evidence={"turn_end": end, "stops": sorted(stops)},
     )
+
+
+def _file_of_stops(patient: Patient, otherwise: str) -> str:
+    """The file that says where generation stops."""
+    if patient.model is None:
+        return otherwise
+    if patient.model.generation is not None:
+        return "generation_config.json"
+    return "config.json" if patient.model.configuration is not None else otherwise
 
 
 @known(
@@ -183,15 +157,15 @@ def _turn_end_not_eos(patient: Patient) -> Iterator[Seen]:
     )
 )
 def _generation_prompt(patient: Patient) -> Iterator[Seen]:
-    found = _default(patient)
+    found = default_template(patient)
     if found is None:
         return
-    names = _names(patient)
-    asked = _rendered(found[1], names, 1, prompt=True)
-    whole = _rendered(found[1], names, 2, prompt=False)
-    if isinstance(asked, JetonError) or isinstance(whole, JetonError) or _ANSWERED not in whole:
+    names = template_names(patient)
+    asked = rendered_chat(found[1], names, 1, prompt=True)
+    whole = rendered_chat(found[1], names, 2, prompt=False)
+    if isinstance(asked, JetonError) or isinstance(whole, JetonError) or ANSWERED not in whole:
         return
-    header = whole.split(_ANSWERED, 1)[0]
+    header = whole.split(ANSWERED, 1)[0]
     if asked.startswith(header.rstrip()):
         # The prompt may go further: it opens the reasoning, for instance.
         return
@@ -233,11 +207,11 @@ def _has_role_header(patient: Patient, missing: str) -> bool:
     )
 )
 def _double_bos(patient: Patient) -> Iterator[Seen]:
-    found = _default(patient)
+    found = default_template(patient)
     before, _ = patient.added_around
     if found is None or not before:
         return
-    text = _rendered(found[1], _names(patient), 1, prompt=True)
+    text = rendered_chat(found[1], template_names(patient), 1, prompt=True)
     if isinstance(text, JetonError):
         return
     beginning = patient.token_text(before[0])

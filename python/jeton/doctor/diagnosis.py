@@ -10,9 +10,11 @@ from jeton._nearest import nearest
 from jeton.doctor import (
     batch_checks,
     chat_checks,
+    chat_place_checks,
     context_checks,
     file_checks,
     gguf_checks,
+    gguf_pair_checks,
     label_checks,
     model_checks,
     output_checks,
@@ -39,6 +41,7 @@ CHECKS: tuple[Check, ...] = (
     *row_checks.CHECKS,
     *special_checks.CHECKS,
     *chat_checks.CHECKS,
+    *chat_place_checks.CHECKS,
     *context_checks.CHECKS,
     *batch_checks.CHECKS,
     *padding_checks.CHECKS,
@@ -48,6 +51,7 @@ CHECKS: tuple[Check, ...] = (
     *text_checks.CHECKS,
     *retrieval_checks.CHECKS,
     *gguf_checks.CHECKS,
+    *gguf_pair_checks.CHECKS,
 )
 
 
@@ -184,6 +188,10 @@ def _examined(patient: Patient) -> dict[str, str]:
         found["gguf"] = (
             f"{gguf.architecture or 'architecture not told'}, {gguf.n_tokens or 0:,} ids"
         )
+    for pair in patient.gguf_pairs:
+        if pair.gguf is not patient.gguf:
+            n_ids = pair.gguf.n_tokens or 0
+            found[f"beside it {pair.gguf.path.name}"] = f"{n_ids:,} ids"
     if patient.batches:
         n_rows = sum(batch.n_rows for batch in patient.batches)
         n_ids = sum(len(batch.ids) for batch in patient.batches)

@@ -44,6 +44,7 @@ class Evidence(StrEnum):
     MODEL = "a model directory with config.json (the first argument, or --model-dir)"
     WEIGHTS = "safetensors weights (a model directory)"
     GGUF = "a .gguf file (the first argument)"
+    GGUF_PAIR = "a .gguf file and its folder (the file in it, or one --against the other)"
     BATCH = "a batch dump (--batch)"
     OUTPUTS = "generated text or ids (--outputs)"
     TEXTS = "texts (--texts)"

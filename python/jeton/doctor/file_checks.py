@@ -8,6 +8,7 @@ from jeton.checkpoint import FileProblem
 from jeton.doctor.failures import Area, Check, Evidence, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
+from jeton.formats.contradictions import CLASS_REBUILDS
 
 __all__ = ["CHECKS"]
 
@@ -153,9 +154,8 @@ def _contradictions(patient: Patient) -> Iterator[Seen]:
     # Settings that jeton does not apply are no contradictions; other checks look at them.
     found = [w for w in patient.folder.warnings if not w.startswith(_NOT_APPLIED)]
     if found:
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         yield Seen(
-            what=f"{found[0]}{more}",
+            what="; ".join(found),
             where=str(patient.folder.path),
             value=len(found),
             unit="contradictions",
@@ -163,7 +163,12 @@ def _contradictions(patient: Patient) -> Iterator[Seen]:
         )
 
 
-_NOT_APPLIED = ("fix_mistral_regex", "clean_up_tokenization_spaces", "split_special_tokens")
+_NOT_APPLIED = (
+    "fix_mistral_regex",
+    "clean_up_tokenization_spaces",
+    "split_special_tokens",
+    CLASS_REBUILDS,
+)
 
 CHECKS: tuple[Check, ...] = (
     _lfs_pointer,

@@ -130,31 +130,4 @@ def _double_bos(patient: Patient) -> Iterator[Seen]:
         )
 
 
-@known(
-    Failure(
-        id="gguf-differs-from-folder",
-        area=Area.GGUF,
-        severity=Severity.ERROR,
-        name="the GGUF file and the folder that it was made from do not agree",
-        symptom="the quantised model answers worse than quantisation explains",
-        cause="the tokenizer changed between conversion and now, or the converter lost something",
-        remedy="convert again from the folder that you compare with",
-        needs=(Evidence.GGUF, Evidence.OTHER),
-    )
-)
-def _folder(patient: Patient) -> Iterator[Seen]:
-    assert patient.gguf is not None
-    if patient.other_tokenizer is None or patient.gguf.n_tokens is None:
-        return
-    size = patient.other_tokenizer.vocab_size
-    # A converter fills the vocabulary up to the rows of the matrix.
-    if patient.gguf.n_tokens < size:
-        yield Seen(
-            what=f"the GGUF file has {patient.gguf.n_tokens:,} tokens, the other side {size:,}",
-            where=patient.gguf.path.name,
-            value=size - patient.gguf.n_tokens,
-            unit="tokens",
-        )
-
-
-CHECKS: tuple[Check, ...] = (_rows, _ids, _pre, _double_bos, _folder)
+CHECKS: tuple[Check, ...] = (_rows, _ids, _pre, _double_bos)

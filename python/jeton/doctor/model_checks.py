@@ -22,6 +22,16 @@ tokenizer, read 2026-11-21)."""
 _MODEL = (Evidence.TOKENIZER, Evidence.MODEL)
 
 
+def _is_filled_up(size: int, rows: int) -> bool:
+    """Whether rows are a multiple of some power of two, and the next one above the tokens.
+
+    A small vocabulary is not filled up to far more than it has: a quarter of the rows at most.
+    """
+    spare = rows - size
+    multiple = min(rows & -rows, LARGEST_PADDING_ROWS)
+    return 4 * spare <= rows and spare < multiple <= rows // 2
+
+
 def _highest_base_id(patient: Patient) -> int:
     """The highest id that is no added or special token."""
     assert patient.tokenizer is not None
@@ -116,14 +126,14 @@ def _vocabulary_exceeds(patient: Patient) -> Iterator[Seen]:
         remedy="compare the tokenizer with the model's own; if it is the right one, keep the "
         "unused rows from being generated (`never_generated_mask(vocab_size=rows)`) or prune them",
         needs=_MODEL,
-        source=f"more than {LARGEST_PADDING_ROWS:,} rows and more than 2% of all: filling up adds "
-        "fewer",
+        source=f"more than 2% of all rows, and more than filling up explains: to a multiple of a "
+        f"power of two up to {LARGEST_PADDING_ROWS:,}, a quarter of the rows at most",
     )
 )
 def _rows_unused(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
     rows, size = patient.n_rows, patient.tokenizer.vocab_size
-    if rows is None or rows - size <= LARGEST_PADDING_ROWS or rows - size <= 0.02 * rows:
+    if rows is None or rows - size <= 0.02 * rows or _is_filled_up(size, rows):
         return
     yield Seen(
         what=f"{rows - size:,} of the model's {rows:,} rows belong to no token of the tokenizer",
@@ -151,7 +161,11 @@ def _rows_unused(patient: Patient) -> Iterator[Seen]:
 def _padded_rows(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
     rows, size = patient.n_rows, patient.tokenizer.vocab_size
-    if rows is None or not rows - size > 0 or not (rows - size <= LARGEST_PADDING_ROWS):
+    if rows is None or not rows - size > 0:
+        return
+    if rows - size > LARGEST_PADDING_ROWS or (
+        rows - size > 0.02 * rows and not _is_filled_up(size, rows)
+    ):
         return
     yield Seen(
         what=f"{rows - size:,} rows behind the vocabulary ({size:,} tokens, {rows:,} rows)",

@@ -18,7 +18,7 @@ from jeton.doctor.retrieval import RetrievalFit, retrieval_fit
 from jeton.doctor.settings import Settings
 from jeton.formats import PretrainedFolder
 
-__all__ = ["Embedder", "Patient", "Task"]
+__all__ = ["Embedder", "GgufPair", "Patient", "Task"]
 
 Task = Literal["generate", "train", "embed"]
 
@@ -37,6 +37,25 @@ class Embedder:
     tokenizer: Tokenizer
     max_tokens: int
     prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GgufPair:
+    """A GGUF file and the folder that it was made from.
+
+    Attributes:
+        gguf: The metadata of the file.
+        gguf_tokenizer: Its tokenizer.
+        tokenizer: The folder's tokenizer, or another one that should be the same.
+        folder: What the folder says; None: there is the tokenizer alone.
+        model: The folder as a model directory; None likewise.
+    """
+
+    gguf: GgufModel
+    gguf_tokenizer: Tokenizer
+    tokenizer: Tokenizer
+    folder: PretrainedFolder | None = None
+    model: ModelDirectory | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +77,7 @@ class Patient:
         settings: The settings of this side, for a comparison.
         other: The settings of the other side.
         other_tokenizer: The tokenizer of the other side.
+        gguf_pairs: GGUF files, each with the folder that it was made from.
         embedder: The embedding model of a retrieval system.
         task: What the batches are for; None: not told.
         stated_context_tokens: The context as the user says it.
@@ -79,6 +99,7 @@ class Patient:
     settings: Settings | None = None
     other: Settings | None = None
     other_tokenizer: Tokenizer | None = None
+    gguf_pairs: Sequence[GgufPair] = ()
     embedder: Embedder | None = None
     task: Task | None = None
     stated_context_tokens: int | None = None
@@ -98,6 +119,7 @@ class Patient:
             Evidence.MODEL: has_model,
             Evidence.WEIGHTS: self.model is not None and self.model.weights.embedding is not None,
             Evidence.GGUF: self.gguf is not None,
+            Evidence.GGUF_PAIR: bool(self.gguf_pairs),
             Evidence.BATCH: bool(self.batches),
             Evidence.OUTPUTS: bool(self.outputs),
             Evidence.TEXTS: bool(self.texts),

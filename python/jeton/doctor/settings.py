@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from jeton._core import Tokenizer, __version__
 from jeton._files import write_whole
+from jeton._plain import strict_json
 from jeton.errors import FormatError
 from jeton.formats import PretrainedFolder
 from jeton.formats.documents import read_object, read_text
@@ -143,7 +144,7 @@ _CONFIG_KEYS = frozenset(
 def write_snapshot(path: str | Path, values: Mapping[str, Any]) -> None:
     """Write settings for another machine to compare with, whole or not at all."""
     document = {"schema_version": SNAPSHOT_VERSION, "settings": dict(sorted(values.items()))}
-    write_whole(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    write_whole(path, strict_json(document, indent=2) + "\n")
 
 
 def read_settings(path: str | Path) -> Settings:

@@ -12,6 +12,7 @@ from jeton.doctor.patient import Patient
 from jeton.doctor.settings import differing
 from jeton.errors import EncodeError
 from jeton.findings import Severity
+from jeton.formats.classes import rebuilt_differently
 from jeton.formats.reading import read
 from jeton.probe import probe_texts
 
@@ -160,12 +161,12 @@ def _settings(patient: Patient) -> Iterator[Seen]:
     if not differences:
         return
     differences.sort(key=lambda d: (d["severity"] != Severity.WARNING, d["name"]))
-    first = differences[0]
-    more = f" (and {len(differences) - 1} more)" if len(differences) > 1 else ""
-    effect = f": {first['effect']}" if first["effect"] else ""
     yield Seen(
-        what=f"{first['name']} is {first['here']!r} here and {first['there']!r} there"
-        f"{effect}{more}",
+        what="; ".join(
+            f"{d['name']} is {d['here']!r} here and {d['there']!r} there"
+            + (f" ({d['effect']})" if d["effect"] else "")
+            for d in differences
+        ),
         where=_sides(patient),
         value=len(differences),
         unit="settings",
@@ -254,59 +255,39 @@ def _transformers(patient: Patient) -> Iterator[Seen]:
         "folder: spaces are lost or doubled, text is cut at other places",
         cause="the class named in tokenizer_config.json builds its own pre-tokenizer and takes "
         "only vocabulary and merges from tokenizer.json, which describes another one. transformers "
-        "4 runs the file as it is; late versions of 5 notice it for some models",
+        "4 runs the file as it is; late versions of 5 notice it for LlamaTokenizer alone",
         remedy='set `"tokenizer_class": "PreTrainedTokenizerFast"` in tokenizer_config.json: both '
         "major versions then run tokenizer.json as it is",
         needs=(Evidence.FOLDER, Evidence.TOKENIZER),
-        source="transformers 5.23.0: LlamaTokenizer (models/llama) builds Metaspace; "
-        "auto/tokenization_auto.py warns of ByteLevel files",
+        source="transformers 5.23.0: what each class builds (models/*/tokenization_*.py), and "
+        "which class auto/tokenization_auto.py takes",
     )
 )
 def _rebuilds(patient: Patient) -> Iterator[Seen]:
     assert patient.folder is not None
+    tree = _tokenizer_json(patient)
+    if tree is None:
+        return
+    configuration = None if patient.model is None else patient.model.configuration
+    found = rebuilt_differently(
+        patient.folder.tokenizer_class,
+        tree,
+        model_type=None if configuration is None else configuration.model_type,
+    )
+    if found is not None:
+        yield Seen(what=found, where="tokenizer_config.json", value=1, unit="classes")
+
+
+def _tokenizer_json(patient: Patient) -> dict[str, Any] | None:
+    assert patient.folder is not None
     file = patient.folder.tokenizer_file
     if file is None or not file.name.startswith("tokenizer.json"):
-        return
-    kind = _BUILT_BY_CLASS.get(patient.folder.tokenizer_class or "")
-    found = _pre_tokenizers(patient)
-    if kind is None or found is None:
-        return
-    is_bytes = "ByteLevel" in found
-    if is_bytes is not (kind == "ByteLevel"):
-        yield Seen(
-            what=f"{patient.folder.tokenizer_class} builds {kind}; tokenizer.json has "
-            f"{' and '.join(found) or 'no pre-tokenizer'}",
-            where="tokenizer_config.json",
-            value=1,
-            unit="classes",
-        )
-
-
-# What the classes of transformers 5.23.0 build in their __init__.
-_BUILT_BY_CLASS = {
-    "LlamaTokenizer": "Metaspace",
-    "CodeLlamaTokenizer": "Metaspace",
-    "GPT2Tokenizer": "ByteLevel",
-    "Qwen2Tokenizer": "ByteLevel",
-    "RobertaTokenizer": "ByteLevel",
-}
-
-
-def _pre_tokenizers(patient: Patient) -> tuple[str, ...] | None:
-    assert patient.folder is not None
-    assert patient.folder.tokenizer_file is not None
+        return None
     try:
-        tree = json.loads(read(patient.folder.tokenizer_file))
+        tree = json.loads(read(file))
     except (ValueError, RecursionError, OSError):
         return None
-    part = tree.get("pre_tokenizer") if isinstance(tree, dict) else None
-    decoder = tree.get("decoder") if isinstance(tree, dict) else None
-    if not isinstance(part, dict):
-        # SentencePiece as tokenizer.json: a normalizer does it.
-        is_bytes = isinstance(decoder, dict) and decoder.get("type") == "ByteLevel"
-        return ("ByteLevel",) if is_bytes else ()
-    parts = part.get("pretokenizers") if isinstance(part.get("pretokenizers"), list) else [part]
-    return tuple(str(p.get("type")) for p in parts or [] if isinstance(p, dict))
+    return tree if isinstance(tree, dict) else None
 
 
 @known(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from jeton.checkpoint import ModelKind
 from jeton.checkpoint.configuration import token_ids_of
@@ -14,6 +16,18 @@ from jeton.findings import Severity
 __all__ = ["CHECKS"]
 
 _ROLES = ("bos", "eos", "pad", "decoder_start")
+
+
+def _configurations(patient: Patient) -> dict[str, Mapping[str, Any]]:
+    """The files of a model that state ids, by name."""
+    assert patient.model is not None
+    sources: dict[str, Mapping[str, Any]] = {
+        "generation_config.json": patient.model.generation or {}
+    }
+    if patient.model.configuration is not None:
+        configuration = patient.model.configuration
+        sources["config.json"] = {**configuration.values, **configuration.text}
+    return sources
 
 
 @known(
@@ -33,11 +47,7 @@ _ROLES = ("bos", "eos", "pad", "decoder_start")
 def _out_of_range(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
     limit = patient.vocab_limit
-    sources = {"generation_config.json": patient.model.generation or {}}
-    if patient.model.configuration is not None:
-        configuration = patient.model.configuration
-        sources["config.json"] = {**configuration.values, **configuration.text}
-    for file, values in sources.items():
+    for file, values in _configurations(patient).items():
         for role in _ROLES:
             for token_id in token_ids_of(values.get(f"{role}_token_id")):
                 if token_id < 0 or (limit is not None and token_id >= limit):
@@ -48,6 +58,37 @@ def _out_of_range(patient: Patient) -> Iterator[Seen]:
                         value=token_id,
                         unit="id",
                     )
+
+
+@known(
+    Failure(
+        id="special-id-no-number",
+        area=Area.SPECIAL_TOKENS,
+        severity=Severity.ERROR,
+        name="the id of a special token is written as something else than a number",
+        symptom="generation never ends, `TypeError` or `ValueError` at the first request, or id 1 "
+        "where the file says `true`",
+        cause='a configuration was written by hand or by another program: `"300"`, `true`, `300.0` '
+        "or the token's text stand where its id belongs, and programs pass them over",
+        remedy="write the id as a whole number, or a list of them, in config.json and "
+        "generation_config.json",
+        needs=(Evidence.MODEL,),
+    )
+)
+def _no_number(patient: Patient) -> Iterator[Seen]:
+    assert patient.model is not None
+    for file, values in _configurations(patient).items():
+        for role in _ROLES:
+            stated = values.get(f"{role}_token_id")
+            for value in stated if isinstance(stated, list) else [stated]:
+                if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+                    continue
+                yield Seen(
+                    what=f"{role}_token_id is {_shown(value)}, which is no whole number",
+                    where=file,
+                    value=1,
+                    unit="ids",
+                )
 
 
 @known(
@@ -258,6 +299,49 @@ def _padding_side(patient: Patient) -> Iterator[Seen]:
         )
 
 
+@known(
+    Failure(
+        id="prompts-end-with-eos",
+        area=Area.SPECIAL_TOKENS,
+        severity=Severity.WARNING,
+        name="an end of text is put behind every prompt",
+        symptom="the model answers nothing, begins a new subject, or repeats itself: its text was "
+        "over before it began",
+        cause="add_eos_token is true in tokenizer_config.json, or the template of tokenizer.json "
+        "ends with the end token: a setting for training or for embeddings",
+        remedy="set add_eos_token to false for generation, take the token out of the template, "
+        "or encode prompts with add_special_tokens=False; leave it where the model makes "
+        "embeddings",
+        needs=(Evidence.TOKENIZER,),
+        source="transformers 5.23.0, add_eos_token of Llama's and Gemma's tokenizers",
+    )
+)
+def _prompts_end(patient: Patient) -> Iterator[Seen]:
+    assert patient.tokenizer is not None
+    if patient.kind in (ModelKind.ENCODER, ModelKind.ENCODER_DECODER) or patient.task in (
+        "train",
+        "embed",
+    ):
+        return
+    is_set = patient.tokenizer_config.get("add_eos_token") is True
+    if patient.kind is not ModelKind.DECODER and not is_set:
+        return
+    ids = patient.tokenizer.encode("a", add_special_tokens=True)
+    plain = patient.tokenizer.encode("a")
+    ends = stop_ids(patient) | patient.role_ids("eos")
+    has_end = len(ids) > len(plain) and ids[-1] in ends
+    if not is_set and not has_end:
+        return
+    end = repr(patient.token_text(ids[-1])) if has_end else "the end token"
+    yield Seen(
+        what=("add_eos_token is true" if is_set else "the template ends with the end token")
+        + f": every text that is encoded with special tokens ends with {end}",
+        where="tokenizer_config.json" if is_set else "tokenizer.json",
+        value=1,
+        unit="settings",
+    )
+
+
 _ARTICLE = {
     ModelKind.DECODER: "a decoder",
     ModelKind.ENCODER: "an encoder",
@@ -270,10 +354,19 @@ _LEFT_BY_CLASS = frozenset(
 
 CHECKS: tuple[Check, ...] = (
     _out_of_range,
+    _no_number,
     _disagree,
     _eos_missing,
     _eos_forbidden,
     _pad_is_eos,
     _pad_missing,
     _padding_side,
+    _prompts_end,
 )
+
+
+def _shown(value: object) -> str:
+    try:
+        return json.dumps(value, default=str, allow_nan=False)[:60]
+    except ValueError:  # NaN and infinity are no JSON
+        return repr(value)[:60]

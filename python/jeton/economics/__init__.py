@@ -12,8 +12,8 @@ from jeton.economics.activations import (
     prefill_activation_bytes,
     training_logit_bytes,
 )
-from jeton.economics.bill import BillLine, BillModel, BillReport, catalog_price, reconcile
-from jeton.economics.bill_files import read_bill, read_usage
+from jeton.economics.bill import BillLine, BillModel, BillReport, reconcile
+from jeton.economics.bill_files import read_bill
 from jeton.economics.bill_items import Bill, BillCause, BillItem
 from jeton.economics.capacity import Capacity, longest_context, workload_capacity
 from jeton.economics.closed import Calibration, StandIn, TokenEstimate, estimate_tokens, stand_in
@@ -29,17 +29,38 @@ from jeton.economics.compute import (
 from jeton.economics.context import ContextRoom, context_room
 from jeton.economics.energy import Energy, gpu_energy
 from jeton.economics.languages import GroupBill, GroupUse, bill_by_group
+from jeton.economics.ledger import (
+    DimensionUse,
+    DomainUse,
+    Ledger,
+    LedgerBuilder,
+    LedgerIssue,
+    ModelMap,
+    ModelUse,
+    NotPriced,
+    Period,
+    TimeUse,
+    UsageRows,
+    ledger_of_lengths,
+    parse_period,
+    read_model_map,
+    usage_rows,
+)
 from jeton.economics.live_gpu import LiveGpu, live_gpus
 from jeton.economics.memory import (
     DTYPE_BYTES,
     WeightBytes,
     embedding_bytes,
+    full_page_bytes,
     kv_bytes,
     kv_bytes_per_token,
     request_bytes,
     state_bytes,
     weight_bytes,
 )
+from jeton.economics.memory_budget import MemoryBudget, kv_copies, memory_budget
+from jeton.economics.memory_fit import MemoryFit, fit_on, plan_summary
+from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.money import (
     ApiCost,
     api_cost,
@@ -55,7 +76,6 @@ from jeton.economics.quotas import Quota, QuotaReport, quota_from_log, quota_fro
 from jeton.economics.serving import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
-    RESERVED_MEMORY_SHARE,
     GpuFit,
     decode_seconds,
     fit_requests,
@@ -70,7 +90,7 @@ from jeton.economics.training_costs import (
     break_even,
     training_cost,
 )
-from jeton.economics.usage import UsageRecord, usage_records
+from jeton.economics.usage_files import read_usage
 from jeton.economics.vocabulary_laws import optimal_vocab_size, tokens_per_char
 from jeton.economics.vocabulary_trade import (
     VocabularyPoint,
@@ -88,7 +108,6 @@ __all__ = [
     "DTYPE_BYTES",
     "FIGURE_NAMES",
     "PREFILL_FLOPS_SHARE",
-    "RESERVED_MEMORY_SHARE",
     "TRAINING_FLOPS_SHARE",
     "ApiCost",
     "Bill",
@@ -103,16 +122,29 @@ __all__ = [
     "Capacity",
     "ContextRoom",
     "CountedRequests",
+    "DimensionUse",
+    "DomainUse",
     "Energy",
     "Factor",
     "GpuFit",
     "GroupBill",
     "GroupUse",
+    "Ledger",
+    "LedgerBuilder",
+    "LedgerIssue",
     "Limits",
     "LiveGpu",
+    "MemoryBudget",
+    "MemoryFit",
+    "MemoryPlan",
+    "ModelMap",
+    "ModelUse",
     "NaiveEngineered",
+    "NotPriced",
     "OwnGpuCost",
     "ParameterCount",
+    "Period",
+    "PlanChanges",
     "PrefillFlops",
     "ProviderCount",
     "Quota",
@@ -120,11 +152,12 @@ __all__ = [
     "Remedy",
     "StandIn",
     "Step",
+    "TimeUse",
     "TokenEstimate",
     "TradeOff",
     "TradeOffPoint",
     "TrainingCost",
-    "UsageRecord",
+    "UsageRows",
     "VocabularyPoint",
     "VocabularyTrade",
     "Waterfall",
@@ -137,25 +170,32 @@ __all__ = [
     "attention_score_bytes",
     "bill_by_group",
     "break_even",
-    "catalog_price",
+    "changed_plan",
     "context_room",
     "count_parameters",
     "decode_flops_per_token",
     "decode_seconds",
     "embedding_bytes",
     "estimate_tokens",
+    "fit_on",
     "fit_requests",
     "forward_flops_per_token",
+    "full_page_bytes",
     "gpu_energy",
     "gpu_usd_per_mtok",
     "kv_bytes",
     "kv_bytes_per_token",
+    "kv_copies",
+    "ledger_of_lengths",
     "live_gpus",
     "logit_bytes",
     "longest_context",
+    "memory_budget",
     "naive_engineered",
     "optimal_vocab_size",
     "own_gpu_cost",
+    "parse_period",
+    "plan_summary",
     "prefill_activation_bytes",
     "prefill_flops",
     "prefill_seconds",
@@ -165,6 +205,7 @@ __all__ = [
     "quota_from_log",
     "quota_from_rate",
     "read_bill",
+    "read_model_map",
     "read_usage",
     "reconcile",
     "request_bytes",
@@ -176,7 +217,7 @@ __all__ = [
     "training_cost",
     "training_flops",
     "training_logit_bytes",
-    "usage_records",
+    "usage_rows",
     "usd_per_month",
     "usd_per_year",
     "vocabulary_trade",

@@ -7,12 +7,13 @@ large is the scores, and in training their three copies.
 from __future__ import annotations
 
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES, DTYPE_BYTES
+from jeton.economics.memory import DEFAULT_DTYPE_BYTES
 from jeton.economics.parameters import table_rows
 from jeton.errors import UsageError
 
 __all__ = [
     "LOGIT_BYTES",
+    "SAMPLER_BYTES",
     "TRAINING_LOGIT_COPIES",
     "attention_score_bytes",
     "logit_bytes",
@@ -20,8 +21,13 @@ __all__ = [
     "training_logit_bytes",
 ]
 
-LOGIT_BYTES = DTYPE_BYTES["fp32"]
+LOGIT_BYTES = 4
 """Scores are computed or raised to fp32 before softmax and sampling."""
+
+SAMPLER_BYTES = 28
+"""Bytes a score takes while tokens are drawn with top-k and top-p: the fp32 score, sorted scores (4
+each) with their ids (8), probabilities, their running sum, and random numbers (4 each). Start-up
+logs of vLLM come to 36 to 39 in versions 0.6 to 0.10 and to 20 in 0.19 (docs/serving-memory.md)."""
 
 TRAINING_LOGIT_COPIES = 3
 """Scores, their softmax and their gradient are alive at once where the loss is not fused: 24,000 MB
@@ -84,32 +90,49 @@ def prefill_activation_bytes(
     n_tokens: int,
     *,
     n_scored_tokens: int = 1,
+    n_gpus: int = 1,
     vocab_size: int | None = None,
     dtype_bytes: int = DEFAULT_DTYPE_BYTES,
 ) -> int:
     """Return the bytes of activations that are alive at the widest point of a forward pass.
 
-    Formula: ``n b (2 d + max(attention, MLP)) + s V 4``: the residual stream and its normalised
-    copy, and the wider of queries, keys, values and their output ``(2 H + 2 g) e``, or the MLP's
-    ``2 f`` (``f`` if it has no gate), times the active experts. Layers come one after another, so
-    one layer counts. Engines round up and keep more, hence an estimate from below.
+    Formula: ``n b (3 d + max(attention, MLP))`` while layers run: the residual stream, its
+    normalised copy and the input of the block, beside queries, keys, values and their output
+    ``(2 H + 2 g) e``, or the MLP's ``3 f`` (gate, up and their product; ``2 f`` without a gate),
+    times the active experts, whose outputs are ``k d`` more. Layers come one after another, so one
+    counts. Or, where it is more, ``2 n b d + s V 28`` while tokens are drawn (`SAMPLER_BYTES`). A
+    group of GPUs splits heads and MLP.
 
     Source: definition of the layers; arXiv:2205.14135 (attention's scores are never stored).
+    Measured: Llama-3.1-8B takes 2.99 - 2.07 GiB more for 9,000 tokens more, 109,759 bytes a token
+    (vllm-project/vllm#10517); the formula gives 110,592.
+
+    Args:
+        model: The model.
+        n_tokens: Tokens of the pass.
+        n_scored_tokens: Requests whose next token is drawn in it.
+        n_gpus: GPUs of a tensor-parallel group.
+        vocab_size: Another vocabulary than the model's own.
+        dtype_bytes: Bytes of an activation: 16 bits whatever the weights are in.
 
     Raises:
         UsageError: If a number is negative.
     """
-    if n_tokens < 0:
-        raise UsageError(f"n_tokens is {n_tokens}; expected at least 0")
+    if n_tokens < 0 or n_gpus < 1:
+        raise UsageError(f"n_tokens is {n_tokens} and n_gpus {n_gpus}; expected at least 0 and 1")
+    d = model.hidden_size
     heads = (2 * model.n_heads + 2 * model.n_kv_heads) * model.head_size
-    width = model.intermediate_size
+    n_parts = 3 if model.mlp == "gated" else 2
+    mlp = n_parts * model.intermediate_size
+    outputs = 0
     if model.experts is not None:
         n_at_work = model.experts.n_active + model.experts.n_shared
-        width = max(
-            n_at_work * model.experts.intermediate_size,
-            width if model.experts.n_dense_layers else 0,
-        )
-    mlp = width * (2 if model.mlp == "gated" else 1)
-    per_token = 2 * model.hidden_size + max(heads, mlp)
+        dense = mlp if model.experts.n_dense_layers else 0
+        mlp = max(n_parts * n_at_work * model.experts.intermediate_size, dense)
+        outputs = model.experts.n_active * d
+    widest = max(-(-heads // n_gpus), -(-mlp // n_gpus) + outputs)
+    layers = n_tokens * (3 * d + widest) * dtype_bytes
     rows = table_rows(model, vocab_size)
-    return n_tokens * per_token * dtype_bytes + logit_bytes(min(n_scored_tokens, n_tokens), rows)
+    n_drawn = min(n_scored_tokens, n_tokens)
+    drawing = 2 * n_tokens * d * dtype_bytes + n_drawn * rows * SAMPLER_BYTES
+    return max(layers, drawing)

@@ -1,29 +1,28 @@
-"""A provider's bill against what the records say it should be: to the cent, with the rest shown.
+"""A provider's bill against what the ledger says it should be, with the rest broken down.
 
-The bill is explained as far as the records, at list prices, explain it. What remains is broken
-down into causes that add up to it exactly: models and days that nobody logged, charges that are
-not tokens, tariffs and cache rates that differ, rounding; and what has no cause is said to have
-none.
+The bill is explained as far as the ledger, at list prices, explains it. The difference is broken
+down into causes: models and days that nobody logged, charges that are not tokens, tariffs and
+cache rates that differ, rounding. What no cause explains is "unexplained".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
-from jeton.catalog.api_price import ApiPrice
-from jeton.catalog.prices import price as list_price
 from jeton.economics.bill_causes import find_causes
 from jeton.economics.bill_items import CENT, Bill, BillCause, BillItem, What
-from jeton.economics.ledger import Ledger
+from jeton.economics.bill_models import SEARCHES, Records, charged
+from jeton.economics.ledger import Ledger, LedgerBuilder, UsageRows
+from jeton.economics.ledger.prices import Prices
 from jeton.economics.money import TOKENS_PER_MTOK
-from jeton.economics.usage import Prices, UsageRecord
 from jeton.errors import UsageError
 
 __all__ = [
     "CENT",
+    "MAX_ROWS",
     "Bill",
     "BillCause",
     "BillItem",
@@ -31,21 +30,24 @@ __all__ = [
     "BillModel",
     "BillReport",
     "What",
-    "catalog_price",
     "reconcile",
 ]
+
+MAX_ROWS = 10
+"""Models that a report shows one by one; the cheapest of more are added up in the last row."""
 
 
 @dataclass(frozen=True, slots=True)
 class BillLine:
-    """Tokens of one model of one kind, as the records give them and as the bill charges them.
+    """Units of one model of one kind, as the records give them and as the bill charges them.
 
     Attributes:
         model: The model's name in the records.
         what: See `What`.
-        n_tokens: Tokens in the records (requests where ``what`` is ``"request"``).
-        usd_per_mtok: List rate; the mean where it differs between days or lengths of prompts.
-        usd_computed: Tokens at the list rate.
+        n_tokens: Tokens in the records (requests or searches where ``what`` says so).
+        usd_per_mtok: List rate per million tokens, or per request or search; the mean where it
+            differs between days, tariffs or lengths of prompts.
+        usd_computed: Units at the list rate.
         usd_billed: What the bill says; None where it does not go into that detail.
         difference: Billed less computed; None where not billed in that detail.
         tariff: Tariff of the records.
@@ -76,17 +78,22 @@ class BillModel:
 class BillReport:
     """A bill, reconciled.
 
-    ``usd_billed == usd_explained + usd_unexplained``, and the causes add up to the last.
+    ``usd_billed == usd_explained + usd_difference``; the causes add up to the difference, to half a
+    cent. All sums are to the cent; causes are as precise as the bill's rows.
 
     Attributes:
-        lines: Computed against billed, by model and kind of tokens.
-        usd_billed: The bill's total, to the cent.
-        usd_explained: What the records come to at list prices, to the cent.
-        usd_unexplained: The rest; below 0 where the bill is lower than the records.
-        causes: What the rest comes from, largest first; ``"unknown"`` is what has no cause.
-        models: The sums by model.
+        lines: Computed against billed, by model and kind of charge.
+        usd_billed: The bill's total.
+        usd_explained: What the records come to at list prices.
+        usd_unexplained: The part of the difference that has no cause; below 0 where the bill is
+            lower than the records.
+        causes: What the difference comes from, largest first; ``"unknown"`` is what has no cause.
+        usd_difference: Billed less explained.
+        rows: The sums by model, `MAX_ROWS` at most, the largest first.
+        models: The sums by model, all of them.
         n_requests: Requests in the records.
-        n_unusable: Requests left out because their counts contradict themselves.
+        n_unusable: Requests that are not in the sum: without a price, or with counts that
+            contradict one another.
         first_day: First day of the records or the bill that is known.
         last_day: Last day that is known.
         source: Where the bill was read.
@@ -99,6 +106,8 @@ class BillReport:
     usd_explained: Decimal
     usd_unexplained: Decimal
     causes: tuple[BillCause, ...]
+    usd_difference: Decimal = Decimal(0)
+    rows: tuple[BillModel, ...] = ()
     models: tuple[BillModel, ...] = ()
     n_requests: int = 0
     n_unusable: int = 0
@@ -108,42 +117,31 @@ class BillReport:
     price_source: str = ""
     issues: tuple[str, ...] = ()
 
-    @property
-    def usd_without_cause(self) -> Decimal:
-        """What no cause was found for."""
-        return sum((c.usd for c in self.causes if c.id == "unknown"), Decimal(0))
-
-
-def catalog_price(model: str, day: date | None, tariff: str) -> ApiPrice:
-    """Return the list price of the installed catalog, for use as ``prices``."""
-    return list_price(model if tariff == "standard" else f"{model}@{tariff}", on=day)
-
 
 def reconcile(
-    records: Iterable[UsageRecord],
+    usage: Ledger | UsageRows | Sequence[UsageRows],
     *,
     bill: Bill | None = None,
     bill_total: Decimal | None = None,
-    prices: Prices = catalog_price,
-    n_unusable: int = 0,
+    prices: Prices | None = None,
+    log_issues: Mapping[str, int] | None = None,
 ) -> BillReport:
     """Compare what was used, at list prices, with what was billed.
 
-    Formula: per record and kind of tokens, ``tokens x rate / 1e6`` at the tier and tariff of the
-    record; sums are exact, totals are rounded to the cent once.
+    Formula: the ledger's; its sums are exact, totals are rounded to the cent once.
 
-    Source: the prices' own (`ApiPrice.source`).
+    Source: the prices' own (`Ledger.price_source`).
 
     Args:
-        records: What was used.
+        usage: A ledger, or rows of usage to make one of.
         bill: The bill's rows; or else
         bill_total: its total alone, USD.
-        prices: Prices by model, or a function of model, day and tariff.
-        n_unusable: Requests that were left out before (from `usage_records`).
+        prices: Prices for rows (`LedgerBuilder`); a ledger has its own.
+        log_issues: Issues of the log by kind, with the number of requests that have them: no cause
+            is fitted to an amount that one of them explains.
 
     Raises:
         UsageError: If there is neither a bill nor a total, or both, or nothing was used.
-        UnknownPriceError: If a model of the records has no price; carries the nearest names.
     """
     if (bill is None) == (bill_total is None):
         raise UsageError("expected either the bill's rows or its total")
@@ -151,91 +149,129 @@ def reconcile(
         if bill_total is None or not bill_total.is_finite():
             raise UsageError(f"the bill's total is {bill_total}; expected a finite amount in USD")
         bill = Bill((BillItem(usd=bill_total),), source="total given")
-    usable, n_contradicting = _usable(records)
-    if not usable:
+    ledger = usage if isinstance(usage, Ledger) else _ledger_of(usage, prices)
+    if not ledger.n_requests:
         raise UsageError("no record of use has counts that can be priced; expected at least one")
-    ledger = Ledger(prices)
-    for record in usable:
-        ledger.add(record)
-    billed = [ledger.place(item) for item in bill.items]
-    lines = _lines(ledger, billed)
-    usd_billed = bill.total_usd.quantize(CENT)
-    usd_explained = ledger.usd.quantize(CENT)
-    rest = usd_billed - usd_explained
-    days = [record.day for record in usable if record.day]
+    records = Records(ledger, searches_apart=_has_search_rows(bill, ledger))
+    billed = [records.place(item) for item in bill.items]
+    usd_billed, usd_explained = bill.total_usd.quantize(CENT), ledger.usd.quantize(CENT)
+    with localcontext(prec=60):
+        causes = find_causes(records, billed, bill.total_usd - ledger.usd, log_issues or {})
+        models = _models(records, billed)
+        lines = _lines(records, billed)
+    unknown = sum((cause.usd for cause in causes if cause.id == "unknown"), Decimal(0))
+    days = [use.day for use in ledger.by_day if use.day is not None]
     days += [item.day for item in bill.items if item.day]
     return BillReport(
         lines=lines,
         usd_billed=usd_billed,
         usd_explained=usd_explained,
-        usd_unexplained=rest,
-        causes=find_causes(ledger, billed, rest),
-        models=_models(ledger, billed),
-        n_requests=sum(record.n_requests for record in usable),
-        n_unusable=n_unusable + n_contradicting,
+        usd_unexplained=unknown.quantize(CENT),
+        causes=causes,
+        usd_difference=usd_billed - usd_explained,
+        rows=_folded(models),
+        models=models,
+        n_requests=ledger.n_requests,
+        n_unusable=sum(entry.n_requests for entry in ledger.not_priced),
         first_day=min(days, default=None),
         last_day=max(days, default=None),
         source=bill.source,
-        price_source="; ".join(dict.fromkeys(ledger.sources)),
+        price_source=ledger.price_source,
         issues=bill.issues,
     )
 
 
-def _usable(records: Iterable[UsageRecord]) -> tuple[list[UsageRecord], int]:
-    usable: list[UsageRecord] = []
-    n_contradicting = 0
-    for record in records:
-        if record.is_consistent:
-            usable.append(record)
-        else:
-            n_contradicting += max(record.n_requests, 1)
-    return usable, n_contradicting
+def _ledger_of(usage: UsageRows | Sequence[UsageRows], prices: Prices | None) -> Ledger:
+    builder = LedgerBuilder(prices=prices)
+    for rows in [usage] if isinstance(usage, UsageRows) else usage:
+        builder.add(rows)
+    return builder.build()
 
 
-def _lines(ledger: Ledger, billed: Sequence[BillItem]) -> tuple[BillLine, ...]:
+def _has_search_rows(bill: Bill, ledger: Ledger) -> bool:
+    """Whether the bill has searches in rows of their own, named by no model of the records."""
+    names = {name for use in ledger.by_model for name in (use.logged_as, use.model)}
+    return any(item.what == "search" and item.model not in names for item in bill.items)
+
+
+def _lines(records: Records, billed: Sequence[BillItem]) -> tuple[BillLine, ...]:
     lines = []
-    several_tariffs = {
-        (model, what)
-        for model, tariff, what in ledger.entries
-        if any(m == model and w == what and t != tariff for m, t, w in ledger.entries)
-    }
-    for (model, tariff, what), entry in ledger.entries.items():
-        rows = [item for item in billed if item.model == model and item.what == what]
-        if (model, what) in several_tariffs:
-            rows = [item for item in rows if item.tariff == tariff]
-        usd = sum((item.usd for item in rows), Decimal(0)) if rows else None
-        per = TOKENS_PER_MTOK if what != "request" else Decimal(1)
-        lines.append(
-            BillLine(
-                model=model,
-                what=what,
-                n_tokens=entry.n_tokens,
-                usd_per_mtok=(entry.usd * per / entry.n_tokens).normalize(),
-                usd_computed=entry.usd,
-                usd_billed=usd,
-                difference=None if usd is None else usd - entry.usd,
-                tariff=tariff,
+    for name, model in records.models.items():
+        entries = charged(model.sums)
+        for (tariff, what), (units, usd) in entries.items():
+            rows = [item for item in billed if item.model == name and item.what == what]
+            if name == SEARCHES:
+                rows = [item for item in billed if item.what == "search"]
+            if sum(own == what for _, own in entries) > 1:
+                rows = [item for item in rows if item.tariff == tariff]
+            paid = sum((item.usd for item in rows), Decimal(0)) if rows else None
+            per = Decimal(1) if what in ("request", "search") else TOKENS_PER_MTOK
+            lines.append(
+                BillLine(
+                    model=name,
+                    what=what,
+                    n_tokens=int(units),
+                    usd_per_mtok=_short(usd * per / units) if units else Decimal(0),
+                    usd_computed=_short(usd),
+                    usd_billed=paid,
+                    difference=None if paid is None else _short(paid - usd),
+                    tariff=tariff,
+                )
             )
-        )
     return tuple(lines)
 
 
-def _models(ledger: Ledger, billed: Sequence[BillItem]) -> tuple[BillModel, ...]:
+def _models(records: Records, billed: Sequence[BillItem]) -> tuple[BillModel, ...]:
     named = any(item.model is not None for item in billed)
-    models = dict.fromkeys([*ledger.records, *(item.model for item in billed if item.model)])
+    sums: dict[str, Decimal] = {}
+    for item in billed:
+        name = item.model
+        if item.what == "search" and SEARCHES in records.models:
+            name = name if name in records.models else SEARCHES
+        if name is not None:
+            sums[name] = sums.get(name, Decimal(0)) + item.usd
     found = []
-    for model in models:
-        computed = ledger.usd_of(model)
-        usd = (
-            sum((item.usd for item in billed if item.model == model), Decimal(0)) if named else None
-        )
+    for name in dict.fromkeys([*records.models, *sums]):
+        model = records.models.get(name)
+        computed = Decimal(0) if model is None else model.usd
+        usd = sums.get(name, Decimal(0)) if named else None
         found.append(
             BillModel(
-                model=model,
-                n_requests=sum(record.n_requests for record, _ in ledger.records.get(model, ())),
-                usd_computed=computed,
+                model=name,
+                n_requests=0 if model is None else model.n_requests,
+                usd_computed=_short(computed),
                 usd_billed=usd,
-                difference=None if usd is None else usd - computed,
+                difference=None if usd is None else _short(usd - computed),
             )
         )
+    found.sort(key=lambda row: (-_size(row), row.model))
     return tuple(found)
+
+
+def _size(row: BillModel) -> Decimal:
+    return max(abs(row.usd_billed or Decimal(0)), abs(row.usd_computed))
+
+
+def _folded(models: Sequence[BillModel]) -> tuple[BillModel, ...]:
+    if len(models) <= MAX_ROWS:
+        return tuple(models)
+    shown, rest = list(models[: MAX_ROWS - 1]), models[MAX_ROWS - 1 :]
+    billed = [row.usd_billed for row in rest if row.usd_billed is not None]
+    computed = sum((row.usd_computed for row in rest), Decimal(0))
+    usd = sum(billed, Decimal(0)) if billed else None
+    shown.append(
+        BillModel(
+            model=f"{len(rest)} others",
+            n_requests=sum(row.n_requests for row in rest),
+            usd_computed=computed,
+            usd_billed=usd,
+            difference=None if usd is None else usd - computed,
+        )
+    )
+    return tuple(shown)
+
+
+def _short(value: Decimal) -> Decimal:
+    """Return an amount without trailing zeros."""
+    short = value.normalize()
+    return short.quantize(Decimal(1)) if short == short.to_integral_value() else short

@@ -1,9 +1,9 @@
-"""Read bills and usage exports: CSV, JSON and JSON Lines of the shapes that providers give.
+"""Read bills: CSV, JSON and JSON Lines of the shapes that providers give.
 
-Bills: a plain table (``date, model, usd``), FOCUS 1.2 (``BilledCost``, ``ChargePeriodStart`` ...),
-OpenAI's cost export and cost API, Anthropic's cost export and cost report. Usage: OpenAI's and
-Anthropic's usage reports. Amounts are read as they are written, without floats; a row that cannot
-be read is an error with its line, and what was left out is counted.
+A plain table (``date, model, usd``), FOCUS 1.2 (``BilledCost``, ``ChargePeriodStart`` ...),
+OpenAI's cost export and cost API, Anthropic's cost export and cost report. Amounts are read as they
+are written, without floats; a row that cannot be read is an error with its line, and what was left
+out is counted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from jeton.economics.bill_items import Bill, BillItem, What
 from jeton.economics.bill_rows import (
+    CURRENCIES,
     DELIMITER,
     MAX_BILL_BYTES,
     day_of,
@@ -25,10 +26,9 @@ from jeton.economics.bill_rows import (
     read_text,
     rows_of,
 )
-from jeton.economics.usage import UsageRecord
 from jeton.errors import RecordError
 
-__all__ = ["MAX_BILL_BYTES", "parse_bill", "parse_usage", "read_bill", "read_usage"]
+__all__ = ["MAX_BILL_BYTES", "parse_bill", "read_bill"]
 
 _CENTS_PER_USD = 100
 
@@ -42,7 +42,17 @@ _MODEL_COLUMNS = (
     "resourcename",
     "skumeter",
 )
-_USD_COLUMNS = ("billedcost", "usd", "costusd", "amountusd", "amountvalue", "cost", "amount")
+_USD_COLUMNS = (
+    "billedcost",
+    "usd",
+    "costusd",
+    "costinusd",
+    "amountusd",
+    "amountinusd",
+    "amountvalue",
+    "cost",
+    "amount",
+)
 _WHAT_COLUMNS = ("tokentype", "usagetype", "lineitem", "what", "skumeter", "chargedescription")
 _TOKEN_COLUMNS = ("ntokens", "tokens", "consumedquantity", "quantity")
 _UNIT_COLUMNS = ("consumedunit", "unit")
@@ -104,84 +114,6 @@ def parse_bill(text: str, *, source: str = "given") -> Bill:
     return Bill(tuple(items), source=f"{source} ({len(items):,} rows)", issues=issues)
 
 
-def read_usage(path: str | Path) -> tuple[UsageRecord, ...]:
-    """Read a usage report of OpenAI or Anthropic (JSON), grouped by model.
-
-    Raises:
-        RecordError: If it is neither, or a row has no model.
-        LimitError: If it has more than `MAX_BILL_BYTES`.
-        OSError: If it cannot be read.
-    """
-    return parse_usage(read_text(Path(path)), source=str(path))
-
-
-def parse_usage(text: str, *, source: str = "given") -> tuple[UsageRecord, ...]:
-    """Return the records that a text holds; as `read_usage`, without the file."""
-    records = []
-    for line, row in rows_of(text, source):
-        model = row.get("model")
-        if not isinstance(model, str) or not model:
-            raise RecordError(
-                f"{source}: row {line} names no model\nhint: export usage grouped by model",
-                path=source,
-                line=line,
-            )
-        records.append(_usage(row, model, line=line, source=source))
-    if not records:
-        raise RecordError(f"{source}: no row of use", path=source)
-    return tuple(records)
-
-
-def _usage(row: dict[str, Any], model: str, *, line: int, source: str) -> UsageRecord:
-    def count(*names: str) -> int:
-        for name in names:
-            value = row.get(name)
-            if isinstance(value, int) and not isinstance(value, bool):
-                return value
-        return 0
-
-    day = day_of(row, line=line, source=source)
-    if "uncached_input_tokens" in row:
-        created = row.get("cache_creation")
-        parts = created if isinstance(created, dict) else {}
-        hour = parts.get("ephemeral_1h_input_tokens", 0)
-        minutes = parts.get("ephemeral_5m_input_tokens", 0)
-        if not (isinstance(hour, int) and isinstance(minutes, int)):
-            raise RecordError(f"{source}: row {line}: cache_creation has no counts", line=line)
-        read = count("cache_read_input_tokens")
-        long_prompts = row.get("context_window") == "200k-1M"
-        return UsageRecord(
-            model=model,
-            input_tokens=count("uncached_input_tokens") + read + hour + minutes,
-            output_tokens=count("output_tokens"),
-            cache_read_tokens=read,
-            cache_write_tokens=hour + minutes,
-            cache_write_1h_tokens=hour,
-            day=day,
-            tariff=_tariff(row.get("service_tier")) or "standard",
-            # The report splits by the step of the price instead of giving lengths.
-            above_input_tokens=200_000 if long_prompts else 0,
-        )
-    if "input_tokens" not in row:
-        raise RecordError(
-            f"{source}: row {line} has neither input_tokens nor uncached_input_tokens; expected a "
-            "usage report of OpenAI or Anthropic",
-            path=source,
-            line=line,
-        )
-    return UsageRecord(
-        model=model,
-        input_tokens=count("input_tokens"),
-        output_tokens=count("output_tokens"),
-        cache_read_tokens=count("input_cached_tokens", "cache_read_tokens"),
-        n_requests=max(count("num_model_requests", "n_requests"), 1),
-        day=day,
-        tariff="batch"
-        if row.get("batch") is True
-        else _tariff(row.get("service_tier")) or "standard",
-    )
-
-
 def _item(row: dict[str, Any], *, line: int, source: str) -> BillItem:
     columns = {folded(name): value for name, value in row.items() if name != DELIMITER}
     delimiter = str(row.get(DELIMITER, ","))
@@ -194,6 +126,8 @@ def _item(row: dict[str, Any], *, line: int, source: str) -> BillItem:
     if isinstance(amount, dict):  # OpenAI's {"value": ..., "currency": ...}
         currency = amount.get("currency", currency)
         amount = amount.get("value")
+    if amount is None and (other := _other_currency(columns)):
+        currency, amount = other, "0"
     if amount is None:
         usd = Decimal(0)
     else:
@@ -212,8 +146,14 @@ def _item(row: dict[str, Any], *, line: int, source: str) -> BillItem:
     line_item = str(columns.get("lineitem") or "")
     model = first(_MODEL_COLUMNS) or line_item.partition(",")[0].strip() or None
     what = _what(" ".join(str(columns[n]) for n in _WHAT_COLUMNS if columns.get(n)))
+    if what is None and model is not None and _SEARCH.search(str(model)):
+        what = "search"
+    if what == "search" and model is not None and _SEARCH.search(str(model)):
+        # "web search" stands where models stand, and is none.
+        model, text = None, text or str(model)
     if category not in ("usage", "tokens"):
-        model, what, text = None, "other", text or category
+        model, text = None, text or category
+        what = "search" if _SEARCH.search(f"{category} {text}") else "other"
     return BillItem(
         usd=usd,
         day=day_of(row, line=line, source=source),
@@ -223,6 +163,18 @@ def _item(row: dict[str, Any], *, line: int, source: str) -> BillItem:
         tariff=_tariff(first(_TARIFF_COLUMNS)),
         description=text,
     )
+
+
+_IN_CURRENCY = re.compile(r"(?:billed|total)?(?:cost|amount|price|spend)(?:in)?([a-z]{3})")
+
+
+def _other_currency(columns: Mapping[str, Any]) -> str | None:
+    """Return the currency that a column's name states (``Cost in EUR``); None if there is none."""
+    for name, value in columns.items():
+        match = _IN_CURRENCY.fullmatch(name)
+        if match is not None and match[1] in CURRENCIES[1:] and value not in (None, ""):
+            return match[1].upper()
+    return None
 
 
 _TOTALS = frozenset({"total", "totals", "grand total", "subtotal", "sum"})
@@ -243,7 +195,14 @@ def _what(text: str) -> What | None:
         return "output"
     if "input" in words or "prompt" in words:
         return "input"
+    if _SEARCH.search(words):
+        return "search"
     return "request" if words.strip() in ("request", "requests") else None
+
+
+_SEARCH = re.compile(
+    r"\b(?:web|file|social|google|storage)[ _-]?search(?:es)?\b|\bgrounding\b", re.I
+)
 
 
 def _tariff(value: Any) -> str | None:

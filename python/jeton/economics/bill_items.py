@@ -11,9 +11,9 @@ from jeton.findings import Basis
 
 __all__ = ["CENT", "Bill", "BillCause", "BillItem", "What"]
 
-What = Literal["input", "cache_read", "cache_write", "output", "request", "other"]
+What = Literal["input", "cache_read", "cache_write", "output", "request", "search", "other"]
 """What a line charges for: prompt tokens at the full rate, read from a cache, written to one;
-generated tokens; requests; anything else (tools, tax, credits)."""
+generated tokens; requests; searches by the provider; anything else (tools, tax, credits)."""
 
 CENT = Decimal("0.01")
 
@@ -71,6 +71,7 @@ class BillCause:
         usd: Its part of the rest; may be below 0.
         basis: Exact where the bill says so; estimated where an explanation fits the amount.
         model: The model it belongs to; None for the whole bill.
+        also: Other explanations that fit the amount nearly as well.
     """
 
     id: str
@@ -78,3 +79,4 @@ class BillCause:
     usd: Decimal
     basis: Basis
     model: str | None = None
+    also: tuple[str, ...] = ()

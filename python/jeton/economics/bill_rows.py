@@ -15,9 +15,20 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from jeton.errors import LimitError, RecordError
+from jeton._archives import HEAD_BYTES, refuse_archive
+from jeton.errors import LimitError, RecordError, UsageError
 
-__all__ = ["DELIMITER", "MAX_BILL_BYTES", "day_of", "decimal_of", "folded", "read_text", "rows_of"]
+__all__ = [
+    "CURRENCIES",
+    "DELIMITER",
+    "MAX_BILL_BYTES",
+    "day_of",
+    "decimal_of",
+    "folded",
+    "read_amount",
+    "read_text",
+    "rows_of",
+]
 
 MAX_BILL_BYTES = 256 * 1024 * 1024
 """A larger file is refused: a bill by model and day has kilobytes, and this is read at once."""
@@ -52,8 +63,10 @@ def read_text(path: Path) -> str:
             what="bill bytes",
             limit=MAX_BILL_BYTES,
         )
+    data = path.read_bytes()
+    refuse_archive(str(path), data[:HEAD_BYTES], expected="a bill as CSV or JSON")
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RecordError(
             f"{path} is not UTF-8 at byte {error.start}; expected CSV or JSON", path=str(path)
@@ -170,6 +183,67 @@ def decimal_of(text: str, delimiter: str) -> Decimal:
         text = text.replace(",", "")
     number = Decimal(text)
     return -number if negative else number
+
+
+_MARKS = {
+    "$": "USD",
+    "us$": "USD",
+    "\u20ac": "EUR",
+    "\u00a3": "GBP",
+    "\u00a5": "JPY",
+    "\u20b9": "INR",
+}
+CURRENCIES = (
+    "usd", "aud", "brl", "cad", "chf", "cny", "czk", "dkk", "eur", "gbp", "hkd", "huf", "inr",
+    "jpy", "krw", "mxn", "nok", "nzd", "pln", "sek", "sgd", "try", "zar",
+)  # fmt: skip
+"""Currencies that bills are in."""
+
+_SIGNS = "[$\u20ac\u00a3\u00a5\u20b9]"
+_CODES = "|".join(CURRENCIES)
+_AMOUNT = re.compile(
+    rf"(?P<sign>[-+]?)\s*(?P<before>us\$|{_SIGNS}|(?:{_CODES})\b)?\s*"
+    r"(?P<number>[-+]?(?:\d[\d.,' \u00a0_]*|\.\d+|nan|inf(?:inity)?))\s*"
+    rf"(?P<after>{_SIGNS}|{_CODES}|dollars?|euros?)?",
+    re.IGNORECASE,
+)
+
+
+def read_amount(text: str) -> Decimal | None:
+    """Read an amount in USD as people write it: ``14.89``, ``$1,234.50``, ``USD 14.89``.
+
+    Returns:
+        None if the text is no amount at all (the name of a file).
+
+    Raises:
+        UsageError: If it is an amount, but below 0, in another currency, or not clear.
+    """
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None:
+        return None
+    words = [match[name].casefold() for name in ("before", "after") if match[name]]
+    names = {"dollar": "USD", "dollars": "USD", "euro": "EUR", "euros": "EUR", **_MARKS}
+    for word in words:
+        currency = names.get(word, word.upper())
+        if currency != "USD":
+            raise UsageError(
+                f"the bill's total is {text!r}, in {currency}; expected USD\n"
+                "hint: convert it at the rate of its invoice, as 14.89"
+            )
+    number = match["sign"] + re.sub(r"[' \u00a0_]", "", match["number"])
+    if "," in number and not re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?", number):
+        raise UsageError(
+            f"the bill's total is {text!r}; expected an amount with a decimal point, as 14.89"
+        )
+    try:
+        amount = Decimal(number.replace(",", ""))
+    except InvalidOperation:
+        raise UsageError(
+            f"the bill's total is {text!r}; expected an amount in USD, as 14.89"
+        ) from None
+    if not amount.is_finite() or amount < 0:
+        raise UsageError(f"the bill's total is {text}; expected an amount in USD of at least 0")
+    return amount
 
 
 def day_of(row: Mapping[str, Any], *, line: int, source: str) -> date | None:

@@ -9,13 +9,12 @@ piece.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.activations import prefill_activation_bytes
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES, request_bytes, weight_bytes
-from jeton.economics.serving import RESERVED_MEMORY_SHARE
+from jeton.economics.memory_budget import MemoryBudget, memory_budget, request_group_bytes
+from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.workload import Workload
 from jeton.errors import UsageError
 
@@ -23,11 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["OVERFLOW_SHARE", "PAGE_TOKENS", "Capacity", "longest_context", "workload_capacity"]
-
-PAGE_TOKENS = 16
-"""Tokens of a page of the KV cache: vLLM's default ``block_size`` on GPUs (vLLM documentation,
-cache configuration; arXiv:2309.06180 section 7.2 found 16 large enough)."""
+__all__ = ["OVERFLOW_SHARE", "Capacity", "cached_tokens", "longest_context", "workload_capacity"]
 
 OVERFLOW_SHARE = 0.01
 """Chance that requests drawn at random do not fit, which the safe number accepts. An engine then
@@ -47,10 +42,13 @@ class Capacity:
 
     Attributes:
         n_gpus: GPUs of the group.
-        budget_bytes: Memory for requests: the group's without the reserved share and the weights.
-        weight_bytes: Weights.
+        budget: Memory of each GPU, part by part.
+        budget_bytes: Memory for requests on the whole group.
+        weight_bytes: Weights, without copies.
         page_tokens: Tokens of a page of the KV cache; 0 without paging.
-        bytes_per_request_mean: Mean of what a request takes, pages rounded up.
+        n_tokens: Tokens that fit, in one request or in many.
+        bytes_per_request_mean: Mean of what a request takes on the group, pages rounded up and
+            copies of key-value heads included.
         n_requests_mean: Requests whose mean sum fits: about half the time they do not.
         n_requests_safe: Requests that fit but for `overflow_share` of the time.
         n_requests_worst: Requests that fit even if all are the longest.
@@ -64,9 +62,11 @@ class Capacity:
     """
 
     n_gpus: int
+    budget: MemoryBudget
     budget_bytes: int
     weight_bytes: int
     page_tokens: int
+    n_tokens: int
     bytes_per_request_mean: float
     n_requests_mean: int
     n_requests_safe: int
@@ -85,21 +85,17 @@ def workload_capacity(
     gpu: GpuFacts,
     workload: Workload,
     *,
-    n_gpus: int | None = None,
-    page_tokens: int = PAGE_TOKENS,
     reserved_tokens: int | None = None,
     overflow_share: float = OVERFLOW_SHARE,
-    reserved_share: float = RESERVED_MEMORY_SHARE,
-    vocab_size: int | None = None,
-    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
-    kv_dtype_bytes: int | None = None,
+    plan: MemoryPlan | None = None,
+    **changes: Unpack[PlanChanges],
 ) -> Capacity:
     """Return how many requests of a workload fit at once, and what paging or reserving wastes.
 
-    Formula: the largest R with ``P(sum of R requests' bytes <= N M (1 - r) - W) >= 1 - overflow``;
-    the distribution of the sum is the R-fold convolution of one request's, so no normal
-    approximation is made. A request takes ``ceil((prompt + output) / page) x page`` tokens: it is
-    counted at its full length, as at its last step.
+    Formula: the largest R with ``P(sum of R requests' bytes <= left) >= 1 - overflow``, with what
+    `memory_budget` leaves; the distribution of the sum is the R-fold convolution of one request's,
+    so no normal approximation is made. A request takes ``ceil((prompt + output) / page) x page``
+    tokens: it is counted at its full length, as at its last step.
 
     Source: arXiv:2309.06180 (pages; waste of contiguous reservation), definition of convolution.
 
@@ -107,32 +103,20 @@ def workload_capacity(
         model: The model.
         gpu: The GPU.
         workload: Lengths.
-        n_gpus: GPUs that share the model; None: the fewest that hold the weights.
-        page_tokens: Tokens of a page; 0: memory is handed out by the token.
         reserved_tokens: What a system without paging reserves for each request; None: the longest.
         overflow_share: Accepted chance that the requests do not fit.
-        reserved_share: Share of the memory kept for activations and the engine.
-        vocab_size: Another vocabulary than the model's own.
-        dtype_bytes: Bytes per weight.
-        kv_dtype_bytes: Bytes per element of the KV cache; None: as the weights.
+        plan: How the model is held; None: as published, on the engine's defaults.
+        changes: Fields of the plan that are different.
 
     Raises:
         UsageError: If a share is outside of its range or a number is negative.
     """
-    if not 0 < overflow_share < 1 or not 0 <= reserved_share < 1:
-        raise UsageError(
-            f"overflow_share is {overflow_share} and reserved_share {reserved_share}; expected "
-            "shares between 0 and 1"
-        )
-    if page_tokens < 0 or (n_gpus is not None and n_gpus < 1):
-        raise UsageError(
-            f"page_tokens is {page_tokens} and n_gpus {n_gpus}; expected at least 0 and 1"
-        )
-    kv_bytes = kv_dtype_bytes or dtype_bytes
-    usable = int(gpu.memory_bytes * (1 - reserved_share))
-    weights = weight_bytes(model, vocab_size=vocab_size, dtype_bytes=dtype_bytes).total
-    group = n_gpus or max(1, -(-weights // usable))
-    budget = group * usable - weights
+    if not 0 < overflow_share < 1:
+        raise UsageError(f"overflow_share is {overflow_share}; expected a share between 0 and 1")
+    plan = changed_plan(plan, **changes)
+    page_tokens = plan.page_tokens
+    found = memory_budget(model, gpu, plan)
+    group, budget = found.n_gpus, found.group_kv_bytes
     step = max(page_tokens, 1)
 
     def tokens_of(prompt: int) -> float:
@@ -140,7 +124,7 @@ def workload_capacity(
         return -(-total // step) * step if page_tokens else total
 
     def bytes_of(tokens: float) -> float:
-        return request_bytes(model, tokens, dtype_bytes=kv_bytes)
+        return request_group_bytes(model, tokens, plan=plan, n_gpus=group)
 
     sizes = [bytes_of(tokens_of(prompt)) for prompt in workload.prompt_tokens]
     used = workload.mean(lambda prompt: bytes_of(prompt + workload.output_tokens))
@@ -150,9 +134,11 @@ def workload_capacity(
     n_too_long = sum(n for n, size in zip(workload.n_requests, sizes, strict=True) if size > budget)
     return Capacity(
         n_gpus=group,
-        budget_bytes=max(budget, 0),
-        weight_bytes=weights,
+        budget=found,
+        budget_bytes=budget,
+        weight_bytes=found.group_weight_bytes,
         page_tokens=page_tokens,
+        n_tokens=cached_tokens(model, found, plan),
         bytes_per_request_mean=mean,
         n_requests_mean=_fit(budget, mean),
         n_requests_safe=_safe(sizes, workload.n_requests, budget, overflow_share),
@@ -163,8 +149,24 @@ def workload_capacity(
         reserved_waste=1 - used / reserved if reserved else 0.0,
         longest_tokens=longest,
         n_too_long=n_too_long,
-        first_limit=_first_limit(gpu, group, budget, weights, n_too_long, sizes[-1], longest),
+        first_limit=_first_limit(gpu, found, n_too_long, sizes[-1], longest),
     )
+
+
+def cached_tokens(model: ModelFacts, budget: MemoryBudget, plan: MemoryPlan) -> int:
+    """Return how many tokens a group caches at most, as engines print it when they start.
+
+    Formula: what is left over the bytes of one more token; of a model with windows, tokens of
+    requests as long as its context. 0 for a model that caches none.
+
+    Source: vLLM, ``GPU KV cache size``.
+    """
+    context = model.context_tokens
+    size = request_group_bytes(model, context, plan=plan, n_gpus=budget.n_gpus)
+    if model.n_sliding_cache_layers == 0 and model.recurrent is None:
+        size = request_group_bytes(model, 1, plan=plan, n_gpus=budget.n_gpus)
+        context = 1
+    return int(budget.group_kv_bytes * context / size) if size else 0
 
 
 def longest_context(
@@ -172,35 +174,36 @@ def longest_context(
     gpu: GpuFacts,
     *,
     n_requests: int = 1,
-    n_gpus: int = 1,
-    prefill_chunk_tokens: int = 2048,
-    reserved_share: float = 0.0,
-    vocab_size: int | None = None,
-    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
+    plan: MemoryPlan | None = None,
+    **changes: Unpack[PlanChanges],
 ) -> int:
-    """Return the longest context at which so many requests still fit, activations included.
+    """Return the longest context at which so many requests still fit.
 
-    Formula: the largest n with ``W + R k(n) + activations of a prefill chunk <= N M (1 - r)``; 0 if
-    the weights do not fit. Not limited by the model's own ``context_tokens``.
+    Formula: the largest n with ``R k(n) <= left``, with what `memory_budget` leaves; 0 if the model
+    does not fit. Not limited by the model's own ``context_tokens``. Without a number of GPUs it is
+    for one: it does not take a second unasked.
 
-    Source: `jeton.economics.memory`, `jeton.economics.activations`.
+    Source: `jeton.economics.memory_budget`.
+
+    Args:
+        model: The model.
+        gpu: The GPU.
+        n_requests: Requests side by side.
+        plan: How the model is held; None: as published, on the engine's defaults.
+        changes: Fields of the plan that are different.
 
     Raises:
         UsageError: If a number is below 1.
     """
-    if min(n_requests, n_gpus, prefill_chunk_tokens) < 1:
-        raise UsageError("requests, GPUs and the prefill chunk must each be at least 1")
-    usable = n_gpus * int(gpu.memory_bytes * (1 - reserved_share))
-    free = usable - weight_bytes(model, vocab_size=vocab_size, dtype_bytes=dtype_bytes).total
+    if n_requests < 1:
+        raise UsageError(f"n_requests is {n_requests}; expected at least 1")
+    plan = changed_plan(plan, **changes)
+    plan = changed_plan(plan, n_gpus=plan.n_gpus or 1)
+    budget = memory_budget(model, gpu, plan)
 
     def fits(n_tokens: int) -> bool:
-        chunk = min(n_tokens, prefill_chunk_tokens)
-        needed = n_requests * request_bytes(model, n_tokens, dtype_bytes=dtype_bytes)
-        return (
-            needed
-            + prefill_activation_bytes(model, chunk, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
-            <= free
-        )
+        size = request_group_bytes(model, n_tokens, plan=plan, n_gpus=budget.n_gpus)
+        return n_requests * size <= budget.group_kv_bytes
 
     if not fits(1):
         return 0
@@ -267,22 +270,27 @@ def _safe(
 
 
 def _first_limit(
-    gpu: GpuFacts,
-    n_gpus: int,
-    budget: int,
-    weights: int,
-    n_too_long: int,
-    largest: float,
-    longest: int,
+    gpu: GpuFacts, budget: MemoryBudget, n_too_long: int, largest: float, longest: int
 ) -> str:
-    where = f"{n_gpus} x {gpu.name}"
-    if budget <= 0:
-        return f"the weights ({weights / 1e9:,.1f} GB) do not fit {where}"
+    where = f"{budget.n_gpus} x {gpu.name}"
+    if not budget.fits:
+        what = "the weights"
+        if budget.weight_bytes <= budget.usable_bytes:
+            what = "weights, activations and engine"
+        return (
+            f"{what} ({budget.group_weight_bytes / 1e9:,.1f} GB) do not fit {where}"
+            f"{_needed(budget)}"
+        )
+    free = budget.group_kv_bytes / 1e9
     if n_too_long:
         return (
             f"{n_too_long:,} request(s) do not fit {where} even alone: the longest of {longest:,} "
-            f"tokens takes {largest / 1e9:,.1f} GB, {budget / 1e9:,.1f} GB are free"
+            f"tokens takes {largest / 1e9:,.1f} GB, {free:,.1f} GB are free"
         )
-    return (
-        f"{budget / 1e9:,.1f} GB are free beside the weights on {where}; requests beyond that wait"
-    )
+    return f"{free:,.1f} GB are free beside the weights on {where}; requests beyond that wait"
+
+
+def _needed(budget: MemoryBudget) -> str:
+    if budget.needed_gpus is None:
+        return "; no group of these GPUs holds it"
+    return f"; {budget.needed_gpus} are needed"

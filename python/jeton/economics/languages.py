@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from jeton.catalog.api_price import ApiPrice
 from jeton.errors import UsageError
 
 __all__ = ["GroupBill", "GroupUse", "bill_by_group"]
@@ -24,6 +23,7 @@ class GroupUse:
         n_tokens: Tokens.
         n_units: Units that mean the same in every group (aligned sentences); None if the texts
             are not translations of each other.
+        usd: What it costs, as the ledger has it.
     """
 
     name: str
@@ -32,6 +32,7 @@ class GroupUse:
     n_chars: int
     n_tokens: int
     n_units: int | None = None
+    usd: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class GroupBill:
     Attributes:
         name: Name of the group.
         n_tokens: Tokens.
-        usd: Price of the prompts.
+        usd: What it costs.
         usd_per_mchar: USD per million characters.
         share_of_bill: Part of all groups' bill.
         share_of_chars: Part of all groups' characters.
@@ -61,18 +62,16 @@ class GroupBill:
 
 
 def bill_by_group(
-    groups: Sequence[GroupUse], price: ApiPrice, *, reference: str | None = None
+    groups: Sequence[GroupUse], *, reference: str | None = None
 ) -> tuple[GroupBill, ...]:
     """Return the bill of each group, dearest first.
 
-    Formula: ``requests x price(mean tokens)``, which is exact where the price has no steps; premium
-    ``(tokens / unit) / (tokens / unit of the reference)``.
+    Formula: the ledger's money; premium ``(tokens / unit) / (tokens / unit of the reference)``.
 
     Source: arXiv:2305.15425 and 2305.13707 (premium of languages on aligned text).
 
     Args:
         groups: Use by group.
-        price: The price.
         reference: Group that the premiums refer to; None: the one with the most characters.
 
     Raises:
@@ -91,7 +90,7 @@ def bill_by_group(
     base = next((group for group in groups if group.name == base_name), None)
     if base is None:
         raise UsageError(f"the reference {base_name!r} is none of: {', '.join(names)}")
-    usd = {group.name: _usd(group, price) for group in groups}
+    usd = {group.name: group.usd for group in groups}
     total_usd = sum(usd.values(), Decimal(0))
     total_chars = sum(group.n_chars for group in groups)
     bills = []
@@ -111,14 +110,6 @@ def bill_by_group(
             )
         )
     return tuple(sorted(bills, key=lambda bill: (-bill.usd, bill.name)))
-
-
-def _usd(group: GroupUse, price: ApiPrice) -> Decimal:
-    if group.n_requests == 0:
-        return Decimal(0)
-    # Split so that the sum of the lengths is exact: some a token longer than the others.
-    length, longer = divmod(group.n_tokens, group.n_requests)
-    return price.usd_for_lengths((length, length + 1), (group.n_requests - longer, longer))
 
 
 def _premium(group: GroupUse, base: GroupUse) -> tuple[float | None, bool]:

@@ -1,4 +1,4 @@
-"""Naive pipeline against engineered pipeline: one table, from a waterfall, with the return.
+"""Today against after all changes: one table, from a waterfall, with the return.
 
 Every row names its figure before and after all remedies; what the remedies cost to carry out and
 to run is in it, so that the return is honest.
@@ -6,11 +6,12 @@ to run is in it, so that the return is honest.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
-from jeton.economics.money import MONTHS_PER_YEAR, TOKENS_PER_MTOK
-from jeton.economics.waterfall import MICRO_USD, Waterfall, weakest
+from jeton.economics.money import MONTHS_PER_YEAR
+from jeton.economics.waterfall import MICRO_USD, BillPart, Waterfall, weakest
 from jeton.findings import Basis, Figure
 
 __all__ = ["ComparisonRow", "NaiveEngineered", "naive_engineered"]
@@ -22,8 +23,8 @@ class ComparisonRow:
 
     Attributes:
         name: What it is, in words.
-        naive: Before.
-        engineered: After.
+        naive: Today.
+        engineered: After all changes.
         change: Engineered over naive, less one; None where naive is 0.
     """
 
@@ -38,7 +39,7 @@ class NaiveEngineered:
     """The table and what it comes to.
 
     Attributes:
-        rows: From the requests to the monthly bill; each follows from those above it.
+        rows: From the requests to the monthly bill.
         usd_saved_per_month: Naive less engineered, running costs of the remedies paid.
         usd_saved_per_year: Twelve times that.
         usd_once: What carrying out the remedies costs once.
@@ -57,98 +58,113 @@ class NaiveEngineered:
     basis: Basis
 
 
-@dataclass(slots=True)
-class _State:
-    """Tokens per request and rates, as the remedies leave them."""
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One side of the table: requests a month, tokens a request, dollars a month."""
 
-    full: Decimal
-    cached: Decimal
+    requests: Decimal
+    prompt: Decimal
+    read: Decimal
     output: Decimal
-    full_rate: Decimal
-    cached_rate: Decimal
-    output_rate: Decimal
-    running: Decimal = Decimal(0)
+    prompt_usd: Decimal
+    output_usd: Decimal
+    other_usd: Decimal
 
 
 def naive_engineered(waterfall: Waterfall) -> NaiveEngineered:
     """Return the table of a waterfall.
 
-    Formula: each row's own, in its figures; the last row is the waterfall's first and last bill.
+    Formula: sums of the waterfall's parts; the last row is its first and last bill.
 
     Source: `jeton.economics.waterfall`; factors bring their sources.
     """
     given = {factor.name: factor.value for factor in waterfall.factors}
-    numbers = {name: Decimal(figure.value) for name, figure in given.items()}
-    before, after = _state(numbers), _state(numbers)
-    for step in waterfall.steps:
-        _apply(after, step.applies_to, step.token_factor, step.cost_factor)
-        after.running += step.running_usd_per_month
-    requests = numbers["requests_per_month"]
     basis = waterfall.basis
     start = weakest(*(figure.basis for figure in given.values()))
+    requests = given["requests_per_month"]
+    n_before = Decimal(requests.value)
+    with localcontext(prec=60):
+        before = _side(waterfall.before, n_before)
+        after = _side(waterfall.after, n_before * waterfall.request_factor)
+    running = sum((step.running_usd_per_month for step in waterfall.steps), Decimal(0))
 
     def row(
         name: str, unit: str, values: tuple[Decimal, Decimal], formulas: tuple[str, str]
     ) -> ComparisonRow:
-        naive = Figure(values[0], unit, start, formulas[0])
-        engineered = Figure(values[1], unit, basis, formulas[1])
+        naive = Figure(+values[0], unit, start, formulas[0])
+        engineered = Figure(+values[1], unit, basis, formulas[1])
         change = values[1] / values[0] - 1 if values[0] else None
         return ComparisonRow(name, naive, engineered, change)
 
-    states = (before, after)
-    prompt = tuple(state.full + state.cached for state in states)
-    input_usd = tuple(
-        requests * (s.full * s.full_rate + s.cached * s.cached_rate) / TOKENS_PER_MTOK
-        for s in states
-    )
-    output_usd = tuple(requests * s.output * s.output_rate / TOKENS_PER_MTOK for s in states)
-    n = f"{requests:,.0f} requests"
-    same = given["requests_per_month"]
-    size = given["bytes_per_request"]
-    rows = [
-        ComparisonRow("requests per month", same, same, Decimal(0) if requests else None),
-        ComparisonRow("bytes per prompt", size, size, Decimal(0) if size.value else None),
+    factors = "the remedies' factors"
+    rows = []
+    if after.requests == before.requests:
+        rows.append(
+            ComparisonRow(
+                "requests per month", requests, requests, Decimal(0) if n_before else None
+            )
+        )
+    else:
+        rows.append(
+            row(
+                "requests per month",
+                "requests per month",
+                (before.requests, after.requests),
+                (requests.formula, f"{before.requests:,.0f} less those answered from a cache"),
+            )
+        )
+    size = given.get("bytes_per_request")
+    if size is not None:
+        rows.append(
+            ComparisonRow("bytes per prompt", size, size, Decimal(0) if size.value else None)
+        )
+    rows += [
         row(
             "prompt tokens per request",
             "tokens",
-            (prompt[0], prompt[1]),
-            (
-                f"{numbers['bytes_per_request']:,.1f} bytes x "
-                f"{numbers['tokens_per_byte']:.4f} tokens per byte",
-                f"{prompt[0]:,.1f} x the remedies' factors",
-            ),
+            (before.prompt, after.prompt),
+            ("prompt tokens a month / requests", f"{before.prompt:,.1f} x {factors}"),
         ),
         row(
             "of those read from a cache",
             "tokens",
-            (before.cached, after.cached),
-            ("given", "moved there by the remedies"),
+            (before.read, after.read),
+            ("as it is", "moved there by the remedies"),
         ),
         row(
             "output tokens per request",
             "tokens",
             (before.output, after.output),
-            ("given", f"{before.output:,.1f} x the remedies' factors"),
+            ("output tokens a month / requests", f"{before.output:,.1f} x {factors}"),
         ),
         row(
             "prompts per month",
             "USD per month",
-            (_micro(input_usd[0]), _micro(input_usd[1])),
-            (_prompt_formula(n, before), _prompt_formula(n, after)),
+            (_micro(before.prompt_usd), _micro(after.prompt_usd)),
+            (_prompt_formula(before), _prompt_formula(after)),
         ),
         row(
             "output per month",
             "USD per month",
-            (_micro(output_usd[0]), _micro(output_usd[1])),
-            (
-                f"{n} x {before.output:,.1f} tokens x ${before.output_rate:.4g} per 1M",
-                f"{n} x {after.output:,.1f} tokens x ${after.output_rate:.4g} per 1M",
-            ),
+            (_micro(before.output_usd), _micro(after.output_usd)),
+            tuple(f"{s.requests:,.0f} requests x {s.output:,.1f} tokens" for s in (before, after)),  # type: ignore[arg-type]
         ),
+    ]
+    if before.other_usd or after.other_usd:
+        said = "searches, sound, pictures and fees"
+        rows.append(
+            row(
+                "other use per month",
+                "USD per month",
+                (_micro(before.other_usd), _micro(after.other_usd)),
+                (said, said),
+            )
+        )
+    rows += [
         row(
             "running the remedies",
             "USD per month",
-            (Decimal(0), after.running),
+            (Decimal(0), running),
             ("none", "given with the remedies"),
         ),
         row(
@@ -176,39 +192,31 @@ def naive_engineered(waterfall: Waterfall) -> NaiveEngineered:
     )
 
 
-def _state(numbers: dict[str, Decimal]) -> _State:
-    prompt = numbers["bytes_per_request"] * numbers["tokens_per_byte"]
-    share = numbers.get("cached_input_share", Decimal(0))
-    return _State(
-        full=prompt * (1 - share),
-        cached=prompt * share,
-        output=numbers["output_tokens_per_request"],
-        full_rate=numbers["usd_per_mtok_input"],
-        cached_rate=numbers.get("usd_per_mtok_cached_input", Decimal(0)),
-        output_rate=numbers["usd_per_mtok_output"],
+def _side(parts: Sequence[BillPart], requests: Decimal) -> _Side:
+    amounts = {part.kind: part.amount for part in parts}
+    usd = {part.kind: part.usd for part in parts}
+    zero = Decimal(0)
+
+    def each(*kinds: str) -> Decimal:
+        total = sum((amounts.get(kind, zero) for kind in kinds), zero)  # type: ignore[call-overload]
+        return Decimal(total) / requests if requests else zero
+
+    return _Side(
+        requests=requests,
+        prompt=each("full", "read", "write"),
+        read=each("read"),
+        output=each("output"),
+        prompt_usd=usd.get("full", zero) + usd.get("read", zero) + usd.get("write", zero),
+        output_usd=usd.get("output", zero),
+        other_usd=usd.get("other", zero),
     )
 
 
-def _apply(state: _State, applies_to: str, tokens: Decimal, cost: Decimal) -> None:
-    if applies_to == "cached":
-        state.cached += state.full * (1 - tokens)
-        state.full *= tokens
-        state.cached_rate *= cost
-    if applies_to in ("input", "all"):
-        state.full *= tokens
-        state.cached *= tokens
-        state.full_rate *= cost
-        state.cached_rate *= cost
-    if applies_to in ("output", "all"):
-        state.output *= tokens
-        state.output_rate *= cost
-
-
-def _prompt_formula(requests: str, state: _State) -> str:
-    formula = f"{requests} x ({state.full:,.1f} tokens x ${state.full_rate:.4g}"
-    if state.cached:
-        formula += f" + {state.cached:,.1f} cached x ${state.cached_rate:.4g}"
-    return f"{formula}) per 1M"
+def _prompt_formula(side: _Side) -> str:
+    formula = f"{side.requests:,.0f} requests x {side.prompt:,.1f} tokens"
+    if side.read:
+        formula += f", {side.read:,.1f} of them from a cache"
+    return formula
 
 
 def _micro(usd: Decimal) -> Decimal:

@@ -10,16 +10,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.capacity import Capacity, workload_capacity
 from jeton.economics.compute import decode_flops_per_token
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES, request_bytes
+from jeton.economics.memory_budget import request_group_bytes
+from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR, SECONDS_PER_HOUR, TOKENS_PER_MTOK
 from jeton.economics.serving import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
+    batched_prefill_seconds,
     prefill_seconds,
     read_weight_bytes,
 )
@@ -85,13 +88,13 @@ def own_gpu_cost(
     requests_per_day: float | None = None,
     peak_to_mean: float = 1.0,
     usd_per_hour: Decimal | None = None,
-    n_gpus: int | None = None,
     n_concurrent: int | None = None,
-    vocab_size: int | None = None,
-    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
     flops_share: float = PREFILL_FLOPS_SHARE,
     bandwidth_share: float = DECODE_BANDWIDTH_SHARE,
     shares_are_measured: bool = False,
+    prompts_in_batches: bool = False,
+    plan: MemoryPlan | None = None,
+    **changes: Unpack[PlanChanges],
 ) -> OwnGpuCost:
     """Return what a workload costs on one's own GPUs.
 
@@ -108,14 +111,15 @@ def own_gpu_cost(
         requests_per_day: Traffic; None: no monthly sum.
         peak_to_mean: The busiest hour's traffic over the mean; groups are bought for the peak.
         usd_per_hour: Price of one GPU and hour; None: the catalog's low list price.
-        n_gpus: GPUs of a group; None: the fewest that hold the weights.
-        n_concurrent: Requests side by side; None: as many as safely fit.
-        vocab_size: Another vocabulary than the model's own.
-        dtype_bytes: Bytes per weight and cache element.
+        n_concurrent: Requests side by side; None: as many as safely fit, and as the engine takes.
         flops_share: Share of the arithmetic rate that prefill reaches.
         bandwidth_share: Share of the bandwidth that decoding reaches.
         shares_are_measured: Whether those shares were measured on this machine and workload; times
             are then calibrated and not estimated.
+        prompts_in_batches: Price prompts as engines read them at full load: several at once, up to
+            `BATCHED_PROMPT_TOKENS`, so that short ones share the reading of the weights.
+        plan: How the model is held; None: as published, on the engine's defaults.
+        changes: Fields of the plan that are different.
 
     Raises:
         UsageError: If nothing fits, a number is out of range, or the workload is empty of tokens.
@@ -125,10 +129,10 @@ def own_gpu_cost(
             f"peak_to_mean is {peak_to_mean} and requests_per_day {requests_per_day}; expected at "
             "least 1 and 0"
         )
-    fits = workload_capacity(
-        model, gpu, workload, n_gpus=n_gpus, vocab_size=vocab_size, dtype_bytes=dtype_bytes
-    )
-    n = n_concurrent or fits.n_requests_safe
+    plan = changed_plan(plan, **changes)
+    fits = workload_capacity(model, gpu, workload, plan=plan)
+    plan = changed_plan(plan, n_gpus=fits.n_gpus)
+    n = n_concurrent or min(fits.n_requests_safe, plan.requests(gpu))
     if n < 1:
         raise UsageError(
             f"{model.name} serves no request of this workload: {fits.first_limit}\n"
@@ -142,9 +146,7 @@ def own_gpu_cost(
             model,
             gpu,
             length,
-            n_gpus=fits.n_gpus,
-            vocab_size=vocab_size,
-            dtype_bytes=dtype_bytes,
+            plan=plan,
             flops_share=flops_share,
             bandwidth_share=bandwidth_share,
         )
@@ -154,13 +156,23 @@ def own_gpu_cost(
         gpu,
         workload,
         n=n,
-        n_gpus=fits.n_gpus,
-        vocab_size=vocab_size,
-        dtype_bytes=dtype_bytes,
+        plan=plan,
         flops_share=flops_share,
         bandwidth_share=bandwidth_share,
     )
-    gpu_seconds = prefill + workload.output_tokens * step / n
+    shared = prefill
+    if prompts_in_batches:
+        shared = workload.mean(
+            lambda length: batched_prefill_seconds(
+                model,
+                gpu,
+                length,
+                plan=plan,
+                flops_share=flops_share,
+                bandwidth_share=bandwidth_share,
+            )
+        )
+    gpu_seconds = shared + workload.output_tokens * step / n
     per_second = 1 / gpu_seconds
     price = gpu.price_low.usd_per_hour if usd_per_hour is None else usd_per_hour
     group_usd_per_second = price * fits.n_gpus / SECONDS_PER_HOUR
@@ -215,9 +227,7 @@ def _step_seconds(
     workload: Workload,
     *,
     n: int,
-    n_gpus: int,
-    vocab_size: int | None,
-    dtype_bytes: int,
+    plan: MemoryPlan,
     flops_share: float,
     bandwidth_share: float,
 ) -> float:
@@ -225,11 +235,12 @@ def _step_seconds(
     if workload.output_tokens == 0:
         return 0.0
     half = workload.output_tokens / 2
-    cache = workload.mean(lambda p: request_bytes(model, p + half, dtype_bytes=dtype_bytes))
+    n_gpus = plan.n_gpus or 1
+    cache = workload.mean(lambda p: request_group_bytes(model, p + half, plan=plan, n_gpus=n_gpus))
     flops = workload.mean(
-        lambda p: decode_flops_per_token(model, round(p + half), vocab_size=vocab_size)
+        lambda p: decode_flops_per_token(model, round(p + half), vocab_size=plan.vocab_size)
     )
-    read = read_weight_bytes(model, n, vocab_size=vocab_size, dtype_bytes=dtype_bytes) + n * cache
+    read = read_weight_bytes(model, n, plan=plan) + n * cache
     return max(
         read / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share),
         n * flops / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share),
@@ -268,6 +279,10 @@ def _figures(
             f"requests on {fits.n_gpus} x {gpu.name}",
             Basis.ESTIMATED,
             f"largest number whose pages fit {fits.budget_bytes / 1e9:,.1f} GB but for "
+            f"{fits.overflow_share:.0%} of draws, {fits.n_requests_safe:,}; mean "
+            f"{fits.bytes_per_request_mean / 1e6:,.1f} MB; the engine takes {n:,}"
+            if n != fits.n_requests_safe
+            else f"largest number whose pages fit {fits.budget_bytes / 1e9:,.1f} GB but for "
             f"{fits.overflow_share:.0%} of draws; mean {fits.bytes_per_request_mean / 1e6:,.1f} MB",
             f"arXiv:2309.06180; {gpu.cited_source}",
         ),

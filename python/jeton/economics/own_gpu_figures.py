@@ -7,6 +7,7 @@ from dataclasses import replace
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.energy import gpu_energy
+from jeton.economics.memory_plan import MemoryPlan
 from jeton.economics.own_gpu import own_gpu_cost
 from jeton.economics.workload import Workload
 from jeton.errors import UsageError
@@ -31,13 +32,13 @@ def own_gpu_figures(
     gpu: GpuFacts,
     workload: Workload,
     *,
-    vocab_size: int,
-    dtype_bytes: int,
+    plan: MemoryPlan,
     requests_per_day: float | None,
+    peak_to_mean: float,
 ) -> dict[str, Figure | None]:
     """Return what the workload takes of one's own GPUs; all None where it does not fit them.
 
-    The month is for whole groups of GPUs at a steady load: peaks need more of them.
+    The month is for whole groups of GPUs, as many as the busiest hour needs.
 
     Source: `jeton.economics.own_gpu`, `jeton.economics.energy`.
     """
@@ -48,8 +49,8 @@ def own_gpu_figures(
             gpu,
             workload,
             requests_per_day=requests_per_day,
-            vocab_size=vocab_size,
-            dtype_bytes=dtype_bytes,
+            peak_to_mean=peak_to_mean,
+            plan=plan,
         )
     except UsageError:
         return figures

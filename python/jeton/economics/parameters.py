@@ -37,6 +37,11 @@ class ParameterCount:
         n_unused_vectors: Those of the vectors that do not work on a token (idle experts' biases).
         attention_matrices: Queries, keys, values and output of the layers with attention, which
             are among the matrices of the layers.
+        router_matrices: Routers of the experts and gates of the shared ones, among the matrices.
+        key_value_matrices: Projections to keys and values, among those of attention; of latent
+            attention those down to the latents, which every GPU of a group holds.
+        value_matrices: Projections to the values, among those of attention; 0 for latent attention.
+        down_matrices: Down projections of the MLPs, of all experts too, among the matrices.
     """
 
     input_embedding: int
@@ -49,6 +54,10 @@ class ParameterCount:
     vectors: int
     n_unused_vectors: int
     attention_matrices: int
+    router_matrices: int
+    key_value_matrices: int
+    value_matrices: int
+    down_matrices: int
 
     @property
     def total(self) -> int:
@@ -113,13 +122,16 @@ def count_parameters(model: ModelFacts, *, vocab_size: int | None = None) -> Par
     if model.recurrent is not None:
         matrices += model.recurrent.n_layers * _recurrent_matrices(model.recurrent, d)
     matrices += n_dense_layers * n_mlp_matrices * d * model.intermediate_size
-    routed = active_routed = 0
+    routed = active_routed = routers = 0
+    down = n_dense_layers * d * model.intermediate_size
     if experts is not None:
         one_expert = n_mlp_matrices * d * experts.intermediate_size
         routed = n_expert_layers * experts.n_routed * one_expert
         active_routed = n_expert_layers * experts.n_active * one_expert
-        matrices += n_expert_layers * (experts.n_shared * one_expert + d * experts.n_routed)
-        matrices += n_expert_layers * d * experts.shared_gate
+        routers = n_expert_layers * d * (experts.n_routed + experts.shared_gate)
+        matrices += n_expert_layers * experts.n_shared * one_expert + routers
+        n_experts = experts.n_routed + experts.n_shared
+        down += n_expert_layers * n_experts * d * experts.intermediate_size
     vectors, n_unused_vectors = _vectors(model)
     return ParameterCount(
         input_embedding=rows * d,
@@ -132,7 +144,22 @@ def count_parameters(model: ModelFacts, *, vocab_size: int | None = None) -> Par
         vectors=vectors,
         n_unused_vectors=n_unused_vectors,
         attention_matrices=attention,
+        router_matrices=routers,
+        key_value_matrices=model.n_attention_layers * _key_value_matrices(model),
+        value_matrices=0
+        if model.attention is AttentionKind.LATENT
+        else model.n_attention_layers * model.n_kv_heads * d * model.head_size,
+        down_matrices=down,
     )
+
+
+def _key_value_matrices(model: ModelFacts) -> int:
+    """Projections whose results are cached, of one layer."""
+    mla = model.latent_attention
+    if model.attention is AttentionKind.LATENT and mla is not None:
+        cached = mla.kv_latent_size + mla.rotary_size + mla.query_latent_size
+        return model.hidden_size * cached
+    return 2 * model.n_kv_heads * model.hidden_size * model.head_size
 
 
 def _attention_matrices(model: ModelFacts) -> int:
@@ -147,9 +174,18 @@ def _attention_matrices(model: ModelFacts) -> int:
             queries = (d + query_size) * mla.query_latent_size
         keys_values = d * (mla.kv_latent_size + mla.rotary_size)
         keys_values += mla.kv_latent_size * heads * (mla.nope_size + mla.value_size)
-        return queries + keys_values + heads * mla.value_size * d
+        return queries + keys_values + heads * mla.value_size * d + _index_matrices(model)
     n_query_sized = 3 if model.attention_gate else 2
     return (n_query_sized * heads + 2 * model.n_kv_heads) * d * model.head_size
+
+
+def _index_matrices(model: ModelFacts) -> int:
+    """Matrices of one layer's sparse index: queries from their latent, key, weights of heads."""
+    index, mla = model.sparse_index, model.latent_attention
+    if index is None or mla is None:
+        return 0
+    queries = mla.query_latent_size * index.n_heads * index.head_size
+    return queries + model.hidden_size * (index.head_size + index.n_heads)
 
 
 def _recurrent_matrices(recurrent: RecurrentLayers, d: int) -> int:
@@ -167,7 +203,8 @@ def _recurrent_vectors(recurrent: RecurrentLayers) -> int:
         # Bias of the convolution, decay per state, skip and bias of the step per channel, norms of
         # step size, input and output.
         channels = recurrent.value_size * (recurrent.state_size + 3)
-        return convolution + channels + recurrent.time_step_rank + 2 * recurrent.state_size
+        norms = recurrent.time_step_rank + 2 * recurrent.state_size
+        return convolution + channels + norms * recurrent.part_norms
     head_size = recurrent.value_size // recurrent.n_value_heads
     return convolution + 2 * recurrent.n_value_heads + head_size
 

@@ -1,19 +1,17 @@
 """A workload in the tokens of the provider that bills it: count, range and money.
 
 Counts of a public tokenizer become those of a closed model by a calibration (from usage records)
-or by the factor of its stand-in; prices with steps are read at the lengths so changed.
+or by the factor of its stand-in. Money is the ledger's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from jeton.catalog import ApiPrice
 from jeton.economics.calibration import Calibration, TokenEstimate
-from jeton.economics.money import TOKENS_PER_MTOK, usd_per_month
-from jeton.findings import Figure
+from jeton.economics.ledger.result import Ledger
+from jeton.findings import Basis, Figure
 
 __all__ = ["CountedRequests", "ProviderCount", "provider_count"]
 
@@ -63,31 +61,24 @@ class ProviderCount:
 
 @dataclass(frozen=True, slots=True)
 class CountedRequests:
-    """Requests as a public tokenizer counts them.
+    """Requests as a public tokenizer counts them, and the ledger that their money stands in.
 
     Attributes:
         tokenizer: Its name.
         n_tokens: Input tokens of all requests.
-        lengths: Distinct input tokens of a request, of this tokenizer or another: how long requests
-            are against each other, for prices with steps.
-        requests: Requests of each length.
-        price: The price; None: no money.
-        requests_per_day: Traffic; None: no money of a month.
-        output_tokens_per_request: Mean, as the provider counts them.
+        n_requests: Requests in all.
+        ledger: What they cost; None: no money.
+        prompt_usd: What their prompts cost in the ledger.
+        is_logged: Whether the ledger rests on the provider's own counts, so that nothing of its
+            money is as uncertain as the estimate.
     """
 
     tokenizer: str
     n_tokens: int
-    lengths: Sequence[int]
-    requests: Sequence[int]
-    price: ApiPrice | None = None
-    requests_per_day: Decimal | None = None
-    output_tokens_per_request: float = 0.0
-
-    @property
-    def n_requests(self) -> int:
-        """Requests in all."""
-        return sum(self.requests)
+    n_requests: int
+    ledger: Ledger | None = None
+    prompt_usd: Decimal | None = None
+    is_logged: bool = False
 
 
 def provider_count(
@@ -97,12 +88,11 @@ def provider_count(
     model: str,
     calibration: Calibration | None = None,
 ) -> ProviderCount:
-    """Return a workload in the provider's tokens.
+    """Return a workload in the provider's tokens, with the ledger's money.
 
-    Formula: ``USD per request = input tokens x rate / 1e6 + output tokens x rate / 1e6 + fee``; the
-    input rate is that which the lengths pay on average once each is changed as the sum is.
+    Formula: the range of the money is that of the tokens, on the part that prompts make.
 
-    Source: the estimate's and the price's own.
+    Source: the estimate's and the ledger's own.
 
     Args:
         workload: Requests as a public tokenizer counts them.
@@ -111,23 +101,27 @@ def provider_count(
         calibration: What the estimate was made with, if it was calibrated.
     """
     n_requests, n_counted = workload.n_requests, workload.n_tokens
-    mean = estimate.n_tokens / n_requests
-    usd = _usd_per_request(workload, estimate, estimate.n_tokens, calibration)
-    daily = workload.requests_per_day
-    month = month_low = month_high = None
-    if usd is not None and daily is not None:
-        monthly = usd_per_month(daily)
-        month = Figure(
-            Decimal(usd.value) * monthly,
-            "USD per month",
-            estimate.basis,
-            f"{Decimal(usd.value):,.6g} USD per request x {daily:,} requests per day x 365 / 12",
-            usd.source,
-        )
-        low = _usd_per_request(workload, estimate, estimate.low, calibration)
-        high = _usd_per_request(workload, estimate, estimate.high, calibration)
-        if low is not None and high is not None:
-            month_low, month_high = Decimal(low.value) * monthly, Decimal(high.value) * monthly
+    ledger = workload.ledger
+    each = None if ledger is None else ledger.per_request()
+    monthly = None if ledger is None else ledger.per_month()
+    basis = Basis.EXACT if workload.is_logged else estimate.basis
+    usd = month = month_low = month_high = None
+    if ledger is not None and each is not None:
+        source = ledger.price_source
+        said = f"{ledger.usd:,.6g} USD of the ledger / {ledger.n_requests:,} requests"
+        usd = Figure(each, "USD per request", basis, said, source)
+        if monthly is not None:
+            said = (
+                f"{each:,.6g} USD per request x {ledger.period.requests_per_day:,.6g} requests per "
+                "day x 365 / 12"
+            )
+            month = Figure(monthly, "USD per month", basis, said, source)
+            if not workload.is_logged and ledger.usd and workload.prompt_usd is not None:
+                share = workload.prompt_usd / ledger.usd
+                month_low, month_high = (
+                    monthly * (1 + share * (Decimal(str(end / estimate.n_tokens)) - 1))
+                    for end in (estimate.low, estimate.high)
+                )
     return ProviderCount(
         model=model,
         tokenizer=workload.tokenizer,
@@ -138,7 +132,7 @@ def provider_count(
         n_tokens_high=estimate.high,
         confidence=estimate.confidence,
         tokens_per_request=Figure(
-            mean,
+            estimate.n_tokens / n_requests,
             "tokens per request",
             estimate.basis,
             f"{estimate.n_tokens:,.0f} tokens / {n_requests:,} requests",
@@ -151,51 +145,3 @@ def provider_count(
         usd_per_month_low=month_low,
         usd_per_month_high=month_high,
     )
-
-
-def _usd_per_request(
-    workload: CountedRequests,
-    estimate: TokenEstimate,
-    n_tokens: float,
-    calibration: Calibration | None,
-) -> Figure | None:
-    price = workload.price
-    if price is None:
-        return None
-    rate = price.usd_per_mtok_input
-    if price.is_tiered:
-        rate = _rate_at(workload, price, n_tokens, calibration)
-    mean = Decimal(str(n_tokens)) / workload.n_requests
-    output = Decimal(str(workload.output_tokens_per_request))
-    output_rate = price.usd_per_mtok_output or Decimal(0)
-    usd = (mean * rate + output * output_rate) / TOKENS_PER_MTOK + price.usd_per_request
-    formula = f"({mean:,.2f} input tokens x {_plain(rate)} USD"
-    if output:
-        formula += f" + {_plain(output)} output tokens x {_plain(output_rate)} USD"
-    formula += ") / 1,000,000"
-    if price.usd_per_request:
-        formula += f" + {price.usd_per_request} USD"
-    return Figure(usd, "USD per request", estimate.basis, formula, price.source)
-
-
-def _rate_at(
-    workload: CountedRequests, price: ApiPrice, n_tokens: float, calibration: Calibration | None
-) -> Decimal:
-    """USD per million input tokens that the lengths pay on average, changed as their sum is."""
-    slope, intercept = 1.0, 0.0
-    if calibration is not None:
-        slope, intercept = calibration.slope, calibration.intercept_tokens
-    counted = sum(n * k for n, k in zip(workload.lengths, workload.requests, strict=True))
-    expected = counted * slope + workload.n_requests * intercept
-    factor = n_tokens / expected if expected else 0.0
-    lengths = [round((n * slope + intercept) * factor) for n in workload.lengths]
-    total = sum(n * k for n, k in zip(lengths, workload.requests, strict=True))
-    if not total:
-        return price.usd_per_mtok_input
-    usd = price.usd_for_lengths(lengths, workload.requests)
-    return (usd - price.usd_per_request * workload.n_requests) * TOKENS_PER_MTOK / total
-
-
-def _plain(number: Decimal) -> str:
-    """Up to six digits behind the point, no zeros at the end."""
-    return f"{number:,.6f}".rstrip("0").rstrip(".")

@@ -8,24 +8,30 @@ estimates unless a measured share is passed in.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.compute import decode_flops_per_token, prefill_flops
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES, request_bytes, weight_bytes
-from jeton.economics.parameters import count_parameters
+from jeton.economics.memory_budget import MemoryBudget, memory_budget, request_group_bytes
+from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.errors import UsageError
 
 __all__ = [
+    "BATCHED_PROMPT_TOKENS",
     "DECODE_BANDWIDTH_SHARE",
     "PREFILL_FLOPS_SHARE",
-    "RESERVED_MEMORY_SHARE",
     "GpuFit",
+    "batched_prefill_seconds",
     "decode_seconds",
     "fit_requests",
     "prefill_seconds",
     "read_weight_bytes",
 ]
+
+BATCHED_PROMPT_TOKENS = 8_192
+"""Tokens of prompts that an engine reads together at full load: vLLM's default for servers on large
+GPUs (`max_num_batched_tokens`, 0.11)."""
 
 PREFILL_FLOPS_SHARE = 0.5
 """Share of the dense 16-bit rate that prefill reaches. Between the 38-43% that training Llama 3
@@ -37,34 +43,32 @@ DECODE_BANDWIDTH_SHARE = 0.6
 Llama-2-70B in batches of one on A100s and H100s ("LLM Inference Performance Engineering: Best
 Practices", 2023-10-12). Assumed, not measured here."""
 
-RESERVED_MEMORY_SHARE = 0.1
-"""Share of GPU memory kept from weights and KV cache, for activations, captured graphs and
-fragments: vLLM's default ``gpu_memory_utilization`` is 0.9 (vLLM documentation, engine
-arguments)."""
-
 
 @dataclass(frozen=True, slots=True)
 class GpuFit:
     """What fits on how many GPUs.
 
     Attributes:
-        n_gpus: GPUs taken as one group: 1, or the fewest whose memory holds the weights.
-        n_requests: Requests whose KV cache fits beside the weights on the group.
-        usable_bytes: Memory of the group without the reserved share.
-        weight_bytes: Bytes of the weights.
-        kv_bytes_per_request: Bytes of one request's KV cache.
+        n_gpus: GPUs taken as one group: 1, or the fewest that hold the model.
+        n_requests: Requests that fit beside the model on the group.
+        budget: The memory of each GPU, part by part.
+        kv_bytes_per_request: Bytes of one request on the whole group, copies included.
     """
 
     n_gpus: int
     n_requests: int
-    usable_bytes: int
-    weight_bytes: int
+    budget: MemoryBudget
     kv_bytes_per_request: float
 
     @property
+    def weight_bytes(self) -> int:
+        """Bytes of the weights, without copies."""
+        return self.budget.group_weight_bytes
+
+    @property
     def needs_more_gpus(self) -> bool:
-        """Whether the weights alone do not fit on one GPU."""
-        return self.n_gpus > 1
+        """Whether one GPU does not hold the model."""
+        return self.budget.needed_gpus != 1
 
 
 def fit_requests(
@@ -72,38 +76,40 @@ def fit_requests(
     gpu: GpuFacts,
     *,
     kv_bytes_per_request: float,
-    vocab_size: int | None = None,
-    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
-    reserved_share: float = RESERVED_MEMORY_SHARE,
+    plan: MemoryPlan | None = None,
+    **changes: Unpack[PlanChanges],
 ) -> GpuFit:
-    """Return how many requests fit beside the weights, on the fewest GPUs that hold the weights.
+    """Return how many requests fit beside the model, on the fewest GPUs that hold it.
 
-    Formula: ``floor((N M (1 - r) - W) / k)`` with ``N = ceil(W / (M (1 - r)))`` GPUs of M bytes,
-    reserved share r, weights W and k bytes of KV cache per request (all in bytes). Splitting over
-    GPUs is taken to be even and without copies.
+    Formula: ``floor(left / (k c))`` with what the group has left (`memory_budget`), k bytes of KV
+    cache per request and c copies of each key-value head (`kv_copies`).
 
     Source: arXiv:2309.06180 (paged KV cache: memory is handed out as used, so the mean of a
     distribution of lengths is what counts).
 
+    Args:
+        model: The model.
+        gpu: The GPU.
+        kv_bytes_per_request: Bytes of one request's cache, without copies.
+        plan: How the model is held; None: as published, on the engine's defaults.
+        changes: Fields of the plan that are different.
+
     Raises:
-        UsageError: If ``kv_bytes_per_request`` is not above 0 or the share is outside [0, 1).
+        UsageError: If ``kv_bytes_per_request`` is not above 0, or the plan is out of range.
     """
     if kv_bytes_per_request <= 0:
         raise UsageError(
             f"a request has {kv_bytes_per_request} bytes of KV cache; expected a number above 0"
         )
-    if not 0 <= reserved_share < 1:
-        raise UsageError(f"reserved_share is {reserved_share}; expected 0 <= share < 1")
-    usable_per_gpu = int(gpu.memory_bytes * (1 - reserved_share))
-    weights = weight_bytes(model, vocab_size=vocab_size, dtype_bytes=dtype_bytes).total
-    n_gpus = max(1, -(-weights // usable_per_gpu))
-    usable = n_gpus * usable_per_gpu
+    budget = memory_budget(model, gpu, changed_plan(plan, **changes))
+    size = kv_bytes_per_request
+    if budget.kv_copies != 1:
+        size *= float(budget.kv_copies)
     return GpuFit(
-        n_gpus=n_gpus,
-        n_requests=int((usable - weights) // kv_bytes_per_request),
-        usable_bytes=usable,
-        weight_bytes=weights,
-        kv_bytes_per_request=kv_bytes_per_request,
+        n_gpus=budget.n_gpus,
+        n_requests=int(budget.group_kv_bytes // size),
+        budget=budget,
+        kv_bytes_per_request=size,
     )
 
 
@@ -111,8 +117,8 @@ def read_weight_bytes(
     model: ModelFacts,
     n_tokens: float,
     *,
-    vocab_size: int | None = None,
-    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
+    plan: MemoryPlan | None = None,
+    **changes: Unpack[PlanChanges],
 ) -> float:
     """Return the weight bytes that one step over ``n_tokens`` tokens reads from memory.
 
@@ -124,13 +130,13 @@ def read_weight_bytes(
     """
     if n_tokens < 0:
         raise UsageError(f"n_tokens is {n_tokens}; expected at least 0")
-    count = count_parameters(model, vocab_size=vocab_size)
+    weights = changed_plan(plan, **changes).weight_bytes(model)
     idle = 0.0
     if model.experts is not None:
         idle_share = (1 - model.experts.n_active / model.experts.n_routed) ** n_tokens
-        idle = count.routed_expert_matrices * idle_share
-    read = count.layer_matrices - idle + count.head_matrix + count.vectors
-    return read * dtype_bytes
+        idle = weights.experts * idle_share
+    # Tied or not, the head is read as one table.
+    return weights.rest - idle + (weights.output_head or weights.input_embedding)
 
 
 def prefill_seconds(
@@ -138,13 +144,12 @@ def prefill_seconds(
     gpu: GpuFacts,
     n_tokens: int,
     *,
-    n_gpus: int = 1,
-    vocab_size: int | None = None,
-    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
     flops_share: float = PREFILL_FLOPS_SHARE,
     bandwidth_share: float = DECODE_BANDWIDTH_SHARE,
+    plan: MemoryPlan | None = None,
+    **changes: Unpack[PlanChanges],
 ) -> float:
-    """Return the seconds of reading one prompt, alone on ``n_gpus`` GPUs.
+    """Return the seconds of reading one prompt, alone on the plan's GPUs (one if it has none).
 
     Formula: ``max(F / (N P u), W / (N B s))`` with F FLOPs, P FLOP/s, W weight bytes read, B bytes
     per second, u and s the shares reached. Rate and memory scale with N; communication is left
@@ -155,14 +160,49 @@ def prefill_seconds(
     Raises:
         UsageError: If a share is outside (0, 1] or ``n_gpus`` is below 1.
     """
-    _require_shares(n_gpus, flops_share, bandwidth_share)
+    _require_shares(flops_share, bandwidth_share)
+    plan = changed_plan(plan, **changes)
+    n_gpus = plan.n_gpus or 1
     if n_tokens == 0:
         return 0.0
-    flops = prefill_flops(model, n_tokens, vocab_size=vocab_size).total
-    weights = read_weight_bytes(model, n_tokens, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
+    flops = prefill_flops(model, n_tokens, vocab_size=plan.vocab_size).total
+    weights = read_weight_bytes(model, n_tokens, plan=plan)
     return max(
         flops / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share),
         weights / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share),
+    )
+
+
+def batched_prefill_seconds(
+    model: ModelFacts,
+    gpu: GpuFacts,
+    n_tokens: int,
+    *,
+    flops_share: float = PREFILL_FLOPS_SHARE,
+    bandwidth_share: float = DECODE_BANDWIDTH_SHARE,
+    plan: MemoryPlan | None = None,
+    **changes: Unpack[PlanChanges],
+) -> float:
+    """Return the time that one prompt takes of a GPU that reads prompts in full batches.
+
+    Formula: ``max(F / (N P u), W / (N B s) min(1, n / T))`` with n tokens of the prompt and T those
+    of a batch (`BATCHED_PROMPT_TOKENS`); the rest as `prefill_seconds`.
+
+    Source: roofline model, doi:10.1145/1498765.1498785; batching: arXiv:2308.16369.
+    """
+    _require_shares(flops_share, bandwidth_share)
+    plan = changed_plan(plan, **changes)
+    n_gpus = plan.n_gpus or 1
+    if n_tokens == 0:
+        return 0.0
+    flops = prefill_flops(model, n_tokens, vocab_size=plan.vocab_size).total
+    together = max(n_tokens, BATCHED_PROMPT_TOKENS)
+    weights = read_weight_bytes(model, together, plan=plan)
+    return max(
+        flops / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share),
+        weights
+        / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share)
+        * (n_tokens / together),
     )
 
 
@@ -172,38 +212,39 @@ def decode_seconds(
     *,
     context_tokens: int,
     n_requests: int = 1,
-    n_gpus: int = 1,
-    vocab_size: int | None = None,
-    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
     flops_share: float = PREFILL_FLOPS_SHARE,
     bandwidth_share: float = DECODE_BANDWIDTH_SHARE,
+    plan: MemoryPlan | None = None,
+    **changes: Unpack[PlanChanges],
 ) -> float:
     """Return the seconds of one decoding step, which gives each of ``n_requests`` one token.
 
     Formula: ``max((W + R K) / (N B s), R F / (N P u))`` with R requests, K bytes of KV cache each
-    and F FLOPs per token; the rest as `prefill_seconds`. With both shares 1 and no context it is
-    the floor: Llama-3-8B in bf16 on 3.35 TB/s needs 4.5 ms a token.
+    (copies included) and F FLOPs per token; the rest as `prefill_seconds`. With both shares 1 and
+    no context it is the floor: Llama-3-8B in bf16 on 3.35 TB/s needs 4.5 ms a token.
 
     Source: arXiv:2211.05102 section 2; shares: the constants above.
 
     Raises:
         UsageError: If a share is outside (0, 1], or a number of GPUs or requests is below 1.
     """
-    _require_shares(n_gpus, flops_share, bandwidth_share)
+    _require_shares(flops_share, bandwidth_share)
+    plan = changed_plan(plan, **changes)
+    n_gpus = plan.n_gpus or 1
     if n_requests < 1:
         raise UsageError(f"n_requests is {n_requests}; expected at least 1")
-    weights = read_weight_bytes(model, n_requests, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
-    read = weights + n_requests * request_bytes(model, context_tokens, dtype_bytes=dtype_bytes)
-    flops = n_requests * decode_flops_per_token(model, context_tokens, vocab_size=vocab_size)
+    weights = read_weight_bytes(model, n_requests, plan=plan)
+    read = weights + n_requests * request_group_bytes(
+        model, context_tokens, plan=plan, n_gpus=n_gpus
+    )
+    flops = n_requests * decode_flops_per_token(model, context_tokens, vocab_size=plan.vocab_size)
     return max(
         read / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share),
         flops / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share),
     )
 
 
-def _require_shares(n_gpus: int, *shares: float) -> None:
-    if n_gpus < 1:
-        raise UsageError(f"n_gpus is {n_gpus}; expected at least 1")
+def _require_shares(*shares: float) -> None:
     for share in shares:
         if not 0 < share <= 1:
             raise UsageError(f"a share of the datasheet's rate is {share}; expected 0 < share <= 1")

@@ -1,7 +1,8 @@
 """Everything an audit says about one tokenizer's cost, as figures with formula and source.
 
-The audit counts tokens; this turns the counts into memory, compute and money for a model, a GPU
-and a price. Each is optional: what is not given gives no figure.
+The audit counts tokens; this turns the counts into memory, compute and the money of machines of
+one's own, for a model and a GPU. Each is optional: what is not given gives no figure. What an API
+charges is the ledger's.
 """
 
 from __future__ import annotations
@@ -9,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jeton.catalog.api_price import ApiPrice
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.compute import attended_pairs, attention_flops, prefill_flops
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES
+from jeton.economics.memory_budget import memory_budget
 from jeton.economics.memory_figures import MemoryFigures
-from jeton.economics.money import api_cost
+from jeton.economics.memory_plan import MemoryPlan, changed_plan
 from jeton.economics.own_gpu_figures import OWN_GPU_FIGURE_NAMES, own_gpu_figures
 from jeton.economics.parameters import table_rows
 from jeton.economics.serving import (
@@ -37,8 +37,13 @@ FIGURE_NAMES = (
     "kv_bytes_per_token",
     "kv_bytes_per_request_mean",
     "kv_bytes_per_request_p95",
+    "kv_bytes_per_request_full_pages",
     "weights_bytes",
     "embedding_bytes",
+    "n_gpus",
+    "gpus_needed",
+    "kv_cache_tokens",
+    "longest_context_tokens",
     "concurrent_requests_mean",
     "concurrent_requests_p95",
     "prefill_linear_flops_per_request",
@@ -63,18 +68,18 @@ def summarize(
     vocab_size: int,
     model: ModelFacts | None,
     gpu: GpuFacts | None,
-    price: ApiPrice | None,
     requests_per_day: float | None,
     output_tokens_per_request: float,
-    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
+    peak_to_mean: float = 1.0,
+    plan: MemoryPlan | None = None,
 ) -> dict[str, Figure | None]:
-    """Return memory, compute and money under one tokenizer.
+    """Return memory and compute under one tokenizer; the bill of an API is the ledger's.
 
     A request is one document as prompt plus ``output_tokens_per_request``. Means are over the
     histogram, not of its mean: attention is quadratic in the length, windows cap the KV cache and
-    prices step. Weights and output head are taken with ``vocab_size`` rows; under another
-    vocabulary than the model's own they describe a model that would have to be trained, so their
-    basis is "estimated".
+    prices step. Weights and output head are taken with ``vocab_size`` rows: with the model's own
+    tokenizer they are exact; another vocabulary asks "what if", of a model that would have to be
+    trained, and their basis is "estimated".
 
     Args:
         tokens_mean: Tokens per document, mean.
@@ -83,18 +88,16 @@ def summarize(
         vocab_size: Size of the tokenizer's vocabulary.
         model: Model that reads the tokens.
         gpu: GPU that the model runs on.
-        price: Price at an API.
         requests_per_day: Traffic.
-        output_tokens_per_request: Tokens generated per request; they count for the KV cache and
-            the price.
-        dtype_bytes: Bytes per element of weights and KV cache.
+        output_tokens_per_request: Tokens generated per request; they count for the KV cache.
+        peak_to_mean: The busiest hour's traffic over the mean, for which GPUs are rented.
+        plan: How the model is held; None: as published, on the engine's defaults.
 
     Returns:
         A figure or None for each of `FIGURE_NAMES`.
 
     Raises:
         UsageError: If the histogram is empty or malformed, or a number is negative.
-        UnknownPriceError: If output is asked for and its price is not known.
     """
     lengths, documents = _histogram(tokens_histogram)
     if output_tokens_per_request < 0:
@@ -103,13 +106,18 @@ def summarize(
         )
     figures: dict[str, Figure | None] = dict.fromkeys(FIGURE_NAMES)
     if model is not None:
-        memory = MemoryFigures(model, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
+        memory = MemoryFigures(model, vocab_size=vocab_size, plan=plan or MemoryPlan())
         figures.update(
             memory.figures(lengths, documents, tokens_mean, tokens_p95, output_tokens_per_request)
         )
         figures.update(_compute_figures(model, lengths, documents, vocab_size))
         if gpu is not None:
-            figures.update(memory.gpu_figures(gpu, figures))
+            output = output_tokens_per_request
+            figures.update(
+                memory.gpu_figures(
+                    gpu, [length + output for length in lengths], documents, tokens_p95 + output
+                )
+            )
             figures["prefill_seconds_per_request"] = _prefill_seconds_figure(
                 memory, gpu, lengths, documents
             )
@@ -117,18 +125,12 @@ def summarize(
                 own_gpu_figures(
                     model,
                     gpu,
-                    Workload.from_histogram(
-                        lengths, documents, output_tokens=output_tokens_per_request
-                    ),
-                    vocab_size=vocab_size,
-                    dtype_bytes=dtype_bytes,
+                    Workload.from_histogram(lengths, documents, output_tokens=output),
+                    plan=memory.plan,
                     requests_per_day=requests_per_day,
+                    peak_to_mean=peak_to_mean,
                 )
             )
-    if price is not None:
-        figures.update(
-            _money_figures(price, lengths, documents, requests_per_day, output_tokens_per_request)
-        )
     return figures
 
 
@@ -172,19 +174,12 @@ def _compute_figures(
 def _prefill_seconds_figure(
     memory: MemoryFigures, gpu: GpuFacts, lengths: Sequence[int], documents: Sequence[int]
 ) -> Figure:
-    """Mean seconds of reading a prompt on the fewest GPUs that hold the weights."""
+    """Mean seconds of reading a prompt on the fewest GPUs that hold the model."""
     model = memory.model
-    n_gpus = memory.fit(gpu, 1).n_gpus
+    n_gpus = memory_budget(model, gpu, memory.plan).n_gpus
+    plan = changed_plan(memory.plan, n_gpus=n_gpus)
     total = sum(
-        n
-        * prefill_seconds(
-            model,
-            gpu,
-            length,
-            n_gpus=n_gpus,
-            vocab_size=memory.vocab_size,
-            dtype_bytes=memory.dtype_bytes,
-        )
+        n * prefill_seconds(model, gpu, length, plan=plan)
         for length, n in zip(lengths, documents, strict=True)
     )
     return Figure(
@@ -198,55 +193,6 @@ def _prefill_seconds_figure(
         f"roofline, doi:10.1145/1498765.1498785; shares assumed (arXiv:2407.21783, 2211.05102); "
         f"{gpu.cited_source}",
     )
-
-
-def _money_figures(
-    price: ApiPrice,
-    lengths: Sequence[int],
-    documents: Sequence[int],
-    requests_per_day: float | None,
-    output_tokens: float,
-) -> dict[str, Figure]:
-    """What requests cost at the API."""
-    cost = api_cost(
-        price,
-        input_tokens=lengths,
-        requests=documents,
-        output_tokens_per_request=output_tokens,
-        requests_per_day=requests_per_day,
-    )
-    n_documents = sum(documents)
-    n_tokens = sum(length * n for length, n in zip(lengths, documents, strict=True))
-    rates = [f"{n_tokens / n_documents:,.1f} x ${price.usd_per_mtok_input} per 1M input tokens"]
-    if output_tokens:
-        rates.append(f"{output_tokens:g} x ${price.usd_per_mtok_output} per 1M output tokens")
-    if price.usd_per_request:
-        rates.append(f"${price.usd_per_request} per request")
-    formula = " + ".join(rates)
-    if price.is_tiered:
-        steps = ", ".join(f"{tier.above_input_tokens:,}" for tier in price.tiers[1:])
-        formula = (
-            f"summed over the lengths of {n_documents:,} documents, dearer above {steps} "
-            f"input tokens; base: {formula}"
-        )
-    source = price.source
-    figures = {
-        "usd_per_request": Figure(
-            cost.usd_per_request, "USD per request", Basis.EXACT, formula, source
-        )
-    }
-    if cost.usd_per_day is not None and cost.usd_per_month is not None:
-        per_day = f"${cost.usd_per_request:.4g} x {requests_per_day:,g} requests per day"
-        figures["usd_per_day"] = Figure(
-            cost.usd_per_day, "USD per day", Basis.EXACT, per_day, source
-        )
-        figures["usd_per_month"] = Figure(
-            cost.usd_per_month, "USD per month", Basis.EXACT, f"{per_day} x 365 / 12", source
-        )
-        figures["usd_per_year"] = Figure(
-            cost.usd_per_day * 365, "USD per year", Basis.EXACT, f"{per_day} x 365", source
-        )
-    return figures
 
 
 def _histogram(

@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES, weight_bytes
+from jeton.economics.memory import DEFAULT_DTYPE_BYTES
+from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.own_gpu import own_gpu_cost
 from jeton.economics.serving import read_weight_bytes
 from jeton.economics.workload import Workload
@@ -123,15 +124,15 @@ def vocabulary_trade(
     reference_vocab_size: int,
     vocab_sizes: Sequence[int] | None = None,
     minimise: Literal["usd_per_request", "seconds_per_request", "weight_bytes"] = "usd_per_request",
-    n_gpus: int | None = None,
     n_concurrent: int | None = None,
     usd_per_hour: Decimal | None = None,
-    dtype_bytes: int = DEFAULT_DTYPE_BYTES,
+    plan: MemoryPlan | None = None,
+    **changes: Unpack[PlanChanges],
 ) -> VocabularyTrade:
     """Return what a workload costs at each vocabulary size, and the best size for it.
 
     Formula: the workload's lengths, prompts and outputs, times ``tpb(V) / tpb(reference)``; then
-    `own_gpu_cost` with tables and head of V rows.
+    `own_gpu_cost` with tables and head of V rows, prompts read in batches.
 
     Source: `jeton.economics.own_gpu`; ECONOMICS section D (cost per byte = cost per token x tokens
     per byte). Any other size than the model's own means a model that would have to be trained, or
@@ -145,10 +146,10 @@ def vocabulary_trade(
         reference_vocab_size: Size under which the workload's lengths were counted.
         vocab_sizes: Sizes to try; None: those that were measured.
         minimise: What the best has the least of.
-        n_gpus: GPUs of a group; None: the fewest that hold the weights.
         n_concurrent: Requests side by side; None: as many as safely fit.
         usd_per_hour: Price of a GPU and hour; None: the catalog's low list price.
-        dtype_bytes: Bytes per weight and cache element.
+        plan: How the model is held; None: as published, on the engine's defaults.
+        changes: Fields of the plan that are different.
 
     Raises:
         UsageError: If a size was not measured nor lies between two that were, or nothing fits.
@@ -166,10 +167,9 @@ def vocabulary_trade(
             tokens_per_byte=(measured := interpolate_tokens_per_byte(tokens_per_byte, size)),
             factor=measured / reference,
             is_measured=size in tokens_per_byte,
-            n_gpus=n_gpus,
             n_concurrent=n_concurrent,
             usd_per_hour=usd_per_hour,
-            dtype_bytes=dtype_bytes,
+            plan=changed_plan(changed_plan(plan, **changes), vocab_size=size),
         )
         for size in sizes
     )
@@ -197,10 +197,9 @@ def _point(
     tokens_per_byte: float,
     factor: float,
     is_measured: bool,
-    n_gpus: int | None,
     n_concurrent: int | None,
     usd_per_hour: Decimal | None,
-    dtype_bytes: int,
+    plan: MemoryPlan,
 ) -> VocabularyPoint:
     scaled = Workload.from_histogram(
         [round(length * factor) for length in workload.prompt_tokens],
@@ -211,14 +210,13 @@ def _point(
         model,
         gpu,
         scaled,
-        n_gpus=n_gpus,
         n_concurrent=n_concurrent,
         usd_per_hour=usd_per_hour,
-        vocab_size=vocab_size,
-        dtype_bytes=dtype_bytes,
+        plan=plan,
+        prompts_in_batches=True,
     )
-    weights = weight_bytes(model, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
-    read = read_weight_bytes(model, 1, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
+    weights = plan.weight_bytes(model)
+    read = read_weight_bytes(model, 1, plan=plan)
     return VocabularyPoint(
         vocab_size=vocab_size,
         tokens_per_byte=tokens_per_byte,
@@ -226,7 +224,7 @@ def _point(
         weight_bytes=weights.total,
         table_bytes=weights.input_embedding + weights.output_head,
         # Tied or not, the head is read as one table.
-        head_share=weights.input_embedding / read,
+        head_share=(weights.output_head or weights.input_embedding) / read,
         kv_bytes_per_request=cost.capacity.bytes_per_request_mean,
         n_concurrent=cost.n_concurrent,
         gpu_seconds_per_request=cost.gpu_seconds_per_request,

@@ -1,23 +1,28 @@
-"""What makes the bill, factor by factor, and what each remedy changes: naive against engineered.
+"""What makes the bill, part by part, and what each remedy changes: today against after all changes.
 
-``requests x bytes per request x tokens per byte x price`` is the input's part, ``requests x output
-tokens x price`` the output's. Remedies act one after another, each on what the former left, so
-that the steps add up to the difference exactly; no dollar is promised twice. Money is rounded to
-a millionth of a dollar at every step, which is what makes the sum exact.
+The parts are those of a ledger (tokens and dollars by model and dimension), scaled to a month, or a
+product of means. Remedies act one after another, each on what the former left, so that the steps
+add up to the difference exactly; no dollar is promised twice. Money is rounded to a millionth of a
+dollar at every step, which is what makes the sum exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from types import MappingProxyType
 from typing import Literal
 
-from jeton.economics.money import TOKENS_PER_MTOK
+from jeton.dimensions import holds
+from jeton.economics.ledger.result import Ledger
+from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR, TOKENS_PER_MTOK
+from jeton.economics.remedies import Effect, Part, Remedy, effects_of, require_usable
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
 __all__ = [
+    "BillPart",
     "Factor",
     "Part",
     "Quantity",
@@ -25,16 +30,17 @@ __all__ = [
     "Step",
     "Waterfall",
     "figure_of",
+    "kind_of",
+    "usd_of_kinds",
     "waterfall",
+    "waterfall_of_ledger",
     "weakest",
 ]
 
 Quantity = float | int | Decimal | Figure
 """A number, or a figure that brings its basis and source along."""
 
-Part = Literal["input", "output", "cached", "all"]
-"""What a remedy acts on: prompt tokens, generated tokens, the prompt tokens that stay outside of a
-cache, or both prompt and generated tokens."""
+Kind = Literal["full", "read", "write", "output", "other"]
 
 MICRO_USD = Decimal("0.000001")
 """Steps are rounded to this many USD."""
@@ -46,41 +52,27 @@ _ORDER = {Basis.EXACT: 0, Basis.CALIBRATED: 1, Basis.ESTIMATED: 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Remedy:
-    """One change to the pipeline and the share of tokens or price that it leaves.
-
-    Attributes:
-        id: Stable identifier; of the finding that proposes it, where one does.
-        name: A few words for a chart.
-        token_factor: Tokens after / tokens before, at least 0. For ``applies_to="cached"``: prompt
-            tokens that still cost the full rate / those before; the others are read from a cache.
-        cost_factor: Price per token after / before, at least 0 (0.5 for a batch tariff).
-        applies_to: See `Part`.
-        basis: How well the factor is known.
-        formula: Where the factor comes from, with the numbers put in.
-        source: Source of the factor.
-        usd_once: What carrying it out costs once, USD.
-        usd_per_month: What it costs to run, USD per month; added to the bill.
-    """
-
-    id: str
-    name: str
-    token_factor: float | Decimal = Decimal(1)
-    cost_factor: float | Decimal = Decimal(1)
-    applies_to: Part = "input"
-    basis: Basis = Basis.ESTIMATED
-    formula: str = ""
-    source: str = ""
-    usd_once: Decimal = Decimal(0)
-    usd_per_month: Decimal = Decimal(0)
-
-
-@dataclass(frozen=True, slots=True)
 class Factor:
-    """One factor of the naive bill."""
+    """One factor of the bill as it is."""
 
     name: str
     value: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class BillPart:
+    """One part of a month's bill.
+
+    Attributes:
+        kind: ``full`` (prompt at the full rate), ``read``, ``write`` (of a cache), ``output`` or
+            ``other`` (searches, sound, pictures, fees).
+        amount: Units a month.
+        usd: What they cost, USD a month, not rounded.
+    """
+
+    kind: Kind
+    amount: Decimal
+    usd: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +90,11 @@ class Step:
         token_factor: The remedy's factor on tokens.
         cost_factor: The remedy's factor on the price.
         running_usd_per_month: What the remedy itself costs per month, inside ``usd_per_month``.
+        input_factor: Dollars of prompts after the step over those before it.
+        output_factor: The same of generated tokens.
+        request_factor: Requests after the step over those before it.
+        effort: What carrying it out takes.
+        risk: What may go wrong.
     """
 
     id: str
@@ -110,22 +107,30 @@ class Step:
     token_factor: Decimal = Decimal(1)
     cost_factor: Decimal = Decimal(1)
     running_usd_per_month: Decimal = Decimal(0)
+    input_factor: Decimal = Decimal(1)
+    output_factor: Decimal = Decimal(1)
+    request_factor: Decimal = Decimal(1)
+    effort: str = ""
+    risk: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """A bill as a product of factors, and the steps from naive to engineered.
+    """A month's bill, and the steps from today to after all changes.
 
     ``naive_usd_per_month + sum of delta_usd_per_month == engineered_usd_per_month``, exactly.
 
     Attributes:
-        factors: The factors of the naive bill.
+        factors: What the bill is the product of, in means.
         steps: One for each remedy, in the order in which they act.
         naive_usd_per_month: The bill without any remedy, USD per month of 365/12 days.
         engineered_usd_per_month: The bill with all of them.
-        input_usd_per_month: The part of the naive bill that prompts make.
-        output_usd_per_month: The part that generated tokens make.
+        input_usd_per_month: The part of today's bill that prompts make.
+        output_usd_per_month: The part that generated tokens make, with searches and fees.
         usd_once: What carrying out all remedies costs once.
+        before: Today's bill by part.
+        after: The bill by part with all remedies, without what running them costs.
+        request_factor: Requests with all remedies over those of today.
     """
 
     factors: tuple[Factor, ...]
@@ -135,6 +140,9 @@ class Waterfall:
     input_usd_per_month: Decimal = Decimal(0)
     output_usd_per_month: Decimal = Decimal(0)
     usd_once: Decimal = Decimal(0)
+    before: tuple[BillPart, ...] = ()
+    after: tuple[BillPart, ...] = ()
+    request_factor: Decimal = Decimal(1)
 
     @property
     def saving_usd_per_month(self) -> Decimal:
@@ -150,29 +158,18 @@ class Waterfall:
 
 
 @dataclass(slots=True)
-class _Bill:
-    """Tokens and rates of one month, changed remedy by remedy."""
+class _Row:
+    """Use of one model in one dimension, changed remedy by remedy."""
 
-    full_tokens: Decimal
-    full_rate: Decimal
-    cached_tokens: Decimal
-    cached_rate: Decimal | None
-    output_tokens: Decimal
-    output_rate: Decimal
-    running: Decimal = field(default=Decimal(0))
-
-    @property
-    def input_usd(self) -> Decimal:
-        cached = self.cached_tokens * (self.cached_rate or Decimal(0))
-        return (self.full_tokens * self.full_rate + cached) / TOKENS_PER_MTOK
-
-    @property
-    def output_usd(self) -> Decimal:
-        return self.output_tokens * self.output_rate / TOKENS_PER_MTOK
+    model: str
+    dimension: str
+    kind: Kind
+    amount: Decimal
+    rate: Decimal | None
 
     @property
     def usd(self) -> Decimal:
-        return (self.input_usd + self.output_usd + self.running).quantize(MICRO_USD)
+        return self.amount * (self.rate or Decimal(0))
 
 
 def waterfall(
@@ -187,7 +184,7 @@ def waterfall(
     cached_input_share: Quantity = 0,
     usd_per_mtok_cached_input: Quantity | None = None,
 ) -> Waterfall:
-    """Return what makes the monthly bill and what each remedy changes.
+    """Return what makes the monthly bill, from means, and what each remedy changes.
 
     Formula: ``requests x (bytes x tokens/byte x ((1 - c) p_in + c p_cached) + out x p_out) / 1e6``;
     a remedy multiplies the tokens, or the price, of the part that it applies to.
@@ -222,29 +219,147 @@ def waterfall(
     if usd_per_mtok_cached_input is not None:
         named["usd_per_mtok_cached_input"] = usd_per_mtok_cached_input
     factors = tuple(Factor(name, figure_of(value, name)) for name, value in named.items())
-    numbers = {factor.name: Decimal(factor.value.value) for factor in factors}
-    _require_distinct(remedies)
     with localcontext(prec=_DIGITS):
-        bill = _naive(numbers)
-        naive = before = bill.usd
-        output_usd = bill.output_usd.quantize(MICRO_USD)
-        basis = weakest(*(factor.value.basis for factor in factors))
-        steps = []
-        for remedy in remedies:
-            _apply(bill, remedy)
-            after = bill.usd
-            basis = weakest(basis, remedy.basis)
-            steps.append(_step(remedy, before, after, basis))
-            before = after
+        rows = _rows_of_means({factor.name: Decimal(factor.value.value) for factor in factors})
+        return _falling(rows, factors, remedies)
+
+
+def waterfall_of_ledger(
+    ledger: Ledger, remedies: Sequence[Remedy] = (), *, factors: Sequence[Factor] = ()
+) -> Waterfall | None:
+    """Return a ledger's month and what each remedy changes; None where its time is not known.
+
+    Formula: each dimension's dollars x requests a day x 365 / 12 / requests of the ledger.
+
+    Source: the ledger's prices.
+
+    Args:
+        ledger: What was used, priced.
+        remedies: What is changed, in the order in which it acts.
+        factors: What the bill is the product of, in means, to be shown beside it.
+
+    Raises:
+        UsageError: If an id occurs twice, or a cache is used whose rate is not known.
+    """
+    rate = ledger.period.requests_per_day
+    if rate is None or not ledger.n_requests:
+        return None
+    with localcontext(prec=_DIGITS):
+        months = rate * DAYS_PER_YEAR / MONTHS_PER_YEAR / ledger.n_requests
+        rows = []
+        for use in ledger.by_model:
+            for entry in use.dimensions:
+                rows.append(
+                    _Row(
+                        use.logged_as,
+                        entry.name,
+                        kind_of(entry.name),
+                        entry.amount * months,
+                        entry.usd / entry.amount if entry.amount else None,
+                    )
+                )
+        shares: dict[str, Decimal] = {}
+        for use in ledger.by_model:
+            share = Decimal(use.n_requests) / ledger.n_requests
+            shares[use.logged_as] = shares.get(use.logged_as, Decimal(0)) + share
+        return _falling(rows, tuple(factors), remedies, shares)
+
+
+def usd_of_kinds(ledger: Ledger, *kinds: Kind, model: str | None = None) -> Decimal:
+    """Return what some parts of a ledger cost, USD; of one model as logged, or of all."""
+    with localcontext(prec=_DIGITS):
+        return +sum(
+            (
+                entry.usd
+                for use in ledger.by_model
+                if model is None or use.logged_as == model
+                for entry in use.dimensions
+                if kind_of(entry.name) in kinds
+            ),
+            Decimal(0),
+        )
+
+
+def kind_of(dimension: str) -> Kind:
+    """Return the part of a bill that a dimension belongs to."""
+    if holds("cache_read_tokens", dimension):
+        return "read"
+    if holds("cache_write_tokens", dimension):
+        return "write"
+    if dimension == "input_tokens" or dimension == "input_text_tokens":
+        return "full"
+    if holds("output_tokens", dimension) and not any(
+        modality in dimension for modality in ("audio", "image", "video")
+    ):
+        return "output"
+    return "other"
+
+
+def _falling(
+    rows: list[_Row],
+    factors: tuple[Factor, ...],
+    remedies: Sequence[Remedy],
+    shares: Mapping[str, Decimal] = MappingProxyType({}),
+) -> Waterfall:
+    """Let remedies act on rows; ``shares`` are those of the requests that each model has."""
+    require_usable(remedies)
+    running = Decimal(0)
+    before_parts = _parts(rows)
+    naive = before = _total(rows, running)
+    rest = _total((row for row in rows if row.kind in ("output", "other")), Decimal(0))
+    basis = weakest(*(factor.value.basis for factor in factors))
+    steps = []
+    left = Decimal(1)
+    for remedy in remedies:
+        was = (_prompts(rows), _outputs(rows))
+        requests = Decimal(1)
+        for effect in effects_of(remedy):
+            _apply(rows, effect, remedy)
+            share = shares.get(effect.model, Decimal(0)) if effect.model else Decimal(1)
+            requests -= share * (1 - effect.request_factor)
+        running += remedy.usd_per_month
+        after = _total(rows, running)
+        basis = weakest(basis, remedy.basis)
+        left *= requests
+        now = (_prompts(rows), _outputs(rows))
+        steps.append(_step(remedy, before, after, basis, was, now, requests))
+        before = after
     return Waterfall(
         factors=factors,
         steps=tuple(steps),
         naive_usd_per_month=naive,
         engineered_usd_per_month=before,
-        input_usd_per_month=naive - output_usd,
-        output_usd_per_month=output_usd,
+        input_usd_per_month=naive - rest,
+        output_usd_per_month=rest,
         usd_once=sum((remedy.usd_once for remedy in remedies), Decimal(0)),
+        before=before_parts,
+        after=_parts(rows),
+        request_factor=left,
     )
+
+
+def _total(rows: Iterable[_Row], running: Decimal) -> Decimal:
+    return (sum((row.usd for row in rows), Decimal(0)) + running).quantize(MICRO_USD)
+
+
+def _prompts(rows: Iterable[_Row]) -> Decimal:
+    kinds = ("full", "read", "write")
+    return sum((row.usd for row in rows if row.kind in kinds), Decimal(0))
+
+
+def _outputs(rows: Iterable[_Row]) -> Decimal:
+    return sum((row.usd for row in rows if row.kind == "output"), Decimal(0))
+
+
+def _parts(rows: Sequence[_Row]) -> tuple[BillPart, ...]:
+    found = []
+    kinds: tuple[Kind, ...] = ("full", "read", "write", "output", "other")
+    for kind in kinds:
+        own = [row for row in rows if row.kind == kind]
+        if own:
+            amount = sum((row.amount for row in own), Decimal(0))
+            found.append(BillPart(kind, amount, sum((row.usd for row in own), Decimal(0))))
+    return tuple(found)
 
 
 def weakest(*bases: Basis) -> Basis:
@@ -279,7 +394,7 @@ def figure_of(value: Quantity, name: str, *, unit: str | None = None) -> Figure:
     return Figure(number, unit or _UNITS[name], Basis.EXACT, f"given: {number:f}", "given")
 
 
-def _naive(numbers: dict[str, Decimal]) -> _Bill:
+def _rows_of_means(numbers: dict[str, Decimal]) -> list[_Row]:
     requests = numbers["requests_per_month"]
     prompt = requests * numbers["bytes_per_request"] * numbers["tokens_per_byte"]
     share = numbers.get("cached_input_share", Decimal(0))
@@ -291,46 +406,84 @@ def _naive(numbers: dict[str, Decimal]) -> _Bill:
             f"{share} of the prompt is read from a cache, but its rate is not known\n"
             "hint: give usd_per_mtok_cached_input"
         )
-    return _Bill(
-        full_tokens=prompt * (1 - share),
-        full_rate=numbers["usd_per_mtok_input"],
-        cached_tokens=prompt * share,
-        cached_rate=cached_rate,
-        output_tokens=requests * numbers["output_tokens_per_request"],
-        output_rate=numbers["usd_per_mtok_output"],
-    )
+
+    def row(dimension: str, kind: Kind, amount: Decimal, rate: Decimal) -> _Row:
+        return _Row("", dimension, kind, amount, rate / TOKENS_PER_MTOK)
+
+    rows = [row("input_tokens", "full", prompt * (1 - share), numbers["usd_per_mtok_input"])]
+    if cached_rate is not None:
+        rows.append(row("cache_read_tokens", "read", prompt * share, cached_rate))
+    output = requests * numbers["output_tokens_per_request"]
+    return [*rows, row("output_tokens", "output", output, numbers["usd_per_mtok_output"])]
 
 
-def _apply(bill: _Bill, remedy: Remedy) -> None:
-    tokens = _factor(remedy.token_factor, remedy, "token_factor")
-    cost = _factor(remedy.cost_factor, remedy, "cost_factor")
-    if remedy.applies_to == "cached":
-        if bill.cached_rate is None:
-            raise UsageError(
-                f"the remedy {remedy.id!r} reads tokens from a cache, but its rate is not known\n"
-                "hint: give usd_per_mtok_cached_input"
-            )
-        if tokens > 1:
-            raise UsageError(
-                f"the remedy {remedy.id!r} leaves {tokens} of the prompt at the full rate; "
-                "expected at most 1"
-            )
-        bill.cached_tokens += bill.full_tokens * (1 - tokens)
-        bill.full_tokens *= tokens
-        bill.cached_rate *= cost
-    if remedy.applies_to in ("input", "all"):
-        bill.full_tokens *= tokens
-        bill.cached_tokens *= tokens
-        bill.full_rate *= cost
-        bill.cached_rate = None if bill.cached_rate is None else bill.cached_rate * cost
-    if remedy.applies_to in ("output", "all"):
-        bill.output_tokens *= tokens
-        bill.output_rate *= cost
-    bill.running += remedy.usd_per_month
+def _apply(rows: list[_Row], effect: Effect, remedy: Remedy) -> None:
+    own = [row for row in rows if not effect.model or row.model == effect.model]
+    if effect.read_share or effect.write_share or remedy.applies_to == "cached":
+        for model in dict.fromkeys(row.model for row in own):
+            _cache(rows, model, effect, remedy)
+    part = remedy.applies_to
+    for row in own:
+        is_prompt = row.kind in ("full", "read", "write")
+        row.amount *= effect.request_factor
+        if is_prompt:
+            row.amount *= effect.input_factor
+        if row.kind == "output":
+            row.amount *= effect.output_factor
+        acts = (
+            part in ("all", "requests")
+            or (part == "input" and is_prompt)
+            or (part == "cached" and row.kind == "read")
+            or (part == "output" and row.kind == "output")
+        )
+        if acts and row.rate is not None:
+            row.rate *= effect.cost_factor
 
 
-def _step(remedy: Remedy, before: Decimal, after: Decimal, basis: Basis) -> Step:
-    part = {"input": "prompt", "output": "output", "cached": "uncached prompt", "all": "all"}
+def _cache(rows: list[_Row], model: str, effect: Effect, remedy: Remedy) -> None:
+    """Move prompt tokens of a model from the full rate to those of a cache."""
+    full = [row for row in rows if row.model == model and row.kind == "full"]
+    for source in full:
+        if source.rate is None:
+            continue
+        for kind, share, rate in (
+            ("read", effect.read_share, effect.read_rate),
+            ("write", effect.write_share, effect.write_rate),
+        ):
+            if not share and kind == "write":
+                continue
+            target = next((r for r in rows if r.model == model and r.kind == kind), None)
+            price = None if rate is None else source.rate * rate
+            if price is None and (target is None or target.rate is None):
+                raise UsageError(
+                    f"the remedy {remedy.id!r} reads tokens from a cache, but its rate is not "
+                    "known\nhint: give usd_per_mtok_cached_input"
+                )
+            moved = source.amount * share
+            if target is None or (price is not None and target.rate != price):
+                name: Kind = "read" if kind == "read" else "write"
+                target = _Row(model, f"cache_{kind}_tokens", name, Decimal(0), price)
+                rows.append(target)
+            target.amount += moved
+        source.amount *= 1 - effect.read_share - effect.write_share
+
+
+def _step(
+    remedy: Remedy,
+    before: Decimal,
+    after: Decimal,
+    basis: Basis,
+    was: tuple[Decimal, Decimal],
+    now: tuple[Decimal, Decimal],
+    requests: Decimal,
+) -> Step:
+    part = {
+        "input": "prompt",
+        "output": "output",
+        "cached": "uncached prompt",
+        "all": "all",
+        "requests": "all",
+    }
     tokens, cost = Decimal(str(remedy.token_factor)), Decimal(str(remedy.cost_factor))
     said = [f"{part[remedy.applies_to]} tokens x {_plain(tokens)}"] if tokens != 1 else []
     said += [f"{part[remedy.applies_to]} price x {_plain(cost)}"] if cost != 1 else []
@@ -350,40 +503,18 @@ def _step(remedy: Remedy, before: Decimal, after: Decimal, basis: Basis) -> Step
         token_factor=tokens,
         cost_factor=cost,
         running_usd_per_month=remedy.usd_per_month,
+        input_factor=_ratio(now[0], was[0]) / (requests or Decimal(1)),
+        output_factor=_ratio(now[1], was[1]) / (requests or Decimal(1)),
+        request_factor=requests,
+        effort=remedy.effort,
+        risk=remedy.risk,
     )
+
+
+def _ratio(now: Decimal, was: Decimal) -> Decimal:
+    return +(now / was) if was else Decimal(1)
 
 
 def _plain(number: Decimal) -> str:
     """Four digits behind the point at most, in a formula for people."""
     return f"{number:.4f}".rstrip("0").rstrip(".")
-
-
-def _factor(value: float | Decimal, remedy: Remedy, name: str) -> Decimal:
-    number = Decimal(str(value))
-    if not number.is_finite() or number < 0:
-        raise UsageError(
-            f"the remedy {remedy.id!r} has a {name} of {value}; "
-            "expected a finite number of at least 0"
-        )
-    return number
-
-
-def _require_distinct(remedies: Sequence[Remedy]) -> None:
-    ids: set[str] = set()
-    for remedy in remedies:
-        if remedy.applies_to not in ("input", "output", "cached", "all"):
-            raise UsageError(
-                f"the remedy {remedy.id!r} applies to {remedy.applies_to!r}; "
-                "expected input, output, cached or all"
-            )
-        for name, usd in (("usd_once", remedy.usd_once), ("usd_per_month", remedy.usd_per_month)):
-            if not usd.is_finite() or usd < 0:
-                raise UsageError(
-                    f"the remedy {remedy.id!r} has a {name} of {usd}; expected at least 0"
-                )
-        if remedy.id in ids:
-            raise UsageError(
-                f"the remedy {remedy.id!r} is given twice; it would be counted twice\n"
-                "hint: keep the one with the larger effect"
-            )
-        ids.add(remedy.id)

@@ -29,8 +29,9 @@ class ChatTemplates:
 def find_chat_templates(folder: Path, config: Mapping[str, Any]) -> ChatTemplates:
     """Look for templates where transformers looks.
 
-    chat_template.jinja comes before chat_template.json, and both before tokenizer_config.json;
-    named templates may stand in a folder of their own.
+    chat_template.jinja comes before tokenizer_config.json. chat_template.json, which processors of
+    images read and AutoTokenizer does not, counts where there is no other. Named templates may
+    stand in a folder of their own.
 
     Raises:
         FormatError: A file is damaged.
@@ -38,6 +39,9 @@ def find_chat_templates(folder: Path, config: Mapping[str, Any]) -> ChatTemplate
     """
     config_file = folder / "tokenizer_config.json"
     found: list[tuple[Path, str]] = []
+    as_json = (read_object(folder / "chat_template.json") or {}).get("chat_template")
+    if isinstance(as_json, str):
+        found.append((folder / "chat_template.json", as_json))
     others: dict[str, str] = {}
     stated = config.get("chat_template")
     if isinstance(stated, str):
@@ -51,9 +55,6 @@ def find_chat_templates(folder: Path, config: Mapping[str, Any]) -> ChatTemplate
                 found.append((config_file, text))
             elif isinstance(name, str) and isinstance(text, str):
                 others[name] = text
-    as_json = (read_object(folder / "chat_template.json") or {}).get("chat_template")
-    if isinstance(as_json, str):
-        found.append((folder / "chat_template.json", as_json))
     jinja = read_text(folder / "chat_template.jinja")
     if jinja is not None:
         found.append((folder / "chat_template.jinja", jinja))
@@ -65,9 +66,14 @@ def find_chat_templates(folder: Path, config: Mapping[str, Any]) -> ChatTemplate
     warnings = tuple(
         f"the chat template in {other.name} is not the one in {file.name}, which counts"
         for other, different in found[:-1]
-        if different != text
+        if _as_read(different) != _as_read(text)
     )
     return ChatTemplates(text, file, others, warnings)
+
+
+def _as_read(template: str) -> str:
+    """A template as Jinja reads it: any ends of lines, and without the last one."""
+    return template.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
 
 
 def _of_folders(folder: Path) -> list[tuple[str, str]]:

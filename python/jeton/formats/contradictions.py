@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from jeton.errors import JetonError
+from jeton.formats.classes import rebuilt_differently
+from jeton.formats.documents import read_object
 from jeton.formats.folder_tokens import FolderToken, SpecialRoles
 from jeton.formats.names import plain_name
 from jeton.formats.reading import read
 
-__all__ = ["contradictions"]
+__all__ = ["CLASS_REBUILDS", "contradictions"]
+
+CLASS_REBUILDS = "tokenizer_class builds its own tokenizer"
+"""How the sentence about such a class begins."""
 
 _MAX_WARNINGS = 20
 
@@ -23,6 +28,7 @@ def contradictions(
     config: Mapping[str, Any],
     added: Sequence[FolderToken],
     special: SpecialRoles,
+    class_name: str | None = None,
 ) -> list[str]:
     """Sentences for the reader; the first few of many.
 
@@ -31,10 +37,11 @@ def contradictions(
         config: What tokenizer_config.json holds.
         added: Its added tokens.
         special: The special tokens.
+        class_name: The class of transformers that the folder names.
     """
     warnings = list(_settings(config))
     if tokenizer_file is not None and plain_name(tokenizer_file) == "tokenizer.json":
-        warnings += _against(tokenizer_file, config, added, special)
+        warnings += _against(tokenizer_file, config, added, special, class_name)
     if len(warnings) > _MAX_WARNINGS:
         more = len(warnings) - _MAX_WARNINGS
         warnings = [*warnings[:_MAX_WARNINGS], f"and {more:,} more contradictions"]
@@ -91,6 +98,7 @@ def _against(
     config: Mapping[str, Any],
     added: Sequence[FolderToken],
     special: SpecialRoles,
+    class_name: str | None,
 ) -> Iterator[str]:
     try:
         tree = json.loads(read(tokenizer_file))
@@ -99,6 +107,12 @@ def _against(
         return
     listed = tree.get("added_tokens") if isinstance(tree, dict) else None
     yield from _around(tree, config, special)
+    if isinstance(tree, dict):
+        kind = (read_object(tokenizer_file.parent / "config.json") or {}).get("model_type")
+        model_type = kind if isinstance(kind, str) else None
+        rebuilt = rebuilt_differently(class_name, tree, model_type=model_type)
+        if rebuilt is not None:
+            yield f"{CLASS_REBUILDS} and gives other ids in transformers 5: {rebuilt}"
     if not isinstance(listed, list):
         return
     entries = [token for token in listed if isinstance(token, dict)]

@@ -22,7 +22,8 @@ _DIGITS = b"0123456789"
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 # Not compiled here: a file needs one or two of them, and who loads it would wait for all.
-_CANONICAL_START = rb'\{\s*"jeton"\s*:'
+# A vocab.json may begin with the word, too: there numbers alone follow.
+_CANONICAL_START = rb'\{\s*"jeton"\s*:(?!\s*[0-9]+\s*,\s*"(?:[^"\\]|\\.)*"\s*:\s*[0-9])'
 _HF_MODEL = rb'"model"\s*:\s*\{'
 _TEKKEN_CONFIG = rb'\s*\{\s*"config"\s*:\s*\{[^{}]*"default_vocab_size"'
 _CLIP_START = b'"bpe_simple_vocab_16e6.txt#version'
@@ -73,7 +74,12 @@ def detect(data: bytes, *, path: str | None = None) -> FileFormat:
     stripped = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     # A word list may start with "[PAD]", which is no JSON.
     if stripped.startswith(b"{") or (stripped.startswith(b"[") and not stripped[1:2].isalpha()):
-        return _detect_json(data)
+        found = _detect_json(data)
+        # A word list, or merges, may begin with a brace.
+        if found is not FileFormat.OTHER_JSON or not name.endswith(".txt"):
+            return found
+        as_lines = _detect_lines(data, stripped, name)
+        return found if as_lines is FileFormat.TEXT else as_lines
     if _is_rank_line(start):
         return FileFormat.TIKTOKEN
     if _is_sentencepiece(start):
@@ -118,12 +124,13 @@ def _detect_json(data: bytes) -> FileFormat:
     except (ValueError, RecursionError):
         return FileFormat.OTHER_JSON
     if isinstance(value, dict):
+        # Any of these words may be a token of a vocab.json, whose values are numbers.
+        if len(value) > 1 and all(type(item) is int for item in value.values()):
+            return FileFormat.GPT2_VOCAB
         if {"config", "vocab"} <= value.keys():
             return FileFormat.TEKKEN
         if {"bpe_ranks", "pat_str"} <= value.keys():
             return FileFormat.CLAUDE
-        if len(value) > 1 and all(type(item) is int for item in value.values()):
-            return FileFormat.GPT2_VOCAB
     return FileFormat.OTHER_JSON
 
 

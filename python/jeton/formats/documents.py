@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton.errors import FormatError, LimitError
-from jeton.formats.reading import read_beginning
+from jeton.formats.reading import read_beginning, refuse_pointer
 
 __all__ = ["MAX_DOCUMENT_BYTES", "read_object", "read_text"]
 
@@ -34,6 +34,7 @@ def read_text(file: Path) -> str | None:
             what=file.name,
             limit=MAX_DOCUMENT_BYTES,
         )
+    refuse_pointer(data, file)
     try:
         return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as error:

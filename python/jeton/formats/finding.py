@@ -8,7 +8,7 @@ from pathlib import Path
 from jeton.errors import FormatError
 from jeton.formats.names import COMPRESSED_SUFFIXES, plain_name
 
-__all__ = ["find_tokenizer_file"]
+__all__ = ["find_tokenizer_file", "folder_entries"]
 
 # In the order of preference: what says everything comes before what needs a second file.
 _NAMES = (
@@ -29,6 +29,8 @@ _PAIRS = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}
 
 # Files of any name with one of these endings, if there is only one.
 _ENDINGS = ((".tiktoken", "rank files"), (".gguf", "GGUF models"))
+# Files whose names begin and end so: RWKV's list and CLIP's merges.
+_PUBLISHED = (("rwkv_vocab", ".txt"), ("bpe_simple_vocab", ".txt"))
 _VERSIONED = "tokenizer.model.v"
 
 _MAX_ENTRIES = 10_000
@@ -49,7 +51,7 @@ def find_tokenizer_file(folder: Path) -> Path | None:
             # A vocab.json alone may belong to a tokenizer of another kind.
             continue
         return found
-    names = _entries(folder)
+    names = folder_entries(folder)
     for ending, what in _ENDINGS:
         files = [name for name in names if plain_name(name).endswith(ending)]
         files = [name for name in files if (folder / name).is_file()]
@@ -61,10 +63,18 @@ def find_tokenizer_file(folder: Path) -> Path | None:
             )
         if files:
             return folder / files[0]
+    for start, end in _PUBLISHED:
+        for name in names:
+            plain = plain_name(name)
+            if plain.startswith(start) and plain.endswith(end) and (folder / name).is_file():
+                return folder / name
     # Mistral's: tokenizer.model.v3 and the like.
     versions = [name for name in names if name.startswith(_VERSIONED) and (folder / name).is_file()]
     if versions:
         return folder / versions[-1]
+    if "source.spm" in names:
+        # Marian's vocab.json needs no merges; its class has two models.
+        return None
     # Alone after all: the error says what is missing beside it.
     return next((path for name in _PAIRS if (path := _stored(folder, name))), None)
 
@@ -76,7 +86,12 @@ def _stored(folder: Path, name: str) -> Path | None:
     return None
 
 
-def _entries(folder: Path) -> list[str]:
+def folder_entries(folder: Path) -> list[str]:
+    """The names in a folder, sorted; the first ten thousand of more.
+
+    Raises:
+        OSError: The folder cannot be read.
+    """
     names = []
     with os.scandir(folder) as entries:
         for _, entry in zip(range(_MAX_ENTRIES), entries, strict=False):

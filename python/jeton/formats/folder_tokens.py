@@ -11,7 +11,14 @@ from typing import Any
 from jeton.errors import FormatError
 from jeton.formats.documents import read_object
 
-__all__ = ["FolderToken", "SpecialRoles", "added_tokens", "role_tokens", "token_text"]
+__all__ = [
+    "FolderToken",
+    "SpecialRoles",
+    "added_tokens",
+    "is_role_key",
+    "role_tokens",
+    "token_text",
+]
 
 _ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 _ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
@@ -89,7 +96,7 @@ def role_tokens(config: Mapping[str, Any], tokens_map: Mapping[str, Any]) -> Spe
     roles: dict[str, FolderToken] = {}
     warnings = []
     keys = [f"{role}_token" for role in _ROLES]
-    keys += sorted(k for k in {*config, *tokens_map} if _is_role(k) and k not in keys)
+    keys += sorted(k for k in {*config, *tokens_map} if is_role_key(k) and k not in keys)
     for key in keys:
         values = [token_text(first.get(key)), token_text(second.get(key))]
         if values[0] and values[1] and values[0] != values[1]:
@@ -153,7 +160,8 @@ def _listed(config: Mapping[str, Any]) -> dict[str, FolderToken]:
     return tokens
 
 
-def _is_role(key: str) -> bool:
+def is_role_key(key: str) -> bool:
+    """Whether an entry of tokenizer_config.json names the token of a role."""
     return key.endswith("_token") and not key.startswith(("add_", "is_"))
 
 

@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from jeton.formats.chat_templates import find_chat_templates
+from jeton.formats.classes import class_facts
 from jeton.formats.contradictions import contradictions
 from jeton.formats.documents import read_object
 from jeton.formats.finding import find_tokenizer_file
-from jeton.formats.folder_tokens import FolderToken, added_tokens, role_tokens
+from jeton.formats.folder_tokens import FolderToken, added_tokens, is_role_key, role_tokens
+from jeton.formats.homes import resolve_folder
+from jeton.formats.names import user_path
 
 __all__ = ["PretrainedFolder", "read_folder"]
 
@@ -40,7 +43,8 @@ class PretrainedFolder:
     """What a folder says about its tokenizer.
 
     Attributes:
-        path: The folder.
+        path: The folder that the tokenizer lies in: of a model in the Hugging Face cache its
+            revision, of a pipeline its ``tokenizer/``, of an adapter the model's folder.
         tokenizer_file: The file that the tokenizer is made from; None where there is none.
         files: The other files that count, as far as they are there.
         tokenizer_class: Name of the class in transformers, without ``Fast``; None where the folder
@@ -56,6 +60,9 @@ class PretrainedFolder:
         add_bos: The setting ``add_bos_token``, which counts where there is no tokenizer.json.
         add_eos: The setting ``add_eos_token``, likewise.
         clean_up_tokenization_spaces: The setting of that name, which ``decode`` does not apply.
+        settings: The entries of tokenizer_config.json that hold for the tokenizer wherever it is
+            saved (``padding_side``, ``model_max_length`` ...); where the class has defaults of its
+            own, they are among them.
         legacy: The setting of that name of T5 and Llama, which a tokenizer.json has built in.
         warnings: Contradictions between the files, and settings that are not applied.
     """
@@ -74,24 +81,27 @@ class PretrainedFolder:
     add_bos: bool | None
     add_eos: bool | None
     clean_up_tokenization_spaces: bool | None
+    settings: Mapping[str, Any]
     legacy: bool | None
     warnings: tuple[str, ...]
 
 
 def read_folder(path: str | Path) -> PretrainedFolder:
-    """Say what a folder holds. Only files of known names are opened.
+    """Say what a folder holds, or the one that it leads to. Only files of known names are opened.
 
     Raises:
         FormatError: A small file is damaged, or several files compete to be the tokenizer.
         NotADirectoryError: ``path`` is no folder.
         OSError: A file cannot be read.
     """
-    folder = Path(path)
+    folder = user_path(path)
     if not folder.is_dir():
         raise NotADirectoryError(20, "Not a directory", str(folder))
+    folder = resolve_folder(folder)
     config = read_object(folder / "tokenizer_config.json") or {}
     tokens_map = read_object(folder / "special_tokens_map.json") or {}
     tokenizer_file = find_tokenizer_file(folder)
+    class_name = _class_name(config, folder)
     templates = find_chat_templates(folder, config)
     special = role_tokens(config, tokens_map)
     added = added_tokens(config, folder=folder, special=special.texts)
@@ -99,7 +109,7 @@ def read_folder(path: str | Path) -> PretrainedFolder:
         path=folder,
         tokenizer_file=tokenizer_file,
         files=tuple(folder / name for name in _SMALL_FILES if (folder / name).is_file()),
-        tokenizer_class=_class_name(config, folder),
+        tokenizer_class=class_name,
         roles={role: token.content for role, token in special.roles.items()},
         additional_special_tokens=tuple(token.content for token in special.additional),
         added_tokens=_joined(added, [*special.roles.values(), *special.additional]),
@@ -110,11 +120,14 @@ def read_folder(path: str | Path) -> PretrainedFolder:
         add_bos=_flag(config, "add_bos_token"),
         add_eos=_flag(config, "add_eos_token"),
         clean_up_tokenization_spaces=_flag(config, "clean_up_tokenization_spaces"),
+        settings=_kept_settings(config, class_name),
         legacy=_flag(config, "legacy"),
         warnings=(
             *special.warnings,
             *templates.warnings,
-            *contradictions(tokenizer_file, config=config, added=added, special=special),
+            *contradictions(
+                tokenizer_file, config=config, added=added, special=special, class_name=class_name
+            ),
         ),
     )
 
@@ -162,6 +175,73 @@ _CLASS_OF_MODEL = {
     "xlm-roberta": "XLMRobertaTokenizer",
     "xlnet": "XLNetTokenizer",
 }
+
+
+def _kept_settings(config: Mapping[str, Any], class_name: str | None) -> dict[str, Any]:
+    """What the generic class, which runs any tokenizer.json, is to be told as well."""
+    kept = {key: value for key, value in config.items() if not _is_replaced(key)}
+    if "model_max_length" in kept and _max_length(config) is None:
+        del kept["model_max_length"]
+    extra = config.get("extra_special_tokens")
+    if isinstance(extra, Mapping):
+        kept["extra_special_tokens"] = dict(extra)
+    facts = class_facts(class_name)
+    if facts is not None:
+        if facts.padding_side != "right":
+            kept.setdefault("padding_side", facts.padding_side)
+        if facts.model_input_names != _USUAL_INPUTS:
+            kept.setdefault("model_input_names", list(facts.model_input_names))
+    return kept
+
+
+_USUAL_INPUTS = ("input_ids", "attention_mask")
+
+# Written anew, or only for the class that the folder named: the tokenizer.json says it all.
+_REPLACED = frozenset(
+    [
+        "added_tokens_decoder",
+        "additional_special_tokens",
+        "extra_special_tokens",
+        "chat_template",
+        "tokenizer_class",
+        "tokenizer_type",
+        "slow_tokenizer_class",
+        "backend",
+        "auto_map",
+        "name_or_path",
+        "tokenizer_file",
+        "vocab_file",
+        "merges_file",
+        "spm_file",
+        "special_tokens_map_file",
+        "is_local",
+        "local_files_only",
+        "from_slow",
+        "use_fast",
+        "legacy",
+        "add_prefix_space",
+        "do_lower_case",
+        "do_basic_tokenize",
+        "never_split",
+        "tokenize_chinese_chars",
+        "strip_accents",
+        "fix_mistral_regex",
+        "sp_model_kwargs",
+        "add_bos_token",
+        "add_eos_token",
+        "errors",
+        "keep_accents",
+        "remove_space",
+        "sp_model",
+        "vocab",
+        "merges",
+        "trust_remote_code",
+    ]
+)
+
+
+def _is_replaced(key: str) -> bool:
+    return key in _REPLACED or is_role_key(key)
 
 
 def _max_length(config: Mapping[str, Any]) -> int | None:

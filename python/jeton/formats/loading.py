@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from jeton._core import Tokenizer
-from jeton.formats.names import samples_path
+from jeton.formats.names import samples_path, user_path
 from jeton.formats.options import LoadOptions, Reference
 from jeton.formats.single import load_one
 
@@ -50,7 +50,7 @@ def load_file(
         LimitError: The file is larger than ``MAX_FILE_BYTES``.
         OSError: The file cannot be read.
     """
-    file = Path(path)
+    file = user_path(path)
     options = LoadOptions(
         pattern=pattern,
         special_tokens=special_tokens,
@@ -61,10 +61,11 @@ def load_file(
     if file.is_dir():
         # What folders and samples need is imported for them only: a file alone needs half of it.
         from jeton.formats.finding import find_tokenizer_file
+        from jeton.formats.homes import resolve_folder
         from jeton.formats.pretrained import load_folder
 
         tokenizer = load_folder(file, options=options, name=name)
-        file = find_tokenizer_file(file) or file
+        file = find_tokenizer_file(resolve_folder(file)) or file
     else:
         tokenizer = load_one(file, options=options, name=name)[0]
     if os.path.lexists(samples_path(file)):

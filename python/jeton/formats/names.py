@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "partner_names",
     "plain_name",
     "samples_path",
+    "user_path",
 ]
 
 COMPRESSED_SUFFIXES = (".zst", ".gz")
@@ -48,6 +50,17 @@ def name_of_file(path: str | Path) -> str:
     return name
 
 
+def user_path(path: str | os.PathLike[str]) -> Path:
+    """A path, with ``~`` as the user's home folder."""
+    given = Path(path)
+    if not str(given).startswith("~"):
+        return given
+    try:
+        return given.expanduser()
+    except RuntimeError:  # there is no such user
+        return given
+
+
 def plain_name(path: str | Path) -> str:
     """The file's name in lower case, without the suffix of a compression."""
     name = Path(path).name.lower()
@@ -65,8 +78,14 @@ def card_path(path: str | Path) -> Path:
 
 
 def is_folder_name(target: Path) -> bool:
-    """Whether saving under this name makes a folder: it is one, or it has no suffix."""
-    return target.is_dir() or not target.suffix
+    """Whether saving under this name makes a folder: it is one, or its name is that of no file.
+
+    A suffix with a digit in it that is no format's is part of a version: ``qwen2.5``, ``v1.2-8b``.
+    """
+    if target.is_dir() or not target.suffix:
+        return True
+    is_file = plain_name(target).endswith((*_KINDS, *COMPRESSED_SUFFIXES))
+    return not is_file and any(char.isdigit() for char in target.suffix)
 
 
 def samples_path(file: Path) -> Path:

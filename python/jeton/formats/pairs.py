@@ -10,7 +10,7 @@ from jeton.formats.detection import FileFormat, detect
 from jeton.formats.names import COMPRESSED_SUFFIXES, partner_names
 from jeton.formats.reading import read
 
-__all__ = ["load_pair"]
+__all__ = ["load_pair", "pair_data"]
 
 
 def load_pair(
@@ -29,8 +29,7 @@ def load_pair(
         FormatError: The other file is missing, or one is damaged.
         OSError: The other file cannot be read.
     """
-    other, other_data = _partner(file, found)
-    vocab, merges = (data, other_data) if found is FileFormat.GPT2_VOCAB else (other_data, data)
+    vocab, merges, other = pair_data(data, file, found)
     return Tokenizer.from_gpt2_files(
         vocab,
         merges,
@@ -38,6 +37,18 @@ def load_pair(
         name=name,
         path=f"{file} with {other.name}",
     )
+
+
+def pair_data(data: bytes, file: Path, found: FileFormat) -> tuple[bytes, bytes, Path]:
+    """The vocab.json, the merges.txt, and the path of the one that was looked for.
+
+    Raises:
+        FormatError: The other file is missing, or is something else.
+        OSError: It cannot be read.
+    """
+    other, other_data = _partner(file, found)
+    vocab, merges = (data, other_data) if found is FileFormat.GPT2_VOCAB else (other_data, data)
+    return vocab, merges, other
 
 
 def _partner(file: Path, found: FileFormat) -> tuple[Path, bytes]:

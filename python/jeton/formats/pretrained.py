@@ -17,17 +17,23 @@ from typing import Any
 
 from jeton._core import Tokenizer
 from jeton.errors import FormatError, JetonError, UsageError
+from jeton.formats.clip import CLIP_ROLES, load_clip_pair
 from jeton.formats.control import with_control_tokens
-from jeton.formats.detection import FileFormat
+from jeton.formats.detection import FileFormat, detect
 from jeton.formats.documents import read_object
 from jeton.formats.folder_tokens import FolderToken
 from jeton.formats.folders import PretrainedFolder, read_folder
-from jeton.formats.options import LoadOptions
+from jeton.formats.homes import folder_label, why_no_tokenizer
+from jeton.formats.options import LoadOptions, refuse_misplaced
+from jeton.formats.pairs import pair_data
+from jeton.formats.reading import read
 from jeton.formats.single import load_one
 from jeton.formats.templates import around, bert, put_tokens, roberta
 
 __all__ = ["load_folder"]
 
+_RANKS = (FileFormat.TIKTOKEN, FileFormat.TEKKEN, FileFormat.RWKV)
+_CLIP = {"CLIPTokenizer"}
 _PLAIN_PAIR = {"GPT2Tokenizer", "CodeGenTokenizer"}
 _ROBERTA = {"RobertaTokenizer", "LongformerTokenizer", "LEDTokenizer", "BartTokenizer"}
 _BERT = {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MobileBertTokenizer"}
@@ -79,15 +85,13 @@ def load_folder(folder: Path, *, options: LoadOptions, name: str | None) -> Toke
     facts = read_folder(folder)
     if facts.tokenizer_file is None:
         raise FormatError(
-            f"{folder} holds no tokenizer\n"
-            "hint: expected tokenizer.json, tokenizer.jeton.json, vocab.json with merges.txt, "
-            "vocab.txt, tokenizer.model, tekken.json, or one .tiktoken or .gguf file in it",
-            path=str(folder),
+            f"{folder} holds no tokenizer{why_no_tokenizer(facts.path)}", path=str(folder)
         )
-    label = name or folder.resolve().name
+    label = name or folder_label(folder)
+    folder = facts.path
     config = read_object(folder / "tokenizer_config.json") or {}
     file = facts.tokenizer_file
-    tokenizer, found = load_one(file, options=options, name=label, config=config)
+    tokenizer, found = _loaded(file, facts, options=options, label=label, config=config)
     facts = _with_defaults(facts, found)
     try:
         changed = _changed(tokenizer, facts, found)
@@ -104,22 +108,43 @@ def load_folder(folder: Path, *, options: LoadOptions, name: str | None) -> Toke
     return changed if changed.name == label else changed.with_name(label)
 
 
+def _loaded(
+    file: Path,
+    facts: PretrainedFolder,
+    *,
+    options: LoadOptions,
+    label: str,
+    config: Mapping[str, Any],
+) -> tuple[Tokenizer, FileFormat]:
+    """The tokenizer of the file, and what the file is; CLIP's class reads its pair in its way."""
+    if facts.tokenizer_class not in _CLIP:
+        return load_one(file, options=options, name=label, config=config)
+    data = read(file)
+    found = detect(data, path=str(file))
+    if found not in (FileFormat.GPT2_VOCAB, FileFormat.GPT2_MERGES):
+        return load_one(file, options=options, name=label, config=config)
+    refuse_misplaced(options, found, file)
+    vocab, merges, _ = pair_data(data, file, found)
+    tokenizer = load_clip_pair(vocab, merges, roles=facts.roles, name=label, path=file)
+    return tokenizer, found
+
+
 def _changed(tokenizer: Tokenizer, facts: PretrainedFolder, found: FileFormat) -> Tokenizer:
-    if found is FileFormat.HF_JSON:
-        if not facts.added_tokens:
+    if found in (FileFormat.HF_JSON, *_RANKS):
+        if not facts.added_tokens and found is FileFormat.HF_JSON:
             return tokenizer
     elif found in (FileFormat.GPT2_VOCAB, FileFormat.GPT2_MERGES):
-        _check_class(facts, found, {*_PLAIN_PAIR, *_ROBERTA})
+        _check_class(facts, found, {*_PLAIN_PAIR, *_ROBERTA, *_CLIP})
     elif found is FileFormat.WORDPIECE_TXT:
         _check_class(facts, found, _BERT)
     elif found is FileFormat.SENTENCEPIECE:
         _check_model(facts)
     else:
-        # Ranks, tekken.json, GGUF and canonical files say everything, or are published.
+        # GGUF, Claude's JSON, CLIP's merges and canonical files say everything.
         return tokenizer
     tree: dict[str, Any] = json.loads(tokenizer.to_canonical())
     before = json.dumps([tree["added_tokens"], tree["template"]])
-    ids = put_tokens(tree, tokenizer, facts.added_tokens)
+    ids = put_tokens(tree, tokenizer, facts.added_tokens, slots=found in _RANKS)
     template = _template(facts, found, ids)
     if template is not None:
         tree["template"] = template
@@ -134,7 +159,7 @@ def _template(
     """What goes around a text; None: what the tokenizer's file says."""
     by_role = {role: ids[text] for role, text in facts.roles.items() if text in ids}
     pair = "cls" in by_role and "sep" in by_role
-    if found is FileFormat.HF_JSON:
+    if found is FileFormat.HF_JSON or facts.tokenizer_class in _CLIP:
         return None
     if found is FileFormat.WORDPIECE_TXT and pair:
         return bert(by_role["cls"], by_role["sep"])
@@ -155,6 +180,8 @@ def _with_defaults(facts: PretrainedFolder, found: FileFormat) -> PretrainedFold
             roles = _ROBERTA_ROLES
         elif facts.tokenizer_class in _PLAIN_PAIR:
             roles = _GPT2_ROLES
+        elif facts.tokenizer_class in _CLIP:
+            roles = CLIP_ROLES
         known = {token.content for token in facts.added_tokens}
         missing = {role: text for role, text in roles.items() if role not in facts.roles}
         tokens = []

@@ -9,7 +9,15 @@ from jeton import _core
 from jeton._core import Tokenizer
 from jeton.errors import FormatError, LimitError, RecordError
 
-__all__ = ["MAX_FILE_BYTES", "SUPPORTED", "load_gguf", "read", "read_beginning"]
+__all__ = [
+    "LFS_START",
+    "MAX_FILE_BYTES",
+    "SUPPORTED",
+    "load_gguf",
+    "read",
+    "read_beginning",
+    "refuse_pointer",
+]
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
 """Largest vocabulary that is loaded, in bytes, uncompressed; of a model file (GGUF) what its
@@ -23,6 +31,9 @@ SUPPORTED = (
 )
 
 GGUF_MAGIC = b"GGUF"
+
+LFS_START = b"version https://git-lfs.github.com/spec/"
+"""How a file begins that Git LFS has not fetched (git-lfs, docs/spec.md)."""
 
 _FIRST_READ_BYTES = 4 << 20
 """The first bite of a model file; the vocabularies of most models fit."""
@@ -52,12 +63,27 @@ def read(file: Path) -> bytes:
     except RecordError as error:
         # For the core damaged compression is a fault of a corpus; here it is one of a vocabulary.
         raise FormatError(str(error), path=str(file)) from None
+    refuse_pointer(data, file)
     if not data or data.isspace():
         raise FormatError(
             f"{file} is empty\nhint: fetch or copy it again; supported are {SUPPORTED}",
             path=str(file),
         )
     return data
+
+
+def refuse_pointer(data: bytes, file: Path) -> None:
+    """Refuse what Git puts in place of a large file that was not fetched.
+
+    Raises:
+        FormatError: It is such a pointer.
+    """
+    if data.startswith(LFS_START):
+        raise FormatError(
+            f"{file} is a Git LFS pointer: the file itself was never fetched\n"
+            "hint: in the clone `git lfs install && git lfs pull`; or `hf download OWNER/MODEL`",
+            path=str(file),
+        )
 
 
 def read_beginning(file: Path, n_bytes: int) -> bytes:

@@ -17,9 +17,12 @@ from typing import Any, TypeAlias
 from jeton import _core
 from jeton._core import Tokenizer
 from jeton._files import write_together
+from jeton._plain import strict_json
 from jeton.errors import FormatError, JetonError
+from jeton.formats.gguf_settings import with_settings
 from jeton.formats.loading import load_file
-from jeton.formats.names import card_path, samples_path
+from jeton.formats.model_settings import ModelSettings, left_behind, settings_of
+from jeton.formats.names import card_path, samples_path, user_path
 from jeton.formats.pretrained_files import pretrained_files
 from jeton.formats.samples import make_samples, written_samples
 from jeton.formats.targets import Target, find_target
@@ -43,6 +46,7 @@ class Saved:
         options: Keywords with which ``jeton.load`` reads the first of them as it was meant.
         read: What was read from the files.
         rewordings: What they say in other words.
+        left_behind: What the model's folder says and they do not hold, in words.
     """
 
     files: tuple[Path, ...]
@@ -50,6 +54,7 @@ class Saved:
     options: Mapping[str, Any]
     read: Tokenizer
     rewordings: tuple[Rewording, ...]
+    left_behind: tuple[str, ...]
 
 
 def save_file(
@@ -67,7 +72,8 @@ def save_file(
         tokenizer: What to save.
         path: A file, whose name tells the format (docs/formats.md has the table), each also with
             ``.zst`` or ``.gz``; a folder, or a name without suffix, becomes a folder with
-            ``tokenizer.json`` and the small files that transformers puts beside it.
+            ``tokenizer.json`` and the small files that transformers puts beside it: roles, chat
+            templates and settings are those of the folder that the tokenizer was loaded from.
         format: The format, where the name does not tell it, or a folder is to hold another one.
         lossy: Save it also where the format does not hold everything; a warning lists what is
             lost. Without it, a loss is an error.
@@ -85,10 +91,10 @@ def save_file(
         UsageError: The name tells no format.
         OSError: The file cannot be written.
     """
-    target = find_target(path, wanted=format)
+    target = find_target(user_path(path), wanted=format)
     beside: dict[Path, bytes] = {}
     if training_card is not None:
-        text = json.dumps(training_card, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        text = strict_json(training_card, indent=2) + "\n"
         beside[card_path(target.folder or target.main)] = text.encode()
     return list(write_files(tokenizer, target, lossy=lossy, samples=samples, beside=beside).files)
 
@@ -99,8 +105,7 @@ def write_files(
     *,
     lossy: bool,
     samples: Sequence[str] | bool = False,
-    chat_templates: Mapping[str, bytes] | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: ModelSettings | None = None,
     judge: Judge | None = None,
     label: str | None = None,
     beside: Mapping[Path, bytes] | None = None,
@@ -112,8 +117,8 @@ def write_files(
         target: Where.
         lossy: Whether the format may leave something out.
         samples: As for ``save_file``.
-        chat_templates: Files of chat templates that go into a folder, by name.
-        settings: Further entries of a folder's tokenizer_config.json.
+        settings: What a folder or a GGUF file says besides; None: what those files said that the
+            tokenizer was loaded from.
         judge: Looks at what was written; without one, losses that are allowed become a warning.
         label: What to call the tokenizer in messages.
         beside: Files that are no part of the tokenizer and are written with it.
@@ -123,16 +128,19 @@ def write_files(
         OSError: A file cannot be written.
     """
     label = label or tokenizer.name or "the tokenizer"
+    settings = settings_of(tokenizer) if settings is None else settings
     rendering = render(tokenizer, target.format)
+    if target.format == "gguf" and settings is not None:
+        rendering = with_settings(rendering, settings)
     made = make_samples(rendering.read, texts=samples)
     files = {target.path_of(role): data for role, data in rendering.files.items()}
     if target.format == "jeton" and made:
         files[target.main] = _with_samples(files[target.main], made)
     files = {path: _packed(data, path) for path, data in files.items()}
-    if target.folder is not None and target.format == "tokenizer.json":
-        small = pretrained_files(tokenizer, settings=settings or {})
+    is_folder = target.folder is not None and target.format == "tokenizer.json"
+    if is_folder and target.folder is not None:
+        small = pretrained_files(tokenizer, settings=settings)
         files |= {target.folder / name: data for name, data in small.items()}
-        files |= {target.folder / n: data for n, data in (chat_templates or {}).items()}
     if made and target.format != "jeton":
         files[samples_path(target.main)] = written_samples(made)
     read, options = _loaded(rendering, target, files)
@@ -148,7 +156,10 @@ def write_files(
         warn(losses, format=target.format, label=label)
     files |= beside or {}
     _put(files, target)
-    return Saved(tuple(files), losses, options, read, rewordings)
+    left: tuple[str, ...] = ()
+    if settings is not None:
+        left = left_behind(settings, is_folder=is_folder, is_gguf=target.format == "gguf")
+    return Saved(tuple(files), losses, options, read, rewordings, left)
 
 
 def _loaded(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,7 +87,8 @@ def find_target(path: str | Path, *, wanted: str | None = None) -> Target:
     """
     target = Path(path)
     chosen = None if wanted is None else _known(wanted)
-    if is_folder_name(target):
+    ends = ("/", "\\") if os.sep == "\\" else ("/",)
+    if is_folder_name(target) or str(path).endswith(ends):
         chosen = chosen or "tokenizer.json"
         name = _IN_FOLDER.get(chosen)
         if name is None:
@@ -122,7 +124,8 @@ def _by_name(target: Path) -> str:
     raise UsageError(
         f"cannot tell the format to save from the name {target.name!r}\n"
         "hint: use .json, .jeton.json, .tiktoken, .model, .gguf, vocab.txt, vocab.json or "
-        "tekken.json, each also with .zst or .gz, or a folder; or name the format"
+        "tekken.json, each also with .zst or .gz, or a folder (a name without a suffix, or one "
+        "that ends with /); or name the format"
     )
 
 

@@ -43,12 +43,23 @@ def roberta(cls: int, sep: int, *, add_prefix_space: bool = False) -> dict[str, 
 
 
 def put_tokens(
-    tree: dict[str, Any], tokenizer: Tokenizer, tokens: Iterable[FolderToken]
+    tree: dict[str, Any],
+    tokenizer: Tokenizer,
+    tokens: Iterable[FolderToken],
+    *,
+    slots: bool = False,
 ) -> dict[str, int]:
     """Add tokens to a canonical form; those that are there get the flags that count.
 
     A token that the vocabulary has keeps its id there. Another one gets the id that its file
     tells, or, where that is taken or not told, the next one.
+
+    Args:
+        tree: The canonical form, which is changed.
+        tokenizer: The tokenizer that it is of.
+        tokens: The tokens.
+        slots: Whether an id that a special token has is a slot that the file names anew: the
+            reserved ids behind the ranks of a rank file.
 
     Returns:
         Ids of all added tokens by text.
@@ -63,6 +74,8 @@ def put_tokens(
     # Control and unknown pieces are no tokens of text.
     pieces = {piece[0]: number for number, piece in enumerate(tree["model"].get("pieces", ()))}
     for token in tokens:
+        if slots and _named_anew(token, listed, by_text, taken):
+            continue
         entry = by_text.get(token.content)
         if entry is not None:
             if token.overrides:
@@ -83,6 +96,26 @@ def put_tokens(
     return {text: token["id"] for text, token in by_text.items()}
 
 
+def _named_anew(
+    token: FolderToken,
+    listed: list[dict[str, Any]],
+    by_text: dict[str, dict[str, Any]],
+    taken: set[int],
+) -> bool:
+    """Whether a token took the slot that its file gives it; who else had its name is gone."""
+    slot = next((entry for entry in listed if entry["id"] == token.id), None)
+    if slot is None or slot["content"] == token.content:
+        return False
+    other = by_text.pop(token.content, None)
+    if other is not None:
+        listed.remove(other)
+        taken.discard(other["id"])
+    del by_text[slot["content"]]
+    slot.update({"content": token.content, **token.flags})
+    by_text[token.content] = slot
+    return True
+
+
 def _free_id(tokenizer: Tokenizer, told: int | None, taken: set[int], *, size: int) -> int:
     if told is None or told in taken:
         return size
@@ -91,17 +124,22 @@ def _free_id(tokenizer: Tokenizer, told: int | None, taken: set[int], *, size: i
     return told
 
 
+_MAX_GAP = 1 << 16
+"""Most ids without a token that a folder may leave before an added one."""
+
+
 def _put_piece(tree: dict[str, Any], token: FolderToken, number: int) -> None:
-    """A control piece: it has an id, and no text becomes it unless it is allowed."""
+    """A piece that has an id and that the model makes of no text by itself."""
     pieces: list[list[Any]] = tree["model"]["pieces"]
-    if not token.special or number != len(pieces):
-        what = "is no special token" if not token.special else f"has the id {number}, past a gap"
+    gap = range(len(pieces), number)
+    if len(gap) > _MAX_GAP:
         raise FormatError(
-            f"the added token {token.content!r} {what}; a SentencePiece model takes only special "
-            f"tokens, with the ids from {len(pieces)} on\n"
-            "hint: the model file alone loads"
+            f"the added token {token.content!r} has the id {number:,}, {len(gap):,} past the last "
+            "piece\nhint: look at the ids of added_tokens.json and added_tokens_decoder"
         )
-    pieces.append([_base64(token.content), 0, "control"])
+    # Ids without a token, named as llama.cpp's converter names them.
+    pieces += [[_base64(f"[PAD{free}]"), 0, "unused"] for free in gap]
+    pieces.append([_base64(token.content), 0, "control" if token.special else "unused"])
 
 
 def _base64(text: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jeton._core import Tokenizer, __version__
-from jeton.registry.finding import find
+from jeton.registry.finding import place_of
 
 __all__ = ["MAX_WRITTEN_CHARS", "LockedFile", "components_of", "files_of", "library_versions"]
 
@@ -62,8 +62,9 @@ def components_of(tokenizer: Tokenizer) -> dict[str, Any]:
 
 def files_of(asked: str) -> tuple[LockedFile, ...]:
     """The files that a name or path stands for, sorted by name; none where it has none."""
-    found = find(asked)
-    path = found[1] if found is not None else Path(asked)
+    path = place_of(asked)
+    if path is None:
+        return ()
     if path.is_dir():
         paths = sorted({p for pattern in _FOLDER_FILES for p in path.glob(pattern) if p.is_file()})
     else:

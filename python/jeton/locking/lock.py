@@ -11,6 +11,7 @@ from typing import Any
 
 from jeton._core import Tokenizer
 from jeton._files import write_whole
+from jeton._plain import strict_json
 from jeton.errors import FormatError, UsageError
 from jeton.locking.behaviour import Behaviour
 from jeton.locking.components import LockedFile, components_of, files_of, library_versions
@@ -148,7 +149,7 @@ class Lock:
             "workload": None if self.workload is None else self.workload.to_plain(),
             "tokenizers": [tokenizer.to_plain() for tokenizer in self.tokenizers],
         }
-        return json.dumps(plain, ensure_ascii=True, indent=1) + "\n"
+        return strict_json(plain, indent=1, ascii_only=True) + "\n"
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all.

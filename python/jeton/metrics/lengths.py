@@ -9,6 +9,7 @@ the smallest length that at least the wanted share of the documents does not exc
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jeton.errors import EmptyCorpusError, UsageError
 
-__all__ = ["Histogram", "LengthCounts", "LengthSummary"]
+__all__ = ["Histogram", "LengthCounts", "LengthSummary", "common_edges"]
 
 _MAX_BINS = 40
 """Bins of a display histogram: about as many bars as a plot of 800 pixels shows apart."""
@@ -129,27 +130,42 @@ class LengthCounts:
             n_units += (int(length) - limit) * int(count)
         return n_documents, n_units
 
-    def histogram(self, *, max_bins: int = _MAX_BINS) -> Histogram:
-        """Bins for display: round edges, or a geometric series where lengths spread widely.
+    def edges(self, *, max_bins: int = _MAX_BINS) -> tuple[int, ...]:
+        """Edges of bins for display: round ones, or powers where lengths spread widely.
 
-        Every document is in exactly one bin. The last edge is the first edge that is not below the
-        greatest length; its bin is closed.
+        The last edge is the first one that is not below the greatest length.
+        """
+        if not len(self.lengths):
+            return ()
+        low, high = int(self.lengths[0]), int(self.lengths[-1])
+        if high <= _LINEAR_MAX_RATIO * max(low, 1):
+            return tuple(_round_edges(low, high, max_bins))
+        return tuple(_power_edges(low, high, max_bins))
+
+    def histogram(
+        self, *, max_bins: int = _MAX_BINS, edges: Sequence[int] | None = None
+    ) -> Histogram:
+        """Count documents in bins for display; every document is in exactly one bin.
+
+        Args:
+            max_bins: Bins at most, where no edges are given.
+            edges: Edges that hold all lengths, so that histograms can be compared; the last bin is
+                closed. By default those of these lengths.
         """
         if not len(self.lengths):
             return Histogram((), ())
-        low, high = int(self.lengths[0]), int(self.lengths[-1])
-        if high <= _LINEAR_MAX_RATIO * max(low, 1):
-            edges = _round_edges(low, high, max_bins)
-        else:
-            edges = _power_edges(low, high, max_bins)
+        edges = self.edges(max_bins=max_bins) if edges is None else edges
         indices = np.searchsorted(np.asarray(edges), self.lengths.astype(np.float64), side="right")
         indices = np.minimum(indices - 1, len(edges) - 2)
         counts = np.zeros(len(edges) - 1, dtype=np.uint64)
         np.add.at(counts, indices, self.documents)
         return Histogram(tuple(float(edge) for edge in edges), tuple(int(n) for n in counts))
 
-    def summary(self) -> LengthSummary:
+    def summary(self, *, edges: Sequence[int] | None = None) -> LengthSummary:
         """Mean, quantiles and display histogram.
+
+        Args:
+            edges: Edges of the histogram, as `histogram` takes them.
 
         Raises:
             EmptyCorpusError: no document was counted.
@@ -160,8 +176,17 @@ class LengthCounts:
             p95=self.quantile(0.95),
             p99=self.quantile(0.99),
             max=self.max,
-            histogram=self.histogram(),
+            histogram=self.histogram(edges=edges),
         )
+
+
+def common_edges(counts: Iterable[LengthCounts]) -> tuple[int, ...]:
+    """Return edges that hold the lengths of all, for histograms that are shown side by side."""
+    filled = [each for each in counts if len(each.lengths)]
+    if not filled:
+        return ()
+    ends = [length for each in filled for length in (each.lengths[0], each.lengths[-1])]
+    return LengthCounts.from_lengths(ends).edges()
 
 
 def _round_edges(low: int, high: int, max_bins: int) -> list[int]:

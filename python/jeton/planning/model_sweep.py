@@ -21,6 +21,10 @@ _APPROACHES: tuple[Literal["isoflops", "derivative", "loss"], ...] = (
     "loss",
 )
 
+NOISE = 0.01
+"""Share by which two costs have to differ before one is called less. Ours: the shares of the
+datasheet's rates that the estimate takes are known no better than that."""
+
 Minimise = Literal["usd_per_request", "seconds_per_request", "weight_bytes"]
 
 
@@ -33,6 +37,7 @@ def model_sweep(
     sizes: Sequence[int],
     minimise: Minimise,
     usd_per_hour: Decimal | None,
+    dropped: str = "",
 ) -> ModelSweep:
     """What each size costs a model, and which is best.
 
@@ -44,6 +49,7 @@ def model_sweep(
         sizes: Those asked for, ascending; the best is one of them.
         minimise: What the best size has the least of.
         usd_per_hour: Price of a GPU and hour; None: the catalog's low list price.
+        dropped: Which larger sizes were asked for and why they are not compared, in words.
     """
     trade = vocabulary_trade(
         model,
@@ -55,7 +61,11 @@ def model_sweep(
         usd_per_hour=usd_per_hour,
     )
     asked = [point for point in trade.points if point.vocab_size in set(sizes)]
-    best = min(asked, key=lambda point: (getattr(point, minimise), point.vocab_size))
+    least = min(float(getattr(point, minimise)) for point in asked)
+    # Bytes of weights are counted; money and time are estimated, and no better than their noise.
+    noise = 0.0 if minimise == "weight_bytes" else NOISE
+    near = [point for point in asked if float(getattr(point, minimise)) <= least * (1 + noise)]
+    best = min(near, key=lambda point: (point.tokens_per_byte, point.vocab_size))
     parameters = count_parameters(model)
     n_others = parameters.total - parameters.input_embedding - parameters.output_head
     laws = tuple(
@@ -78,7 +88,7 @@ def model_sweep(
         trade=trade,
         best=best.vocab_size,
         laws=laws,
-        reasons=_reasons(trade, asked, best.vocab_size, minimise, laws),
+        reasons=_reasons(trade, asked, best.vocab_size, minimise, laws, len(near), dropped),
     )
 
 
@@ -88,13 +98,18 @@ def _reasons(
     best: int,
     minimise: str,
     laws: Sequence[LawfulSize],
+    n_near: int,
+    dropped: str,
 ) -> tuple[str, ...]:
     place = [point.vocab_size for point in asked].index(best)
     here = asked[place]
-    found = [
-        f"{best:,} ids have the least {minimise} of the sizes asked for: "
-        f"{float(getattr(here, minimise)):.4g}"
-    ]
+    value = float(getattr(here, minimise))
+    found = [f"{best:,} ids have the least {minimise} of the sizes asked for: {value:.4g}"]
+    if n_near > 1:
+        found = [
+            f"{n_near} sizes have the least {minimise} to within {NOISE:.0%}, which is less than "
+            f"the estimate can tell ({value:.4g}): of these, {best:,} ids need the fewest tokens"
+        ]
     for other in (asked[place - 1] if place else None, *asked[place + 1 : place + 2]):
         if other is None:
             continue
@@ -105,9 +120,12 @@ def _reasons(
             f"{(other.table_bytes - here.table_bytes) / 1e6:+,.0f} MB of tables, the head is "
             f"{other.head_share:.1%} of a step's weight reads instead of {here.head_share:.1%}"
         )
-    if trade.best != best:
+    on_curve = next(point for point in trade.points if point.vocab_size == trade.best)
+    if float(getattr(on_curve, minimise)) < value * (1 - NOISE):
         found.append(f"between the sizes asked for, {trade.best:,} ids have less still")
-    if len(asked) > 1 and place in (0, len(asked) - 1):
+    if dropped and place == len(asked) - 1:
+        found.append(dropped)
+    elif len(asked) > 1 and place in (0, len(asked) - 1):
         end = "smallest" if place == 0 else "largest"
         found.append(f"it is the {end} size asked for, so a better one may lie beyond")
     low, high = min(law.vocab_size for law in laws), max(law.vocab_size for law in laws)

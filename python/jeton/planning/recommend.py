@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from jeton.corpus import DomainsBy
 from jeton.errors import TrainingError, UsageError
 from jeton.metrics.bootstrap import Interval, bootstrap_sums
-from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
+from jeton.planning.recommend_results import (
+    OWN_VOCABULARY_SAVING,
+    Decision,
+    DomainTrial,
+    Recommendation,
+    Trial,
+)
 from jeton.planning.sampling import Sample, read_sample
 from jeton.planning.sweep import DEFAULT_GPU, DEFAULT_VOCAB_SIZES, sweep
 from jeton.planning.sweep_results import Sweep
@@ -38,11 +44,6 @@ several words."""
 LEAST_SAVING = 0.005
 """Share of the tokens below which a setting is not worth leaving the default. Ours: half a percent
 of a bill is less than a week of the price changes that a year brings."""
-
-OWN_VOCABULARY_SAVING = 0.10
-"""Share of its tokens that a domain must save with a vocabulary of its own before one is advised.
-Ours: a vocabulary of its own means a model of its own, so a few percent never pay for it."""
-
 
 TRIAL_VOCAB_SIZE = 16_000
 """Ids of the trials; as many as the sample can fill."""
@@ -66,6 +67,7 @@ def recommend(
     domain_field: str = "",
     hold_out_by: Literal["document", "source"] = "document",
     strict: bool = False,
+    on_bad_record: Literal["stop", "skip"] = "stop",
     seed: int = 0,
     num_threads: int | None = None,
     on_progress: Callable[[TrainProgress], None] | None = None,
@@ -82,7 +84,8 @@ def recommend(
         domains (languages, say) that may want their own vocabulary. domain_field: JSONL and
         Parquet: the field that names the domain. hold_out_by: Measure on documents of the same
         sources as those of training, or on sources of their own. strict: Text that is not valid
-        Unicode is an error instead of being replaced. seed: Of the intervals. num_threads: Threads;
+        Unicode is an error instead of being replaced. on_bad_record: A record that does not parse
+        or has no text: ``"stop"`` or ``"skip"``. seed: Of the intervals. num_threads: Threads;
         None: all there are. Does not change the result. on_progress: Called as `jeton.train` calls
         it, for each trial. on_step: Called with what is tried next, in words.
 
@@ -95,7 +98,12 @@ def recommend(
         raise UsageError("there is nothing to try; expected at least one pattern and algorithm")
     sample = read_sample(
         inputs,
-        {"field": field, "documents": documents, "strict": strict},
+        {
+            "field": field,
+            "documents": documents,
+            "strict": strict,
+            "on_bad_record": on_bad_record,
+        },
         domains_by=domains_by,
         domain_field=domain_field,
         hold_out_by=hold_out_by,
@@ -107,6 +115,11 @@ def recommend(
             f"alike to keep {'whole sources' if hold_out_by == 'source' else 'some'} apart for "
             "measuring\n"
             "hint: make each line a document (documents='line', --documents line)"
+        )
+    if domain_field and not sample.names:
+        raise UsageError(
+            f"no document has the field {domain_field!r} of domain_field\n"
+            "hint: name a field that the records have (--domain-field)"
         )
     run = _Runner(sample, num_threads, on_progress, on_step or (lambda _words: None), seed)
     base = TrainSettings(
@@ -265,8 +278,9 @@ def _decide(question: str, trials: Sequence[Trial]) -> Decision:
     reason = (
         f"nothing else was tried than {default.value}"
         if near is None
-        else f"the best of the others, {near.value}, changes tokens by {near.change:+.1%}: not "
-        f"{LEAST_SAVING:.1%} fewer beyond doubt"
+        else f"of the others {near.value} is best, with {abs(near.change):.1%} "
+        f"{'fewer' if near.change < 0 else 'more'} tokens; {LEAST_SAVING:.1%} fewer beyond doubt "
+        "would be needed to change"
     )
     return Decision(question, default.value, reason, tuple(trials))
 
@@ -321,7 +335,8 @@ def _sharing(domains: Sequence[DomainTrial]) -> Decision:
         return Decision(
             question,
             "one",
-            "no two domains were told apart (domains_by, domain_field) that have enough text",
+            "domains were not compared: name them with domains_by or domain_field (--domains, "
+            f"--domain-field), at least two with {MIN_DOMAIN_SHARE:.0%} of the text",
         )
     most = max(domains, key=lambda domain: domain.saving)
     words = (

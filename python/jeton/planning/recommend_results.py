@@ -13,6 +13,11 @@ from jeton.training import TrainSettings
 __all__ = ["Decision", "DomainTrial", "Recommendation", "Trial"]
 
 
+OWN_VOCABULARY_SAVING = 0.10
+"""Share of its tokens that a domain must save with a vocabulary of its own before one is advised.
+Ours: a vocabulary of its own means a model of its own, so a few percent never pay for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One setting that was tried.
@@ -91,6 +96,11 @@ class Recommendation:
     sweep: Sweep
     n_documents: int
     n_bytes: int
+
+    @property
+    def own_vocabularies(self) -> tuple[DomainTrial, ...]:
+        """Domains for which a vocabulary of their own is advised."""
+        return tuple(d for d in self.domains if d.saving >= OWN_VOCABULARY_SAVING)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""

@@ -9,6 +9,7 @@ what published laws call best for training.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -23,13 +24,14 @@ from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
 from jeton.corpus import NearDuplicateSettings, open_documents
-from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
+from jeton.corpus.care import CareTally, CorpusCare
+from jeton.corpus.holdout import BETWEEN, HELD_OUT, TRAINED, HoldOut, HoldOutSplit
 from jeton.economics.workload import Workload
-from jeton.errors import UsageError
+from jeton.errors import JetonWarning, UsageError
 from jeton.metrics.bootstrap import bootstrap_ratio
 from jeton.planning.model_sweep import Minimise, model_sweep
 from jeton.planning.nested import NestedVocabularies
-from jeton.planning.sweep_results import Sweep, SweepPoint, steps
+from jeton.planning.sweep_results import Sweep, SweepPoint, dropped_words, steps
 from jeton.training import CountedCorpus, Source, TrainProgress, TrainSettings, train_from_counts
 
 __all__ = ["DEFAULT_GPU", "DEFAULT_VOCAB_SIZES", "sweep"]
@@ -63,6 +65,7 @@ def sweep(
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     strict: bool = False,
+    on_bad_record: Literal["stop", "skip"] = "stop",
     seed: int = 0,
     num_threads: int | None = None,
     on_progress: Callable[[TrainProgress], None] | None = None,
@@ -84,6 +87,7 @@ def sweep(
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
         strict: Text that is not valid Unicode is an error instead of being replaced.
+        on_bad_record: A record that does not parse or has no text: ``"stop"`` or ``"skip"``.
         seed: Of the intervals.
         num_threads: Threads that count and encode; None: all there are. Does not change the result.
         on_progress: Called as `jeton.train` calls it.
@@ -101,10 +105,15 @@ def sweep(
     machine = find_gpu(gpu) if isinstance(gpu, str) else gpu
     chosen = replace(settings or TrainSettings(), vocab_size=sizes[-1])
     chosen.check()
-    reading: dict[str, Any] = {"field": field, "documents": documents, "strict": strict}
+    reading: dict[str, Any] = {
+        "field": field,
+        "documents": documents,
+        "strict": strict,
+        "on_bad_record": on_bad_record,
+    }
     # Opened before the work: what is missing is said at once.
     given = None if heldout is None else open_documents(heldout, **reading)
-    corpus, kept = _count(
+    corpus, kept, seen = _count(
         inputs,
         chosen,
         reading,
@@ -112,13 +121,17 @@ def sweep(
         num_threads=num_threads,
         on_progress=on_progress,
     )
-    tokenizer = train_from_counts(corpus, settings=chosen, on_progress=on_progress)
+    with warnings.catch_warnings():
+        # Sizes that the text cannot fill are told with the results.
+        warnings.filterwarnings("ignore", "the text is enough for", JetonWarning)
+        tokenizer = train_from_counts(corpus, settings=chosen, on_progress=on_progress)
     nested = NestedVocabularies.of(tokenizer)
     sizes = [size for size in sizes if nested.n_base <= size <= nested.vocab_size] or [
         nested.vocab_size
     ]
     batches = kept if given is None else (batch for _, batch in given)
-    found = _measure(nested, batches, sizes, num_threads=num_threads)
+    found = _measure(nested, batches, sizes, seen=seen, num_threads=num_threads)
+    left_out = tuple(sorted(set(vocab_sizes) - set(sizes)))
     if not found.n_bytes:
         raise UsageError(
             "there is no held-out text: too few documents, or all too much alike, to keep one of "
@@ -136,7 +149,8 @@ def sweep(
         n_documents=len(found.document_bytes),
         n_bytes=found.n_bytes,
         points=points,
-        n_left_out=len(set(vocab_sizes) - set(sizes)),
+        left_out=left_out,
+        n_seen=found.n_seen,
         curve=curve,
         models=tuple(
             model_sweep(
@@ -150,6 +164,7 @@ def sweep(
                 sizes=sizes,
                 minimise=minimise,
                 usd_per_hour=usd_per_hour,
+                dropped=dropped_words(left_out, nested.vocab_size),
             )
             for model in facts
         ),
@@ -163,6 +178,7 @@ class _Found:
     id_counts: NDArray[np.int64]
     document_tokens: NDArray[np.int64]
     document_bytes: NDArray[np.int64]
+    n_seen: int
 
     @property
     def n_bytes(self) -> int:
@@ -177,11 +193,16 @@ def _count(
     hold_out: bool,
     num_threads: int | None,
     on_progress: Callable[[TrainProgress], None] | None,
-) -> tuple[CountedCorpus, list[_core.TextBatch]]:
-    """Count the pretokens of what is trained on; return the held-out documents beside them."""
+) -> tuple[CountedCorpus, list[_core.TextBatch], NDArray[np.uint64]]:
+    """Count the pretokens of what is trained on; return the held-out documents beside them.
+
+    Where the held-out text is given, the digests of what is trained on come with them.
+    """
     counts = settings.method.new_counts(settings)
     stream = open_documents(inputs, **reading)
-    split = HoldOutSplit(HoldOut(share=HELD_OUT_SHARE, near=NearDuplicateSettings()))
+    holdout = HoldOut(share=HELD_OUT_SHARE, near=NearDuplicateSettings())
+    split = HoldOutSplit(holdout)
+    seen: list[NDArray[np.uint64]] = [np.zeros(0, dtype=np.uint64)]
     sources: dict[str, Source] = {}
     kept: list[_core.TextBatch] = []
     for file, batch in stream:
@@ -191,6 +212,8 @@ def _count(
             rest, apart = _side(batch, sides, TRAINED), _side(batch, sides, HELD_OUT)
             if len(apart):
                 kept.append(apart)
+        else:
+            seen.append(_core.text_digests(batch, num_threads=num_threads)[0])
         counts.add(rest, num_threads=num_threads)
         before = sources.get(file.path, Source(file.path, 0, 0))
         sources[file.path] = Source(
@@ -198,13 +221,27 @@ def _count(
             n_documents=before.n_documents + len(rest),
             n_bytes=before.n_bytes + rest.n_bytes,
             n_replaced_documents=before.n_replaced_documents + batch.n_replaced_documents,
+            n_left_out_documents=before.n_left_out_documents + len(batch) - len(rest),
         )
         if on_progress is not None:
             read = stream.progress
             on_progress(TrainProgress("count", read.bytes_done, read.bytes_total, "bytes"))
     stream.require_text()
-    corpus = CountedCorpus(counts=counts, sources=tuple(sources.values()), skipped=stream.skipped)
-    return corpus, kept
+    by_side = split.n_documents
+    corpus = CountedCorpus(
+        counts=counts,
+        sources=tuple(sources.values()),
+        skipped=stream.skipped,
+        left_out=CareTally(n_held_out=by_side[HELD_OUT], n_between=by_side[BETWEEN]),
+        n_cut_documents=stream.n_cut_documents,
+        n_null_documents=stream.n_null_documents,
+        n_bad_records=stream.n_bad_records,
+        first_bad_record=stream.first_bad_record,
+        pattern=settings.pattern if "pattern" in settings.method.takes else "",
+        reading=dict(reading),
+        care=CorpusCare(holdout=holdout if hold_out else None).to_dict(),
+    )
+    return corpus, kept, np.unique(np.concatenate(seen))
 
 
 def _side(batch: _core.TextBatch, sides: NDArray[np.uint8], side: int) -> _core.TextBatch:
@@ -219,13 +256,17 @@ def _measure(
     batches: Iterator[_core.TextBatch] | Sequence[_core.TextBatch],
     sizes: Sequence[int],
     *,
+    seen: NDArray[np.uint64],
     num_threads: int | None,
 ) -> _Found:
     id_counts = np.zeros(nested.vocab_size, dtype=np.int64)
     tokens: list[NDArray[np.int64]] = [np.zeros((0, len(sizes)), dtype=np.int64)]
     n_bytes: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
-    total = 0
+    total = n_seen = 0
     for batch in batches:
+        if len(seen):
+            digests, _ = _core.text_digests(batch, num_threads=num_threads)
+            n_seen += int(np.isin(digests, seen).sum())
         encoded = nested.tokenizer.encode_batch(batch, num_threads=num_threads)
         id_counts += np.bincount(encoded.ids, minlength=nested.vocab_size)
         tokens.append(nested.tokens_of_documents(encoded, sizes))
@@ -233,7 +274,7 @@ def _measure(
         total += batch.n_bytes
         if total >= MAX_HELD_OUT_BYTES:
             break
-    return _Found(id_counts, np.concatenate(tokens), np.concatenate(n_bytes))
+    return _Found(id_counts, np.concatenate(tokens), np.concatenate(n_bytes), n_seen)
 
 
 def _points(found: _Found, sizes: Sequence[int], *, seed: int) -> tuple[SweepPoint, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, log2
 from typing import Any
@@ -16,7 +17,7 @@ from jeton.metrics.bootstrap import Interval
 from jeton.planning.nested import NestedVocabularies
 from jeton.training import CountedCorpus, TrainSettings
 
-__all__ = ["LawfulSize", "ModelSweep", "Sweep", "SweepPoint", "steps"]
+__all__ = ["LawfulSize", "ModelSweep", "Sweep", "SweepPoint", "dropped_words", "steps"]
 
 STEPS_PER_OCTAVE = 4
 """Sizes between those asked for at which costs are worked out too: a curve, not a row of points."""
@@ -89,7 +90,8 @@ class Sweep:
         n_documents: Held-out documents that were measured.
         n_bytes: Bytes of their text, UTF-8.
         points: The sizes that were asked for, ascending; the text could fill all of them.
-        n_left_out: Sizes that were asked for and are too large for the text, or too small.
+        left_out: Sizes that were asked for and are too large for the text, or too small.
+        n_seen: Held-out documents that were trained on, too, where they were given.
         curve: Tokens of the held-out text at every size, from ``nested.n_base`` on; int64.
         models: What the sizes cost, for each model.
     """
@@ -100,9 +102,20 @@ class Sweep:
     n_documents: int
     n_bytes: int
     points: tuple[SweepPoint, ...]
-    n_left_out: int
+    left_out: tuple[int, ...]
+    n_seen: int
     curve: NDArray[np.int64]
     models: tuple[ModelSweep, ...]
+
+    @property
+    def n_left_out(self) -> int:
+        """Sizes that were asked for and not compared."""
+        return len(self.left_out)
+
+    @property
+    def dropped_words(self) -> str:
+        """Which larger sizes were asked for and why they are not compared; empty: none."""
+        return dropped_words(self.left_out, self.nested.vocab_size)
 
     def tokens_at(self, vocab_size: int) -> int:
         """Tokens of the held-out text with a size within the sweep.
@@ -133,15 +146,32 @@ class Sweep:
                 "n_bytes": sum(source.n_bytes for source in self.corpus.sources),
                 "sources": [asdict(source) for source in self.corpus.sources],
             },
-            "held_out": {"n_documents": self.n_documents, "n_bytes": self.n_bytes},
+            "held_out": {
+                "n_documents": self.n_documents,
+                "n_bytes": self.n_bytes,
+                "n_trained_on": self.n_seen,
+            },
             "points": [asdict(point) for point in self.points],
             "n_left_out": self.n_left_out,
+            "left_out": list(self.left_out),
             "curve": [
                 {"vocab_size": size, "bytes_per_token": self.n_bytes / max(1, self.tokens_at(size))}
                 for size in steps(self.nested.n_base, self.nested.vocab_size)
             ],
             "models": [_model_dict(model) for model in self.models],
         }
+
+
+def dropped_words(left_out: Sequence[int], filled: int) -> str:
+    """Which sizes are too large for the text, and what to do about it; empty: none is."""
+    large = [f"{size:,}" for size in left_out if size > filled]
+    if not large:
+        return ""
+    listed = large[0] if len(large) == 1 else f"{', '.join(large[:-1])} and {large[-1]}"
+    return (
+        f"{listed} ids were asked for, and the text fills {filled:,}: give more text, or ask for "
+        f"{filled:,} at most"
+    )
 
 
 def steps(low: int, high: int) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ A name is looked for in this order, and the first place that has it wins:
 1. bundled with the package; ``jeton-general-32k`` is the newest ``jeton-general-32k-vN`` of words,
 2. the folder ``$JETON_VOCAB_DIR``,
 3. the user's cache (``$JETON_CACHE_DIR``, else the platform's cache folder),
-4. with ``download=True`` the published address, checked against its SHA-256.
+4. the local Hugging Face cache, for the name of a model on the hub (``org/name``),
+5. with ``download=True`` the published address, checked against its SHA-256.
 
 Nothing touches the network unless it is asked to.
 """
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jeton.registry.adding import add
     from jeton.registry.fetching import fetch
+    from jeton.registry.finding import place_of
     from jeton.registry.folders import bundled_dir, cache_dir
     from jeton.registry.loading import load
     from jeton.registry.places import VocabularyEntry, list_vocabularies, training_card
@@ -30,6 +32,7 @@ __all__ = [
     "fetch",
     "list_vocabularies",
     "load",
+    "place_of",
     "training_card",
 ]
 
@@ -42,6 +45,7 @@ _LAZY = {
     "fetch": "jeton.registry.fetching",
     "list_vocabularies": "jeton.registry.places",
     "load": "jeton.registry.loading",
+    "place_of": "jeton.registry.finding",
     "training_card": "jeton.registry.places",
 }
 

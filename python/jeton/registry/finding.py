@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -17,6 +19,7 @@ __all__ = [
     "files_by_name",
     "find",
     "folders",
+    "place_of",
     "suffix_of",
 ]
 
@@ -50,7 +53,32 @@ they are found by name all the same."""
 
 
 def find(name: str) -> tuple[Place, Path] | None:
-    """The place and file of a name that is at hand; None where there is none."""
+    """The place and file of a name that is at hand; None where there is none.
+
+    Capitals do not count, nor whether words are joined by ``-`` or ``_``, unless one name is the
+    very one, or several are alike.
+    """
+    found = _find(name)
+    if found is not None:
+        return found
+    alike = _spelled_alike(name)
+    return None if alike is None else _find(alike)
+
+
+def _spelled_alike(name: str) -> str | None:
+    """The one name that differs in capitals, ``-`` and ``_`` alone; None: none, or several."""
+    from jeton import _published
+    from jeton._nearest import fold
+
+    wanted = fold(name)
+    names = set(bundled()) | set(_published.published_vocabularies())
+    for _, folder in folders():
+        names.update(files_by_name(folder))
+    alike = [other for other in names if fold(other) == wanted]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _find(name: str) -> tuple[Place, Path] | None:
     at_hand = bundled().get(name)
     if at_hand is not None:
         return "bundled", at_hand
@@ -63,6 +91,39 @@ def find(name: str) -> tuple[Place, Path] | None:
         found = [path for path in files.get(other, []) if ".tiktoken" in path.suffixes]
         if found and other != name:
             return place, found[0]
+    return None
+
+
+def place_of(name_or_path: str | os.PathLike[str]) -> Path | None:
+    """The file or folder that ``load`` reads for a name or path; None where there is none.
+
+    Raises:
+        FormatError: It is a folder that leads to several tokenizers.
+    """
+    from jeton.formats.homes import cached_repository, resolve_folder
+    from jeton.formats.names import user_path
+
+    path = user_path(name_or_path)
+    found = None
+    if isinstance(name_or_path, str):
+        known = find(name_or_path)
+        found = None if known is None else known[1]
+        if found is None and not path.exists():
+            found = cached_repository(name_or_path) or _of_model(name_or_path)
+    if found is None and path.exists():
+        found = path
+    return resolve_folder(found) if found is not None and found.is_dir() else found
+
+
+def _of_model(name: str) -> Path | None:
+    """The vocabulary of a model of this name, where it is known and at hand."""
+    from jeton.errors import UnknownTokenizerError
+    from jeton.registry.of_models import vocabulary_of_model
+
+    with suppress(UnknownTokenizerError):
+        vocabulary = vocabulary_of_model(name)
+        known = None if vocabulary is None else find(vocabulary)
+        return None if known is None else known[1]
     return None
 
 

@@ -95,7 +95,16 @@ def load(
         "reference": reference,
     }
     if not isinstance(name_or_path, str) or _is_path(name_or_path):
-        return _load(Path(name_or_path), options=options, name=None, cache=cache)
+        path = _user_path(name_or_path)
+        cached = None if os.path.lexists(path) else _in_hub_cache(name_or_path)
+        if cached is not None:
+            return _load(cached, options=options, name=str(name_or_path), cache=cache)
+        other = _of_model(name_or_path, path, download=download)
+        if other is not None:
+            return load(other, download=download, cache=cache, **options)
+        if not os.path.lexists(path):
+            _refuse_hub_name(name_or_path)
+        return _load(path, options=options, name=None, cache=cache)
     name = name_or_path
     from jeton.registry.finding import find
 
@@ -108,7 +117,10 @@ def load(
         label = name_of_file(path) if place == "bundled" else name
         return _load(path, options=options, name=label, cache=cache)
     if name and Path(name).exists():
-        return _load(Path(name), options=options, name=None, cache=cache)
+        return load(Path(name), download=download, cache=cache, **options)
+    cached = _in_hub_cache(name)
+    if cached is not None:
+        return _load(cached, options=options, name=name, cache=cache)
     from jeton import _published
 
     if name in _published.published_vocabularies():
@@ -117,6 +129,9 @@ def load(
         from jeton.registry import fetching
 
         return _load(fetching.fetch(name), options=options, name=name, cache=cache)
+    other = _of_model(name, None, download=download)
+    if other is not None:
+        return load(other, download=download, cache=cache, **options)
     from jeton._nearest import nearest
     from jeton.registry.places import known_names
 
@@ -124,9 +139,78 @@ def load(
 
 
 def _is_path(text: str) -> bool:
-    plain = text.lower().removesuffix(".zst").removesuffix(".gz")
     separators = {os.sep, os.altsep or os.sep}
-    return any(s in text for s in separators) or plain.endswith(FILE_SUFFIXES) or text == "."
+    return any(s in text for s in separators) or _has_file_suffix(text) or text in (".", "~")
+
+
+def _has_file_suffix(text: str) -> bool:
+    plain = text.lower().removesuffix(".zst").removesuffix(".gz")
+    return plain.endswith(FILE_SUFFIXES)
+
+
+def _user_path(path: str | os.PathLike[str]) -> Path:
+    if not str(path).startswith("~"):
+        return Path(path)
+    from jeton.formats.names import user_path
+
+    return user_path(path)
+
+
+def _in_hub_cache(name: str | os.PathLike[str]) -> Path | None:
+    """A model of this name in the local Hugging Face cache; None where it is not there."""
+    from jeton.formats.homes import cached_repository
+
+    return cached_repository(name) if isinstance(name, str) else None
+
+
+def _refuse_hub_name(name: str | os.PathLike[str]) -> None:
+    """Say how to get a model of the hub. Names with a suffix are paths like any other.
+
+    Raises:
+        UnknownTokenizerError: It is the name of a model on the hub.
+    """
+    from jeton.formats.homes import is_repository_name
+
+    if not isinstance(name, str) or not is_repository_name(name) or _has_file_suffix(name):
+        return
+    error = UnknownTokenizerError(name)
+    error.args = (
+        f"there is no file or folder {name!r}, and the local Hugging Face cache has no model of "
+        f"this name\nhint: nothing is fetched; `hf download {name} --include '*token*'` brings it "
+        "into the cache, where it is found by its name",
+    )
+    raise error
+
+
+def _of_model(
+    given: str | os.PathLike[str], path: Path | None, *, download: bool
+) -> str | Path | None:
+    """What else to load where a model was named, or its configuration; None: no model was."""
+    if path is not None and path.exists():
+        if path.name == "config.json" and path.is_file():
+            return path.parent
+        return _of_folder(path, download=download) if path.is_dir() else None
+    if not isinstance(given, str) or given.lower().endswith(FILE_SUFFIXES):
+        return None
+    from jeton.registry.of_models import vocabulary_of_model
+
+    return vocabulary_of_model(given, download=download)
+
+
+def _of_folder(path: Path, *, download: bool) -> str | None:
+    """The vocabulary of a folder that has no tokenizer and says which model it is of."""
+    from jeton.formats.finding import find_tokenizer_file
+    from jeton.formats.homes import adapted_model, resolve_folder
+
+    folder = resolve_folder(path)
+    if (folder / "tokenizer.json").is_file() or find_tokenizer_file(folder) is not None:
+        return None
+    from jeton.registry.of_models import vocabulary_of_config, vocabulary_of_model
+
+    base = adapted_model(folder)
+    if base is not None:
+        return vocabulary_of_model(base, download=download)
+    return vocabulary_of_config(folder)
 
 
 def _not_at_hand(name: str) -> UnknownTokenizerError:
@@ -142,6 +226,31 @@ def _not_at_hand(name: str) -> UnknownTokenizerError:
 
 
 def _load(path: Path, *, options: _Options, name: str | None, cache: CacheChoice) -> Tokenizer:
+    if not path.is_dir():
+        tokenizer = _load_known(path, options=options, name=name, cache=cache)
+        if path.suffix.lower() == ".gguf":
+            _remember(tokenizer, path)
+        return tokenizer
+    from jeton.formats.homes import folder_label, resolve_folder
+
+    folder = resolve_folder(path)
+    if folder != path:
+        # Its own name, not that of a revision.
+        name = name or folder_label(path)
+    tokenizer = _load_known(folder, options=options, name=name, cache=cache)
+    _remember(tokenizer, folder)
+    return tokenizer
+
+
+def _remember(tokenizer: Tokenizer, path: Path) -> None:
+    from jeton.formats.origins import remember
+
+    remember(tokenizer, path)
+
+
+def _load_known(
+    path: Path, *, options: _Options, name: str | None, cache: CacheChoice
+) -> Tokenizer:
     special_tokens = options["special_tokens"]
     choices = (
         *(value for option, value in sorted(options.items()) if option != "special_tokens"),

@@ -233,7 +233,7 @@ def model_rows(numbers: Numbers) -> tuple[ModelRow, ...]:
 
 def log_issues(numbers: Numbers) -> tuple[IssueView, ...]:
     """Return what was wrong in the logs, the most frequent first."""
-    from jeton.corpus.requests_issues import ISSUE_KINDS
+    from jeton.corpus.requests.issues import ISSUE_KINDS
 
     data = numbers.data.get("requests")
     issues = data.get("issues") if data else None
@@ -266,9 +266,12 @@ def objectives(numbers: Numbers) -> tuple[tuple[str, str, Kind], ...]:
 
 
 def point_rows(numbers: Numbers) -> tuple[PointRow, ...]:
-    """Return the candidates of the trade-off: the best, then the front, then the others."""
+    """Return the candidates of the trade-off: the best, then the front, then the others.
+
+    One candidate is no choice: then there are none.
+    """
     data = numbers.data.get("tradeoff")
-    if data is None:
+    if data is None or len(data["points"]) < 2:
         return ()
     shown = objectives(numbers)
     rows = [

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
-from jeton.auditing.gate import CAUSES, BudgetResult, Cause, ChangedDocument, GateResult
+from jeton.auditing.gate import (
+    CAUSES,
+    BudgetResult,
+    Cause,
+    ChangedDocument,
+    ChangeInterval,
+    GateResult,
+    IntervalKind,
+)
 from jeton.findings import Basis
 from jeton.report.visible import visible
 
-__all__ = ["budget_lines", "document_line", "gate_lines", "gate_to_markdown"]
+__all__ = [
+    "budget_lines",
+    "change_of",
+    "document_line",
+    "figure_number",
+    "gate_lines",
+    "gate_to_markdown",
+    "interval_line",
+    "main_cause_lines",
+    "name_in_words",
+]
 
 _MIN_SHARE = 0.005
 """Causes below half a percent of the difference are summed up in one line."""
@@ -26,13 +45,22 @@ def gate_lines(result: GateResult) -> list[str]:
     for item in _ordered(result):
         first, *rest = budget_lines(item)
         lines += ["", f"{_word(item):<4} {first}", *(f"     {line}" for line in rest)]
+    lines += [f"note: {visible(note)}" for note in result.notes]
     return lines
 
 
-def budget_lines(item: BudgetResult) -> list[str]:
-    """One budget in plain lines: what happened, why, and in which documents."""
-    lines = [_sentence(item), *_cause_lines(item)]
-    if item.documents and item.is_exceeded:
+def budget_lines(item: BudgetResult, *, with_details: bool = False) -> list[str]:
+    """One budget in plain lines: what happened, why, and in which documents.
+
+    Args:
+        item: The budget.
+        with_details: Say the interval and the documents though nothing was exceeded.
+    """
+    is_told = item.is_exceeded or with_details
+    lines = [_sentence(item), *main_cause_lines(item), *_cause_lines(item)]
+    if item.interval is not None and is_told:
+        lines.append(interval_line(item.interval))
+    if item.documents and is_told:
         lines.append("documents that moved it most:")
         lines += [f"  {document_line(document)}" for document in item.documents]
     return lines
@@ -60,26 +88,38 @@ def gate_to_markdown(result: GateResult) -> str:
             _word(item),
             _code(item.name),
             budget,
-            "" if item.before is None else _number(item.before),
-            _number(item.after),
-            _change(item),
+            "" if item.before is None else figure_number(item.before),
+            figure_number(item.after),
+            change_of(item),
             "" if main is None else f"{main.label} ({_share(main)})",
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    for item in _ordered(result):
-        if not item.causes:
-            continue
+    for note in result.notes:
+        lines += ["", f"> {_cell(note)}"]
+    explained = [item for item in _ordered(result) if item.causes]
+    for item in explained[:1] if result.sides is not None else explained:
         lines += ["", f"### Why {_code(item.name)} moved", ""]
+        main = item.main_cause
+        if main is not None:
+            words = f"Main cause: **{main.label}**{_of_all(main)}."
+            if main.remedy and main.part.value > 0:
+                words += f" To do: {_cell(main.remedy)}."
+            lines += [words, ""]
         money = _money(item)
         if money:
             lines += [f"It costs {money}." if item.usd_per_year is not None else money, ""]
         lines += ["| cause | part | share | |", "| --- | ---: | ---: | --- |"]
-        for cause in item.causes:
+        shown, rest = _told(item)
+        for cause in shown:
             lines.append(
                 f"| {cause.label} | {_signed(cause.part.value)} | {_share(cause)} | "
                 f"{_cell(cause.detail)}{_basis(cause)} |"
             )
-        if item.documents and item.is_exceeded:
+        if rest:
+            lines.append(f"| {len(rest)} smaller ones | {_signed(_sum(rest))} | | |")
+        if item.interval is not None and (item.is_exceeded or result.sides is not None):
+            lines += ["", f"{interval_line(item.interval)}."]
+        if item.documents and (item.is_exceeded or result.sides is not None):
             lines += ["", "| document | | tokens before | now | cause |"]
             lines.append("| --- | --- | ---: | ---: | --- |")
             for document in item.documents:
@@ -97,6 +137,8 @@ def _ordered(result: GateResult) -> list[BudgetResult]:
 
 def _headline(result: GateResult) -> str:
     n = len([item for item in result.results if item.budget is not None])
+    if not n and result.sides is not None:
+        return "Before and after"
     if not n:
         return "gate: compared with the baseline; no budget was given"
     noun = "budget" if n == 1 else "budgets"
@@ -115,10 +157,11 @@ def _sentence(item: BudgetResult) -> str:
     name = visible(item.name)
     budget = "" if item.budget is None else f"  [{visible(item.budget.text)}]"
     if item.before is None:
-        return f"{name} is {_number(item.after)}{budget}"
+        return f"{name} is {figure_number(item.after)}{budget}"
     if item.before == item.after:
-        return f"{name} is {_number(item.after)}, as in the baseline{budget}"
-    text = f"{name}: {_number(item.before)} -> {_number(item.after)}, {_change(item)}{budget}"
+        return f"{name} is {figure_number(item.after)}, as in the baseline{budget}"
+    numbers = f"{figure_number(item.before)} -> {figure_number(item.after)}"
+    text = f"{name}: {numbers}, {change_of(item)}{budget}"
     money = _money(item)
     if money:
         text += f"; {money}"
@@ -126,23 +169,53 @@ def _sentence(item: BudgetResult) -> str:
 
 
 def _cause_lines(item: BudgetResult) -> list[str]:
-    shown = [c for c in item.causes if c.share is None or abs(c.share) >= _MIN_SHARE]
+    shown, rest = _told(item)
     lines = []
     names = [f"text: {c.label}" if c.kind == "text" else c.label for c in shown]
     width = max(map(len, names), default=0)
     for name, cause in zip(names, shown, strict=True):
         words = f"{name:<{width}}  {_signed(cause.part.value):>10}  {_share(cause):>6}"
         lines.append(f"{words}  {visible(cause.detail)}{_basis(cause)}".rstrip())
-    rest = item.causes[len(shown) :]
     if rest:
-        total = sum((c.part.value for c in rest), Fraction(0))
-        lines.append(f"{len(rest)} smaller ones, together {_signed(total)}")
-    if item.change_interval is not None and item.is_exceeded:
-        low, high = item.change_interval
-        lines.append(
-            f"if both are samples, the change lies between {low:+,.1f} and {high:+,.1f} (95%)"
-        )
+        lines.append(f"{len(rest)} smaller ones, together {_signed(_sum(rest))}")
     return lines
+
+
+def _told(item: BudgetResult) -> tuple[list[Cause], list[Cause]]:
+    """Causes that are worth a line, and the others."""
+    is_told = [c.share is None or abs(c.share) >= _MIN_SHARE for c in item.causes]
+    pairs = list(zip(item.causes, is_told, strict=True))
+    return [c for c, told in pairs if told], [c for c, told in pairs if not told]
+
+
+def _sum(causes: list[Cause]) -> Fraction:
+    return sum((c.part.value for c in causes), Fraction(0))
+
+
+def main_cause_lines(item: BudgetResult) -> list[str]:
+    """The main cause in plain words, with what to do about it; nothing where nothing moved."""
+    main = item.main_cause
+    if main is None:
+        return []
+    lines = [f"main cause: {main.label}, {_signed(main.part.value)}{_of_all(main)}{_basis(main)}"]
+    if main.remedy and main.part.value > 0:
+        lines.append(f"to do: {visible(main.remedy)}")
+    return lines
+
+
+def interval_line(interval: ChangeInterval) -> str:
+    """The interval of a change in a sentence."""
+    words = {
+        IntervalKind.PAIRED: f"all {interval.n_matched:,} documents compared with themselves",
+        IntervalKind.PARTLY_PAIRED: (
+            f"{interval.n_matched:,} documents compared with themselves, the others are new or gone"
+        ),
+        IntervalKind.UNPAIRED: "no document could be matched with one of the baseline",
+    }[interval.kind]
+    return (
+        f"95% interval of the change: {interval.low:+,.1f} to {interval.high:+,.1f} "
+        f"({interval.kind}: {words})"
+    )
 
 
 def document_line(document: ChangedDocument) -> str:
@@ -168,7 +241,8 @@ def _count(n: int | None) -> str:
     return "" if n is None else f"{n:,}"
 
 
-def _change(item: BudgetResult) -> str:
+def change_of(item: BudgetResult) -> str:
+    """The change of a figure, as a share where there is one."""
     if item.difference is None:
         return ""
     relative = item.relative_change
@@ -184,6 +258,16 @@ def _money(item: BudgetResult) -> str:
     return f"{abs(item.usd_per_year):,} USD a year {more}"
 
 
+def _of_all(cause: Cause) -> str:
+    return "" if cause.share is None else f" ({cause.share:.0%} of the change)"
+
+
+def name_in_words(metric: str) -> str:
+    """The name of a figure as people say it."""
+    words = metric.replace("_p50", " (median)").replace("_max", " (longest)")
+    return re.sub(r"_p(\d\d)", r" (p\1)", words).replace("_", " ")
+
+
 def _share(cause: Cause) -> str:
     return "" if cause.share is None else f"{cause.share:.0%}"
 
@@ -192,7 +276,8 @@ def _basis(cause: Cause) -> str:
     return " (estimated)" if cause.part.basis is Basis.ESTIMATED else ""
 
 
-def _number(value: Fraction) -> str:
+def figure_number(value: Fraction) -> str:
+    """A figure as short as its size deserves."""
     number = float(value)
     if value.denominator == 1 and abs(number) < 1e15:
         return f"{int(value):,}"
@@ -202,7 +287,7 @@ def _number(value: Fraction) -> str:
 
 
 def _signed(value: Fraction) -> str:
-    return ("+" if value > 0 else "-" if value < 0 else "") + _number(abs(value))
+    return ("+" if value > 0 else "-" if value < 0 else "") + figure_number(abs(value))
 
 
 def _cell(text: str) -> str:

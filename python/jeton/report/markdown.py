@@ -14,11 +14,11 @@ from jeton.report.markdown_text import details, escaped, rows, signed, text, wri
 from jeton.report.numbers import Numbers
 from jeton.report.simulation_text import simulation_blocks
 from jeton.report.summary import (
-    N_FINDINGS,
     FindingView,
     current_tokenizer,
     findings,
     headline,
+    n_open_findings,
     worst_terms,
 )
 from jeton.report.tables import (
@@ -30,6 +30,7 @@ from jeton.report.tables import (
     tokens_table,
 )
 from jeton.report.training_text import training_blocks
+from jeton.report.workload import title_of, workload_line
 
 if TYPE_CHECKING:
     from jeton.auditing.result import AuditReport
@@ -54,14 +55,20 @@ def to_markdown(report: AuditReport, *, max_chars: int = _MAX_CHARS) -> str:
     numbers = Numbers(data)
     current = current_tokenizer(data)
     blocks = [
-        "# Tokenization audit",
+        f"# {text(title_of(data))}",
         _first_sentences(numbers),
+        *(text(notice) for notice in data["notices"]),
         "## Findings",
         *_findings(numbers),
         *parts_of.provider(numbers),
         *parts_of.waterfall(numbers),
-        "## Tokenizers side by side",
-        _table(numbers, tokens_table(numbers, current=current)),
+        *parts_of.models(numbers),
+        *parts_of.spending(numbers),
+        *(
+            ("## Tokenizers side by side", _table(numbers, tokens_table(numbers, current=current)))
+            if data["tokenizers"]
+            else ()
+        ),
         *_folded(numbers, current),
     ]
     last = (
@@ -87,10 +94,10 @@ def _folded(numbers: Numbers, current: int) -> Iterable[str]:
     """The parts that one unfolds."""
     data = numbers.data
     parts: tuple[tuple[str, EconomicsPart], ...] = (
-        ("Money", "money"),
+        ("Cost with each tokenizer", "money"),
         ("Memory", "memory"),
-        ("GPUs of your own", "own"),
-        ("Compute", "compute"),
+        ("On your own GPUs", "own"),
+        ("Reading the prompt", "compute"),
     )
     for title, part in parts:
         table = economics_table(numbers, part=part)
@@ -98,23 +105,26 @@ def _folded(numbers: Numbers, current: int) -> Iterable[str]:
             yield details(title, _table(numbers, table), _basis_of(data)[part])
     quality = quality_table(numbers)
     for title, blocks in (
-        ("Naive against engineered", parts_of.comparison(numbers)),
-        ("Trade-off", parts_of.tradeoff(numbers)),
-        ("Real traffic on the GPU", simulation_blocks(numbers)),
-        ("Training under each tokenizer", training_blocks(numbers)),
-        ("Bill", parts_of.bill(numbers)),
+        ("Today and after all changes", parts_of.comparison(numbers)),
+        ("Which tokenizer to choose", parts_of.tradeoff(numbers)),
+        ("Your traffic replayed on the GPU", simulation_blocks(numbers)),
+        ("Training with each tokenizer", training_blocks(numbers)),
+        ("Your bill against your log", parts_of.bill(numbers)),
         ("Limits of the API", parts_of.quota(numbers)),
         ("Domains", parts_of.domains(numbers, current=current)),
-        ("Bills of the domains", parts_of.domain_bills(numbers)),
+        ("What each domain costs", parts_of.domain_bills(numbers)),
         ("Tokens of the whole workload", parts_of.sampled(numbers)),
-        ("Maturity of the pipeline", parts_of.maturity(numbers)),
-        ("Request logs", parts_of.requests(numbers)),
+        ("The pipeline", parts_of.maturity(numbers)),
+        ("What the log holds", parts_of.requests(numbers)),
         (
-            "Quality of the cuts",
+            "Other quality measures",
             [_table(numbers, quality), *parts_of.stability(numbers)] if quality else [],
         ),
-        ("Vocabulary and fidelity", [_table(numbers, fidelity_table(numbers))]),
-        ("How terms shatter", _terms(numbers)),
+        (
+            "Vocabulary, and whether the text survives",
+            [_table(numbers, fidelity_table(numbers))] if data["tokenizers"] else [],
+        ),
+        ("How your terms are split", _terms(numbers)),
     ):
         if blocks:
             yield details(title, *blocks)
@@ -124,17 +134,18 @@ def _first_sentences(numbers: Numbers) -> str:
     data, first = numbers.data, headline(numbers)
     documents = numbers.show("corpus.n_documents", "count")
     size = numbers.show("corpus.n_bytes", "bytes")
-    name = text(data["tokenizers"][first.tokenizer]["name"])
+    names = [tokenizer["name"] for tokenizer in data["tokenizers"]]
+    what = f" with {text(names[first.tokenizer])}" if names and not first.is_money else ""
+    measured = f", measured on {written(documents)} documents ({written(size)})" if names else ""
     lines = [
-        f"**{escaped(signed(first.total))} {first.period}** with {name}, measured on "
-        f"{written(documents)} documents ({written(size)})."
+        escaped(workload_line(numbers)) + ".",
+        f"**{escaped(signed(first.total))} {first.period}**{what}{measured}.",
     ]
     if first.n_remedies and first.saving is not None:
         share = f" ({signed(first.saving_share)})" if first.saving_share else ""
         lines.append(
             f"**{escaped(signed(first.saving))} a year**{escaped(share)} can be saved with "
-            f"{first.n_remedies} {'remedy' if first.n_remedies == 1 else 'remedies'}; "
-            f"{escaped(signed(first.remaining))} would remain."
+            f"{first.n_remedies} {'change' if first.n_remedies == 1 else 'changes'}."
         )
     elif first.finding is not None and first.saving is not None:
         share = f" ({first.saving_share.text})" if first.saving_share else ""
@@ -151,9 +162,10 @@ def _first_sentences(numbers: Numbers) -> str:
 def _findings(numbers: Numbers) -> Iterable[str]:
     views = findings(numbers)
     if not views:
-        return ["None: nothing passed the threshold of a check."]
-    blocks = [_finding(view) for view in views[:N_FINDINGS]]
-    more = views[N_FINDINGS:]
+        return ["None: no check found anything worth changing."]
+    n_open = n_open_findings(numbers.data)
+    blocks = [_finding(view) for view in views[:n_open]]
+    more = views[n_open:]
     if more:
         table = rows(
             ["No.", "Finding", "Remedy", "Saves a year"],
@@ -223,7 +235,12 @@ def _terms(numbers: Numbers) -> list[str]:
         ]
         cost = escaped(signed(term.cost))
         body.append([text(term.data["term"]), term.occurrences.text, *pieces, cost])
-    header = ["Term", "Occurs", *(text(name) for name in names), "USD a year above one token"]
+    header = [
+        "Term",
+        "Occurs",
+        *(text(name) for name in names),
+        "Cost a year of the tokens beyond the first",
+    ]
     return [rows(header, body)]
 
 
@@ -240,7 +257,7 @@ def _basis_of(data: dict[str, Any]) -> dict[str, str]:
     ]
     date = f", prices of {text(workload['price_date'])}" if workload["price_date"] else ""
     return {
-        "money": f"Priced as {', '.join(price)}{date}." if price else "",
+        "money": f"Price list: {', '.join(price)}{date}." if price else "",
         "memory": f"Facts: {'; '.join(facts)}." if facts else "",
         "compute": "",
         "own": "",

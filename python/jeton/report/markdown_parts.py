@@ -5,8 +5,10 @@ from __future__ import annotations
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
 from jeton.report.markdown_text import escaped, rows, signed, text, written
+from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
 from jeton.report.numbers import Numbers, lookup
+from jeton.report.spending_views import spending_view
 
 __all__ = [
     "bill",
@@ -14,10 +16,12 @@ __all__ = [
     "domain_bills",
     "domains",
     "maturity",
+    "models",
     "provider",
     "quota",
     "requests",
     "sampled",
+    "spending",
     "stability",
     "tradeoff",
     "waterfall",
@@ -67,11 +71,11 @@ def _once(numbers: Numbers) -> str:
     if once is None:
         return ""
     paid = f", paid back in {escaped(signed(payback))} months" if payback else ""
-    return f"Carrying the remedies out costs {escaped(signed(once))} once{paid}."
+    return f"The changes cost {escaped(signed(once))} once{paid}."
 
 
 def comparison(numbers: Numbers) -> list[str]:
-    """Each figure as it is, and with all remedies."""
+    """Each figure that changes, today and after all changes."""
     found = traffic.comparison_rows(numbers)
     if not found:
         return []
@@ -82,7 +86,59 @@ def comparison(numbers: Numbers) -> list[str]:
         ]
         for row in found
     ]
-    return [rows(["Figure", "As it is", "With all remedies", "Change"], body)]
+    return [rows(["Figure", "Today", "After all changes", "Change"], body)]
+
+
+def models(numbers: Numbers) -> list[str]:
+    """Models by price per document."""
+    view = model_cost_view(numbers)
+    if view is None:
+        return []
+    body = [
+        [
+            f"**{text(row.name)}**" if row.is_cheapest else text(row.name),
+            text(row.tokenizer),
+            *(escaped(signed(value)) for value in row.values),
+        ]
+        for row in view.rows
+    ]
+    header = ["Model", "Tokenizer", *view.labels]
+    return ["## Models by price per document", rows(header, body, n_text=2)]
+
+
+def spending(numbers: Numbers) -> list[str]:
+    """What the log says was spent, by model; what is not in the sum."""
+    view = spending_view(numbers)
+    if view is None or not view.models:
+        return []
+    body = [
+        [
+            text(str(lookup(numbers.data, f"{row.path}.logged_as")))
+            + (f" ({escaped(row.tariff)})" if row.tariff else ""),
+            *(
+                escaped(signed(shown))
+                for shown in (
+                    row.requests,
+                    row.input_tokens,
+                    row.output_tokens,
+                    row.usd,
+                    row.share,
+                )
+            ),
+        ]
+        for row in view.models
+    ]
+    changes = [f"- {text(str(lookup(numbers.data, path)))}" for path in view.changes]
+    missing = [
+        f"- Not in this sum: {text(str(lookup(numbers.data, row.path + '.model'))) or 'no model'}, "
+        f"{escaped(written(row.requests))} requests, {escaped(written(row.share))} of the tokens"
+        for row in view.unpriced
+    ]
+    return [
+        "## Cost by model",
+        rows(["Model", "Requests", "Input tokens", "Output tokens", "Cost", "Share"], body),
+        "\n".join([*missing, *changes]),
+    ]
 
 
 def provider(numbers: Numbers) -> list[str]:
@@ -98,9 +154,9 @@ def provider(numbers: Numbers) -> list[str]:
         ends = f"{escaped(signed(view.usd_low))} to {escaped(signed(view.usd_high))}"
         money = f": **{escaped(signed(view.usd))} a month**, {ends}"
     return [
-        f"The provider of {text(data['model'])} counts {escaped(signed(view.tokens))} input tokens "
-        f"({view.basis}), {escaped(signed(view.low))} to {escaped(signed(view.high))}"
-        f"{escaped(confidence)}{money}.",
+        f"The provider of {text(data['model'])} bills {escaped(signed(view.tokens))} input tokens "
+        f"({view.basis}; between {escaped(signed(view.low))} and {escaped(signed(view.high))}"
+        f"{escaped(confidence)}){money}.",
         f"{text(data['n_tokens']['formula'])}. Source: {text(data['n_tokens']['source'])}",
     ]
 
@@ -113,18 +169,18 @@ def quota(numbers: Numbers) -> list[str]:
     body = [
         [
             row.label,
-            "**above**" if row.is_exceeded else "kept",
+            "**over the limit**" if row.is_exceeded else "within the limit",
             *(escaped(signed(shown)) for shown in (row.peak, row.limit, row.share)),
         ]
         for row in view.rows
     ]
-    said = "The traffic keeps the limits."
+    said = "Your traffic stays within the limits."
     if view.is_exceeded:
         first = f", first at {view.first_exceeded}" if view.first_exceeded else ""
         refused = f" {signed(view.refused)} requests would be refused." if view.refused else ""
-        said = f"The traffic is above a limit{first}.{refused}"
+        said = f"Your traffic passes a limit{first}.{refused}"
     elif view.months is not None:
-        said += f" Growth uses them up in {signed(view.months)} months."
+        said += f" At this growth it reaches them in {signed(view.months)} months."
     return [
         escaped(said),
         rows(["Limit", "Verdict", "Peak", "Allowed", "Used"], body, n_text=2),
@@ -154,8 +210,8 @@ def domain_bills(numbers: Numbers) -> list[str]:
         ]
         for row in found[:_MAX_DOMAINS]
     ]
-    header = ["Domain", "Tokens", "Prompts", "Share of the bill", "Share of the text"]
-    return [rows([*header, "A million characters", "Premium"], body)]
+    header = ["Domain", "Tokens", "Cost", "Share of the cost", "Share of the text"]
+    return [rows([*header, "Per million characters", "Relative price"], body)]
 
 
 def sampled(numbers: Numbers) -> list[str]:
@@ -175,32 +231,32 @@ def sampled(numbers: Numbers) -> list[str]:
 
 
 def bill(numbers: Numbers) -> list[str]:
-    """A real bill beside what was computed."""
+    """A real bill beside what was computed, by model."""
     view = bill_view(numbers)
     if view is None:
         return []
-    lines = numbers.data["bill"]["lines"]
     body = [
         [
-            text(lines[row.index]["model"]),
-            text(lines[row.index]["what"].replace("_", " ")),
+            text(str(lookup(numbers.data, f"{row.path}.model"))),
             *(
                 escaped(written(shown))
-                for shown in (row.n_tokens, row.price, row.computed, row.billed, row.difference)
+                for shown in (row.requests, row.computed, row.billed, row.difference)
             ),
         ]
-        for row in view.rows
+        for row in view.models
     ]
-    header = ["Model", "What", "Tokens", "USD a million", "Computed", "Billed", "Difference"]
     causes = [
         f"- {text(str(lookup(numbers.data, cause.path)))}"
         + (f": {escaped(signed(cause.usd))}" if cause.usd else "")
         for cause in view.causes
     ]
+    more = f"{view.n_more_models} more models in the JSON report." if view.n_more_models else ""
     return [
-        f"Billed {escaped(written(view.billed))}, explained {escaped(written(view.explained))}, "
-        f"unexplained **{escaped(written(view.unexplained))}**.",
-        rows(header, body, n_text=2),
+        f"Billed {escaped(written(view.billed))}; your log comes to "
+        f"{escaped(written(view.explained))} at list prices; difference "
+        f"**{escaped(written(view.unexplained))}**.",
+        rows(["Model", "Requests", "Your log", "Billed", "Difference"], body) if body else "",
+        more,
         "\n".join(causes),
     ]
 
@@ -239,7 +295,7 @@ def stability(numbers: Numbers) -> list[str]:
         return []
     names = [text(tokenizer["name"]) for tokenizer in numbers.data["tokenizers"]]
     body = [[text(row.label), *(escaped(written(v)) for v in row.values)] for row in found]
-    return ["Ids that stay when the text changes:", rows(["Change", *names], body)]
+    return ["Tokens that stay the same when the text is changed:", rows(["Change", *names], body)]
 
 
 def tradeoff(numbers: Numbers) -> list[str]:
@@ -254,16 +310,16 @@ def tradeoff(numbers: Numbers) -> list[str]:
             text(row.data["name"]),
             "**best**"
             if row.is_best
-            else f"above the limit: {text(', '.join(row.limits))}"
+            else f"over your limit: {text(', '.join(row.limits))}"
             if row.limits
-            else "on the front"
+            else "a sensible choice"
             if row.data["is_on_front"]
             else "another is better",
             *(escaped(signed(value)) for value in row.values),
         ]
         for row in found[:_MAX_POINTS]
     ]
-    header = ["Candidate", "Verdict", *(label for _, label, _ in evidence.objectives(numbers))]
+    header = ["Tokenizer", "Verdict", *(label for _, label, _ in evidence.objectives(numbers))]
     return [f"{best}{text(data['reason'])}", rows(header, body, n_text=2)]
 
 
@@ -282,7 +338,7 @@ def requests(numbers: Numbers) -> list[str]:
     body = [[text(issue.name), escaped(issue.meaning), written(issue.n)] for issue in issues]
     return [
         escaped(", ".join(facts)) + ".",
-        rows(["Trouble", "What it means", "Times"], body, n_text=2) if body else "",
+        rows(["Problem", "Meaning", "Times"], body, n_text=2) if body else "",
     ]
 
 

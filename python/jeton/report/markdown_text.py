@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from jeton.report.numbers import Shown
+from jeton.report.numbers import Shown, signed
 from jeton.report.visible import visible
 
 __all__ = ["details", "escaped", "rows", "signed", "text", "written"]
 
-_BASIS_SIGNS = {"exact": "", "calibrated": "\u2248", "estimated": "~"}
 # Everything that could begin markup, HTML, or a table cell. Escaping punctuation is always allowed
 # (CommonMark 0.31, section 2.4).
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~&$])")
@@ -28,11 +27,6 @@ def escaped(plain: str) -> str:
 def written(shown: Shown | None) -> str:
     """A number, or nothing."""
     return "" if shown is None else shown.text
-
-
-def signed(shown: Shown | None) -> str:
-    """A number with the sign of its basis, or nothing."""
-    return "" if shown is None else _BASIS_SIGNS[shown.basis] + shown.text
 
 
 def rows(header: list[str], body: list[list[str]], *, n_text: int = 1) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -10,6 +11,7 @@ from jeton.report.numbers import Kind, Numbers, Shown
 
 __all__ = [
     "MONTHS_PER_YEAR",
+    "BillModelRow",
     "BillRow",
     "BillView",
     "Cause",
@@ -20,11 +22,14 @@ __all__ = [
     "bill_view",
     "once_shown",
     "payback_shown",
+    "price_lists",
     "waterfall_view",
     "weakest_basis",
 ]
 
 MONTHS_PER_YEAR = 12
+_N_BILL_MODELS = 8
+_N_BILL_CAUSES = 5
 
 _ORDER = ("exact", "calibrated", "estimated")
 _FACTORS: dict[str, tuple[str, Kind]] = {
@@ -118,6 +123,17 @@ class BillRow:
 
 
 @dataclass(frozen=True, slots=True)
+class BillModelRow:
+    """A model of a bill with its sums."""
+
+    path: str
+    requests: Shown | None
+    computed: Shown | None
+    billed: Shown | None
+    difference: Shown | None
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """What a part of the unexplained rest comes from; ``usd`` where that is known."""
 
@@ -127,16 +143,28 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class BillView:
-    """A bill beside what was computed; ``remarks`` are paths of what was odd about the bill."""
+    """A bill beside what was computed from the log.
 
+    Attributes:
+        models: The dearest models.
+        n_more_models: Models beyond those.
+        rows: Lines by model and kind of token.
+        has_billed_lines: Whether the bill goes into that detail.
+        remarks: Paths of what was odd about the bill, no sentence twice.
+        price_sources: Price lists, each once.
+    """
+
+    models: tuple[BillModelRow, ...]
+    n_more_models: int
     rows: tuple[BillRow, ...]
+    has_billed_lines: bool
     billed: Shown | None
     explained: Shown | None
     unexplained: Shown | None
     unexplained_share: Shown | None
     causes: tuple[Cause, ...]
     remarks: tuple[str, ...]
-    sources: tuple[str, ...]
+    price_sources: tuple[str, ...]
 
 
 def weakest_basis(bases: list[str]) -> str:
@@ -211,15 +239,52 @@ def bill_view(numbers: Numbers) -> BillView | None:
         )
         for index in range(len(data["lines"]))
     )
+    ranked = sorted(range(len(data["models"])), key=lambda i: (-_amount(data["models"][i]), i))
+    issues = data.get("issues") or ()
     return BillView(
-        rows,
-        numbers.show("bill.usd_billed", "cents"),
-        numbers.show("bill.usd_explained", "cents"),
-        numbers.show("bill.usd_unexplained", "cents"),
-        numbers.share("bill.usd_unexplained", "bill.usd_billed"),
-        tuple(_cause(numbers, index, cause) for index, cause in enumerate(data["causes"])),
-        tuple(f"bill.issues[{index}]" for index in range(len(data.get("issues") or ()))),
-        tuple(f"bill.{key}" for key in ("source", "price_source") if data.get(key)),
+        models=tuple(_model_row(numbers, index) for index in ranked[:_N_BILL_MODELS]),
+        n_more_models=max(0, len(ranked) - _N_BILL_MODELS),
+        rows=rows,
+        has_billed_lines=any(line["usd_billed"] is not None for line in data["lines"]),
+        billed=numbers.show("bill.usd_billed", "cents"),
+        explained=numbers.show("bill.usd_explained", "cents"),
+        unexplained=numbers.show("bill.usd_unexplained", "cents_change"),
+        unexplained_share=numbers.share("bill.usd_unexplained", "bill.usd_billed"),
+        causes=tuple(
+            _cause(numbers, index, cause)
+            for index, cause in enumerate(data["causes"][:_N_BILL_CAUSES])
+        ),
+        remarks=tuple(
+            f"bill.issues[{index}]"
+            for index, issue in enumerate(issues)
+            if issue not in issues[:index]
+        ),
+        price_sources=price_lists(data.get("price_source") or ""),
+    )
+
+
+def price_lists(source: str) -> tuple[str, ...]:
+    """Return the price lists and addresses of a source, each once, without the days.
+
+    A bill of a month is priced day by day, and says so for each model and day.
+    """
+    parts = (re.sub(r" in force on .*", "", part).strip() for part in source.split(";"))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _amount(model: dict[str, Any]) -> Decimal:
+    billed = model["usd_billed"]
+    return Decimal(model["usd_computed"] if billed is None else billed)
+
+
+def _model_row(numbers: Numbers, index: int) -> BillModelRow:
+    path = f"bill.models[{index}]"
+    return BillModelRow(
+        path,
+        numbers.show(f"{path}.n_requests", "count"),
+        numbers.show(f"{path}.usd_computed", "cents"),
+        numbers.show(f"{path}.usd_billed", "cents"),
+        numbers.show(f"{path}.difference", "cents_change"),
     )
 
 
@@ -278,7 +343,7 @@ def _rows(
             raise ValueError("the waterfall has no sum")
         return WaterfallRow(None, name, after, None, 0.0, _percent(value, top))
 
-    rows = [whole("waterfall.naive_usd_per_month", "As it is", naive, basis)]
+    rows = [whole("waterfall.naive_usd_per_month", "Today", naive, basis)]
     for index, step in enumerate(data["steps"]):
         path = f"waterfall.steps[{index}]"
         after = numbers.show(f"{path}.usd_per_month", "usd", basis=step["basis"])
@@ -302,7 +367,7 @@ def _rows(
         rows.append(
             whole(
                 "waterfall.engineered_usd_per_month",
-                "With all remedies",
+                "After all changes",
                 Decimal(engineered),
                 last,
             )

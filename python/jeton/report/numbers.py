@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -18,9 +19,12 @@ __all__ = [
     "Kind",
     "Numbers",
     "Shown",
+    "basis_sign",
     "below",
     "kind_of_unit",
     "lookup",
+    "money_kind",
+    "signed",
     "unit_after_number",
     "write_number",
 ]
@@ -38,11 +42,13 @@ Kind = Literal[
     "change",
     "usd_change",
     "cents_change",
+    "about",
 ]
 """How a number is written. ``ratio`` has two decimals, ``rate`` four digits; ``usd`` is as short as
-its size deserves, ``cents`` is to the cent, as bills are; kinds that end in
-``change`` have their sign."""
+its size deserves, ``cents`` is to the cent, as bills are; kinds that end in ``change`` have their
+sign; ``about`` is a count as people say it ("4.69 million")."""
 
+_BASIS_SIGNS = {"exact": "", "calibrated": "\u2248", "estimated": "~"}
 _MINUS = "\u2212"
 _STEP = 1000
 _ALL = 100
@@ -52,6 +58,7 @@ _WHOLE = 10_000
 """From here on a mean has no decimals: they say nothing."""
 _BYTES = ("B", "kB", "MB", "GB", "TB", "PB")
 _FLOPS = ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP")
+_MILLIONS = ((10**9, "billion"), (10**6, "million"))
 _SECONDS = ((1, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"), (1e-9, "ns"))
 _SIGNED: dict[Kind, Kind] = {"change": "share", "usd_change": "usd", "cents_change": "cents"}
 """Kinds that are written with their sign, and how the number after it is written."""
@@ -187,11 +194,29 @@ class Numbers:
         return None if value is None else _number(value)
 
 
+def money_kind(values: Iterable[Any]) -> Kind:
+    """Choose how a column of money is written: to the cent where a value has a dollar or more."""
+    amounts = [_number(value) for value in values if value is not None]
+    return "cents" if any(abs(amount) >= 1 for amount in amounts) else "usd"
+
+
+def basis_sign(shown: Shown) -> str:
+    """Return the sign of a number that is not exact; nothing is nothing, however it was found."""
+    return _BASIS_SIGNS[shown.basis] if re.search("[1-9]", shown.text) else ""
+
+
+def signed(shown: Shown | None) -> str:
+    """A number with the sign of its basis, or nothing."""
+    return "" if shown is None else basis_sign(shown) + shown.text
+
+
 def write_number(value: Decimal, kind: Kind) -> str:
     """Write a number with its unit, as short as its size deserves."""
     if kind in _SIGNED:
-        sign = "+" if value > 0 else _MINUS if value < 0 else ""
-        return sign + write_number(abs(value), _SIGNED[kind])
+        text = write_number(abs(value), _SIGNED[kind])
+        # What rounds to nothing has no sign.
+        is_nothing = not re.search("[1-9]", text)
+        return text if is_nothing else ("+" if value > 0 else _MINUS) + text
     if value < 0:
         return _MINUS + write_number(-value, kind)
     if kind == "share":
@@ -208,6 +233,8 @@ def write_number(value: Decimal, kind: Kind) -> str:
         return _scaled(value, _FLOPS)
     if kind == "seconds":
         return _time(value)
+    if kind == "about":
+        return _about(value)
     if kind == "ratio":
         return f"{value:,.2f}" if value >= 1 else _significant(value, 2)
     return _count(value)
@@ -230,6 +257,13 @@ def _count(value: Decimal) -> str:
     if value >= _WHOLE:
         return f"{value:,.0f}"
     return f"{value:,.1f}" if value >= 1 else _significant(value, 2)
+
+
+def _about(value: Decimal) -> str:
+    for size, name in _MILLIONS:
+        if value >= size:
+            return f"{_significant(value / size, 3)}\u00a0{name}"
+    return _count(value)
 
 
 def _percent(value: Decimal) -> str:

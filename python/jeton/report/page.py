@@ -11,26 +11,33 @@ from typing import TYPE_CHECKING, Any
 from jeton._files import write_whole
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
+from jeton.report.gate_views import gate_view
 from jeton.report.json_report import embed_json
+from jeton.report.model_views import model_cost_view
 from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
-from jeton.report.numbers import Numbers, Shown, below, lookup
+from jeton.report.numbers import Numbers, Shown, basis_sign, below, lookup
+from jeton.report.parts import parts_of
 from jeton.report.segments import Segment, glyphs, segments
 from jeton.report.simulation_views import policy_words, simulation_view
+from jeton.report.spending_views import spending_view
 from jeton.report.summary import (
-    N_FINDINGS,
     current_tokenizer,
     findings,
+    first_step,
     headline,
+    n_open_findings,
     worst_terms,
 )
 from jeton.report.tables import economics_table, fidelity_table, quality_table, tokens_table
 from jeton.report.training_text import TRAINING_LABELS, training_rows
 from jeton.report.visible import visible
+from jeton.report.workload import workload_view
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+    from jeton.auditing.gate import GateResult
     from jeton.auditing.result import AuditReport
 
 __all__ = ["MARKERS", "N_LOOKS", "asset", "environment", "to_html", "write_html"]
@@ -39,14 +46,14 @@ N_LOOKS = 6
 """Colours, hatchings and markers there are; a seventh tokenizer looks like the first."""
 MARKERS = ("\u25cf", "\u25a0", "\u25b2", "\u25c6", "\u25bc", "\u271a")
 _N_TERMS = 40
+_N_OPEN_TERMS = 10
 _N_SAMPLES = 8
 _MAX_SAMPLE_CHARS = 1000
 """Longer samples are drawn up to here: six tokenizers x eight samples stay below 3 MB."""
-_BASIS_SIGNS = {"exact": "", "calibrated": "\u2248", "estimated": "~"}
 _BASIS_WORDS = {
-    "exact": "counted, or computed from counts and published constants",
-    "calibrated": "computed with a factor measured on this or a like workload",
-    "estimated": "computed with an assumption that the formula names",
+    "exact": "counted, or computed from counts and published numbers",
+    "calibrated": "computed with a factor that was measured on this or a similar workload",
+    "estimated": "computed with an assumption; the formula says which",
 }
 
 
@@ -59,7 +66,7 @@ _RESULTS = (
     (
         "fit",
         "Requests that fit",
-        "(GPUs \u00d7 memory \u00d7 (1 \u2212 reserved) \u2212 weights) \u00f7 "
+        "memory that the GPUs have left beside weights, activations and engine \u00f7 "
         "(KV cache of a token \u00d7 tokens), rounded down",
     ),
     (
@@ -70,7 +77,7 @@ _RESULTS = (
     ),
     (
         "own",
-        "GPUs of your own",
+        "Your own GPUs",
         "busy = requests \u00d7 (prompt + output tokens \u00d7 step \u00f7 batch) \u00f7 "
         "(730 hours \u00d7 3,600), where the batch is what fits safely; bill = busy, rounded "
         "up, \u00d7 GPUs \u00d7 730 hours \u00d7 price",
@@ -99,34 +106,46 @@ class _Sample:
     is_shortened: bool
 
 
-def to_html(report: AuditReport) -> str:
+def to_html(report: AuditReport, gate: GateResult | None = None) -> str:
     """Return the page; the same report gives the same text.
+
+    Args:
+        report: The audit.
+        gate: The verdict of the gate on it, which the page then shows first.
 
     Raises:
         ValueError: A figure is not a finite number.
     """
     data = report.to_dict()
+    if gate is not None:
+        data["gate"] = gate.to_dict()
     numbers = Numbers(data)
     current = current_tokenizer(data)
     money = economics_table(numbers, part="money")
     memory = economics_table(numbers, part="memory")
     compute = economics_table(numbers, part="compute")
     own = economics_table(numbers, part="own")
-    context = {
+    context: dict[str, Any] = {
         "data": data,
         "numbers": numbers,
         "current": current,
-        "names": tuple(tokenizer["name"] for tokenizer in data["tokenizers"]),
+        "names": _names(data),
+        "workload": workload_view(numbers),
         "headline": headline(numbers),
+        "gate": gate_view(numbers),
+        "first_step": first_step(numbers),
         "findings": findings(numbers),
-        "n_findings": N_FINDINGS,
+        "n_findings": n_open_findings(data),
         "waterfall": waterfall_view(numbers),
         "provider": traffic.provider_view(numbers),
         "quota": traffic.quota_view(numbers),
         "comparison": traffic.comparison_rows(numbers),
         "usd_once": once_shown(numbers),
         "payback": payback_shown(numbers),
+        "model_costs": model_cost_view(numbers),
         "bill": bill_view(numbers),
+        "spending": spending_view(numbers),
+        "day_charts": _day_charts(numbers),
         "domains": evidence.domain_rows(numbers, current=current),
         "domain_bills": traffic.domain_bill_rows(numbers),
         "sampled": traffic.sampled_rows(numbers),
@@ -158,6 +177,7 @@ def to_html(report: AuditReport) -> str:
         ],
         "fidelity": fidelity_table(numbers),
         "terms": worst_terms(numbers, limit=_N_TERMS),
+        "n_open_terms": _N_OPEN_TERMS,
         "samples": _samples(data),
         "charts": _charts(numbers),
         "markers": [MARKERS[i % N_LOOKS] for i in range(len(data["tokenizers"]))],
@@ -169,16 +189,28 @@ def to_html(report: AuditReport) -> str:
         "what_if_js": asset("what_if.js") if data.get("what_if") else "",
         "embedded": embed_json(data),
     }
+    context["parts"] = parts_of(context)
     return environment().get_template("page.html.j2").render(context)
 
 
-def write_html(report: AuditReport, path: str | os.PathLike[str]) -> None:
+def write_html(
+    report: AuditReport, path: str | os.PathLike[str], gate: GateResult | None = None
+) -> None:
     """Write the page, whole or not at all.
 
     Raises:
         OSError: The file cannot be written.
     """
-    write_whole(path, to_html(report))
+    write_whole(path, to_html(report, gate))
+
+
+def _names(data: dict[str, Any]) -> tuple[str, ...]:
+    """Names that a sentence may begin with, and that are written as they are."""
+    used = (data.get("ledger") or {}).get("by_model") or ()
+    return (
+        *(tokenizer["name"] for tokenizer in data["tokenizers"]),
+        *(use["logged_as"] for use in used if use["logged_as"]),
+    )
 
 
 def _charts(numbers: Numbers) -> dict[str, Any]:
@@ -227,11 +259,19 @@ def _charts(numbers: Numbers) -> dict[str, Any]:
 
 
 def _tradeoff_charts(numbers: Numbers) -> Any:
-    if numbers.data.get("tradeoff") is None:
+    if len((numbers.data.get("tradeoff") or {}).get("points") or ()) < 2:
         return ()
     from jeton.report.tradeoff_charts import tradeoff_charts
 
     return tradeoff_charts(numbers)
+
+
+def _day_charts(numbers: Numbers) -> Any:
+    if not numbers.data.get("ledger") or not numbers.data.get("requests"):
+        return ()
+    from jeton.report.day_charts import day_charts
+
+    return day_charts(numbers)
 
 
 def _simulation_charts(numbers: Numbers) -> Any:
@@ -323,10 +363,11 @@ def _number(shown: Shown | None) -> Markup:
     number = Markup('<data value="{}" data-path="{}"{}>{}</data>').format(
         shown.raw, shown.path, relation, shown.text
     )
-    if shown.basis == "exact":
+    sign = basis_sign(shown)
+    if not sign:
         return number
     return Markup('<abbr class="basis" title="{}: {}">{}</abbr>{}').format(
-        shown.basis, _BASIS_WORDS[shown.basis], _BASIS_SIGNS[shown.basis], number
+        shown.basis, _BASIS_WORDS[shown.basis], sign, number
     )
 
 

@@ -10,7 +10,6 @@ locations: the first is the one that is shown, the others are related locations.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -20,6 +19,7 @@ from urllib.parse import quote
 
 from jeton._core import __version__
 from jeton._files import write_whole
+from jeton._plain import strict_json
 from jeton.auditing.gate import BudgetResult, ChangedDocument, GateResult
 from jeton.auditing.result import AuditReport
 from jeton.findings import Finding, Severity
@@ -41,11 +41,13 @@ _LEVELS = {
 }
 """Severities as SARIF's levels (section 3.27.10)."""
 
-_HELP = (
+_HELP_OF_BUDGETS = (
     "Run the same jeton audit without --quiet to see the figures, or add --html report.html for "
     "all of them. A budget that should be another one is changed in --fail-on; a change that is "
     "meant is accepted by saving the baseline anew."
 )
+
+_HELP_OF_FINDINGS = "docs/checks.md says how jeton measures this, and from which size on it tells."
 
 _NO_SOURCES = ("-", "<texts>")
 """Inputs that are no files: standard input and texts in memory."""
@@ -92,7 +94,7 @@ def gate_to_sarif(result: GateResult, report: AuditReport) -> str:
             }
         ],
     }
-    return json.dumps(log, ensure_ascii=True, indent=2) + "\n"
+    return strict_json(log, indent=2, ascii_only=True) + "\n"
 
 
 def write_sarif(result: GateResult, report: AuditReport, path: str | os.PathLike[str]) -> None:
@@ -114,8 +116,9 @@ def _budget(
         _rule(
             rule,
             f"{item.metric} stays within its budget",
-            "A figure of the audit moved past a limit that --fail-on sets.",
+            f"The figure {item.metric} of the audit moved past a limit that --fail-on sets.",
             "error",
+            _HELP_OF_BUDGETS,
         ),
     )
     documents = [d for d in item.documents if _is_file(d.source) and d.n_tokens_after is not None]
@@ -147,8 +150,17 @@ def _finding(
     rule = f"audit/{finding.id}"
     level = _LEVELS[finding.severity]
     # A rule is the same on every run: figures stand in the result.
-    words = finding.id.replace("-", " ")
-    rules.setdefault(rule, _rule(rule, words, f"The audit's check {finding.id}: {words}.", level))
+    words = finding.id.replace("-", " ").capitalize()
+    rules.setdefault(
+        rule,
+        _rule(
+            rule,
+            words,
+            f"{words}: {_sentence(finding.cause)}",
+            level,
+            f"{_sentence(finding.remedy)} {_HELP_OF_FINDINGS}".strip(),
+        ),
+    )
     parts = [finding.title, finding.cause, finding.remedy]
     if finding.saving_usd_per_year is not None:
         parts.append(f"saves {finding.saving_usd_per_year:,} USD a year")
@@ -163,13 +175,18 @@ def _finding(
     return entry
 
 
-def _rule(rule: str, short: str, full: str, level: str) -> dict[str, Any]:
+def _sentence(words: str) -> str:
+    shown = visible(words).strip()
+    return f"{shown[:1].upper()}{shown[1:]}." if shown else ""
+
+
+def _rule(rule: str, short: str, full: str, level: str, help_: str) -> dict[str, Any]:
     return {
         "id": rule,
         "shortDescription": {"text": short},
         "fullDescription": {"text": full},
         # Services for code scanning want it beside the descriptions.
-        "help": {"text": _HELP},
+        "help": {"text": help_},
         "defaultConfiguration": {"level": level},
     }
 
@@ -180,11 +197,10 @@ def _location(
     location: dict[str, Any] = {}
     if id_ is not None:
         location["id"] = id_
-    # The first line: which line a document begins on is not known for every format, and the
-    # message has its number.
     location["physicalLocation"] = {
         "artifactLocation": {"uri": _uri(source)},
-        "region": {"startLine": 1},
+        # A file that is one document, and formats without lines: the first.
+        "region": {"startLine": 1 if document is None else max(1, document.line)},
     }
     if document is not None:
         location["message"] = {"text": document_line(document)}

@@ -67,18 +67,20 @@ def simulation_charts(numbers: Numbers) -> tuple[SimulationChart, ...]:
         policy = data["runs"][tokenizers[0]]["policy"]
         comparisons.append(("tokenizer", f"by tokenizer, {policy}", tokenizers))
     for key, words, runs in comparisons:
+        is_red = any(is_overloaded(data, data["runs"][run]) for run in runs)
+        red = "; red line: the last request has come, and the GPU is behind" if is_red else ""
         names = {run: _name(data["runs"][run][key]) for run in runs}
         charts.append(
             SimulationChart(
                 "Memory over time",
-                f"{words}; handed out to requests, peak of each stretch; dashed line: all there is",
+                f"{words}; given to requests, most in each stretch; dashed line: all there is",
                 _over_time(data, f"memory-{key}", runs, names, "peak_bytes", "bytes"),
             )
         )
         charts.append(
             SimulationChart(
                 "Queue over time",
-                f"{words}; requests that wait",
+                f"{words}; requests that wait{red}",
                 _over_time(data, f"queue-{key}", runs, names, "waiting", "count"),
             )
         )
@@ -121,14 +123,43 @@ def _over_time(
             budget = float(data["runs"][runs[0]]["budget_bytes"])
             axes.axhline(budget, color=PALETTE["ink"], linewidth=0.9, linestyle=(0, (4, 3)))
             top = max(top, budget)
+        overloaded = [data["runs"][i] for i in runs if is_overloaded(data, data["runs"][i])]
+        if key == "waiting" and overloaded:
+            _draw_overload(axes, data, overloaded[0], top)
         axes.set_ylim(0, top * 1.06 or 1.0)
         axes.set_xlim(0, max((line.xs[-1] for line in lines if line.xs), default=1.0) * 1.01)
         axes.xaxis.set_major_locator(MaxNLocator(5))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g} min"))
+        # No zero on the upright axis: it would meet that of the level one.
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g} min" if x else "0"))
         axes.yaxis.set_major_locator(MaxNLocator(4, integer=kind == "count"))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _write(y, kind)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _write(y, kind) if y else ""))
 
     return _draw(name, lines, finish, "; ".join(line.said for line in lines))
+
+
+def is_overloaded(data: dict[str, Any], run: dict[str, Any]) -> bool:
+    """Whether a run could not keep up, as the report says of it or of one like it."""
+    capacity = data.get("capacity")
+    if capacity is None or capacity["keeps_up"]:
+        return False
+    # The others are judged as that one: by how much longer the work goes on.
+    duration = data["trace"]["duration_seconds"]
+    return bool(run["end_seconds"] > 1.1 * duration and run["n_backlog"] > 0)
+
+
+def _draw_overload(axes: Axes, data: dict[str, Any], run: dict[str, Any], top: float) -> None:
+    """A red line where the last request comes, while others still wait."""
+    minutes = data["trace"]["duration_seconds"] / 60
+    axes.axvline(minutes, color=PALETTE["error"], linewidth=1.4)
+    axes.text(
+        minutes,
+        top * 1.04,
+        f"  cannot keep up: {run['n_backlog']:,} behind",
+        color=PALETTE["error"],
+        fontsize=11,
+        ha="left",
+        va="top",
+    )
 
 
 def _distribution(
@@ -158,7 +189,7 @@ def _distribution(
             max((line.xs[-1] for line in lines), default=1.0) * 1.3,
         )
         axes.set_ylim(0, 1.02)
-        axes.set_yticks([0, 0.5, 0.95])
+        axes.set_yticks([0.5, 0.95])
         axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _write(x, "seconds")))

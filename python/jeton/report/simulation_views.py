@@ -11,15 +11,15 @@ __all__ = ["COLUMNS", "SimulationRow", "SimulationView", "policy_words", "simula
 
 COLUMNS: tuple[tuple[str, Kind, str, str], ...] = (
     ("ttft_seconds.p50", "seconds", "First token, p50", "half of the requests had it by then"),
-    ("ttft_seconds.p99", "seconds", "First token, p99", "all but one in a hundred had it by then"),
+    ("ttft_seconds.p99", "seconds", "First token, p99", "99 of 100 requests had it by then"),
+    ("usd_per_request", "usd", "USD a request", "GPUs rented from the first to the last request"),
+    ("n_backlog", "count", "Behind", "requests under way when the last one came"),
+    ("peak_bytes", "bytes", "Peak memory", "most that was given to requests"),
+    ("n_preemptions", "count", "Preempted", "times a request lost its memory to others"),
     ("tpot_seconds.mean", "seconds", "Per output token", "mean time between tokens of an answer"),
     ("output_tokens_per_second", "rate", "Output tokens/s", "given, over the whole replay"),
-    ("peak_bytes", "bytes", "Peak memory", "most that was handed out to requests"),
-    ("waste_share", "share", "Empty", "share of the handed-out memory that held no token"),
-    ("n_preemptions", "count", "Preempted", "times a request lost its cache for want of memory"),
-    ("first_memory_out_seconds", "seconds", "Memory out at", "when that first happened"),
-    ("n_backlog", "count", "Behind", "requests under way when the last one came"),
-    ("usd_per_request", "usd", "USD a request", "GPUs rented from the first to the last request"),
+    ("waste_share", "share", "Empty", "share of the given memory that held no token"),
+    ("first_memory_out_seconds", "seconds", "Memory out at", "when memory first ran out"),
 )
 """Key below a run, kind, label, meaning."""
 

@@ -13,11 +13,14 @@ from jeton.report.numbers import Numbers, Shown, unit_after_number
 __all__ = [
     "N_FINDINGS",
     "FindingView",
+    "FirstStep",
     "Headline",
     "TermRow",
     "current_tokenizer",
     "findings",
+    "first_step",
     "headline",
+    "n_open_findings",
     "worst_terms",
 ]
 
@@ -38,7 +41,7 @@ class Headline:
 
     Attributes:
         total: Money, or the mean tokens of a request where no price is known.
-        period: What the sum is of (``"a year"``; ``"tokens a request"``).
+        period: What the sum is of (``"a year"``; ``"tokens per request"``).
         is_money: Whether ``total`` is money.
         tokenizer: Index of the tokenizer in use, whose sum it is.
         saving: Money a year that all remedies save one after another; without a waterfall what the
@@ -62,6 +65,14 @@ class Headline:
     n_remedies: int = 0
     finding: int | None = None
     candidate: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStep:
+    """The finding to act on first; ``saving`` is what that saves a year, where it is known."""
+
+    index: int
+    saving: Shown | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +123,8 @@ def headline(numbers: Numbers) -> Headline:
     counted = _provider_total(numbers)
     if counted is not None:
         return _money_headline(numbers, *counted, current)
+    if not numbers.data["tokenizers"]:
+        return _ledger_headline(numbers)
     economics = f"tokenizers[{current}].economics"
     for key, period in _PERIODS:
         total = numbers.figure(f"{economics}.{key}", "usd")
@@ -122,11 +135,58 @@ def headline(numbers: Numbers) -> Headline:
         raise ValueError("the report has no mean number of tokens")
     candidate = _fewest_tokens(numbers.data)
     if candidate == current:
-        return Headline(total, "tokens a request", current, is_money=False)
+        return Headline(total, "tokens per request", current, is_money=False)
     saving = numbers.change(f"tokenizers[{candidate}].n_tokens", f"tokenizers[{current}].n_tokens")
     return Headline(
-        total, "tokens a request", current, is_money=False, saving=saving, candidate=candidate
+        total, "tokens per request", current, is_money=False, saving=saving, candidate=candidate
     )
+
+
+def _ledger_headline(numbers: Numbers) -> Headline:
+    """The sum of logs that show no text: the ledger's, or else the number of requests."""
+    for path, period in (
+        ("ledger.usd_per_year", "a year"),
+        ("ledger.usd", "in the log"),
+    ):
+        data = numbers.data["ledger"] or {}
+        if Decimal(data.get(path.partition(".")[2]) or 0):
+            total = numbers.show(path, "usd", basis="exact")
+            if total is not None:
+                return Headline(total, period, 0, is_money=True)
+    total = numbers.show("requests.n_requests", "count")
+    if total is None:  # the schema does not allow it
+        raise ValueError("the report has no number of requests")
+    return Headline(total, "requests", 0, is_money=False)
+
+
+def first_step(numbers: Numbers) -> FirstStep | None:
+    """Choose what to do first: mend an error, else take the largest saving, else a warning.
+
+    A saving is the one that the waterfall has, so that the page says one number for it.
+    """
+    found: list[dict[str, Any]] = numbers.data["findings"]
+    with_remedy = [index for index, finding in enumerate(found) if finding["remedy"]]
+    errors = [index for index in with_remedy if found[index]["severity"] == "error"]
+    if errors:
+        return FirstStep(errors[0], None)
+    steps = (numbers.data.get("waterfall") or {}).get("steps") or []
+    index_of = {found[index]["id"]: index for index in reversed(with_remedy)}
+    saving = [
+        (Decimal(step["delta_usd_per_month"]), place, index_of[step["id"]])
+        for place, step in enumerate(steps)
+        if step["id"] in index_of and Decimal(step["delta_usd_per_month"]) < 0
+    ]
+    if saving:
+        _, place, index = min(saving)
+        shown = numbers.scaled(
+            f"waterfall.steps[{place}].delta_usd_per_month",
+            "usd",
+            times=-MONTHS_PER_YEAR,
+            basis=steps[place]["basis"],
+        )
+        return FirstStep(index, shown)
+    warnings = [index for index in with_remedy if found[index]["severity"] == "warning"]
+    return FirstStep(warnings[0], None) if warnings else None
 
 
 def findings(numbers: Numbers) -> tuple[FindingView, ...]:
@@ -143,8 +203,24 @@ def findings(numbers: Numbers) -> tuple[FindingView, ...]:
     return tuple(views)
 
 
+def n_open_findings(data: dict[str, Any]) -> int:
+    """Return how many findings are said in full: those that ask for something, five at most.
+
+    Findings that only inform follow in short, unless there are no others.
+    """
+    asking = [
+        index
+        for index, finding in enumerate(data["findings"])
+        if finding["severity"] in ("error", "warning")
+        or Decimal(finding["saving_usd_per_year"] or 0) > 0
+    ]
+    return min(N_FINDINGS, max(asking, default=N_FINDINGS - 1) + 1)
+
+
 def worst_terms(numbers: Numbers, *, limit: int) -> tuple[TermRow, ...]:
     """Return the terms whose pieces cost most: occurrences x (tokens - 1) where in use."""
+    if not numbers.data["tokenizers"]:
+        return ()
     current = numbers.data["tokenizers"][current_tokenizer(numbers.data)]["name"]
 
     def cost(entry: tuple[int, dict[str, Any]]) -> tuple[int, str, int]:

@@ -32,6 +32,7 @@ PALETTE: Mapping[str, str] = {
     "rule": "#030303",
     "paper": "#040404",
     "soft": "#060606",
+    "error": "#070707",
     **{f"t{index}": f"#0500{index:02x}" for index in range(6)},
 }
 

@@ -133,18 +133,28 @@ def sweep_words(found: Sweep) -> tuple[str, ...]:
     data = found.to_dict()
     numbers = Numbers(data)
     held = data["held_out"]
+    n_seen = held["n_trained_on"]
+    what = "documents" if n_seen else "others"
     words = [
         f"trained on {written(numbers.show('trained_on.n_documents', 'count'))} documents, "
         f"{written(numbers.show('trained_on.n_bytes', 'bytes'))}; measured on "
-        f"{written(numbers.show('held_out.n_documents', 'count'))} others, "
+        f"{written(numbers.show('held_out.n_documents', 'count'))} {what}, "
         f"{written(numbers.show('held_out.n_bytes', 'bytes'))}"
     ]
+    if n_seen:
+        words.append(
+            f"{n_seen:,} of the measured documents were trained on: what is measured looks better "
+            "than other text will; give text that is not among the inputs"
+        )
     if held["n_documents"] < 2:
         words.append("one held-out document says nothing of others: no intervals")
-    if data["n_left_out"]:
+    if found.dropped_words:
+        words.append(found.dropped_words)
+    small = [f"{size:,}" for size in found.left_out if size < found.nested.n_base]
+    if small:
         words.append(
-            f"{data['n_left_out']} of the sizes asked for are left out: the text has pairs for "
-            f"{found.nested.vocab_size:,} ids only"
+            f"left out as too small: {', '.join(small)}; bytes and special tokens are "
+            f"{found.nested.n_base:,} ids"
         )
     if not data["models"]:
         words.append(

@@ -8,18 +8,19 @@ from jeton.report import terminal_parts as parts_of
 from jeton.report.numbers import Numbers, Shown
 from jeton.report.simulation_text import simulation_grid
 from jeton.report.summary import (
-    N_FINDINGS,
     FindingView,
     Headline,
     current_tokenizer,
     findings,
     headline,
+    n_open_findings,
     worst_terms,
 )
 from jeton.report.tables import Table, economics_table, tokens_table
 from jeton.report.terminal_parts import signed
 from jeton.report.training_text import training_grid
 from jeton.report.visible import visible
+from jeton.report.workload import workload_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["print_audit"]
 
 _N_TERMS = 8
+_N_CHANGES = 3
 _WIDE_COLUMNS = 100
 """From this width on the tables show all columns; 80 columns hold the most important ones."""
 
@@ -41,13 +43,23 @@ _NARROW_TOKENS = (
     "tokens_per_document.mean",
     "tokens_per_document.p95",
 )
-_NARROW_MEMORY = ("kv_bytes_per_request_mean", "weights_bytes", "concurrent_requests_mean")
+_NARROW_MEMORY = (
+    "kv_bytes_per_request_mean",
+    "weights_bytes",
+    "n_gpus",
+    "longest_context_tokens",
+    "concurrent_requests_mean",
+)
 _NARROW_OWN = ("own_gpu_seconds_per_request", "own_gpu_usd_per_mtok", "own_gpu_usd_per_month")
 _WIDE_MEMORY = (
     "kv_bytes_per_token",
     "kv_bytes_per_request_mean",
     "kv_bytes_per_request_p95",
+    "kv_bytes_per_request_full_pages",
     "weights_bytes",
+    "n_gpus",
+    "kv_cache_tokens",
+    "longest_context_tokens",
     "concurrent_requests_mean",
     "concurrent_requests_p95",
 )
@@ -80,6 +92,8 @@ class _Printer:
         self._unicode = unicode
 
     def print(self) -> None:
+        for notice in self._data["notices"]:
+            self._console.print(self._text(f"Note    {visible(notice)}", "bold yellow"))
         self._print_headline()
         self._print_tables()
         self._print_terms()
@@ -101,11 +115,14 @@ class _Printer:
             f"{_written(show('corpus.n_words', 'count'))} words",
             f"{n_sources:,} {'source' if n_sources == 1 else 'sources'}",
         ]
-        self._console.print(self._text("Corpus  " + ", ".join(facts)))
-        name = visible(self._data["tokenizers"][first.tokenizer]["name"])
-        line = self._text("Sum     ")
+        self._print_labelled("Input   ", workload_line(self._numbers))
+        if self._data["tokenizers"]:
+            self._console.print(self._text("Text    " + ", ".join(facts)))
+        line = self._text("Cost    " if first.is_money else "Length  ")
         line.append_text(self._text(f"{signed(first.total)} {first.period}", "bold"))
-        line.append_text(self._text(f" with {name}"))
+        if not first.is_money and self._data["tokenizers"]:
+            name = visible(self._data["tokenizers"][first.tokenizer]["name"])
+            line.append_text(self._text(f" with {name}"))
         self._console.print(line)
         self._print_saving(first)
         for label, text in parts_of.lines(self._numbers):
@@ -114,13 +131,12 @@ class _Printer:
     def _print_saving(self, first: Headline) -> None:
         if first.saving is None:
             return
-        line = self._text("Saving  ")
+        line = self._text("Save    ")
         share = f" ({first.saving_share.text})" if first.saving_share else ""
         if first.n_remedies:
             line.append_text(self._text(f"{signed(first.saving)} a year{share}", "bold"))
-            words = "remedy" if first.n_remedies == 1 else "remedies"
-            remaining = signed(first.remaining)
-            line.append_text(self._text(f" with {first.n_remedies} {words}; {remaining} remain"))
+            words = "change" if first.n_remedies == 1 else "changes"
+            line.append_text(self._text(f" with {first.n_remedies} {words}"))
         elif first.finding is not None:
             line.append_text(self._text(f"{signed(first.saving)} a year{share}", "bold"))
             line.append_text(self._text(f": finding {first.finding + 1}"))
@@ -131,6 +147,11 @@ class _Printer:
         self._console.print(line)
 
     def _print_tables(self) -> None:
+        self._print_changes()
+        self._print_grid(parts_of.models(self._numbers))
+        self._print_grid(parts_of.spending(self._numbers))
+        if not self._data["tokenizers"]:
+            return
         wide = self._console.width >= _WIDE_COLUMNS
         tokens = tokens_table(self._numbers, current=self._current)
         self._print_table("Tokens", tokens if wide else tokens.only(*_NARROW_TOKENS))
@@ -144,7 +165,7 @@ class _Printer:
             )
         own = economics_table(self._numbers, part="own")
         if own is not None:
-            self._print_table("GPUs of your own", own if wide else own.only(*_NARROW_OWN))
+            self._print_table("On your own GPUs", own if wide else own.only(*_NARROW_OWN))
         self._print_grid(parts_of.domains(self._numbers, current=self._current))
         self._print_grid(parts_of.domain_bills(self._numbers))
         self._print_grid(parts_of.waterfall(self._numbers))
@@ -157,15 +178,32 @@ class _Printer:
                 signs += "   ~ estimated"
             self._console.print(self._text(signs, "dim"))
 
+    def _print_changes(self) -> None:
+        """Since when something is different."""
+        timeline = self._data["timeline"]
+        for change in (timeline["changes"] if timeline else ())[:_N_CHANGES]:
+            self._print_labelled("Since   ", visible(change["text"]))
+
     def _money_title(self) -> str:
         workload = self._data["workload"]
-        title = f"Money  {visible(workload['price_model'] or '')}".rstrip()
+        title = f"Cost with each tokenizer  {visible(workload['price_model'] or '')}".rstrip()
         return f"{title}, prices of {workload['price_date']}" if workload["price_date"] else title
 
     def _memory_title(self) -> str:
         workload = self._data["workload"]
-        names = [visible(name) for name in (workload["model"], workload["gpu"]) if name]
-        return "Memory  " + " on ".join(names)
+        title = "Memory  " + visible(workload["model"] or "")
+        if workload.get("weights"):
+            title += f" (weights {visible(workload['weights'])})"
+        if not workload["gpu"]:
+            return title
+        held = {
+            t["economics"]["n_gpus"]["value"]
+            for t in self._data["tokenizers"]
+            if t["economics"].get("n_gpus")
+        }
+        # Tokenizers with another vocabulary may need another number: then the column tells.
+        many = f"{held.pop()} x " if len(held) == 1 else ""
+        return f"{title} on {many}{visible(workload['gpu'])}"
 
     def _rich_table(self, title: str) -> RichTable:
         from rich import box
@@ -222,7 +260,7 @@ class _Printer:
             return
         current = self._data["tokenizers"][self._current]["name"]
         has_cost = any(term.cost is not None for term in terms)
-        table = self._rich_table(f"Terms that cost most, as {visible(current)} cuts them")
+        table = self._rich_table(f"Terms that cost most, as {visible(current)} splits them")
         table.add_column(self._text("Term"), overflow="fold", min_width=10)
         table.add_column(self._text("Occurs"), justify="right")
         table.add_column(self._text("Tokens"), justify="right")
@@ -248,15 +286,16 @@ class _Printer:
         self._console.print()
         self._console.print(self._text("Findings", "bold"))
         if not views:
-            self._console.print(self._text("none: nothing passed the threshold of a check"))
-        for view in views[:N_FINDINGS]:
+            self._console.print(self._text("none: no check found anything worth changing"))
+        n_open = n_open_findings(self._data)
+        for view in views[:n_open]:
             self._print_finding(view)
-        for view in views[N_FINDINGS:]:
+        for view in views[n_open:]:
             self._print_head(view)
             self._print_indented("", visible(view.data["title"]), "")
-        if len(views) > N_FINDINGS:
+        if len(views) > n_open:
             self._console.print(
-                self._text("causes and remedies of all: --html, --markdown or --json", "dim")
+                self._text("--html, --markdown and --json have causes and remedies of all", "dim")
             )
 
     def _print_head(self, view: FindingView) -> None:

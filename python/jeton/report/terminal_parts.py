@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
-from jeton.report.money_views import bill_view, once_shown, payback_shown, waterfall_view
-from jeton.report.numbers import Numbers, Shown, lookup
+from jeton.report.model_views import model_cost_view
+from jeton.report.money_views import BillView, bill_view, once_shown, payback_shown, waterfall_view
+from jeton.report.numbers import Numbers, lookup, signed, write_number
+from jeton.report.spending_views import spending_view
 from jeton.report.visible import visible
 
-__all__ = ["Grid", "comparison", "domain_bills", "domains", "lines", "signed", "waterfall"]
+__all__ = [
+    "Grid",
+    "comparison",
+    "domain_bills",
+    "domains",
+    "lines",
+    "models",
+    "signed",
+    "spending",
+    "waterfall",
+]
 
-_BASIS_SIGNS = {"exact": "", "calibrated": "\u2248", "estimated": "~"}
 _MAX_DOMAINS = 10
 
 
@@ -25,9 +37,58 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
 
-def signed(shown: Shown | None) -> str:
-    """A number with the sign of its basis, or nothing."""
-    return "" if shown is None else _BASIS_SIGNS[shown.basis] + shown.text
+def models(numbers: Numbers) -> Grid | None:
+    """Models by price per document; None for less than two."""
+    view = model_cost_view(numbers)
+    if view is None:
+        return None
+    return Grid(
+        "Models by price per document",
+        ("Model", *view.labels),
+        tuple((visible(row.name), *map(signed, row.values)) for row in view.rows),
+    )
+
+
+def spending(numbers: Numbers) -> Grid | None:
+    """What the log says was spent, by model; None without a log or a price."""
+    view = spending_view(numbers)
+    if view is None or not view.models:
+        return None
+    return Grid(
+        "Cost by model, in the period of the log",
+        ("Model", "Requests", "Input tokens", "Output tokens", "Cost", "Share"),
+        tuple(
+            (
+                visible(str(lookup(numbers.data, f"{row.path}.logged_as")))
+                + (f", {visible(row.tariff)}" if row.tariff else ""),
+                *map(
+                    signed,
+                    (row.requests, row.input_tokens, row.output_tokens, row.usd, row.share),
+                ),
+            )
+            for row in view.models
+        ),
+    )
+
+
+def _not_in_the_sum(numbers: Numbers) -> list[tuple[str, str]]:
+    """Requests without a price, or with half of their counts."""
+    view = spending_view(numbers)
+    if view is None or not view.is_lower_bound:
+        return []
+    parts = []
+    if view.unpriced:
+        n_models = len(numbers.data["ledger"]["not_priced"])
+        names = ", ".join(
+            visible(str(lookup(numbers.data, f"{row.path}.model"))) or "no model named"
+            for row in view.unpriced[:3]
+        )
+        share = write_number(Decimal(str(view.unpriced_share)), "share")
+        noun = "model" if n_models == 1 else "models"
+        parts.append(f"{n_models} {noun} ({names}), {share} of the tokens, have no price")
+    if view.half_known:
+        parts.append(f"{view.half_known.text} requests report only a part of their tokens")
+    return [("Missing", "; ".join(parts))]
 
 
 def waterfall(numbers: Numbers) -> Grid | None:
@@ -36,7 +97,7 @@ def waterfall(numbers: Numbers) -> Grid | None:
     if view is None or len(view.rows) < 2:
         return None
     return Grid(
-        "The bill, remedy by remedy",
+        "The bill, change by change",
         ("Step", "Change", "Bill a month"),
         tuple(
             (
@@ -72,13 +133,13 @@ def domains(numbers: Numbers, *, current: int) -> Grid | None:
 
 
 def comparison(numbers: Numbers) -> Grid | None:
-    """Each figure as it is, and with all remedies; None where there is no remedy."""
+    """Each figure that changes, today and after all changes; None where none does."""
     found = traffic.comparison_rows(numbers)
     if not found:
         return None
     return Grid(
-        "Naive against engineered",
-        ("Figure", "As it is", "Engineered", "Change"),
+        "Today and after all changes",
+        ("Figure", "Today", "After", "Change"),
         tuple(
             (
                 visible(str(lookup(numbers.data, row.path))),
@@ -95,8 +156,8 @@ def domain_bills(numbers: Numbers) -> Grid | None:
     if not found:
         return None
     return Grid(
-        "Bills of the domains, the audited prompts",
-        ("Domain", "Prompts", "Of the bill", "Of the text", "Premium"),
+        "What each domain costs",
+        ("Domain", "Cost", "Of the cost", "Of the text", "Relative price"),
         tuple(
             (
                 visible(str(lookup(numbers.data, row.path))),
@@ -111,20 +172,30 @@ def _provider(numbers: Numbers) -> list[tuple[str, str]]:
     view, data = traffic.provider_view(numbers), numbers.data.get("provider_count")
     if view is None or data is None:
         return []
+    ledger = numbers.data.get("ledger")
+    if ledger and numbers.data.get("requests"):
+        return _billed(numbers, ledger["amounts"])
     if data["missing"]:
         return [("Counts", visible(data["missing"]))]
-    confidence = f", {view.confidence.text}" if view.confidence else ""
-    money = ""
-    if view.usd is not None:
-        ends = f"{signed(view.usd_low)} to {signed(view.usd_high)}"
-        money = f"; {signed(view.usd)} a month ({ends})"
-    return [
-        (
-            "Counts",
-            f"{signed(view.tokens)} input tokens as {visible(data['model'])} counts, {view.basis} "
-            f"({signed(view.low)} to {signed(view.high)}{confidence}){money}",
-        )
-    ]
+    about = numbers.show("provider_count.n_tokens.value", "about")
+    if about is None:
+        return []
+    ends = ""
+    if view.low is not None and view.high is not None and view.low.text != view.high.text:
+        ends = f" ({view.low.text} to {view.high.text})"
+    how = "learned from the usage in your log" if view.n_learnt else f"{view.basis}{ends}"
+    words = f"{about.text} input tokens as {visible(data['model'])} bills them, {how}"
+    return [("Billed", words if view.basis == "exact" else f"About {words}")]
+
+
+def _billed(numbers: Numbers, amounts: dict[str, float]) -> list[tuple[str, str]]:
+    """The tokens that the usage of the log states, of all models."""
+    said = []
+    for key, word in (("input_tokens", "input"), ("output_tokens", "output")):
+        shown = numbers.show(f"ledger.amounts.{key}", "about") if amounts.get(key) else None
+        if shown is not None:
+            said.append(f"{shown.text} {word} tokens")
+    return [("Billed", " and ".join(said))] if said else []
 
 
 def _quota(numbers: Numbers) -> list[tuple[str, str]]:
@@ -133,47 +204,59 @@ def _quota(numbers: Numbers) -> list[tuple[str, str]]:
         return []
     parts = [
         f"{row.label.lower()} {signed(row.peak)} of {signed(row.limit)} ({signed(row.share)})"
-        + (" ABOVE" if row.is_exceeded else "")
+        + (": over the limit" if row.is_exceeded else "")
         for row in view.rows
     ]
     if view.refused and view.is_exceeded:
-        parts.append(f"{signed(view.refused)} requests refused")
+        parts.append(f"{signed(view.refused)} requests of the log would be refused")
     if view.months:
-        parts.append(f"used up in {signed(view.months)} months")
+        parts.append(f"reached in {signed(view.months)} months")
     return [("Limits", "; ".join(parts))]
 
 
 def lines(numbers: Numbers) -> tuple[tuple[str, str], ...]:
-    """One line each (label, text) for the bill, the logs, the trade-off and the maturity."""
-    found: list[tuple[str, str]] = [*_provider(numbers), *_quota(numbers)]
+    """One line each (label, text) for the count, the limits, the bill, the log and the choice."""
+    found: list[tuple[str, str]] = [
+        *_not_in_the_sum(numbers),
+        *_provider(numbers),
+        *_quota(numbers),
+    ]
     once, payback = once_shown(numbers), payback_shown(numbers)
     if once is not None:
         paid = f", paid back in {signed(payback)} months" if payback else ""
-        found.append(("Once", f"{signed(once)} to carry the remedies out{paid}"))
+        found.append(("Once", f"The changes cost {signed(once)} once{paid}"))
     for row in traffic.sampled_rows(numbers):
         name = visible(str(lookup(numbers.data, row.path)))
         ends = f"{signed(row.low)} to {signed(row.high)}"
         found.append(("Whole", f"{signed(row.tokens)} tokens with {name}, {ends}"))
     bill = bill_view(numbers)
     if bill is not None:
-        share = f" ({bill.unexplained_share.text})" if bill.unexplained_share else ""
-        found.append(
-            ("Bill", f"{signed(bill.billed)}, of it unexplained {signed(bill.unexplained)}{share}")
-        )
+        found.append(("Bill", _bill(numbers, bill)))
     if numbers.data.get("requests"):
         n_requests = signed(numbers.show("requests.n_requests", "count"))
         usage = signed(numbers.share("requests.n_with_usage", "requests.n_requests"))
         issues = ", ".join(
             f"{visible(issue.name)} {signed(issue.n)}" for issue in evidence.log_issues(numbers)
         )
-        trouble = f"; trouble: {issues}" if issues else ""
-        found.append(("Logs", f"{n_requests} requests, {usage} with usage{trouble}"))
+        trouble = f"; to check: {issues}" if issues else ""
+        found.append(("Log", f"{n_requests} requests, {usage} with usage{trouble}"))
     tradeoff = numbers.data.get("tradeoff")
-    if tradeoff:
+    if tradeoff and evidence.point_rows(numbers):
         best = "" if evidence.names_the_best(tradeoff) else f"{visible(tradeoff['best'])}: "
         found.append(("Best", best + visible(tradeoff["reason"])))
-    maturity = numbers.data.get("maturity")
-    if maturity:
-        following = f"; next: {visible(maturity['next_step'])}" if maturity["next_step"] else ""
-        found.append(("Stage", visible(maturity["level"]) + following))
     return tuple(found)
+
+
+def _bill(numbers: Numbers, view: BillView) -> str:
+    """The bill beside the log, and the causes of the difference."""
+    share = f", {view.unexplained_share.text}" if view.unexplained_share else ""
+    said = (
+        f"{signed(view.billed)} billed, {signed(view.explained)} by your log at list prices; "
+        f"difference {signed(view.unexplained)}{share}"
+    )
+    causes = [
+        visible(str(lookup(numbers.data, cause.path)))
+        + (f" ({signed(cause.usd)})" if cause.usd else "")
+        for cause in view.causes
+    ]
+    return f"{said}. Cause: {'; '.join(causes)}" if causes else said

@@ -30,6 +30,8 @@ _BOX = (0.145, 0.115, 0.795, 0.855)
 """Where the axes lie, as shares of the figure: left, bottom, width, height."""
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _N_LOOKS = 6
+_CUT_FROM = 0.5
+"""Least value over the largest from which an axis does not begin at zero."""
 _LOG_RATIO = 20
 _MAX_LABELS = 12
 """Beyond so many candidates only the front is named; the table names all."""
@@ -179,12 +181,33 @@ def _scale(
             axis.set_minor_formatter(NullFormatter())
         else:
             room = (high - low) * 0.14 or abs(high) * 0.1 or 1.0
-            set_limits(max(low - room, 0.0) if low >= 0 else low - room, high + room)
+            # From zero, unless the points would lie in a heap: then the cut is marked.
+            is_cut = low >= _CUT_FROM * high > 0
+            begin = max(low - room, 0.0) if is_cut or low < 0 else 0.0
+            set_limits(begin, high + room)
+            if begin > 0:
+                _mark_cut(axes, position)
             axis.set_major_locator(MaxNLocator(3 if position == 0 else 4))
         axis.set_major_formatter(FuncFormatter(_Ticks(objective[2])))
         axis.set_tick_params(length=0, pad=4)
     axes.grid(visible=True, color=PALETTE["rule"], linewidth=0.6)
     axes.set_axisbelow(True)
+
+
+def _mark_cut(axes: Axes, position: int) -> None:
+    """Two slanted strokes at the beginning of an axis that does not begin at zero."""
+    for place in (0.03, 0.055):
+        centre = (place, 0.0) if position == 0 else (0.0, place * 1.6)
+        xs, ys = (0.012, 0.03) if position == 0 else (0.02, 0.022)
+        axes.plot(
+            [centre[0] - xs, centre[0] + xs],
+            [centre[1] - ys, centre[1] + ys],
+            transform=axes.transAxes,
+            color=PALETTE["ink"],
+            linewidth=1.2,
+            clip_on=False,
+            zorder=4,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from jeton.report.money_views import weakest_basis
-from jeton.report.numbers import Kind, Numbers, Shown, kind_of_unit
+from jeton.report.numbers import Kind, Numbers, Shown, kind_of_unit, money_kind
 
 __all__ = [
     "ComparisonRow",
@@ -174,14 +175,18 @@ def quota_view(numbers: Numbers) -> QuotaView | None:
 
 
 def comparison_rows(numbers: Numbers) -> tuple[ComparisonRow, ...]:
-    """Return the naive pipeline against the engineered one; empty where no remedy changes it."""
+    """Return the figures that the remedies change, and the bill; empty where there is no remedy."""
     data = numbers.data.get("comparison")
     steps = (numbers.data.get("waterfall") or {}).get("steps")
     if data is None or not steps:
         return ()
     rows = []
+    last = len(data["rows"]) - 1
     for index, row in enumerate(data["rows"]):
         path = f"comparison.rows[{index}]"
+        before, after = (Decimal(str(row[key]["value"])) for key in ("naive", "engineered"))
+        if before == after and index != last:
+            continue
         kind = kind_of_unit(row["naive"]["unit"])
         # Bytes per prompt are a mean: "1.7 kB" against "1.7 kB" would say nothing.
         kind = "count" if kind == "bytes" else kind
@@ -203,11 +208,12 @@ def comparison_rows(numbers: Numbers) -> tuple[ComparisonRow, ...]:
 def domain_bill_rows(numbers: Numbers) -> tuple[DomainBillRow, ...]:
     """Return what the prompts of each domain cost, the dearest first; empty without a price."""
     bills: list[dict[str, Any]] = numbers.data.get("domain_bills") or []
+    kind = money_kind(bill["usd"] for bill in bills)
     return tuple(
         DomainBillRow(
             f"{path}.name",
             numbers.show(f"{path}.n_tokens", "count"),
-            numbers.show(f"{path}.usd", "usd"),
+            numbers.show(f"{path}.usd", kind),
             numbers.show(f"{path}.share_of_bill", "share"),
             numbers.show(f"{path}.share_of_chars", "share"),
             numbers.show(f"{path}.usd_per_mchar", "usd"),

@@ -11,7 +11,7 @@ from jeton.report.visible import visible
 
 __all__ = ["TRAINING_LABELS", "TrainingRow", "training_blocks", "training_grid", "training_rows"]
 
-TRAINING_LABELS = ("Tokens", "FLOP", "Memory", "GPU-hours", "Cost", "Earned after", "Months")
+TRAINING_LABELS = ("Tokens", "FLOP", "Memory", "GPU-hours", "Cost", "Pays off after", "Months")
 
 _NEVER = "never"
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from jeton import _core
 from jeton._files import write_whole
-from jeton.corpus import InputFile, require_text
+from jeton._plain import strict_json
+from jeton.corpus import CorpusCare, InputFile, require_text
 from jeton.errors import FormatError
 from jeton.formats import name_of_file
 from jeton.training.continuing import ContinueSettings
@@ -37,6 +38,9 @@ __all__ = [
 CARD_SUFFIX = ".card.json"
 
 _SCHEMA_VERSION = "jeton.card/1"
+
+_N_SKIPPED_SHOWN = 100
+"""Skipped files that a card names; it has the number of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,9 @@ class TrainingCard:
         heldout: How it does on text kept apart, by source; empty where that was not measured.
         learned: What the algorithm says of its work: languages and what they pay, for one.
         base: The tokenizer that was continued; None: it was trained anew.
+        made: How the text was read and cared for (``reading``, ``care``), the least count of a
+            pretoken (``min_count``), and what was left out, by cause.
+        loading: Keywords with which ``jeton.load`` reads a rank file as it was meant.
     """
 
     name: str | None
@@ -105,6 +112,8 @@ class TrainingCard:
     heldout: tuple[HeldOut, ...] = ()
     learned: Mapping[str, Any] = field(default_factory=dict)
     base: BaseTokenizer | None = None
+    made: Mapping[str, Any] = field(default_factory=dict)
+    loading: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -118,6 +127,7 @@ class TrainingCard:
         heldout: tuple[HeldOut, ...] = (),
         learned: Mapping[str, Any] | None = None,
         base: _core.Tokenizer | None = None,
+        loading: Mapping[str, Any] | None = None,
     ) -> TrainingCard:
         """The card of a tokenizer that was just trained, or continued from ``base``."""
         return cls(
@@ -134,7 +144,19 @@ class TrainingCard:
             base=None
             if base is None
             else BaseTokenizer(base.name, base.fingerprint, base.vocab_size),
+            made=_made(corpus),
+            loading=dict(loading or {}),
         )
+
+    @property
+    def care(self) -> CorpusCare:
+        """What was done with documents before they counted, as ``count_pretokens`` takes it."""
+        return CorpusCare.from_dict(self.made.get("care", {}))
+
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        """Keywords of ``count_pretokens`` that say how inputs were read."""
+        return dict(self.made.get("reading", {}))
 
     @property
     def n_documents(self) -> int:
@@ -156,7 +178,7 @@ class TrainingCard:
             "date": self.date.isoformat(),
             "jeton_version": self.jeton_version,
             "command": self.command,
-            "settings": self.settings.to_dict(),
+            "settings": self.settings.to_card(),
             "n_documents": self.n_documents,
             "n_bytes": self.n_bytes,
             "sources": [source.to_dict() for source in self.sources],
@@ -164,6 +186,10 @@ class TrainingCard:
                 {**asdict(held), "bytes_per_token": held.bytes_per_token} for held in self.heldout
             ],
         }
+        if self.made:
+            card["made"] = dict(self.made)
+        if self.loading:
+            card["loading"] = dict(self.loading)
         if self.base is not None:
             card["base"] = asdict(self.base)
         return {**card, "learned": dict(self.learned)} if self.learned else card
@@ -203,12 +229,42 @@ class TrainingCard:
                 ),
                 learned=dict(data.get("learned", {})),
                 base=base,
+                made=dict(data.get("made", {})),
+                loading=dict(data.get("loading", {})),
             )
         except (KeyError, TypeError, ValueError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise FormatError(
                 f"not a valid training card: {reason}", format="training card"
             ) from error
+
+
+def _made(corpus: CountedCorpus) -> dict[str, Any]:
+    """How the text of a corpus was read and cared for, and what was left out."""
+    n_distinct, n_pretokens, n_bytes = corpus.rare
+    tally = corpus.left_out.to_dict()
+    return {
+        "reading": dict(corpus.reading),
+        "care": dict(corpus.care),
+        "left_out_documents": {
+            **{name: number for name, number in tally.items() if name != "n_held_out"},
+            "n_left_out": tally["n_left_out"] - tally["n_held_out"],
+            "n_null": corpus.n_null_documents,
+            "n_bad_records": corpus.n_bad_records,
+        },
+        "n_held_out_documents": tally["n_held_out"],
+        "skipped_files": [
+            {"name": file.path, "reason": file.skipped_because}
+            for file in corpus.skipped[:_N_SKIPPED_SHOWN]
+        ],
+        "n_skipped_files": len(corpus.skipped),
+        "min_count": corpus.min_count,
+        "left_out_pretokens": {
+            "n_distinct": n_distinct,
+            "n_pretokens": n_pretokens,
+            "n_bytes": n_bytes,
+        },
+    }
 
 
 def card_path(tokenizer_path: str | os.PathLike[str]) -> Path:
@@ -223,7 +279,7 @@ def write_card(path: str | os.PathLike[str], card: TrainingCard) -> None:
     Raises:
         OSError: The folder is missing, the disk is full ...
     """
-    write_whole(path, json.dumps(card.to_dict(), ensure_ascii=False, indent=2) + "\n")
+    write_whole(path, strict_json(card.to_dict(), indent=2) + "\n")
 
 
 def read_card(path: str | os.PathLike[str]) -> TrainingCard:

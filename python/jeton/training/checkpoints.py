@@ -12,6 +12,7 @@ costs what looking at them costs.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -36,6 +37,7 @@ __all__ = [
     "Interrupts",
     "identity_of",
     "remove_checkpoint",
+    "sha256_of",
 ]
 
 CHECKPOINT_SECONDS = 300.0
@@ -69,6 +71,14 @@ def identity_of(file: InputFile) -> Identity:
     except OSError:
         return Identity(file.path, None, None)
     return Identity(file.path, status.st_size, status.st_mtime_ns)
+
+
+def sha256_of(file: InputFile) -> str:
+    """The digest of an input as it is stored; empty for what is no regular file."""
+    if file.n_bytes is None:
+        return ""
+    with Path(file.path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @dataclass(slots=True)

@@ -116,6 +116,10 @@ class ContinueSettings:
                 f"forbidden_tokens is {self.forbidden_tokens!r}; expected a list of strings"
             )
 
+    def to_card(self) -> dict[str, Any]:
+        """As plain JSON values, for a training card."""
+        return self.to_dict()
+
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {**asdict(self), "forbidden_tokens": list(self.forbidden_tokens)}

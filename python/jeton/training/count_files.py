@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
 from jeton import _core
 from jeton.corpus import InputFile
+from jeton.corpus.care import CareTally
 from jeton.corpus.domains import domain_of_file
 from jeton.corpus.weights import integer_weights, weight_of_file
 from jeton.errors import EmptyCorpusError, UsageError
@@ -39,6 +41,11 @@ def save_counts(path: str | os.PathLike[str], corpus: CountedCorpus) -> None:
         "unit": corpus.unit,
         "sources": [asdict(source) for source in corpus.sources],
         "left_out": corpus.left_out.to_dict(),
+        "pattern": corpus.pattern,
+        "reading": dict(corpus.reading),
+        "care": dict(corpus.care),
+        "n_null_documents": corpus.n_null_documents,
+        "n_bad_records": corpus.n_bad_records,
         **({"indents": True} if corpus.indents else {}),
     }
     corpus.counts.save(os.fspath(path), info=json.dumps(info))
@@ -86,6 +93,7 @@ def load_counts(
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     strict: bool = False,
+    on_bad_record: Literal["stop", "skip"] = "stop",
     num_threads: int | None = None,
 ) -> CountedCorpus:
     """Load files of counts and add them up.
@@ -104,6 +112,7 @@ def load_counts(
         field: Of the development text of an algorithm that has one: where its text is.
         documents: Of the same: the whole file is one document, or each line.
         strict: Of the same: text that is not valid Unicode is an error.
+        on_bad_record: Of the same: ``"stop"`` or ``"skip"``.
         num_threads: Of the same: threads; None: all there are.
 
     Raises:
@@ -128,6 +137,14 @@ def load_counts(
             raise UsageError(
                 f"{with_indents} was counted with indents and {without} was not\n"
                 "hint: count both with or both without --indents"
+            )
+    first = files[0].path
+    for path, (cutting, _) in described.items():
+        if cutting != described[first][0]:
+            raise UsageError(
+                f"{path} and {first} were cut in different ways: {_named_cutting(infos[path])} "
+                f"and {_named_cutting(infos[first])}\nhint: count both with the same algorithm, "
+                "pattern, normalizer and rules"
             )
     matched = {file.path: weight_of_file(file, weights or {}) for file in files}
     for name in weights or {}:
@@ -168,6 +185,13 @@ def load_counts(
                 source = replace(source, weight=weight)
                 known = sources.get((source.name, weight))
                 sources[source.name, weight] = source if known is None else _sum(known, source)
+    reading = {
+        "field": field,
+        "documents": documents,
+        "strict": strict,
+        "on_bad_record": on_bad_record,
+    }
+    rare = (0, 0, 0)
     languages: tuple[LanguageCounts, ...] = ()
     if settings is not None and spoken is not None and by_language is not None:
         if min_count > 1:
@@ -176,14 +200,14 @@ def load_counts(
             development = count_development(
                 settings,
                 spoken,
-                reading={"field": field, "documents": documents, "strict": strict},
+                reading=reading,
                 num_threads=num_threads,
                 max_memory=None if max_memory is None else max_memory // 4,
                 temp_dir=temp_dir,
             )
             languages = by_language.added_to(counts, development)
     elif min_count > 1:
-        counts, _ = counts.at_least(min_count)
+        counts, rare = counts.at_least(min_count)
     if not counts.n_pretokens:
         raise EmptyCorpusError("the files of counts hold no pretokens")
     return CountedCorpus(
@@ -192,10 +216,34 @@ def load_counts(
         unit=unit,
         languages=languages,
         indents=indents,
+        n_null_documents=sum(info.n_null_documents for info in infos.values()),
+        n_bad_records=sum(info.n_bad_records for info in infos.values()),
+        pattern=infos[files[0].path].pattern,
+        reading=infos[files[0].path].reading,
+        care=infos[files[0].path].care,
+        left_out=_tally(infos.values()),
+        min_count=min_count,
+        rare=rare,
     )
 
 
-def settings_of_counts(counts: _core.PretokenCounts, settings: TrainSettings) -> TrainSettings:
+def _named_cutting(info: _Info) -> str:
+    return f"pattern {info.pattern!r}" if info.pattern else "another algorithm or base"
+
+
+def _tally(infos: Collection[_Info]) -> CareTally:
+    """What was left out of all the files together."""
+    names = [part.name for part in fields(CareTally) if part.name != "n_broken"]
+    total = {name: sum(int(info.left_out.get(name, 0)) for info in infos) for name in names}
+    broken = Counter[str]()
+    for info in infos:
+        broken.update(info.left_out.get("n_broken", {}))
+    return CareTally(**total, n_broken=dict(broken))
+
+
+def settings_of_counts(
+    counts: _core.PretokenCounts, settings: TrainSettings, *, named: str = ""
+) -> TrainSettings:
     """Settings that tell of the pattern and normalizer that counts were made with.
 
     Counts that were cut in a way that settings have no words for (SentencePiece's lines) leave
@@ -212,7 +260,7 @@ def settings_of_counts(counts: _core.PretokenCounts, settings: TrainSettings) ->
         settings = replace(settings, rules=rules)
     published = _core.published_patterns()
     # Some have several names: the one that was asked for comes first.
-    for name in (settings.pattern, *published):
+    for name in (settings.pattern, *([named] if named else ()), *published):
         if pattern == published.get(name, name):
             pattern = name
             break
@@ -231,6 +279,12 @@ class _Info:
     unit: int
     sources: tuple[Source, ...]
     indents: bool
+    pattern: str
+    reading: Mapping[str, Any]
+    care: Mapping[str, Any]
+    left_out: Mapping[str, Any]
+    n_null_documents: int
+    n_bad_records: int
 
 
 def _info(path: str, info: Any) -> _Info:
@@ -250,7 +304,17 @@ def _info(path: str, info: Any) -> _Info:
         raise UsageError(f"{path}: what it says of its sources cannot be read: {error}") from error
     if unit < 1:
         raise UsageError(f"{path}: its unit is {unit}; expected at least 1")
-    return _Info(unit, sources, bool(info.get("indents", False)))
+    return _Info(
+        unit,
+        sources,
+        bool(info.get("indents", False)),
+        str(info.get("pattern", "")),
+        dict(info.get("reading", {})),
+        dict(info.get("care", {})),
+        dict(info.get("left_out", {})),
+        int(info.get("n_null_documents", 0)),
+        int(info.get("n_bad_records", 0)),
+    )
 
 
 def _sum(a: Source, b: Source) -> Source:
@@ -261,4 +325,5 @@ def _sum(a: Source, b: Source) -> Source:
         n_replaced_documents=a.n_replaced_documents + b.n_replaced_documents,
         weight=a.weight,
         n_left_out_documents=a.n_left_out_documents + b.n_left_out_documents,
+        sha256=a.sha256 if a.sha256 == b.sha256 else "",
     )

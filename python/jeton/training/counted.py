@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ class Source:
         n_replaced_documents: Documents in which bytes that are not UTF-8 were replaced.
         weight: How much they count, a number such as ``2`` or ``5/2``.
         n_left_out_documents: Documents that did not count: copies, low quality, held out.
+        sha256: Of the file as stored; empty where it is no file or was not asked for.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Source:
     n_replaced_documents: int = 0
     weight: str = "1"
     n_left_out_documents: int = 0
+    sha256: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values, without a weight of 1 and without nothing left out."""
@@ -39,6 +42,8 @@ class Source:
             del values["weight"]
         if not self.n_left_out_documents:
             del values["n_left_out_documents"]
+        if not self.sha256:
+            del values["sha256"]
         return values
 
 
@@ -79,6 +84,14 @@ class CountedCorpus:
         n_cut_documents: Text documents (or lines) of more than 64 MiB, counted in pieces.
         languages: The same by language, by name; empty for algorithms that do not ask.
         indents: Whether indentation was taken out of the text, for tokens that stand for it.
+        n_null_documents: Records whose text is null.
+        n_bad_records: Records that cannot be used and were left out.
+        first_bad_record: The first of them, in words.
+        pattern: The split pattern as it was named; empty where that is not known.
+        reading: How inputs were read (field, documents ...), as plain JSON values.
+        care: What was done with documents, as plain JSON values (``CorpusCare.to_dict``).
+        min_count: Pretokens that occur less often were left out.
+        rare: Distinct pretokens, pretokens and bytes that this left out.
     """
 
     counts: _core.PretokenCounts
@@ -89,3 +102,11 @@ class CountedCorpus:
     n_cut_documents: int = 0
     languages: tuple[LanguageCounts, ...] = ()
     indents: bool = False
+    n_null_documents: int = 0
+    n_bad_records: int = 0
+    first_bad_record: str = ""
+    pattern: str = ""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    care: Mapping[str, Any] = field(default_factory=dict)
+    min_count: int = 1
+    rare: tuple[int, int, int] = (0, 0, 0)

@@ -9,7 +9,7 @@ order of documents.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -28,6 +28,7 @@ from jeton.training.checkpoints import (
     Checkpoint,
     Interrupts,
     identity_of,
+    sha256_of,
 )
 from jeton.training.count_memory import explained_full_disk, limit_memory
 from jeton.training.counted import CountedCorpus, LanguageCounts, Source
@@ -45,6 +46,7 @@ def count_pretokens(
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     strict: bool = False,
+    on_bad_record: Literal["stop", "skip"] = "stop",
     num_threads: int | None = None,
     max_memory: int | None = None,
     temp_dir: str | os.PathLike[str] | None = None,
@@ -54,6 +56,7 @@ def count_pretokens(
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     resume: bool = False,
     keep_checkpoint: bool = False,
+    digests: bool = False,
     on_progress: Callable[[TrainProgress], None] | None = None,
 ) -> CountedCorpus:
     """Read inputs and count their pretokens.
@@ -66,6 +69,7 @@ def count_pretokens(
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
         strict: Text that is not valid Unicode is an error instead of being replaced.
+        on_bad_record: A record that does not parse or has no text: ``"stop"`` or ``"skip"``.
         num_threads: Threads that count; None: all there are.
         max_memory: Bytes of memory for the counts, at least 16 MiB; None: as many as it takes.
         temp_dir: Where counts go that have no room; None: the system's place for temporary files.
@@ -77,6 +81,7 @@ def count_pretokens(
         resume: Go on from ``checkpoint`` if it is there.
         keep_checkpoint: When counting is done, leave a checkpoint of all of it, from which
             ``resume`` reads no text again; for what comes after counting.
+        digests: Take the SHA-256 of each file too (``Source.sha256``), which reads it once more.
         on_progress: Called after each batch, with stage ``"count"``.
 
     Raises:
@@ -98,12 +103,18 @@ def count_pretokens(
     else:
         counts = _core.counts_for(base)
         spoken = None
+    reading: dict[str, Any] = {
+        "field": field,
+        "documents": documents,
+        "strict": strict,
+        "on_bad_record": on_bad_record,
+    }
     indents = settings.indents and base is None
     limit_memory(counts, max_memory, temp_dir, shares=1 if spoken is None else 4)
     by_language = LanguageCounter.of(settings, spoken, max_memory=max_memory, temp_dir=temp_dir)
     balanced = None
     if care.temperature is not None:
-        balanced = _balanced(inputs, care.temperature, field=field, documents=documents)
+        balanced = _balanced(inputs, care.temperature, reading)
 
     def on_read(progress: ReadProgress) -> None:
         if on_progress is not None:
@@ -112,9 +123,7 @@ def count_pretokens(
 
     stream = open_documents(
         inputs,
-        field=field,
-        documents=documents,
-        strict=strict,
+        **reading,
         on_progress=on_read,
         read_ahead=True,
         **({} if spoken is None else spoken.reading),
@@ -127,9 +136,7 @@ def count_pretokens(
     sources: dict[str, Source] = {}
     if checkpoint is not None:
         options = {
-            "field": field,
-            "documents": documents,
-            "strict": strict,
+            **reading,
             "cutting": counts.cutting,
             "care": care.to_dict(),
             **({"indents": True} if indents else {}),
@@ -205,16 +212,22 @@ def count_pretokens(
     if is_done and done is not None:
         left_out = CareTally(**done["left_out"])
         n_documents, n_cut_documents = n_done, done["n_cut_documents"]
+        n_null, n_bad, first_bad = done["unusable"]
     else:
         stream.require_text()
         left_out = carer.tally()
         n_documents, n_cut_documents = n_seen, stream.n_cut_documents
+        n_null, n_bad = stream.n_null_documents, stream.n_bad_records
+        first_bad = stream.first_bad_record
         if saved is not None and keep_checkpoint:
-            all_done = {"left_out": asdict(left_out), "n_cut_documents": n_cut_documents}
+            all_done = {
+                "left_out": asdict(left_out),
+                "n_cut_documents": n_cut_documents,
+                "unusable": [n_null, n_bad, first_bad],
+            }
             save(saved, n_seen, done=all_done)
     languages: tuple[LanguageCounts, ...] = ()
     if spoken is not None and by_language is not None:
-        reading = {"field": field, "documents": documents, "strict": strict}
         with explained_full_disk(temp_dir):
             development = count_development(
                 settings,
@@ -226,12 +239,15 @@ def count_pretokens(
             )
             languages = by_language.added_to(counts, development)
     if not counts.n_pretokens:
-        raise EmptyCorpusError(
-            f"all of the {n_documents:,} documents are empty or were left out: "
-            f"{left_out.to_dict()}\nhint: look at the weights and the rules of quality"
-        )
+        raise EmptyCorpusError(left_out.why_nothing_is_left(n_documents))
     if saved is not None and not keep_checkpoint:
         saved.remove()
+    if digests:
+        known = {file.path: file for file in stream.files}
+        sources = {
+            name: replace(source, sha256=sha256_of(known[name]) if name in known else "")
+            for name, source in sources.items()
+        }
     return CountedCorpus(
         counts=counts,
         sources=tuple(sources.values()),
@@ -241,6 +257,12 @@ def count_pretokens(
         n_cut_documents=n_cut_documents,
         languages=languages,
         indents=indents,
+        n_null_documents=n_null,
+        n_bad_records=n_bad,
+        first_bad_record=first_bad,
+        pattern=settings.pattern if base is None and "pattern" in settings.method.takes else "",
+        reading=reading,
+        care=care.to_dict(),
     )
 
 
@@ -273,11 +295,9 @@ def _more(before: Source, batch: _core.TextBatch, weights: Any, n_again: int) ->
     )
 
 
-def _balanced(
-    inputs: Any, temperature: float, *, field: str, documents: Literal["file", "line"]
-) -> dict[str, Fraction]:
+def _balanced(inputs: Any, temperature: float, reading: Mapping[str, Any]) -> dict[str, Fraction]:
     """Weights by path for a temperature: the inputs are read once for their sizes."""
-    stream = open_documents(inputs, field=field, documents=documents, read_ahead=True)
+    stream = open_documents(inputs, **{**reading, "strict": False}, read_ahead=True)
     for file in stream.files:
         if file.n_bytes is None:
             raise UsageError(

@@ -146,9 +146,16 @@ class TrainSettings:
             if shared.name in _SHARED_BY_SOME and shared.name not in method.takes:
                 value = getattr(self, shared.name)
                 if value != shared.default and value != ():
+                    hint = ""
+                    known = {option.name for option in fields(method.options)}
+                    if shared.name == "normalizer" and "normalization_rule_name" in known:
+                        hint = (
+                            "\nhint: its rules have names of their own: "
+                            "normalization_rule_name='nfkc' (-O normalization_rule_name=nfkc)"
+                        )
                     raise UsageError(
                         f"{shared.name} is {value!r}, but algorithm {self.algorithm!r} does not "
-                        "take it"
+                        f"take it{hint}"
                     )
         if self.tie_rule not in ("hf", "bytes", "sentencepiece"):
             raise UsageError(
@@ -173,6 +180,27 @@ class TrainSettings:
         check_normalizers(self.normalizer)
         check_rules(self.rules)
         self.read_options().check(self)
+
+    def to_card(self) -> dict[str, Any]:
+        """As plain JSON values: what this algorithm takes, and all of it, defaults too.
+
+        A card has to be enough to make the tokenizer again when defaults have changed.
+        """
+        method = self.method
+        values = self.to_dict()
+        for name in _SHARED_BY_SOME:
+            if name not in method.takes:
+                values.pop(name, None)
+        own = self.read_options()
+        options = {
+            part.name: list(value) if isinstance(value, tuple) else value
+            for part in fields(own)
+            for value in [getattr(own, part.name)]
+        }
+        resolved = getattr(own, "size_at_transition", None)
+        if resolved is not None:
+            options["transition_size"] = resolved(self)
+        return {**values, "options": options} if options else values
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values; ``options`` and what is new only where some were given."""

@@ -27,6 +27,7 @@ from jeton.training.settings import (
     TrainProgress,
     TrainSettings,
 )
+from jeton.training.told import check_special_tokens, size_words, uncovered_words
 
 __all__ = ["Learned", "learn_from_counts", "train", "train_from_counts"]
 
@@ -172,7 +173,8 @@ def train_from_counts(
         on_progress: Called now and then with the stage of learning.
 
     Warns:
-        JetonWarning: The text is not enough for a vocabulary of the size asked.
+        JetonWarning: The text is not enough for a vocabulary of the size asked, or characters
+            of it are in no token.
 
     Raises:
         TrainingError: See ``train``.
@@ -267,12 +269,10 @@ def _learn(
     tokenizer = settings.method.learn(counts, counted, learning)
     if so_far is not None:
         so_far.remove()
+    check_special_tokens(tokenizer, settings)
     if tokenizer.vocab_size < settings.vocab_size:
-        warnings.warn(
-            f"the text is enough for {tokenizer.vocab_size:,} tokens only, not for "
-            f"vocab_size={settings.vocab_size:,}\n"
-            f"hint: train on more text, or ask for vocab_size={tokenizer.vocab_size}",
-            JetonWarning,
-            stacklevel=stacklevel,
-        )
+        words = size_words(tokenizer.vocab_size, settings)
+        warnings.warn(words, JetonWarning, stacklevel=stacklevel)
+    if lost := uncovered_words(tokenizer, counts, settings):
+        warnings.warn(lost, JetonWarning, stacklevel=stacklevel)
     return Learned(tokenizer, learning.facts)

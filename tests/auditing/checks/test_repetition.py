@@ -76,13 +76,13 @@ def test_a_cache_that_is_used_already_is_no_finding(
 
 def test_seldom_requests_miss_the_cache(evidence_of: EvidenceOf, good: Tokenizer) -> None:
     texts = [f"{INSTRUCTIONS}\n\n{words(60, seed)}" for seed in range(40)]
-    seldom = {**CLAUDE, "requests_per_day": 24}
+    seldom = {**CLAUDE, "requests_per_day": 6}
     assert not found(evidence_of(texts, tokenizers=[good], **seldom), "prompt-prefix-cacheable")
     # The same day's requests within ten minutes find it: times beat the mean rate.
     evidence = evidence_of(texts, tokenizers=[good], **seldom)
     together = requests_of(40, time_s=[1e9 + 15 * i for i in range(40)])
     assert only(replace(evidence, requests=together), "prompt-prefix-cacheable")
-    apart = requests_of(40, time_s=[1e9 + 3600 * i for i in range(40)])
+    apart = requests_of(40, time_s=[1e9 + 4 * 3600 * i for i in range(40)])
     assert not found(replace(evidence, requests=apart), "prompt-prefix-cacheable")
 
 

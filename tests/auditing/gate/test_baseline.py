@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jeton._core import TextBatch, Tokenizer, compress_zstd, decompress
 from jeton.auditing.choice import choose_tokenizers
 from jeton.auditing.gate import Baseline, Collector, TokenizerIdentity
-from jeton.auditing.gate.documents import Document, DocumentTable, place_key
+from jeton.auditing.gate.documents import Document, DocumentTable, document_key
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.errors import FormatError, LimitError, UsageError
 from tests.auditing.gate.changed_texts import corpus, run
@@ -128,7 +128,7 @@ def test_damage_is_a_clear_error(good: Tokenizer, tmp_path: Path) -> None:
         b"[]",
         b'{"schema_version": "jeton.audit/2"}',
         data[: len(data) // 2],
-        damaged(plain, "schema_version", value="jeton.baseline/2"),
+        damaged(plain, "schema_version", value="jeton.baseline/9"),
         damaged(plain, "steps", value=list(STEPS[:-1])),
         damaged(plain, "tokenizer", "canonical", value="&&&"),
         damaged(plain, "values", "n_tokens", value=["1", "0"]),
@@ -159,11 +159,17 @@ def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         Baseline.from_bytes(compress_zstd(b" " * 2000))
 
 
-def test_a_full_table_keeps_the_smallest_places() -> None:
+def test_a_full_table_keeps_the_smallest_keys() -> None:
     table = DocumentTable(limit=5)
     for i in range(50):
-        table.add(Document("s", i, "", i, 1, (1,) * (len(STEPS) + 1)))
-    kept = sorted(place_key("s", i) for i in range(50))[:5]
-    assert sorted(table.documents) == kept
+        table.add(Document("s", i, i + 1, "", 0, i, i, 1, (1,) * (len(STEPS) + 1)))
+    kept = sorted(document_key("s", i) for i in range(50))[:5]
+    assert sorted(document.key for document in table.documents) == kept
     assert not table.is_complete
     assert table.largest_key == kept[-1]
+
+
+def test_a_key_knows_the_record_not_the_folder() -> None:
+    assert document_key("before/a.jsonl", 3) == document_key("after/a.jsonl", 3)
+    assert document_key("a.jsonl", 3, 17) == document_key("b.jsonl", 4, 17)
+    assert document_key("a.jsonl", 3) != document_key("b.jsonl", 3)

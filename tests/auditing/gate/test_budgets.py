@@ -113,8 +113,16 @@ def test_unknown_names_are_errors_with_the_nearest(good: Tokenizer) -> None:
         gate(corpus(), good, before, "usd_per_month>+2%")
     with pytest.raises(UsageError, match=r"unknown domain 'legal'"):
         gate(corpus(), good, before, "legal:tokens_per_document>+2%")
-    with pytest.raises(UsageError, match=r"has no domains"):
-        gate(corpus(), good, before, "*:tokens_per_document>+2%")
+    with pytest.raises(UsageError, match=r"known here: .*tokens_per_document_p95"):
+        gate(corpus(), good, before, "fit<100")
+
+
+def test_every_domain_of_a_corpus_without_domains_is_the_corpus(good: Tokenizer) -> None:
+    before = run(corpus(), good)[0]
+    result = gate(corpus(), good, before, "*:tokens_per_document>+2%")
+    assert result.is_passed
+    assert [item.domain for item in result.results] == [None]
+    assert "the whole corpus is judged" in result.notes[0]
 
 
 def test_domains_are_judged_by_themselves(good: Tokenizer, tmp_path: Path) -> None:

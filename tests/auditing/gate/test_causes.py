@@ -62,7 +62,7 @@ CHANGES: list[tuple[Change, str]] = [
         lambda text: text.translate({i: i + 0xFEE0 for i in range(0x41, 0x7B)}),
         "compatibility_forms",
     ),
-    (lambda text: f"{text} {text}", "length"),
+    (lambda text: f"{text} {text}", "repeated_passages"),
 ]
 
 

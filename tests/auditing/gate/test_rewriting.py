@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.auditing.gate.languages import LANGUAGES, language_class
-from jeton.auditing.gate.rewriting import STEPS, rewritten
+from jeton.auditing.gate.rewriting import TEXT_STEPS, rewritten
 from tests.auditing.gate.changed_texts import FRENCH, doubled_white_space
 
 
@@ -21,7 +21,9 @@ def wording(text: str) -> str:
 
 def changed_steps(text: str) -> list[str]:
     return [
-        step for step, changed in zip(STEPS, rewritten(text), strict=True) if changed is not None
+        step
+        for step, changed in zip(TEXT_STEPS, rewritten(text), strict=True)
+        if changed is not None
     ]
 
 
@@ -47,7 +49,8 @@ def test_the_wording() -> None:
     assert wording("  The\tCAFE\u0301  \r\n\r\n is\u200b open") == " the caf\u00e9\nis open"
 
 
-@given(st.text())
+# Controls of Latin-1 are what is left of garbled UTF-8, and one of them is white space too.
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("\t\n\r\v ")))
 def test_white_space_and_composition_do_not_change_the_wording(text: str) -> None:
     assert wording(doubled_white_space(text)) == wording(text)
     assert wording(unicodedata.normalize("NFD", text)) == wording(text)

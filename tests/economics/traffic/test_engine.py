@@ -423,7 +423,7 @@ class TestMonotonicity:
         ]
         assert ends == sorted(ends, reverse=True)
         one, two = (
-            simulate_traffic(trace, dataclasses.replace(SMALL, n_gpus=n)).end_seconds
+            simulate_traffic(trace, Server(LLAMA, gpu("a10g"), n_gpus=n)).end_seconds
             for n in (1, 2)
         )
         assert two < one

@@ -163,7 +163,7 @@ mod tests {
             ),
             (
                 |f| f["bpe_ranks"] = json!("! 16777215 YQ== Yg=="),
-                "token id exceeds the limit",
+                "exceeds the limit",
             ),
             (
                 |f| f["bpe_ranks"] = json!("! 0 YQ==\n! 7 ?"),

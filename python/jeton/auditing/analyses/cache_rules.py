@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ["RULES", "CacheRule", "rule_for"]
+__all__ = ["RULES", "CacheRule", "rule_for", "rules_for"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class CacheRule:
         max_break_points: Break points of a request that the caller sets; 0: the provider finds
             shared prefixes by itself.
         source: Where the rules are published, with the day they were read.
+        lifetime: What a caller asks for to have this lifetime; empty: nothing is asked.
     """
 
     name: str
@@ -30,6 +31,8 @@ class CacheRule:
     ttl_seconds: float
     max_break_points: int
     source: str
+
+    lifetime: str = ""
 
     @property
     def is_automatic(self) -> bool:
@@ -67,6 +70,7 @@ RULES: dict[str, CacheRule] = {
         max_break_points=4,
         source="platform.claude.com/docs/en/build-with-claude/prompt-caching, read 2026-11-21: "
         "from 1,024 tokens for most models, writes at 1.25 times, four break points",
+        lifetime="5m",
     ),
     "anthropic-4096": CacheRule(
         "Anthropic, 5 minutes (Opus 4.5 and 4.6, Haiku 4.5)",
@@ -77,6 +81,7 @@ RULES: dict[str, CacheRule] = {
         max_break_points=4,
         source="platform.claude.com/docs/en/build-with-claude/prompt-caching, read 2026-11-21: "
         "from 4,096 tokens for Opus 4.5, Opus 4.6 and Haiku 4.5",
+        lifetime="5m",
     ),
     "google": CacheRule(
         "Gemini, implicit",
@@ -123,6 +128,23 @@ def rule_for(provider: str, model: str) -> CacheRule:
     if provider.startswith("google") or "gemini" in name:
         return RULES["google-pro" if "pro" in name.split("-") else "google"]
     return RULES["other"]
+
+
+def rules_for(provider: str, model: str) -> tuple[CacheRule, ...]:
+    """The rules among which a caller may choose, the usual lifetime first."""
+    rule = rule_for(provider, model)
+    if not rule.lifetime:
+        return (rule,)
+    # platform.claude.com, read 2026-11-21: an hour at twice the input rate for a write.
+    hour = replace(
+        rule,
+        name=rule.name.replace("5 minutes", "1 hour"),
+        write_factor=2.0,
+        ttl_seconds=3600.0,
+        lifetime="1h",
+        source=f"{rule.source}; for an hour writes at 2 times",
+    )
+    return (rule, hour)
 
 
 def _gpt_version(name: str) -> tuple[int, int]:

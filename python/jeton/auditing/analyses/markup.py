@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-__all__ = ["looks_like_markup", "without_markup", "without_markup_noise"]
+__all__ = ["looks_like_markup", "without_comments", "without_markup", "without_markup_noise"]
 
 MIN_CLOSING_TAGS_PER_KB = 2.0
 """Closing tags of HTML in 1,000 characters from which a text counts as markup. Our choice: prose
@@ -57,11 +57,12 @@ def without_markup_noise(text: str) -> tuple[str, int]:
     """
     if not looks_like_markup(text):
         return text, 0
-    new = _TAG.sub(_without_noise, _without_scripts(_without_comments(text)))
+    new = _TAG.sub(_without_noise, _without_scripts(without_comments(text)))
     return new, 4 * max(0, len(text) - len(new))
 
 
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
+    """Drop ``<!-- ... -->``; one that is not closed stays."""
     # Searching for the end once keeps text of nothing but beginnings linear.
     parts, position = [], 0
     while (start := text.find("<!--", position)) >= 0:
@@ -98,7 +99,7 @@ def without_markup(text: str) -> tuple[str, int]:
     """Leave the text alone that a reader of the page sees (a `rewriting.Rewrite`)."""
     if not looks_like_markup(text):
         return text, 0
-    new = _BLOCK_TAG.sub("\n", _without_scripts(_without_comments(text)))
+    new = _BLOCK_TAG.sub("\n", _without_scripts(without_comments(text)))
     new = _TAG.sub("", new)
     new = _INNER_BLANKS.sub(" ", _BLANK_LINES.sub("\n", html.unescape(new))).strip()
     return new, 4 * max(0, len(text) - len(new))

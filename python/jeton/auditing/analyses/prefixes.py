@@ -19,6 +19,7 @@ __all__ = [
     "SharedPrefix",
     "common_prefix_chars",
     "mask_values",
+    "shared_beginnings",
     "shared_prefixes",
 ]
 
@@ -78,6 +79,23 @@ def common_prefix_chars(first: str, second: str) -> int:
         else:
             high, step = end - 1, max(1, (end - low) // 2)
     return low
+
+
+def shared_beginnings(texts: Sequence[str], *, min_documents: int) -> list[int]:
+    """How many code points of each text's beginning so many texts share; 0: none.
+
+    Digits and identifiers are taken for equal: a date in a prompt does not make it another one.
+    """
+    masked = [mask_values(text[:MAX_PREFIX_CHARS]) for text in texts]
+    order = sorted(range(len(masked)), key=masked.__getitem__)
+    common = [common_prefix_chars(masked[a], masked[b]) for a, b in pairwise(order)]
+    shared = [0] * len(texts)
+    width = max(1, min_documents - 1)
+    for first in range(len(common) - width + 1):
+        n_chars = min(common[first : first + width])
+        for place in range(first, first + width + 1):
+            shared[order[place]] = max(shared[order[place]], n_chars)
+    return shared
 
 
 def mask_values(text: str) -> str:

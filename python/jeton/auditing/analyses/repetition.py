@@ -6,10 +6,11 @@ where others end.
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "boilerplate_lines",
     "near_duplicates",
     "overlaps",
+    "repeated_spans",
     "without_lines",
     "without_repeated_passages",
 ]
@@ -32,6 +34,23 @@ MIN_LINE_CHARS = 40
 
 MIN_PASSAGE_CHARS = 120
 """Characters of a line or paragraph that does not come twice in one document by chance."""
+
+MIN_UNIT_CHARS = 16
+"""Characters of the shortest passage: a prompt of a few words that is sent two times."""
+
+MIN_PART_OF_TEXT = 0.45
+"""Part of a short text that a passage below `MIN_PASSAGE_CHARS` must be: a text sent two times is
+half of the whole, with a word between them a little less."""
+
+MAX_SEPARATOR_KINDS = 8
+"""Different characters up to which a stretch is no passage: lines of signs, closing brackets, rows
+of yes and no."""
+
+_ANCHOR_STEP = 16
+"""Places between the windows by which texts without repetition are passed over."""
+
+_LONG_WINDOW, _SHORT_WINDOW = 32, 16
+"""Code points compared at a time, powers of two: in long texts more, so that no phrase counts."""
 
 SHINGLE_WORDS = 5
 """Words of a shingle. Broder (1997, "On the resemblance and containment of documents") compares
@@ -53,6 +72,10 @@ MIN_NEAR_WORDS = 20
 MAX_BUCKET = 64
 """Documents compared within one bucket; a bucket of more is one template."""
 
+SIGNATURE_SLACK = 0.2
+"""How far two signatures may agree less than the documents resemble: four standard deviations of
+64 values at 0.8."""
+
 OVERLAP_BYTES = 32
 """Length of the beginnings that are looked for inside other documents."""
 
@@ -67,6 +90,9 @@ MAX_TRIES = 64
 """Ends of one document that are compared: text that repeats one sign fits everywhere."""
 
 _WORD = re.compile(r"\w+")
+
+# The last entry stands for all code points beyond, none of which is white space.
+_IS_WHITE_SPACE = np.array([chr(code).isspace() for code in range(0x3002)])
 
 
 def boilerplate_lines(texts: Sequence[str], *, min_documents: int) -> dict[str, int]:
@@ -94,21 +120,117 @@ def without_lines(text: str, lines: Collection[str], *, start: int = 0) -> tuple
 
 
 def without_repeated_passages(text: str) -> tuple[str, int]:
-    """Keep the first of equal long lines of a text (a `rewriting.Rewrite`)."""
-    if len(text) < 2 * MIN_PASSAGE_CHARS:
-        return text, 0
+    """Keep the first of equal passages of a text (a `rewriting.Rewrite`).
+
+    A passage is a long line, or a stretch of any lines. White space is no part of it.
+    """
+    spans = repeated_spans(text)
+    start, end = spans[-1] if spans else (0, 0)
+    if end == len(text) and end - start >= MIN_PART_OF_TEXT * end > 0:
+        # The text comes again as a whole, short lines and all.
+        shorter, n_bytes = _without_spans(text, spans)
+        new, n_more = _without_repeated_lines(shorter)
+        return new, n_bytes + n_more
+    # Lines first: quotation marks of mail do not make a passage another one.
+    new, n_bytes = _without_repeated_lines(text)
+    if n_bytes:
+        spans = repeated_spans(new, n_chars=len(text))
+    new, n_more = _without_spans(new, spans)
+    return new, n_bytes + n_more
+
+
+def _without_spans(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, int]:
+    parts, position, n_chars = [], 0, 0
+    for start, end in spans:
+        kept = text[position:start]
+        # What stood between two copies goes with the last of them.
+        parts.append(kept.rstrip() if end == len(text) else kept)
+        position = end
+        n_chars += end - start
+    return ("".join([*parts, text[position:]]), MAX_UTF8_BYTES * n_chars) if spans else (text, 0)
+
+
+def _without_repeated_lines(text: str) -> tuple[str, int]:
+    """Drop long lines that stood before; short ones too where almost half of the text is such."""
     seen: set[str] = set()
-    kept, n_bytes = [], 0
-    for line in text.split("\n"):
-        # Quotation marks of mail do not make a passage another one.
+    lines = text.split("\n")
+    again = []
+    for line in lines:
         passage = line.lstrip("> \t").rstrip()
-        if len(passage) >= MIN_PASSAGE_CHARS and len(set(passage)) > 4:
-            if passage in seen:
-                n_bytes += MAX_UTF8_BYTES * (len(line) + 1)
-                continue
-            seen.add(passage)
-        kept.append(line)
+        if len(passage) < MIN_UNIT_CHARS:
+            again.append(0)
+            continue
+        is_again = passage in seen and len(set(passage)) > MAX_SEPARATOR_KINDS
+        again.append(len(passage) if is_again else 0)
+        seen.add(passage)
+    least = MIN_PASSAGE_CHARS if sum(again) < MIN_PART_OF_TEXT * len(text) else MIN_UNIT_CHARS
+    kept, n_bytes = [], 0
+    for line, n_chars in zip(lines, again, strict=True):
+        if n_chars >= least:
+            n_bytes += MAX_UTF8_BYTES * (len(line) + 1)
+        else:
+            kept.append(line)
     return ("\n".join(kept), n_bytes) if n_bytes else (text, 0)
+
+
+def repeated_spans(text: str, *, n_chars: int = 0) -> list[tuple[int, int]]:
+    """Stretches ``[start, end)`` of a text that stand in it before, in code points.
+
+    ``n_chars`` is the length of the whole where the text is a part of it.
+
+    Windows of code points are hashed at every place, white space left out; a stretch is covered by
+    windows that occur earlier without overlap. O(n log n).
+    """
+    if len(text) < 2 * MIN_UNIT_CHARS:
+        return []
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    visible = np.flatnonzero(~_IS_WHITE_SPACE[np.minimum(codes, len(_IS_WHITE_SPACE) - 1)])
+    n = len(visible)
+    # A short text is a repetition only if much of it is.
+    part = math.ceil(max(n, n_chars) * MIN_PART_OF_TEXT)
+    least = min(MIN_PASSAGE_CHARS, max(MIN_UNIT_CHARS, part))
+    width = _LONG_WINDOW if least >= _LONG_WINDOW else _SHORT_WINDOW
+    if n < 2 * width:
+        return []
+    letters = codes[visible]
+    hashes = _hashes_of_windows(letters.astype(np.uint64) + np.uint64(1), width)
+    if width == _LONG_WINDOW and not _has_repeated_window(hashes):
+        return []
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    begins = np.concatenate([np.ones(1, dtype=np.bool_), ordered[1:] != ordered[:-1]])
+    if begins.all():
+        return []
+    first = np.empty(len(hashes), dtype=np.int64)
+    first[order] = order[begins][np.cumsum(begins) - 1]
+    again = np.flatnonzero(first + width <= np.arange(len(hashes)))
+    # One more at the end, so that a stretch that reaches it closes there.
+    edges = np.zeros(n + 1, dtype=np.int64)
+    np.add.at(edges, again, 1)
+    np.add.at(edges, again + width, -1)
+    covered = np.cumsum(edges) > 0
+    changes = np.flatnonzero(np.diff(covered.astype(np.int8), prepend=0))
+    spans = []
+    for start, end in zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True):
+        if end - start >= least and len(np.unique(letters[start:end])) > MAX_SEPARATOR_KINDS:
+            # The white space behind it goes too.
+            stop = len(text) if end == n else int(visible[end])
+            spans.append((int(visible[start]), stop))
+    return spans
+
+
+def _has_repeated_window(hashes: NDArray[np.uint64]) -> bool:
+    """Whether a window of those at every `_ANCHOR_STEP` places stands at another place too.
+
+    A repeated passage of a window and a step holds one of them. Nearly all places fall through a
+    table of the upper bits, which is far faster than sorting them.
+    """
+    anchors = hashes[::_ANCHOR_STEP]
+    is_near = np.zeros(1 << _FILTER_BITS, dtype=np.bool_)
+    shift = np.uint64(64 - _FILTER_BITS)
+    is_near[anchors >> shift] = True
+    near = np.sort(hashes[is_near[hashes >> shift]])
+    return bool((near[1:] == near[:-1]).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +250,7 @@ def near_duplicates(texts: Sequence[str], *, min_resemblance: float) -> list[Nea
     """
     seen_texts: set[str] = set()
     shingles: dict[int, NDArray[np.uint32]] = {}
+    signatures: dict[int, NDArray[np.uint32]] = {}
     buckets: dict[tuple[int, bytes], list[int]] = defaultdict(list)
     a, b = _hash_family()
     codes: dict[str, int] = {}
@@ -141,26 +264,38 @@ def near_duplicates(texts: Sequence[str], *, min_resemblance: float) -> list[Nea
             continue
         signature = _signature(hashes, a, b)
         best: NearDuplicate | None = None
-        compared: set[int] = set()
+        candidates: dict[int, None] = {}
         for band in range(N_BANDS):
-            key = (band, signature[band::N_BANDS].tobytes())
-            bucket = buckets[key]
-            for other in bucket:
-                if other in compared:
-                    continue
-                compared.add(other)
-                common = len(np.intersect1d(hashes, shingles[other], assume_unique=True))
-                resemblance = common / (len(hashes) + len(shingles[other]) - common)
-                if resemblance >= min_resemblance and (
-                    best is None or resemblance > best.resemblance
-                ):
-                    best = NearDuplicate(index, other, resemblance)
+            bucket = buckets[band, signature[band::N_BANDS].tobytes()]
+            candidates.update(dict.fromkeys(bucket))
             if len(bucket) < MAX_BUCKET:
                 bucket.append(index)
+        for other in _alike(signature, candidates, signatures, min_resemblance - SIGNATURE_SLACK):
+            common = len(np.intersect1d(hashes, shingles[other], assume_unique=True))
+            resemblance = common / (len(hashes) + len(shingles[other]) - common)
+            if resemblance >= min_resemblance and (best is None or resemblance > best.resemblance):
+                best = NearDuplicate(index, other, resemblance)
+        signatures[index] = signature
         shingles[index] = hashes
         if best is not None:
             found.append(best)
     return found
+
+
+def _alike(
+    signature: NDArray[np.uint32],
+    candidates: Iterable[int],
+    signatures: Mapping[int, NDArray[np.uint32]],
+    least: float,
+) -> list[int]:
+    """Candidates whose signatures agree enough to be worth comparing."""
+    others = list(candidates)
+    if not others:
+        return []
+    agreement = (np.stack([signatures[other] for other in others]) == signature).mean(axis=1)
+    return [
+        other for other, share in zip(others, agreement.tolist(), strict=True) if share >= least
+    ]
 
 
 def _hash_family() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
@@ -273,10 +408,14 @@ def _places(joined: bytes, heads: NDArray[np.uint64]) -> Iterator[int]:
 
 
 def _window_hashes(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """A polynomial hash of every window of 32 bytes, by doubling: five passes over the data."""
-    hashes = data.astype(np.uint64) + np.uint64(1)
+    return _hashes_of_windows(data.astype(np.uint64) + np.uint64(1), OVERLAP_BYTES)
+
+
+def _hashes_of_windows(values: NDArray[np.uint64], n_values: int) -> NDArray[np.uint64]:
+    """A polynomial hash of every window of a power of two of values, by doubling."""
+    hashes = values
     width, base = 1, 0x100000001B3
-    while width < OVERLAP_BYTES:
+    while width < n_values:
         factor = np.uint64(pow(base, width, 1 << 64))
         hashes = hashes[: max(0, len(hashes) - width)] * factor + hashes[width:]
         width *= 2

@@ -1,9 +1,9 @@
 """The same text in a dearer Unicode form.
 
-Decomposed accents, invisible and look-alike characters, and text that was decoded with the wrong
-encoding. Each function is a `rewriting.Rewrite`. What they lose: the composed form loses nothing
-that Unicode calls different; invisible characters that shape scripts (joiners, direction marks) and
-emoji (variation selectors) stay; compatibility characters lose their look.
+Decomposed accents, invisible and look-alike characters. Each function is a `rewriting.Rewrite`.
+What they lose: the composed form loses nothing that Unicode calls different; invisible characters
+that shape scripts (joiners, direction marks) and emoji (variation selectors) stay; compatibility
+characters lose their look.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ __all__ = [
     "composed",
     "without_compatibility_characters",
     "without_invisible_characters",
-    "without_mojibake",
 ]
 
 # Soft hyphen, zero-width space, word joiner, invisible operators, byte-order mark, Mongolian vowel
@@ -33,15 +32,6 @@ _COMPATIBILITY = re.compile(
     "\ufb00-\ufb06\u00a0\u2000-\u200a\u202f\u205f\u3000]+"
 )
 _IDEOGRAPHIC_SPACE = "\u3000"
-
-# What bytes 0x80 to 0xFF become in Windows-1252; the five bytes that it leaves open stay controls.
-_CP1252_HIGH = "".join(
-    bytes([byte]).decode("cp1252", errors="ignore") or chr(byte) for byte in range(0x80, 0x100)
-)
-_CP1252_BYTE = {character: byte for byte, character in enumerate(_CP1252_HIGH, start=0x80)}
-_LEAD = re.escape(_CP1252_HIGH[0x42:0x75])
-_HIGH = re.escape(_CP1252_HIGH)
-_MOJIBAKE = re.compile(f"(?:[{_LEAD}][{re.escape(_CP1252_HIGH[:0x40])}]{{1,3}})+")
 
 
 def composed(text: str) -> tuple[str, int]:
@@ -72,22 +62,3 @@ def without_compatibility_characters(text: str) -> tuple[str, int]:
         return unicodedata.normalize("NFKC", found)
 
     return substitute(_COMPATIBILITY, plain, text)
-
-
-def without_mojibake(text: str) -> tuple[str, int]:
-    """UTF-8 that was read as Windows-1252 ("Ã©" for "é"), read again as what it was.
-
-    A run is mended only if its bytes are valid UTF-8 for other characters; that a text holds such a
-    run by intention is rare, because the characters hardly ever follow each other in any language.
-    """
-    if text.isascii():
-        return text, 0
-
-    def mend(match: re.Match[str]) -> str | None:
-        data = bytes(_CP1252_BYTE[character] for character in match.group())
-        try:
-            return data.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-
-    return substitute(_MOJIBAKE, mend, text)

@@ -62,6 +62,7 @@ from jeton.auditing.checks.repetition import (
     repeated_passages,
 )
 from jeton.auditing.checks.terms import term_shatter
+from jeton.auditing.checks.traffic import gpu_overloaded
 from jeton.auditing.checks.usage import (
     input_overhead,
     output_echo,
@@ -128,6 +129,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "quota-exceeded": quota_exceeded,
         "tail-length": tail_length,
         "gpu-does-not-fit": gpu_does_not_fit,
+        "gpu-overloaded": gpu_overloaded,
         "quadratic-attention": quadratic_attention,
         "input-overhead": input_overhead,
         "output-long": output_long,

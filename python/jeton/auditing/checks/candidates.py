@@ -46,8 +46,8 @@ def tokenizer_foreign(evidence: Evidence) -> Iterator[Finding]:
         id="tokenizer-foreign",
         severity=Severity.WARNING,
         title=(
-            f"{current.name} needs {n_saved:,} tokens more than {best.name} for this text: "
-            f"{percent(share)} of its tokens would go"
+            f"{best.name} needs {percent(share)} fewer tokens than {current.name} for this text "
+            f"({n_saved:,} fewer)"
         ),
         where=current.name,
         figure=Figure(
@@ -57,14 +57,14 @@ def tokenizer_foreign(evidence: Evidence) -> Iterator[Finding]:
             formula=f"{current.n_tokens:,} ({current.name}) - {best.n_tokens:,} ({best.name})",
         ),
         cause=(
-            f"the vocabulary of {current.name} was made from other text: a token of it holds "
-            f"{current.report.bytes_per_token:.2f} bytes of yours, one of {best.name} "
-            f"{best.report.bytes_per_token:.2f}" + _size_remark(current, best)
+            f"The vocabulary of {current.name} was made from other text: one token holds "
+            f"{current.report.bytes_per_token:.2f} bytes of yours, against "
+            f"{best.report.bytes_per_token:.2f} with {best.name}" + _size_remark(current, best)
         ),
         remedy=(
-            "ids belong to a model, so a tokenizer cannot be exchanged under one: for a model of "
-            "your own, replace or extend the tokenizer and train the new embeddings; behind an "
-            "API, compare models by price per document instead of price per token"
+            "A tokenizer belongs to its model. With a model of your own, replace or extend the "
+            "tokenizer and train the new embeddings. Behind an API, compare models by price per "
+            "document, not per token."
         ),
         saving_usd_per_year=saving,
         saving_formula=formula,
@@ -89,10 +89,9 @@ def tokenizer_foreign(evidence: Evidence) -> Iterator[Finding]:
 def _size_remark(current: Measured, best: Measured) -> str:
     rows = best.report.vocab_size - current.report.vocab_size
     if rows <= 0:
-        return ", with no larger vocabulary"
+        return ". Its vocabulary is no larger."
     return (
-        f"; part of this is size: {best.name} has {rows:,} more rows, which embedding and output "
-        "head pay for"
+        f". Part of this is size: {best.name} has {rows:,} more entries, and each one takes memory."
     )
 
 
@@ -136,7 +135,7 @@ def compression_good(evidence: Evidence) -> Iterator[Finding]:
         id="compression-good",
         severity=Severity.GOOD,
         title=(
-            f"none of the other tokenizers ({n_candidates}) is clearly better for this text than "
+            f"No other tokenizer of the {n_candidates} is clearly better for this text than "
             f"{current.name}: {comparison}"
         ),
         where=current.name,
@@ -146,9 +145,7 @@ def compression_good(evidence: Evidence) -> Iterator[Finding]:
             basis=Basis.EXACT,
             formula=f"{evidence.corpus.n_bytes:,} bytes / {current.n_tokens:,} tokens",
         ),
-        cause="the vocabulary fits the text about as well as those it was compared with",
-        remedy=(
-            f"keep it; a change is looked at from {percent(MIN_CANDIDATE_SAVING)} fewer tokens on"
-        ),
+        cause="The vocabulary fits your text about as well as the others.",
+        remedy=(f"Keep it. Look at a change if it saves {percent(MIN_CANDIDATE_SAVING)} or more."),
         evidence={"candidates": [candidate.name for candidate in evidence.candidates]},
     )

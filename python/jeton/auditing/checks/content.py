@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from jeton.auditing.analyses.copies import copies_by_model
 from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
@@ -33,8 +34,8 @@ def special_lookalikes(evidence: Evidence) -> Iterator[Finding]:
         id="special-lookalikes",
         severity=Severity.WARNING,
         title=(
-            f"{evidence.n_lookalike_documents:,} documents contain texts of special tokens, "
-            f"{n_occurrences:,} in all (most often {first})"
+            f"{evidence.n_lookalike_documents:,} documents contain text that looks like a control "
+            f"token, {n_occurrences:,} times in all (most often {first})"
         ),
         where="the text",
         figure=Figure(
@@ -44,16 +45,16 @@ def special_lookalikes(evidence: Evidence) -> Iterator[Finding]:
             formula="markers of public chat formats and special tokens of the audited tokenizers",
         ),
         cause=(
-            "documents quote chat formats or training data, or somebody wants to end your prompt "
-            "and begin one of his own"
+            "The text quotes chat formats or training data, or somebody tries to end your prompt "
+            "and begin their own."
         ),
         remedy=(
-            "encode documents with special tokens not allowed (Jeton's default, and how the tokens "
-            "were counted here); a pipeline that allows them turns this text into control tokens"
+            "Encode user text with special tokens switched off (Jeton's default). Otherwise this "
+            "text becomes control tokens of the model"
             + (
-                f" and would count {n_more:,} tokens fewer under {evidence.current.name}"
+                f", and {evidence.current.name} would count {n_more:,} tokens fewer."
                 if own
-                else ""
+                else "."
             )
         ),
         evidence={
@@ -73,6 +74,16 @@ def duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
         return
     tracked_share = Decimal(found.n_duplicate_bytes) / Decimal(max(1, evidence.corpus.n_bytes))
     n_tokens = int(tracked_share * evidence.current.n_tokens)
+    request_share = Decimal(found.n_duplicates) / max(1, evidence.corpus.n_documents)
+    effects = copies_by_model(evidence)
+    if not effects:
+        left = 1 - request_share
+        effects = (
+            {
+                "request_factor": str(left),
+                "input_factor": str((1 - tracked_share) / left if left else Decimal(1)),
+            },
+        )
     limit = (
         ""
         if found.is_complete
@@ -82,7 +93,7 @@ def duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
         id="duplicate-documents",
         severity=Severity.WARNING,
         title=(
-            f"{found.n_duplicates:,} documents repeat an earlier one byte for byte, "
+            f"{found.n_duplicates:,} requests are exact copies of earlier ones, "
             f"{percent(share)} of the text{limit}"
         ),
         where="the text",
@@ -95,18 +106,17 @@ def duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
                 f"{found.n_tracked_documents - found.n_duplicates:,} different 128-bit digests"
             ),
         ),
-        cause=f"the same request is sent again; the most frequent one {found.max_copies:,} times",
+        cause=f"The same request is sent again, the most frequent one {found.max_copies:,} times.",
         remedy=(
-            "keep the answers to repeated requests; in training data, remove the copies. A "
-            "provider's prompt cache lowers the price of repeated prefixes, but does not make them "
-            "free"
+            "Store the answers and return them for repeated requests: such a request then costs "
+            "nothing. In training data, remove the copies."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_tokens),
         saving_formula=(
             f"{found.n_duplicate_bytes:,} of {evidence.corpus.n_bytes:,} bytes x "
             f"{evidence.current.n_tokens:,} tokens = {n_tokens:,} tokens; "
             + evidence.traffic.formula(n_tokens)
-            + "; input only, if a repeated request is answered from a cache of your own"
+            + "; with the output, if a repeated request is answered from a cache of your own"
             if evidence.traffic.is_priced
             else ""
         ),
@@ -116,6 +126,9 @@ def duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
             "n_duplicate_bytes": found.n_duplicate_bytes,
             "max_copies": found.max_copies,
             "is_complete": found.is_complete,
-            "remedy": remedy(float(tracked_share)),
+            "remedy": {
+                **remedy(float(request_share), applies_to="requests"),
+                "effects": list(effects),
+            },
         },
     )

@@ -54,9 +54,8 @@ def domain_foreign(evidence: Evidence) -> Iterator[Finding]:
         id="domain-foreign",
         severity=Severity.WARNING,
         title=(
-            f"{current.name} is foreign to {name}: {best_name} needs {percent(share)} fewer tokens "
-            "there"
-            + (f", and {len(rows) - 1:,} other domains are like it" if len(rows) > 1 else "")
+            f"{current.name} does not fit {name}: {best_name} needs {percent(share)} fewer tokens "
+            "there" + (f". {len(rows) - 1:,} other domains are similar" if len(rows) > 1 else "")
         ),
         where=name,
         figure=Figure(
@@ -69,11 +68,11 @@ def domain_foreign(evidence: Evidence) -> Iterator[Finding]:
             ),
         ),
         cause=(
-            f"the vocabulary of {current.name} was made from other text than that of these domains"
+            f"The vocabulary of {current.name} was made from other text than these domains have."
         ),
         remedy=(
-            "route these domains to a model whose tokenizer fits them, or extend the tokenizer by "
-            "their words; compare by price per document, for the price of a token differs"
+            "Send these domains to a model whose tokenizer fits them, or extend the tokenizer with "
+            "their words. Compare by price per document: the price of a token differs."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
         saving_formula=evidence.traffic.formula(n_saved),

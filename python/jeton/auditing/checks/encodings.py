@@ -11,12 +11,12 @@ from jeton.auditing.analyses.escapes import (
     without_percent_escapes,
     without_unicode_escapes,
 )
+from jeton.auditing.analyses.mojibake import without_mojibake
 from jeton.auditing.analyses.rewriting import chain
 from jeton.auditing.analyses.unicode_forms import (
     composed,
     without_compatibility_characters,
     without_invisible_characters,
-    without_mojibake,
 )
 from jeton.auditing.checks.sampled import rewrite_finding
 from jeton.auditing.evidence import Evidence
@@ -52,11 +52,11 @@ def encoded_data(evidence: Evidence) -> Iterator[Finding]:
         min_share=MIN_SHARE,
         what="data URIs, base64 from 64 characters and hexadecimal from 80 digits, each replaced "
         "by [data]",
-        says="data written as base64 or hexadecimal costs",
-        cause="pictures, keys, certificates or attachments stand in the text; a vocabulary has no "
-        "words for them, and a model can hardly read them",
-        do="take attachments out before the prompt is built, or pass them as files where the model "
-        "takes files; keep a name in their place",
+        says="Data written as base64 or hexadecimal uses",
+        cause="Pictures, keys, certificates or attachments are inside the text. They need many "
+        "tokens, and a model can hardly read them.",
+        do="Take attachments out before you build the prompt and keep their names, or send them "
+        "as files if the model accepts files.",
     )
 
 
@@ -73,11 +73,11 @@ def escaped_characters(evidence: Evidence) -> Iterator[Finding]:
         id="escaped-characters",
         min_share=MIN_SHARE,
         what="escapes written as the characters that they stand for",
-        says="escaped characters cost",
-        cause=r"JSON was written with escapes for everything beyond ASCII (\u00e9), or JSON stands "
-        r"inside a JSON string (\"), or references of HTML (&nbsp;) or percent escapes were left",
-        do="decode before the prompt is built: json.dumps(value, ensure_ascii=False), "
-        "html.unescape, urllib.parse.unquote; embed JSON as JSON instead of as a string",
+        says="Escaped characters (such as \\u00e9 or &amp;) use",
+        cause=r"A step writes JSON with escapes for all non-English letters (\u00e9), puts JSON "
+        r"inside a JSON string (\"), or leaves HTML codes (&nbsp;) or percent codes in the text.",
+        do="Decode the text before you build the prompt: json.dumps(value, ensure_ascii=False), "
+        "html.unescape or urllib.parse.unquote.",
     )
 
 
@@ -89,11 +89,11 @@ def unicode_form(evidence: Evidence) -> Iterator[Finding]:
         id="unicode-form",
         min_share=MIN_SHARE,
         what="text in Unicode form NFC",
-        says="decomposed accents (Unicode form NFD) cost",
-        cause="letters and their accents are separate characters, as macOS file names and some PDF "
-        "extractors write them; vocabularies were trained on composed text",
-        do="normalize to NFC before encoding (unicodedata.normalize('NFC', text)); to Unicode both "
-        "are the same text",
+        says="Split accents (Unicode form NFD) use",
+        cause="Letters and their accents are separate characters, as some PDF extractors and macOS "
+        "file names write them. Vocabularies were made from text with combined letters.",
+        do="Normalize to NFC before encoding: unicodedata.normalize('NFC', text). It is the same "
+        "text.",
     )
 
 
@@ -106,11 +106,11 @@ def invisible_characters(evidence: Evidence) -> Iterator[Finding]:
         min_share=MIN_SHARE,
         what="soft hyphens, zero-width spaces, word joiners, byte-order marks and tag characters "
         "taken out (joiners of scripts and emoji stay)",
-        says="invisible characters cost",
-        cause="web pages and word processors leave break hints and marks in copied text; some put "
-        "them there to hide instructions or to get past filters",
-        do="take them out before encoding; look at where tag characters (U+E0000 and on) come "
-        "from, for they can spell text that only the model reads",
+        says="Invisible characters use",
+        cause="Web pages and word processors leave invisible marks in copied text. Some people add "
+        "them to hide instructions or to pass filters.",
+        do="Remove them before encoding. Find out where tag characters (U+E0000 and above) come "
+        "from: they can spell text that only the model reads.",
     )
 
 
@@ -123,24 +123,25 @@ def compatibility_characters(evidence: Evidence) -> Iterator[Finding]:
         min_share=MIN_SHARE,
         what="letters and digits of full width and of mathematical alphabets, ligatures and "
         "special spaces as ordinary ones (NFKC of these characters alone)",
-        says="characters that only look different cost",
-        cause="ligatures of typeset PDFs, no-break spaces of web pages, letters of full width or "
-        "of mathematical alphabets; a vocabulary has few tokens with them",
-        do="replace these characters by their plain forms before encoding; what is lost is their "
-        "look",
+        says="Unusual forms of ordinary characters use",
+        cause="Joined letters from PDFs, no-break spaces from web pages, full-width letters. "
+        "A vocabulary has few tokens for them.",
+        do="Replace these characters with their plain forms before encoding. Only the look is "
+        "lost.",
     )
 
 
 def mojibake(evidence: Evidence) -> Iterator[Finding]:
-    """UTF-8 that was read as Windows-1252."""
+    """UTF-8 that was read as another code page."""
     yield from rewrite_finding(
         evidence,
         without_mojibake,
         id="mojibake",
         min_share=MOJIBAKE_MIN_SHARE,
-        what="runs that are valid UTF-8 when written as Windows-1252, read as UTF-8",
-        says="text that was decoded with the wrong encoding costs",
-        cause="UTF-8 was read as Windows-1252 or Latin-1 somewhere before: 'é' became 'Ã©'",
-        do="find the reader with the wrong encoding and mend it; the text is wrong for the model "
-        "as well",
+        what="runs that are valid UTF-8 when written as Windows-1252, Latin-1, Windows-1251, Mac "
+        "Roman or DOS, read as UTF-8; other code pages are not looked at",
+        says="Text decoded with the wrong encoding uses",
+        cause="An earlier step read UTF-8 as another encoding: 'é' became 'Ã©'.",
+        do="Find the step with the wrong encoding and correct it. The model reads the wrong text "
+        "too.",
     )

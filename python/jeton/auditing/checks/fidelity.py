@@ -26,8 +26,8 @@ def round_trip(evidence: Evidence) -> Iterator[Finding]:
             id="round-trip",
             severity=Severity.ERROR if is_error else Severity.WARNING,
             title=(
-                f"{n_failures:,} of {n_documents:,} documents ({percent(n_failures / n_documents)})"
-                f" do not come back from {measured.name}: decode(encode(text)) is another text"
+                f"{measured.name} changes {n_failures:,} of {n_documents:,} documents "
+                f"({percent(n_failures / n_documents)}): decoding does not give the text back"
             ),
             where=measured.name,
             figure=Figure(
@@ -38,8 +38,8 @@ def round_trip(evidence: Evidence) -> Iterator[Finding]:
             ),
             cause=told_causes(causes, unit="documents"),
             remedy=(
-                "do not use it where the text must come back (code, identifiers, citations); its "
-                "token counts are not comparable either, for it encodes less"
+                "Do not use it where the exact text matters (code, identifiers, citations). Its "
+                "token counts cannot be compared either, because it encodes less."
             ),
             evidence={"unreturned_by_cause": dict(causes)},
         )
@@ -54,8 +54,8 @@ def not_utf8(evidence: Evidence) -> Iterator[Finding]:
         id="not-utf8",
         severity=Severity.WARNING,
         title=(
-            f"{corpus.n_replaced_documents:,} of {corpus.n_documents:,} documents are not UTF-8: "
-            f"{corpus.n_replacements:,} places were replaced by U+FFFD"
+            f"{corpus.n_replaced_documents:,} of {corpus.n_documents:,} documents are not valid "
+            f"UTF-8: {corpus.n_replacements:,} places were replaced by U+FFFD"
         ),
         where="the text",
         figure=Figure(
@@ -65,12 +65,12 @@ def not_utf8(evidence: Evidence) -> Iterator[Finding]:
             formula="U+FFFD written in place of bytes that are not UTF-8",
         ),
         cause=(
-            "the files are in another encoding (Latin-1, Windows-1252, UTF-16), are cut inside a "
-            "character, or are not text"
+            "The files have another encoding (Latin-1, Windows-1252, UTF-16), end inside a "
+            "character, or are not text."
         ),
         remedy=(
-            "find the encoding and convert before tokenizing; what was replaced is lost to the "
-            "model. --strict makes this an error"
+            "Find the encoding and convert the files first. What was replaced is lost to the "
+            "model. --strict makes this an error."
         ),
         evidence={
             "n_replaced_documents": corpus.n_replaced_documents,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jeton.auditing.analyses.cut_text import without_letter_spacing, without_punctuation_spacing
 from jeton.auditing.analyses.layout import (
     with_joined_lines,
     with_lower_case,
@@ -59,10 +60,10 @@ def json_layout(evidence: Evidence) -> Iterator[Finding]:
         id="json-layout",
         min_share=MIN_SHARE,
         what="JSON without the white space outside of its strings",
-        says="the layout of JSON costs",
-        cause="JSON is indented or has blanks after its signs, for people to read",
-        do="write it compact: json.dumps(value, separators=(',', ':')); models read it as well, "
-        "and the value is the same",
+        says="Line breaks and spaces in JSON use",
+        cause="JSON is indented for people to read.",
+        do="Write compact JSON: json.dumps(value, separators=(',', ':')). Models read it just as "
+        "well.",
     )
 
 
@@ -90,16 +91,15 @@ def json_repeated_keys(evidence: Evidence) -> Iterator[Finding]:
         id="json-repeated-keys",
         severity=Severity.WARNING,
         title=(
-            f"keys that every record repeats cost {result.n_tokens:,} tokens, "
+            f"Field names repeated in every JSON record use {result.n_tokens:,} tokens, "
             f"{percent(result.share)} of all"
         ),
         where="the text",
         figure=Figure(result.n_tokens, "tokens on the audited text", result.basis, result.formula),
-        cause="a list of records names its columns in every row",
+        cause="A list of records names its fields in every record.",
         remedy=(
-            "send tables as one header and rows (CSV, or JSON with keys and rows), and tell the "
-            "model so once; check the answers on your own cases, for some models read records "
-            "better"
+            "Send tables as one header and rows (CSV, or JSON with a list of names and rows). "
+            "Test the answers: some models read records better."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
         saving_formula=evidence.traffic.formula(result.n_tokens),
@@ -109,7 +109,7 @@ def json_repeated_keys(evidence: Evidence) -> Iterator[Finding]:
             "share_low": result.low,
             "share_high": result.high,
             "examples": list(both.examples),
-            "remedy": remedy(result.share),
+            "remedy": remedy(result.share, effects=result.effects),
         },
     )
 
@@ -123,10 +123,10 @@ def markup(evidence: Evidence) -> Iterator[Finding]:
         min_share=MIN_SHARE,
         what="HTML without comments, scripts, styles and presentational attributes (elements, "
         "links and texts stay)",
-        says="comments, scripts, styles and attributes of HTML cost",
-        cause="pages go into the prompt as a browser gets them",
-        do="take out what says how a page looks, or convert it to Markdown or plain text; leave "
-        "pages alone that are the subject as source code",
+        says="HTML comments, scripts, styles and attributes use",
+        cause="Web pages go into the prompt as a browser gets them.",
+        do="Remove what only says how a page looks, or convert it to Markdown or plain text. Keep "
+        "pages whose source code is the subject.",
     ):
         plain = measure(evidence, without_markup, min_share=0.0)
         finding.evidence["share_as_plain_text"] = saved(
@@ -143,9 +143,9 @@ def separators(evidence: Evidence) -> Iterator[Finding]:
         id="separator-runs",
         min_share=MIN_SHARE,
         what="runs of eight and more equal signs as three",
-        says="lines of signs that only separate cost",
-        cause="rules, boxes, dot leaders of tables of contents, underscores of forms",
-        do="shorten such runs to three signs before encoding; Markdown asks for no more",
+        says="Decorative lines (-----, . . . . .) use",
+        cause="Separators, boxes, dotted lines of tables of contents, blank lines of forms.",
+        do="Shorten each to three characters before encoding.",
     )
 
 
@@ -157,9 +157,9 @@ def line_ends(evidence: Evidence) -> Iterator[Finding]:
         id="line-ends",
         min_share=MIN_SHARE,
         what="line ends of Windows (two characters) as one character",
-        says="line ends of two characters cost",
-        cause="the text was written with CR LF, for which vocabularies have fewer tokens",
-        do="write line ends as LF before encoding",
+        says="Windows line ends (two characters) use",
+        cause="The text has line ends of two characters (CR LF).",
+        do="Write line ends as LF before encoding.",
     )
 
 
@@ -171,11 +171,11 @@ def indentation(evidence: Evidence) -> Iterator[Finding]:
         id="indentation",
         min_share=MIN_INDENTATION_SHARE,
         what="one space for each level of indentation where all lines keep to one width",
-        says="the width of indentation costs",
-        cause=f"{evidence.current.name} has few tokens for runs of spaces, so a level of four "
-        "spaces costs up to four tokens",
-        do="indent by one space in prompts (Python and YAML read it as well), or use a tokenizer "
-        "with tokens for runs of spaces, as those of code models have",
+        says="Wide indentation uses",
+        cause=f"{evidence.current.name} has few tokens for several spaces, so a level of four "
+        "spaces costs up to four tokens.",
+        do="Indent by one space in prompts (Python and YAML accept it), or use a model whose "
+        "tokenizer has tokens for several spaces.",
     )
 
 
@@ -183,16 +183,20 @@ def extraction_leftovers(evidence: Evidence) -> Iterator[Finding]:
     """Spaced punctuation, torn words and letter-spaced text."""
     yield from rewrite_finding(
         evidence,
-        chain(with_usual_spacing, with_joined_lines),
+        chain(
+            without_letter_spacing,
+            without_punctuation_spacing,
+            with_usual_spacing,
+            with_joined_lines,
+        ),
         id="extraction-leftovers",
         min_share=MIN_SHARE,
-        what="no space before punctuation where a program put it (' ,' and \"do n't\"), words "
-        "joined that a hyphen at a line end or spaces between letters tore apart",
-        says="text that was cut up by an earlier step costs",
-        cause="an older tokenizer, OCR or a PDF extractor cut words and signs apart, and the "
-        "pieces cost more than the words",
-        do="use the text from before that step, or put it together again (detokenize, join "
-        "hyphenated lines) before encoding",
+        what="no space beside punctuation where a program put it (' ,' and \"do n't\"), words "
+        "joined that a hyphen at a line end or a sign between all letters tore apart",
+        says="Text that an earlier step cut into pieces uses",
+        cause="An older tokenizer, OCR or a PDF extractor separated letters, words or punctuation. "
+        "The pieces cost more than the words.",
+        do="Use the text from before that step, or join it again before encoding.",
     )
 
 
@@ -204,9 +208,9 @@ def number_precision(evidence: Evidence) -> Iterator[Finding]:
         id="number-precision",
         min_share=MIN_SHARE,
         what="numbers with eight or more decimals cut to six",
-        says="decimals beyond the sixth cost",
-        cause="floating-point numbers are printed with all their digits (15 to 17)",
-        do="round before the prompt is built, to what the question needs",
+        says="Digits after the sixth decimal use",
+        cause="Numbers are printed with all their digits (15 to 17).",
+        do="Round numbers before you build the prompt, to what the question needs.",
     )
 
 
@@ -218,11 +222,10 @@ def opaque_identifiers(evidence: Evidence) -> Iterator[Finding]:
         id="opaque-identifiers",
         min_share=MIN_SHARE,
         what="UUIDs and digests of 24, 32, 40 and 64 digits as id1, id2 ... within a document",
-        says="UUIDs and digests cost",
-        cause="an identifier of 36 characters has no words in it, so it costs 15 to 25 tokens "
-        "each time it is named",
-        do="give short names (id1, id2) for the length of a request and put the identifiers back "
-        "into the answer; a model copies short names more faithfully too",
+        says="Long identifiers (UUIDs, hashes) use",
+        cause="An identifier of 36 characters costs 15 to 25 tokens each time.",
+        do="Replace identifiers with short names (id1, id2) in the request, and put them back in "
+        "the answer. A model also copies short names more reliably.",
     )
 
 
@@ -234,9 +237,9 @@ def long_urls(evidence: Evidence) -> Iterator[Finding]:
         id="long-urls",
         min_share=MIN_SHARE,
         what="addresses of 80 and more characters without query and fragment",
-        says="the queries of long addresses cost",
-        cause="tracking parameters and session keys stand in links",
-        do="cut them off, or number the links and keep the table outside of the prompt",
+        says="Long web addresses use",
+        cause="Links contain tracking parameters and session keys.",
+        do="Remove them, or number the links and keep the list outside of the prompt.",
     )
 
 
@@ -248,9 +251,9 @@ def upper_case(evidence: Evidence) -> Iterator[Finding]:
         id="upper-case",
         min_share=MIN_SHARE,
         what="six and more words of capitals in a row as an ordinary sentence",
-        says="passages in capitals cost",
-        cause="vocabularies have far fewer words in capitals than in small letters",
-        do="write such passages in small letters where capitals mean nothing (names and acronyms "
-        "in them lose theirs)",
+        says="Passages in capital letters use",
+        cause="Vocabularies have far fewer words in capitals than in small letters.",
+        do="Write such passages in small letters where capitals mean nothing. Names and acronyms "
+        "lose their capitals.",
         severity=Severity.INFO,
     )

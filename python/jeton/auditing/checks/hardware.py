@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from jeton.auditing.evidence import Evidence, percent
-from jeton.economics import RESERVED_MEMORY_SHARE, prefill_flops
+from jeton.economics import changed_plan, memory_budget, prefill_flops
 from jeton.findings import Basis, Figure, Finding, Severity
 
 __all__ = ["MIN_ATTENTION_SHARE", "gpu_does_not_fit", "quadratic_attention"]
@@ -20,46 +19,60 @@ _FACTOR = 4
 
 
 def gpu_does_not_fit(evidence: Evidence) -> Iterator[Finding]:
-    """The weights alone are larger than what may be used of the GPU's memory."""
+    """The model leaves no room for requests on the GPUs that were asked for: one, or a group.
+
+    An error where the weights alone are larger than what may be used, else a warning: weights,
+    activations and the engine together are.
+    """
     weights, gpu = evidence.current.report.economics.weights_bytes, evidence.gpu
     model = evidence.model
     if weights is None or gpu is None or model is None:
         return
-    n_bytes = int(weights.value)
-    n_usable_bytes = round(gpu.memory_bytes * (1 - RESERVED_MEMORY_SHARE))
-    if n_bytes <= n_usable_bytes:
+    plan = changed_plan(evidence.plan, vocab_size=evidence.current.tokenizer.vocab_size)
+    plan = changed_plan(plan, n_gpus=plan.n_gpus or 1)
+    budget = memory_budget(model, gpu, plan)
+    if budget.fits:
         return
-    n_gpus = math.ceil(n_bytes / n_usable_bytes)
+    n_bytes = int(weights.value)
+    is_weights = budget.weight_bytes > budget.usable_bytes
+    where = f"one {gpu.name}" if budget.n_gpus == 1 else f"{budget.n_gpus} x {gpu.name}"
+    usable = budget.n_gpus * budget.usable_bytes
+    beside = "" if is_weights else " beside activations and the engine's own memory"
+    needed = budget.needed_gpus
+    more = (
+        "no number of these GPUs holds it" if needed is None else f"at least {needed} of these GPUs"
+    )
+    fewer = "" if is_weights else "smaller batches (--max-requests, --max-batched-tokens), "
     yield Finding(
         id="gpu-does-not-fit",
-        severity=Severity.ERROR,
+        severity=Severity.ERROR if is_weights else Severity.WARNING,
         title=(
-            f"the weights of {model.name} ({n_bytes / 1e9:,.1f} GB) do not fit one {gpu.name} "
-            f"({n_usable_bytes / 1e9:,.1f} GB usable)"
+            f"The weights of {model.name} ({n_bytes / 1e9:,.1f} GB) do not fit on {where} "
+            f"({usable / 1e9:,.1f} GB usable){beside}"
+            + ("" if needed is None else f": {needed} are needed")
         ),
         where=f"{model.name} on {gpu.name}",
         figure=Figure(
-            value=n_bytes - n_usable_bytes,
-            unit="bytes too many",
-            basis=weights.basis,
+            value=-budget.kv_bytes,
+            unit="bytes too many on each GPU",
+            basis=Basis.ESTIMATED,
             formula=(
-                f"{n_bytes:,} bytes of weights - {gpu.memory_bytes:,} bytes of memory x "
-                f"(1 - {RESERVED_MEMORY_SHARE:g} reserved)"
+                f"{gpu.memory_bytes:,} bytes of memory, {plan.gpu_memory_utilization:g} of it for "
+                f"the engine: {budget.in_words}"
             ),
-            source=f"{model.cited_source}; {gpu.cited_source}",
+            source=f"{model.cited_source}; {gpu.cited_source}; {gpu.memory_source}",
         ),
         cause=(
-            f"before any request, the weights need more memory than there is: {weights.formula}"
+            f"Before any request, the model needs more memory than there is: {weights.formula}."
         ),
         remedy=(
-            f"at least {n_gpus} of these GPUs (for the weights alone; the KV cache comes on top), "
-            "fewer bits per weight, or a smaller model"
+            f"Use {more}, fewer bits per weight (--weights fp8, int4), {fewer}or a smaller model."
         ),
         evidence={
             "weights_bytes": n_bytes,
             "memory_bytes": gpu.memory_bytes,
-            "usable_bytes": n_usable_bytes,
-            "n_gpus": n_gpus,
+            "usable_bytes": budget.usable_bytes,
+            "n_gpus": needed if needed is not None else "none",
         },
     )
 
@@ -79,9 +92,8 @@ def quadratic_attention(evidence: Evidence) -> Iterator[Finding]:
         id="quadratic-attention",
         severity=Severity.INFO if matters else Severity.GOOD,
         title=(
-            f"attention is {percent(share)} of the prefill work at p95 ({p95:,} tokens) in "
-            f"{model.name}: {_FACTOR} times the tokens cost {growth:.1f} times the compute, "
-            f"not {_FACTOR**2}"
+            f"{_FACTOR} times the tokens cost {growth:.1f} times the compute, not {_FACTOR**2}: "
+            f"at {p95:,} tokens (p95) attention is {percent(share)} of the work in {model.name}"
         ),
         where=model.name,
         figure=Figure(
@@ -95,13 +107,13 @@ def quadratic_attention(evidence: Evidence) -> Iterator[Finding]:
             source=model.cited_source,
         ),
         cause=(
-            "attention's FLOPs grow with the square of the length, all other FLOPs linearly; its "
-            "memory is linear (KV cache, fused kernels)"
+            "Only the work of attention grows with the square of the length. All other work, and "
+            "the memory, grow in proportion."
         ),
         remedy=(
-            "at these lengths shorter prompts save more than their share: cut or chunk the longest"
+            "Shorten or split the longest prompts: they cost more than their share."
             if matters
-            else "none needed: at these lengths work is nearly proportional to tokens"
+            else "Nothing to do: at these lengths the work is nearly proportional to the tokens."
         ),
         evidence={
             "p95_tokens": p95,

@@ -45,9 +45,9 @@ def context_overflow(evidence: Evidence) -> Iterator[Finding]:
         id="context-overflow",
         severity=Severity.ERROR,
         title=(
-            f"{n_documents:,} of {current.lengths.n_documents:,} documents ({percent(share)}) do "
-            f"not fit the {model.context_tokens:,} tokens of {model.name}; "
-            f"{n_tokens:,} tokens would be cut"
+            f"{n_documents:,} of {current.lengths.n_documents:,} requests ({percent(share)}) are "
+            f"too long for {model.name} ({model.context_tokens:,} tokens): {n_tokens:,} tokens "
+            "would be cut off"
         ),
         where=model.name,
         figure=Figure(
@@ -60,10 +60,10 @@ def context_overflow(evidence: Evidence) -> Iterator[Finding]:
             ),
             source=model.cited_source,
         ),
-        cause=(f"the longest document has {current.lengths.max:,} tokens under {current.name}"),
+        cause=f"The longest request has {current.lengths.max:,} tokens with {current.name}.",
         remedy=(
-            "split these documents into chunks, or choose a model with a longer context; without "
-            "that a request is refused, or its end is cut without a word"
+            "Split these documents, or choose a model with a longer context. Otherwise a request "
+            "is refused, or its end is cut off silently."
         ),
         evidence={
             "n_documents": n_documents,
@@ -93,8 +93,8 @@ def padding_waste(evidence: Evidence) -> Iterator[Finding]:
         id="padding-waste",
         severity=Severity.INFO,
         title=(
-            f"if every request were padded to the longest ({lengths.max:,} tokens), "
-            f"{percent(longest.padding_share)} of all positions would be padding"
+            f"If you pad every request to the longest ({lengths.max:,} tokens), "
+            f"{percent(longest.padding_share)} of the work is padding"
         ),
         where=evidence.current.name,
         figure=Figure(
@@ -107,14 +107,13 @@ def padding_waste(evidence: Evidence) -> Iterator[Finding]:
             ),
         ),
         cause=(
-            f"documents have {lengths.mean:,.0f} tokens in the mean and {lengths.max:,} at most; "
-            f"padding to p99 ({p99_tokens:,}) would still be {percent(at_p99.padding_share)} "
-            f"padding and cut {percent(at_p99.truncation_share)} of the tokens"
+            f"A request has {lengths.mean:,.0f} tokens on average and {lengths.max:,} at most. "
+            f"Padding to {p99_tokens:,} (p99) would still be {percent(at_p99.padding_share)} "
+            f"padding, and would cut off {percent(at_p99.truncation_share)} of the tokens."
         ),
         remedy=(
-            "does not concern an engine with variable-length batches (vLLM, TGI, SGLang) or an "
-            "API; in a pipeline with rectangular batches, sort by length, pad to the longest of a "
-            "batch, or pack sequences"
+            "An API, vLLM, TGI and SGLang do not pad: there is nothing to do. In your own batches, "
+            "sort by length, pad to the longest of each batch, or pack sequences."
         ),
         evidence={
             name: {
@@ -142,8 +141,8 @@ def tail_length(evidence: Evidence) -> Iterator[Finding]:
     facts: dict[str, object] = {"mean": lengths.mean, "p95": p95, "p99": p99, "max": lengths.max}
     if at_mean is not None and at_p95 is not None:
         concurrency = (
-            f"; {at_mean.value:,.0f} {at_mean.unit} fit at once if all had the mean length, "
-            f"{at_p95.value:,.0f} if all had that of p95"
+            f"; {at_mean.value:,.0f} {at_mean.unit} of average length fit at once, but only "
+            f"{at_p95.value:,.0f} long ones (p95)"
         )
         facts["concurrent_requests_mean"] = at_mean.value
         facts["concurrent_requests_p95"] = at_p95.value
@@ -152,7 +151,7 @@ def tail_length(evidence: Evidence) -> Iterator[Finding]:
         id="tail-length",
         severity=Severity.WARNING,
         title=(
-            f"the longest 1% of the requests are {ratio:.1f} times the mean or longer "
+            f"The longest 1% of the requests are at least {ratio:.1f} times as long as the average "
             f"({p99:,} against {lengths.mean:,.0f} tokens){concurrency}"
         ),
         where=evidence.current.name,
@@ -163,13 +162,12 @@ def tail_length(evidence: Evidence) -> Iterator[Finding]:
             formula=f"{p99:,} / {lengths.mean:,.1f} tokens per document",
         ),
         cause=(
-            f"lengths have a heavier tail than an exponential distribution "
-            f"({MIN_TAIL_RATIO:.1f}); capacity planned by the mean runs out of memory, capacity "
-            "planned by the longest stands idle"
+            "A few requests are very long. Capacity for the average runs out of memory; capacity "
+            "for the longest is mostly idle."
         ),
         remedy=(
-            "plan by the distribution: admit by predicted length, page the KV cache, and give the "
-            f"{n_tail_documents:,} documents above {p95:,} tokens a queue (or chunks) of their own"
+            "Plan with the real lengths: use an engine that pages its memory, and give the "
+            f"{n_tail_documents:,} requests above {p95:,} tokens their own queue, or split them."
         ),
         evidence=facts,
     )

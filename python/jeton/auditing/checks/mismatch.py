@@ -51,8 +51,8 @@ def train_serve_mismatch(evidence: Evidence) -> Iterator[Finding]:
         id="train-serve-mismatch",
         severity=Severity.ERROR,
         title=(
-            f"{len(different):,} of {len(texts):,} sampled documents have other ids under "
-            f"{serve_name} than under {pipeline.train_tokenizer}, with which the model was trained"
+            f"{serve_name} gives other token ids than {pipeline.train_tokenizer}, which the model "
+            f"was trained with, for {len(different):,} of {len(texts):,} sampled documents"
         ),
         where=serve_name,
         figure=Figure(
@@ -64,12 +64,12 @@ def train_serve_mismatch(evidence: Evidence) -> Iterator[Finding]:
             ),
         ),
         cause=(
-            "the tokenizer was exchanged or saved anew with other settings, or two libraries read "
-            "the same files differently; the model sees ids that it learned for other words"
+            "The tokenizer was replaced or saved with other settings, or two libraries read the "
+            "same files differently. The model sees ids that it learned for other words."
         ),
         remedy=(
-            f"serve with {pipeline.train_tokenizer}; `jeton lock` keeps both sides from drifting "
-            "apart"
+            f"Serve with {pipeline.train_tokenizer}. `jeton lock` warns you when the two sides "
+            "differ."
         ),
         evidence={
             "n_documents": len(different),
@@ -87,35 +87,45 @@ def preprocessing_growth(evidence: Evidence) -> Iterator[Finding]:
     """A step before the tokenizer makes more tokens of the same text."""
     sample = evidence.sample
     for effect in evidence.preprocessing:
-        growth = effect.n_tokens_after / max(1, effect.n_tokens_before) - 1
+        growth = effect.growth
         if growth < MIN_GROWTH:
             continue
         n_tokens = round(growth * sample.n_tokens_of_all)
+        low, high = effect.growth_low, effect.growth_high
+        about = ""
+        interval = ""
+        if not effect.is_whole:
+            about = f" (95% interval {percent(low)} to {percent(high)})"
+            interval = (
+                f"; tried on {effect.n_documents:,} documents drawn by digest, 95% interval by "
+                f"bootstrap over documents: {low * sample.n_tokens_of_all:,.0f} to "
+                f"{high * sample.n_tokens_of_all:,.0f} tokens"
+            )
         yield Finding(
             id="preprocessing-growth",
             severity=Severity.WARNING,
             title=(
-                f"the step {effect.name} makes {percent(growth)} more tokens of the text "
+                f"the step {effect.name} makes {percent(growth)} more tokens of the text{about} "
                 f"({effect.n_changed:,} of {effect.n_documents:,} documents change)"
             ),
             where=effect.name,
             figure=Figure(
                 value=n_tokens,
                 unit="tokens on the audited text",
-                basis=Basis.EXACT if sample.is_whole else Basis.ESTIMATED,
+                basis=Basis.EXACT if effect.is_whole else Basis.ESTIMATED,
                 formula=(
                     f"({effect.n_tokens_after:,} tokens after / {effect.n_tokens_before:,} before "
                     f"- 1) x {sample.n_tokens_of_all:,} tokens of the workload; "
-                    f"{effect.n_bytes_before:,} bytes became {effect.n_bytes_after:,}"
+                    f"{effect.n_bytes_before:,} bytes became {effect.n_bytes_after:,}{interval}"
                 ),
             ),
             cause=(
-                "the step writes text in a form that the vocabulary has fewer words for, as "
-                "decomposing accents, escaping or spacing does"
+                "This step rewrites text in a form that needs more tokens (split accents, escapes "
+                "or extra spaces)."
             ),
             remedy=(
-                f"leave {effect.name} out, or undo it before encoding; check what the model was "
-                "trained on first, for the two must agree"
+                f"Leave out {effect.name}, or undo it before encoding. First check what the model "
+                "was trained on: both must agree."
             ),
             saving_usd_per_year=evidence.traffic.usd_per_year(n_tokens),
             saving_formula=evidence.traffic.formula(n_tokens),
@@ -124,5 +134,8 @@ def preprocessing_growth(evidence: Evidence) -> Iterator[Finding]:
                 "n_bytes_before": effect.n_bytes_before,
                 "n_bytes_after": effect.n_bytes_after,
                 "growth": growth,
+                "growth_low": low,
+                "growth_high": high,
+                "n_documents": effect.n_documents,
             },
         )

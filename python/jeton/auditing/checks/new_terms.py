@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.auditing.analyses.new_terms import find_new_terms
-from jeton.auditing.checks.candidates import better_candidate
 from jeton.auditing.checks.sampled import remedy
 from jeton.auditing.evidence import Evidence, percent
 from jeton.economics.memory import DEFAULT_DTYPE_BYTES
@@ -38,10 +37,8 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
     share = found.n_saved_tokens / found.n_tokens
     n_saved = round(share * sample.n_tokens_of_all)
     terms = [term for term in found.terms if term.n_extra_tokens > 0]
-    facts: dict[str, object] = {}
-    if not evidence.terms and better_candidate(evidence) is None:
-        # Given terms, or a tokenizer that has the words, are the same remedy: once in the bill.
-        facts["remedy"] = remedy(share, applies_to="all")
+    # Given terms, or a tokenizer that has the words, are the same remedy: the largest counts.
+    facts: dict[str, object] = {"remedy": remedy(share, applies_to="all")}
     price = ""
     if evidence.model is not None:
         n_tables = 1 if evidence.model.tied_embeddings else 2
@@ -51,13 +48,12 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
             f"; their rows take {n_bytes / 1e6:,.1f} MB in {evidence.model.name} ({len(terms):,} x "
             f"{evidence.model.hidden_size:,} x {DEFAULT_DTYPE_BYTES} bytes x {n_tables} tables)"
         )
-    examples = ", ".join(f"{term.term} ({term.n_tokens})" for term in terms[:5])
     yield Finding(
         id="terms-worth-adding",
         severity=Severity.WARNING,
         title=(
-            f"{len(terms):,} frequent words in pieces cost {percent(share)} of the tokens: "
-            f"{examples} ..."
+            f"{len(terms):,} frequent words have no token of their own and cost "
+            f"{percent(share)} of the tokens"
         ),
         where=current.name,
         figure=Figure(
@@ -72,10 +68,10 @@ def terms_worth_adding(evidence: Evidence) -> Iterator[Finding]:
                 "space, its other places may be cut differently"
             ),
         ),
-        cause=f"{current.name} was made from text in which these words are rare",
+        cause=f"{current.name} was made from text in which these words are rare.",
         remedy=(
-            "extend the tokenizer by these words and train their embeddings, or choose one that "
-            f"has them{price}"
+            "With a model of your own: add these words to the tokenizer and train their "
+            f"embeddings, or choose a tokenizer that has them{price}."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
         saving_formula=evidence.traffic.formula(n_saved),

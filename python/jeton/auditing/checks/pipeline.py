@@ -67,8 +67,8 @@ def padding_static(evidence: Evidence) -> Iterator[Finding]:
         id="padding-static",
         severity=Severity.WARNING,
         title=(
-            f"{percent(waste.padding_share)} of all positions are padding: every sequence is "
-            f"filled up to {pipeline.max_length:,} tokens, and the mean is {lengths.mean:,.0f}"
+            f"{percent(waste.padding_share)} of the work is padding: every sequence is filled up "
+            f"to {pipeline.max_length:,} tokens, and the average has {lengths.mean:,.0f}"
         ),
         where=evidence.current.name,
         figure=Figure(
@@ -80,10 +80,10 @@ def padding_static(evidence: Evidence) -> Iterator[Finding]:
                 f"{n_positions - waste.n_padding_tokens:,} tokens"
             ),
         ),
-        cause="static shapes: one length for every sequence, whatever it has",
+        cause="Every sequence gets the same length, however short it is.",
         remedy=(
-            "pad to the longest of a batch sorted by length, use a few fixed lengths (buckets), or "
-            "pack several sequences into one; an engine with variable lengths needs none"
+            "Sort by length and pad to the longest of each batch, use a few fixed lengths, or pack "
+            "several sequences into one. An engine with variable lengths needs no padding."
         ),
         saving_usd_per_year=usd_per_year,
         saving_formula=formula,
@@ -135,8 +135,8 @@ def padding_longest(evidence: Evidence) -> Iterator[Finding]:
         id="padding-longest",
         severity=Severity.WARNING,
         title=(
-            f"{percent(padding.padding_share)} of the positions of batches of "
-            f"{pipeline.batch_size:,} are padding; sorted by length it would be "
+            f"{percent(padding.padding_share)} of the work in batches of "
+            f"{pipeline.batch_size:,} is padding; sorted by length it would be "
             f"{percent(1 - padding.n_tokens / padding.n_positions_sorted)}"
         ),
         where=evidence.current.name,
@@ -152,10 +152,10 @@ def padding_longest(evidence: Evidence) -> Iterator[Finding]:
             ),
         ),
         cause=(
-            f"one long document makes a whole batch long: the mean is {lengths.mean:,.0f} tokens, "
-            f"p99 {lengths.quantile(0.99):,}"
+            f"One long document makes a whole batch long: the average is {lengths.mean:,.0f} "
+            f"tokens, the longest 1% have {lengths.quantile(0.99):,} or more."
         ),
-        remedy="sort by length (within a window, if order matters) before batching, or pack",
+        remedy="Sort by length before batching (within a window if order matters), or pack.",
         saving_usd_per_year=usd_per_year,
         saving_formula=formula,
         saving_basis=Basis.ESTIMATED,
@@ -183,7 +183,7 @@ def truncation_loss(evidence: Evidence) -> Iterator[Finding]:
         title=(
             f"{n_documents:,} of {lengths.n_documents:,} documents "
             f"({percent(n_documents / lengths.n_documents)}) lose their {side}: {n_tokens:,} "
-            f"tokens, {percent(share)} of the text, are cut at {pipeline.max_length:,}"
+            f"tokens, {percent(share)} of the text, are cut off at {pipeline.max_length:,}"
         ),
         where=evidence.current.name,
         figure=Figure(
@@ -196,13 +196,13 @@ def truncation_loss(evidence: Evidence) -> Iterator[Finding]:
             ),
         ),
         cause=(
-            f"max_length is {pipeline.max_length:,}, p99 of the documents is "
-            f"{lengths.quantile(0.99):,} and the longest has {lengths.max:,} tokens; truncation "
-            "says nothing when it happens"
+            f"max_length is {pipeline.max_length:,}; the longest document has {lengths.max:,} "
+            f"tokens, and 1% have {lengths.quantile(0.99):,} or more. Nothing warns you when text "
+            "is cut off."
         ),
         remedy=(
-            "split long documents into pieces, raise max_length if the model's context allows it, "
-            "or choose what to drop instead of dropping what comes last"
+            "Split long documents, raise max_length if the model's context allows it, or choose "
+            "what to drop yourself."
         ),
         evidence={
             "n_documents": n_documents,
@@ -229,8 +229,8 @@ def chunk_overlap_waste(evidence: Evidence) -> Iterator[Finding]:
         id="chunk-overlap",
         severity=Severity.WARNING,
         title=(
-            f"overlap of {overlap:,} tokens between pieces of {chunk:,} encodes "
-            f"{found.n_repeated_tokens:,} tokens twice, {percent(share)} of what is encoded"
+            f"Overlap between pieces sends {found.n_repeated_tokens:,} tokens twice, "
+            f"{percent(share)} of all ({overlap:,} tokens in pieces of {chunk:,})"
         ),
         where=evidence.current.name,
         figure=Figure(
@@ -242,10 +242,10 @@ def chunk_overlap_waste(evidence: Evidence) -> Iterator[Finding]:
                 f"{chunk:,}) / ({chunk:,} - {overlap:,})): {found.n_chunks:,} pieces"
             ),
         ),
-        cause="each piece repeats the end of the one before it",
+        cause="Each piece repeats the end of the one before it.",
         remedy=(
-            "cut at sentences or headings and lower the overlap; measure retrieval before and "
-            "after, for overlap beyond a sentence seldom finds more"
+            "Split at sentences or headings and lower the overlap. Measure retrieval before and "
+            "after: overlap of more than a sentence rarely finds more."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(found.n_repeated_tokens),
         saving_formula=evidence.traffic.formula(found.n_repeated_tokens),
@@ -279,14 +279,14 @@ def context_unused(evidence: Evidence) -> Iterator[Finding]:
     if kv is not None:
         idle_bytes = float(kv.value) * (n_reserved - used) / lengths.n_documents
         facts["idle_kv_bytes_per_request"] = idle_bytes
-        memory = f"; {idle_bytes / 1e6:,.0f} MB of KV cache a request stand idle"
+        memory = f"; {idle_bytes / 1e6:,.0f} MB of memory per request are idle"
     needed = lengths.quantile(0.99) + math.ceil(output)
     yield Finding(
         id="context-unused",
         severity=Severity.WARNING,
         title=(
-            f"{percent(idle)} of the context that is reserved is never used: {reserved:,} tokens a "
-            f"request for {used / lengths.n_documents:,.0f} in the mean{memory}"
+            f"{percent(idle)} of the reserved context is never used: {reserved:,} tokens per "
+            f"request, {used / lengths.n_documents:,.0f} used on average{memory}"
         ),
         where=evidence.current.name,
         figure=Figure(
@@ -298,11 +298,10 @@ def context_unused(evidence: Evidence) -> Iterator[Finding]:
                 f"({lengths.n_documents:,} requests x {reserved:,})"
             ),
         ),
-        cause="the reservation follows the longest request, or the model's context, not the text",
+        cause="The reservation follows the longest request or the model's context, not the text.",
         remedy=(
-            f"reserve {needed:,} tokens (p99 and the output) and send longer requests elsewhere, "
-            "or use an engine that pages the KV cache; behind an API, a model with less context "
-            "may cost less"
+            f"Reserve {needed:,} tokens (99% of the requests, with their output) and send longer "
+            "requests elsewhere, or use an engine that pages its memory."
         ),
         evidence=facts,
     )
@@ -324,8 +323,8 @@ def output_reserved(evidence: Evidence) -> Iterator[Finding]:
         id="output-reserved",
         severity=Severity.INFO,
         title=(
-            f"requests allow {pipeline.max_output_tokens:,} tokens of output, and 99% of them "
-            f"generate {p99:,} or fewer"
+            f"Requests allow {pipeline.max_output_tokens:,} output tokens, but 99% of the answers "
+            f"have {p99:,} or fewer"
         ),
         where="the requests",
         figure=Figure(
@@ -334,10 +333,10 @@ def output_reserved(evidence: Evidence) -> Iterator[Finding]:
             basis=Basis.EXACT,
             formula=f"{pipeline.max_output_tokens:,} / {p99:,} over {len(known):,} requests",
         ),
-        cause="the limit was set once, for the worst case",
+        cause="The limit was set once, for the worst case.",
         remedy=(
-            "lower it to about twice the p99: quotas of tokens per minute count the limit with "
-            "some providers, engines reserve memory by it, and it bounds an answer that never ends"
+            f"Lower the limit to about {2 * p99:,}. Some providers count it against your quota, "
+            "engines reserve memory for it, and it stops an answer that never ends."
         ),
         evidence={"p99": p99, "max_output_tokens": pipeline.max_output_tokens},
     )
@@ -356,8 +355,8 @@ def answers_cut(evidence: Evidence) -> Iterator[Finding]:
         id="answers-cut",
         severity=Severity.ERROR,
         title=(
-            f"{n_cut:,} of {len(known):,} answers ({percent(n_cut / len(known))}) end at the limit "
-            f"of {pipeline.max_output_tokens:,} tokens"
+            f"{n_cut:,} of {len(known):,} answers ({percent(n_cut / len(known))}) were cut off at "
+            f"the limit of {pipeline.max_output_tokens:,} tokens"
         ),
         where="the requests",
         figure=Figure(
@@ -366,10 +365,10 @@ def answers_cut(evidence: Evidence) -> Iterator[Finding]:
             basis=Basis.EXACT,
             formula=f"requests with at least {pipeline.max_output_tokens:,} output tokens",
         ),
-        cause="the answer did not fit, and was cut in the middle",
+        cause="The answer did not fit and was cut off in the middle.",
         remedy=(
-            "raise the limit, or ask for shorter answers; an answer that is cut is paid for and "
-            "often asked for again"
+            "Raise the limit, or ask for shorter answers. An answer that is cut off is paid for, "
+            "and often asked for again."
         ),
         evidence={"n_requests_with_usage": len(known)},
     )

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from jeton.auditing.analyses.cache_plan import (
-    CachePlan,
-    HitRate,
-    hit_rate,
-    plan_cache,
-    plan_of_blocks,
-)
-from jeton.auditing.analyses.cache_rules import RULES, CacheRule, rule_for
-from jeton.auditing.analyses.prefixes import (
-    SharedPrefix,
-    common_prefix_chars,
-    mask_values,
-    shared_prefixes,
-)
+from jeton.auditing.analyses.cache_groups import CacheGroup, Planned, cache_groups, planned
+from jeton.auditing.analyses.cache_plan import CachePlan, hit_rate, plan_of_blocks
+from jeton.auditing.analyses.prefixes import common_prefix_chars, mask_values
 from jeton.auditing.evidence import Evidence, percent
 from jeton.auditing.prefix_sketch import BLOCK_BYTES
 from jeton.findings import Basis, Figure, Finding, Severity
@@ -27,7 +16,6 @@ __all__ = [
     "MIN_CACHED_SHARE",
     "MIN_VOLATILE_SHARE",
     "cache_writes_unread",
-    "cached_chars",
     "prompt_prefix_cacheable",
     "prompt_prefix_volatile",
 ]
@@ -45,105 +33,182 @@ MAX_CHANGING_SHARE = 0.01
 and an identifier in 1,024 tokens are below; in logs and tables values change everywhere, and there
 is nothing to move."""
 
-ASSUMED_READ_FACTOR = 0.5
-"""Price of a cached token over an uncached one where the price list has none, to choose break
-points only, never for money: the smallest discount that was ever usual (OpenAI, October 2024)."""
-
-_MIN_BYTES_PER_TOKEN = 1
-_MAX_CHAR_BYTES = 4
 _N_SHOWN = 8
 _MAX_SHOWN_CHARS = 80
+_HOUR_S = 3_600
+_DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    rule: CacheRule
-    prefixes: tuple[SharedPrefix, ...]
-    plan: CachePlan
-    read_factor: float
-    is_read_price_listed: bool
+class _Cached:
+    """What a cache would do to the requests of one group.
+
+    Attributes:
+        planned: The plan.
+        n_tokens: Tokens of the group's sampled documents.
+        read_share: Share of them that is read from the cache, beside what is read now.
+        write_share: Share of them that is written at a surcharge.
+        saved_share: What it is worth, as a share of them.
+        where: What was counted, in words.
+    """
+
+    planned: Planned
+    n_tokens: int
+    read_share: float
+    write_share: float
+    saved_share: float
+    where: str
 
 
-def _rule(evidence: Evidence) -> CacheRule:
-    price = evidence.traffic.price
-    rule = rule_for(price.provider, price.model) if price is not None else RULES["other"]
-    if price is not None and price.usd_per_mtok_cache_write and price.usd_per_mtok_input:
-        factor = price.usd_per_mtok_cache_write / price.usd_per_mtok_input
-        rule = replace(rule, write_factor=float(factor))
-    pipeline = evidence.pipeline
-    if pipeline is not None and pipeline.cache_ttl_seconds is not None:
-        rule = replace(rule, ttl_seconds=pipeline.cache_ttl_seconds)
-    return rule
+def _of_group(evidence: Evidence, group: CacheGroup, *, masked: bool = False) -> _Cached:
+    documents = [evidence.sample.documents[index] for index in group.documents]
+    texts = [document.text for document in documents]
+    copies = [document.n_copies for document in documents]
+    n_tokens = sum(document.n_copies * document.n_tokens for document in documents)
+    compared = [mask_values(text) for text in texts] if masked else texts
+    found = planned(evidence, group, compared, texts, copies)
+    plan = found.plan
+    parts = [plan.n_read_tokens, plan.n_write_tokens, plan.n_saved_tokens]
+    where = f"{plan.n_read_tokens:,.0f} of {n_tokens:,} sampled tokens"
+    shares = [part / n_tokens if n_tokens else 0.0 for part in parts]
+    # A sample of documents does not see what two documents share that it does not both hold.
+    whole = None if masked else _of_the_workload(evidence, found)
+    n_all = max(1, evidence.current.n_tokens)
+    if whole is not None and whole.n_read_tokens / n_all > shares[0]:
+        parts = [whole.n_read_tokens, whole.n_write_tokens, whole.n_saved_tokens]
+        shares = [min(1.0, part / n_all) for part in parts]
+        where = (
+            f"about {whole.n_read_tokens:,.0f} of {n_all:,} tokens (beginnings of all documents in "
+            f"blocks of {BLOCK_BYTES:,} bytes)"
+        )
+    return _Cached(found, n_tokens, shares[0], shares[1], shares[2], where)
 
 
-def _read_factor(evidence: Evidence) -> tuple[float, bool]:
-    price = evidence.traffic.price
-    if price is None or price.usd_per_mtok_cached_input is None or not price.usd_per_mtok_input:
-        return ASSUMED_READ_FACTOR, False
-    return float(price.usd_per_mtok_cached_input / price.usd_per_mtok_input), True
-
-
-def _hits(evidence: Evidence, rule: CacheRule, *, scale: float) -> HitRate:
+def _of_the_workload(evidence: Evidence, found: Planned) -> CachePlan | None:
+    """Reads and savings from the beginnings of all documents; None where the sample is all."""
+    blocks, n_bytes = evidence.prefixes, evidence.corpus.n_bytes
+    one_group = len(found.group.documents) == len(evidence.sample.documents)
+    if evidence.sample.is_whole or blocks is None or not n_bytes or not one_group:
+        return None
     requests, per_day = evidence.requests, evidence.traffic.requests_per_day
-    return hit_rate(
-        rule.ttl_seconds,
-        time_s=requests.time_s if requests is not None else None,
-        requests_per_day=float(per_day) if per_day is not None else None,
-        scale=scale,
+    return plan_of_blocks(
+        blocks.depths,
+        blocks.counts,
+        weight=blocks.weight,
+        n_documents=blocks.n_documents,
+        tokens_per_block=BLOCK_BYTES * evidence.current.n_tokens / n_bytes,
+        rule=found.rule,
+        hits=hit_rate(
+            found.rule.ttl_seconds,
+            time_s=requests.time_s if requests is not None else None,
+            requests_per_day=float(per_day) if per_day is not None else None,
+        ),
+        read_factor=found.group.read_factor,
     )
 
 
-def _find(
-    evidence: Evidence,
-    compared: Sequence[str],
-    originals: Sequence[str],
-    copies: Sequence[int] | None = None,
-) -> _Found:
-    rule = _rule(evidence)
-    # A prefix of so few characters cannot have the tokens that a cache asks for.
-    min_chars = max(1, rule.min_tokens * _MIN_BYTES_PER_TOKEN // _MAX_CHAR_BYTES)
-    prefixes = shared_prefixes(
-        compared,
-        evidence.current.tokenizer,
-        min_chars=min_chars,
-        originals=originals,
-        copies=copies,
+def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
+    """Requests begin alike, and a prompt cache would serve it for less."""
+    sample, pipeline = evidence.sample, evidence.pipeline
+    if not sample.n_tokens:
+        return
+    is_on = pipeline is not None and bool(pipeline.cache)
+    groups = []
+    for group in cache_groups(evidence):
+        if group.reported_share is None and is_on:
+            continue
+        found = _of_group(evidence, group)
+        missed = found.read_share - (group.reported_share or 0.0)
+        if missed > 0 and found.saved_share > 0:
+            groups.append((found, missed))
+    n_sampled = sum(d.n_copies * d.n_tokens for d in sample.documents)
+    n_missed = sum(missed * found.n_tokens for found, missed in groups)
+    if not groups or n_missed < MIN_CACHED_SHARE * n_sampled:
+        return
+    n_read = round(n_missed / n_sampled * sample.n_tokens_of_all)
+    groups.sort(key=lambda entry: -entry[1] * entry[0].n_tokens)
+    largest, _ = groups[0]
+    reported = _all_reported(evidence)
+    already = f" (beside the {percent(reported)} already read from a cache)" if reported else ""
+    points = sorted(
+        (
+            (found.planned, point)
+            for found, _ in groups
+            for point in found.planned.plan.break_points
+        ),
+        key=lambda entry: (-entry[1].n_tokens * entry[1].n_documents, entry[1].prefix),
     )
-    hits = _hits(evidence, rule, scale=evidence.sample.scale)
-    read_factor, is_listed = _read_factor(evidence)
-    plan = plan_cache(
-        prefixes,
-        n_documents=len(compared) if copies is None else sum(copies),
-        rule=rule,
-        hits=hits,
-        read_factor=read_factor,
+    effects = [_effect(found, missed) for found, missed in groups]
+    listed = all(found.planned.group.is_read_price_listed for found, _ in groups)
+    # As good as so many tokens less; what the cache serves already is in the bill already.
+    saved = sum(f.saved_share * m / f.read_share * f.n_tokens for f, m in groups)
+    n_saved = round(saved / n_sampled * sample.n_tokens_of_all)
+    yield Finding(
+        id="prompt-prefix-cacheable",
+        severity=Severity.WARNING,
+        title=(
+            f"{percent(n_missed / n_sampled)} of your input is the same opening text, sent again "
+            f"with other requests{already}. A prompt cache makes it cheaper"
+        ),
+        where="the text",
+        figure=Figure(
+            value=n_read,
+            unit="tokens on the audited text",
+            basis=Basis.ESTIMATED,
+            formula="; ".join(_said(evidence, found) for found, _ in groups),
+            source="; ".join(dict.fromkeys(f.planned.rule.source for f, _ in groups)),
+        ),
+        cause=_cause(largest),
+        remedy="; ".join(_how_to_cache(found) for found, _ in groups[:2]),
+        saving_usd_per_year=evidence.traffic.usd_per_year(n_saved) if listed else None,
+        saving_formula=evidence.traffic.formula(n_saved) if listed else "",
+        saving_basis=Basis.ESTIMATED,
+        evidence={
+            "break_points": [
+                {
+                    "n_tokens": point.n_tokens,
+                    "n_documents_in_sample": point.n_documents,
+                    "hit_rate": round(point.hit_rate, 4),
+                    "ends_with": _end_of(evidence, found, point.prefix),
+                }
+                for found, point in points[:_N_SHOWN]
+            ],
+            "rule": largest.planned.rule.name,
+            "rule_source": largest.planned.rule.source,
+            "lifetime": largest.planned.rule.lifetime,
+            "lifetime_seconds": largest.planned.rule.ttl_seconds,
+            "median_gap_seconds": largest.planned.median_gap_seconds,
+            "share": n_missed / n_sampled,
+            "reported_cached_share": reported,
+            "remedy": {
+                # For a chart; the effects are what counts.
+                "token_factor": max(0.0, 1 - n_missed / n_sampled),
+                "applies_to": "cached",
+                "effects": effects,
+            }
+            if listed
+            else None,
+        },
     )
-    return _Found(rule, prefixes, plan, read_factor, is_listed)
 
 
-def _sampled(evidence: Evidence) -> tuple[list[str], list[int], int]:
-    """The sampled texts, how many documents each stands for, and the tokens of all of those."""
-    documents = evidence.sample.documents
-    return (
-        [document.text for document in documents],
-        [document.n_copies for document in documents],
-        sum(document.n_copies * document.n_tokens for document in documents),
-    )
+def _effect(found: _Cached, missed: float) -> dict[str, str]:
+    """What the cache does to the group's prompts that are at the full rate now."""
+    group, rule = found.planned.group, found.planned.rule
+    full = 1 - (group.reported_share or 0.0)
+    read = min(1.0, missed / full) if full > 0 else 0.0
+    write = found.write_share * missed / found.read_share if rule.write_factor > 1 else 0.0
+    write = min(1.0 - read, write / full) if full > 0 else 0.0
+    return {
+        "model": group.model,
+        "read_share": str(read),
+        "read_rate": str(group.read_factor),
+        "write_share": str(write),
+        "write_rate": str(rule.write_factor),
+    }
 
 
-def cached_chars(evidence: Evidence, texts: Sequence[str]) -> list[int]:
-    """Code points at the beginning of each text that a prompt cache can serve."""
-    found = _find(evidence, texts, texts)
-    chars = [0] * len(texts)
-    for point in found.plan.break_points:
-        prefix = found.prefixes[point.prefix]
-        for document in prefix.documents:
-            chars[document] = max(chars[document], prefix.n_chars)
-    return chars
-
-
-def _reported_cached_share(evidence: Evidence) -> float | None:
-    """Share of the reported input that was read from a cache; None where nothing was reported."""
+def _all_reported(evidence: Evidence) -> float | None:
     requests = evidence.requests
     if requests is None:
         return None
@@ -152,125 +217,19 @@ def _reported_cached_share(evidence: Evidence) -> float | None:
     return int(requests.cache_read_tokens[known].sum()) / total if total else None
 
 
-def _of_the_workload(evidence: Evidence, found: _Found) -> CachePlan | None:
-    """Reads and savings from the beginnings of all documents; None where the sample is all."""
-    blocks, n_bytes = evidence.prefixes, evidence.corpus.n_bytes
-    if evidence.sample.is_whole or blocks is None or not n_bytes:
-        return None
-    return plan_of_blocks(
-        blocks.depths,
-        blocks.counts,
-        weight=blocks.weight,
-        n_documents=blocks.n_documents,
-        tokens_per_block=BLOCK_BYTES * evidence.current.n_tokens / n_bytes,
-        rule=found.rule,
-        hits=_hits(evidence, found.rule, scale=1.0),
-        read_factor=found.read_factor,
+def _said(evidence: Evidence, found: _Cached) -> str:
+    rule, group = found.planned.rule, found.planned.group
+    words = (
+        f"{found.where} are read from a cache of {rule.name}: shared beginnings from "
+        f"{rule.min_tokens:,} tokens on in steps of {rule.step_tokens:,}, times the share "
+        f"that finds them within {rule.ttl_seconds:,.0f} seconds; {_arrivals(evidence)}; read at "
+        f"{group.read_factor:.3g} of the input price"
     )
-
-
-def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
-    """Requests begin alike, and a prompt cache would serve it for less."""
-    sample, pipeline = evidence.sample, evidence.pipeline
-    reported = _reported_cached_share(evidence)
-    if not sample.n_tokens or (reported is None and pipeline is not None and pipeline.cache):
-        return
-    texts, copies, n_sampled = _sampled(evidence)
-    found = _find(evidence, texts, texts, copies)
-    read_share = found.plan.n_read_tokens / n_sampled
-    write_share = found.plan.n_write_tokens / n_sampled
-    saved_share = found.plan.n_saved_tokens / n_sampled
-    where = f"{found.plan.n_read_tokens:,.0f} of {n_sampled:,} sampled tokens"
-    # A sample of documents does not see what two documents share that it does not both hold.
-    whole = _of_the_workload(evidence, found)
-    n_all = max(1, evidence.current.n_tokens)
-    if whole is not None and whole.n_read_tokens / n_all > read_share:
-        read_share = min(1.0, whole.n_read_tokens / n_all)
-        write_share, saved_share = whole.n_write_tokens / n_all, whole.n_saved_tokens / n_all
-        where = (
-            f"about {whole.n_read_tokens:,.0f} of {n_all:,} tokens (beginnings of all documents in "
-            f"blocks of {BLOCK_BYTES:,} bytes)"
-        )
-    missed = read_share - (reported or 0.0)
-    if missed < MIN_CACHED_SHARE:
-        return
-    # What the cache serves already is in the bill already.
-    saved_share *= missed / read_share
-    n_read = round(missed * sample.n_tokens_of_all)
-    n_saved = round(saved_share * sample.n_tokens_of_all)
-    rule = found.rule
-    points = sorted(
-        found.plan.break_points,
-        key=lambda point: (-point.n_tokens * point.n_documents, point.prefix),
-    )
-    already = f", beside the {percent(reported)} that are read from it now" if reported else ""
-    yield Finding(
-        id="prompt-prefix-cacheable",
-        severity=Severity.WARNING,
-        title=(
-            f"{percent(missed)} of the input tokens stand in beginnings that requests share, and a "
-            f"prompt cache would serve them{already}"
-        ),
-        where="the text",
-        figure=Figure(
-            value=n_read,
-            unit="tokens on the audited text",
-            basis=Basis.ESTIMATED,
-            formula=(
-                f"{where} are read from a cache of {rule.name}: shared beginnings from "
-                f"{rule.min_tokens:,} tokens on in steps of {rule.step_tokens:,}, times the share "
-                f"that finds them within {rule.ttl_seconds:,.0f} seconds; {_arrivals(evidence)}"
-                + (f"; less the {percent(reported)} read already" if reported else "")
-            ),
-            source=rule.source,
-        ),
-        cause=_cause(found),
-        remedy=_how_to_cache(rule, len(points)),
-        saving_usd_per_year=(
-            evidence.traffic.usd_per_year(n_saved) if found.is_read_price_listed else None
-        ),
-        saving_formula=(
-            f"{n_read:,} tokens read at {found.read_factor:.3g} of the input price, "
-            f"{write_share * sample.n_tokens_of_all:,.0f} written "
-            f"at {rule.write_factor:.3g} of it: as good as {n_saved:,} tokens less; "
-            + evidence.traffic.formula(n_saved)
-            if found.is_read_price_listed and evidence.traffic.is_priced
-            else ""
-        ),
-        saving_basis=Basis.ESTIMATED,
-        evidence={
-            "break_points": [
-                {
-                    "n_tokens": point.n_tokens,
-                    "n_documents_in_sample": point.n_documents,
-                    "hit_rate": round(point.hit_rate, 4),
-                    "ends_with": _end_of(found.prefixes[point.prefix], texts),
-                }
-                for point in points[:_N_SHOWN]
-            ],
-            "rule": rule.name,
-            "rule_source": rule.source,
-            "share": missed,
-            "reported_cached_share": reported,
-            "remedy": {
-                "token_factor": _left_at_full_rate(
-                    saved_share, found.read_factor, already=reported or 0.0
-                ),
-                "applies_to": "cached",
-            },
-        },
-    )
-
-
-def _left_at_full_rate(saved_share: float, read_factor: float, *, already: float) -> float:
-    """What is left at the full rate of the tokens that are at it now.
-
-    Writes are set off against reads: so many reads without any surcharge save as much.
-    """
-    at_full_rate = 1 - already
-    if read_factor >= 1 or at_full_rate <= 0:
-        return 1.0
-    return max(0.0, 1 - saved_share / (1 - read_factor) / at_full_rate)
+    if rule.write_factor > 1:
+        words += f", written at {rule.write_factor:.3g} of it"
+    if group.reported_share:
+        words += f"; less the {percent(group.reported_share)} read already"
+    return f"{group.model}: {words}" if group.model else words
 
 
 def _arrivals(evidence: Evidence) -> str:
@@ -282,75 +241,121 @@ def _arrivals(evidence: Evidence) -> str:
     return "every request but the first finds them (no times and no requests a day were given)"
 
 
-def _cause(found: _Found) -> str:
-    if not found.plan.break_points:
+def _cause(found: _Cached) -> str:
+    plan = found.planned.plan
+    if not plan.break_points:
         return (
-            "conversations are sent again with every turn: what two requests share is another text "
-            "for every conversation"
+            "Every turn sends the whole conversation again. The shared text is a different one for "
+            "each conversation."
         )
     first = max(
-        found.plan.break_points,
+        plan.break_points,
         key=lambda point: (point.n_tokens * point.n_documents, -point.prefix),
     )
+    words = (
+        f"Instructions, examples, tools or the conversation so far are sent with every request. "
+        f"The largest shared opening has {first.n_tokens:,} tokens, in {first.n_documents:,} of "
+        "the sampled requests."
+    )
+    gap = found.planned.median_gap_seconds
+    if gap is not None:
+        words += f" Half of them come within {_time(gap)} of the one before."
+    return words
+
+
+def _time(seconds: float) -> str:
+    if seconds < 2 * 60:
+        return f"{seconds:,.0f} seconds"
+    if seconds < 2 * _HOUR_S:
+        return f"{seconds / 60:,.0f} minutes"
     return (
-        f"instructions, examples, tools or a conversation so far are sent again with every "
-        f"request; the largest shared beginning has {first.n_tokens:,} tokens and stands in "
-        f"{first.n_documents:,} sampled documents"
+        f"{seconds / _HOUR_S:,.1f} hours"
+        if seconds < 2 * _DAY_S
+        else f"{seconds / _DAY_S:,.0f} days"
     )
 
 
-def _how_to_cache(rule: CacheRule, n_points: int) -> str:
+def _how_to_cache(found: _Cached) -> str:
+    rule, plan = found.planned.rule, found.planned.plan
+    name = found.planned.group.model
+    prefix = f"{name}: " if name else ""
     if rule.is_automatic:
-        return (
-            f"{rule.name} finds shared beginnings by itself: keep them equal byte for byte, put "
-            "everything that changes behind them, send like requests close together, and look at "
-            "the cached tokens in the usage that is returned"
+        return prefix + (
+            f"{rule.name} caches shared openings by itself. Keep them identical, put everything "
+            "that changes after them, and send similar requests close together. The cached tokens "
+            "in the returned usage show whether it works."
         )
-    if not n_points:
-        return (
-            "mark the end of each request as a break point of the cache, so that the next turn of "
-            f"the conversation reads it (at most {rule.max_break_points} a request)"
+    hour = rule.lifetime == "1h"
+    mark = 'a cache mark (cache_control with ttl "1h")' if hour else "a cache mark (cache_control)"
+    if not plan.break_points:
+        return prefix + (
+            f"Put {mark} at the end of each request, so that the next turn of the conversation "
+            f"reads it. A request may have {rule.max_break_points} marks."
         )
-    return (
-        f"mark the ends of the shared beginnings ({n_points} in the sample, at most "
-        f"{rule.max_break_points} a request) as break points of the cache; they are listed with "
-        "their lengths and last words"
+    points = sorted(plan.break_points, key=lambda p: (-p.n_tokens * p.n_documents, p.prefix))
+    words = prefix + (
+        f"Put {mark} after the shared opening ({points[0].n_tokens:,} tokens). "
+        + (
+            "The exact place is listed below."
+            if len(points) == 1
+            else f"The {len(points)} best places are listed below; a request may have "
+            f"{rule.max_break_points}."
+        )
     )
+    if hour:
+        words += (
+            f" An hour, not 5 minutes: {percent(points[0].hit_rate)} of the requests come within "
+            "an hour of the one before."
+        )
+    return words
 
 
-def _end_of(prefix: SharedPrefix, texts: Sequence[str]) -> str:
-    end = texts[prefix.documents[0]][max(0, prefix.n_chars - _MAX_SHOWN_CHARS) : prefix.n_chars]
-    return " ".join(end.split())
+def _end_of(evidence: Evidence, found: Planned, prefix: int) -> str:
+    own = found.prefixes[prefix]
+    place = found.group.documents[own.documents[0]]
+    text = evidence.sample.documents[place].text
+    return " ".join(text[max(0, own.n_chars - _MAX_SHOWN_CHARS) : own.n_chars].split())
 
 
 def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
     """A date, number or identifier near the beginning keeps requests from sharing a prefix."""
     sample = evidence.sample
-    if not sample.n_tokens:
+    n_sampled = sum(d.n_copies * d.n_tokens for d in sample.documents)
+    if not n_sampled:
         return
-    texts, copies, n_sampled = _sampled(evidence)
-    masked = [mask_values(text) for text in texts]
-    as_masked = _find(evidence, masked, texts, copies)
-    if as_masked.plan.n_read_tokens < MIN_VOLATILE_SHARE * n_sampled:
+    groups = []
+    for group in cache_groups(evidence):
+        as_masked = _of_group(evidence, group, masked=True)
+        if as_masked.planned.plan.n_read_tokens < MIN_VOLATILE_SHARE * n_sampled:
+            continue
+        as_is = _of_group(evidence, group)
+        n_more = as_masked.planned.plan.n_read_tokens - as_is.planned.plan.n_read_tokens
+        if n_more >= MIN_VOLATILE_SHARE * n_sampled:
+            groups.append((n_more, as_masked, as_is))
+    if not groups:
         return
-    as_is = _find(evidence, texts, texts, copies)
-    n_more = as_masked.plan.n_read_tokens - as_is.plan.n_read_tokens
-    if n_more < MIN_VOLATILE_SHARE * n_sampled:
-        return
-    example, position, changing = _volatile_place(as_masked, texts)
+    n_more, as_masked, as_is = max(groups, key=lambda entry: entry[0])
+    example, position, changing = _volatile_place(evidence, as_masked.planned)
     if changing > MAX_CHANGING_SHARE:
         return
+    plans = as_masked.planned.plan, as_is.planned.plan
     share = n_more / n_sampled
     n_tokens = round(share * sample.n_tokens_of_all)
-    saved_share = max(0.0, (as_masked.plan.n_saved_tokens - as_is.plan.n_saved_tokens) / n_sampled)
-    n_saved = round(saved_share * sample.n_tokens_of_all)
-    is_priced = as_masked.is_read_price_listed
+    saved = max(0.0, plans[0].n_saved_tokens - plans[1].n_saved_tokens)
+    n_saved = round(saved / n_sampled * sample.n_tokens_of_all)
+    is_priced = as_masked.planned.group.is_read_price_listed
+    own = max(1, as_masked.n_tokens)
+    gain = replace(
+        as_masked,
+        read_share=n_more / own,
+        write_share=max(0.0, plans[0].n_write_tokens - plans[1].n_write_tokens) / own,
+    )
     yield Finding(
         id="prompt-prefix-volatile",
         severity=Severity.WARNING,
         title=(
-            f"a value that changes near the beginning keeps {percent(share)} of the input tokens "
-            f"from being cached; for instance at character {position:,}: {example!r}"
+            f"A value that changes near the beginning keeps {percent(share)} of your input out of "
+            f"the prompt cache (for example at character {position:,})"
         ),
         where="the text",
         figure=Figure(
@@ -359,16 +364,16 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
             basis=Basis.ESTIMATED,
             formula=(
                 f"tokens read from a cache with digits and identifiers taken for equal "
-                f"({as_masked.plan.n_read_tokens:,.0f} of {n_sampled:,} sampled ones) - as "
-                f"they are ({as_is.plan.n_read_tokens:,.0f})"
+                f"({plans[0].n_read_tokens:,.0f} of {n_sampled:,} sampled ones) - as "
+                f"they are ({plans[1].n_read_tokens:,.0f})"
             ),
-            source=as_masked.rule.source,
+            source=as_masked.planned.rule.source,
         ),
         cause=(
-            "a date, a counter or an identifier stands before text that is the same in other "
-            "requests, and a prompt cache ends at the first difference"
+            "A date, a counter or an identifier comes before text that is the same in other "
+            "requests. A prompt cache ends at the first difference."
         ),
-        remedy="move what changes behind what stays the same, and round times to the hour or day",
+        remedy="Move what changes to the end of the prompt, and round times to the hour or day.",
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved) if is_priced else None,
         saving_formula=evidence.traffic.formula(n_saved) if is_priced else "",
         saving_basis=Basis.ESTIMATED,
@@ -377,24 +382,25 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
             "example": example,
             "char": position,
             "remedy": {
-                "token_factor": _left_at_full_rate(
-                    saved_share,
-                    as_masked.read_factor,
-                    already=as_is.plan.n_read_tokens / n_sampled,
-                ),
+                "token_factor": max(0.0, 1 - share),
                 "applies_to": "cached",
-            },
+                "effects": [_effect(gain, n_more / own)],
+            }
+            if is_priced
+            else None,
         },
     )
 
 
-def _volatile_place(found: _Found, texts: Sequence[str]) -> tuple[str, int, float]:
+def _volatile_place(evidence: Evidence, found: Planned) -> tuple[str, int, float]:
     """The first difference inside the largest prefix that masking makes.
 
     Returns what stands around it, its place, and the share of the prefix that differs.
     """
-    point = max(found.plan.break_points, key=lambda p: (p.n_tokens * p.n_documents, -p.prefix))
-    raw = [texts[document] for document in found.prefixes[point.prefix].documents]
+    points = found.plan.break_points
+    point = max(points, key=lambda p: (p.n_tokens * p.n_documents, -p.prefix))
+    own = [found.group.documents[index] for index in found.prefixes[point.prefix].documents]
+    raw = [evidence.sample.documents[index].text for index in own]
     first, last = min(raw), max(raw)
     n_chars = found.prefixes[point.prefix].n_chars
     position = common_prefix_chars(first, last)
@@ -409,24 +415,24 @@ def _volatile_place(found: _Found, texts: Sequence[str]) -> tuple[str, int, floa
 
 def cache_writes_unread(evidence: Evidence) -> Iterator[Finding]:
     """The cache is written at a surcharge more than reading from it gives back."""
-    requests, price = evidence.requests, evidence.traffic.price
-    if requests is None or price is None:
+    requests = evidence.requests
+    if requests is None or evidence.traffic.price is None:
         return
-    rule = _rule(evidence)
-    read_factor, is_listed = _read_factor(evidence)
+    group = cache_groups(evidence)[0]
+    rule, read_factor = group.rules[0], group.read_factor
     known = (requests.cache_write_tokens >= 0) & (requests.cache_read_tokens >= 0)
     n_written = int(requests.cache_write_tokens[known].sum())
     n_read = int(requests.cache_read_tokens[known].sum())
     lost = n_written * (rule.write_factor - 1) - n_read * (1 - read_factor)
-    if not is_listed or lost <= 0 or not n_written:
+    if not group.is_read_price_listed or lost <= 0 or not n_written:
         return
     n_lost = round(lost * evidence.corpus.n_documents / max(1, int(known.sum())))
     yield Finding(
         id="cache-writes-unread",
         severity=Severity.WARNING,
         title=(
-            f"the prompt cache costs more than it saves: {n_written:,} tokens were written and "
-            f"{n_read:,} read"
+            f"The prompt cache costs more than it saves: {n_written:,} tokens were written to it "
+            f"and only {n_read:,} read from it"
         ),
         where="the requests",
         figure=Figure(
@@ -441,12 +447,12 @@ def cache_writes_unread(evidence: Evidence) -> Iterator[Finding]:
             source=rule.source,
         ),
         cause=(
-            "break points stand behind text that changes with every request, or the next request "
-            f"comes later than {rule.ttl_seconds:,.0f} seconds"
+            "Cache marks come after text that changes with every request, or the next request "
+            f"comes later than {rule.ttl_seconds:,.0f} seconds."
         ),
         remedy=(
-            "set break points only where text is shared (see prompt-prefix-cacheable), and none "
-            "for requests that come seldom"
+            "Put cache marks only after text that requests share, and none on requests that are "
+            "rare."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_lost),
         saving_formula=evidence.traffic.formula(n_lost),

@@ -34,20 +34,20 @@ def quota_exceeded(evidence: Evidence) -> Iterator[Finding]:
     if not is_over and (months is None or months > MONTHS_AHEAD):
         return
     words, limit, peak = _limit(report)
-    reached = f"the peak of {peak:,.0f} {words} is {percent(report.used_share)} of the {limit:,}"
+    reached = f"Your peak of {peak:,.0f} {words} is {percent(report.used_share)} of the {limit:,}"
     refused = ""
     if report.n_refused:
         refused = f"; {report.n_refused:,} requests of the log would be refused"
     title = (
         f"{reached} that are allowed{refused}"
         if is_over
-        else f"{reached} that are allowed, which growth uses up in {months:.1f} months"
+        else f"{reached} that are allowed; growth reaches the limit in {months:.1f} months"
     )
     # Fewer tokens a request help against a limit on tokens alone.
     factor = report.tokens_factor_that_fits
     fewer = ""
     if factor < 1:
-        fewer = f", or send {percent(1 - factor)} fewer tokens a request (the other findings)"
+        fewer = f", or send {percent(1 - factor)} fewer tokens per request (see the other findings)"
     yield Finding(
         id="quota-exceeded",
         severity=Severity.WARNING if is_over else Severity.INFO,
@@ -60,13 +60,13 @@ def quota_exceeded(evidence: Evidence) -> Iterator[Finding]:
             formula=f"{peak:,.0f} {words} / {limit:,}; {report.formula}",
         ),
         cause=(
-            "requests come in bursts, and a limit holds for every minute, not for the mean"
+            "Requests come in bursts, and the limit holds for every minute, not for the average."
             if report.binding != "requests_per_day"
-            else "more requests come in a day than the account may send"
+            else "More requests come in a day than the account may send."
         ),
         remedy=(
-            "spread what can wait (a queue with a rate, or a batch tariff with limits of its own), "
-            f"apply for a higher limit{fewer}"
+            "Delay what can wait (a queue, or a batch tariff with its own limits), or ask for a "
+            f"higher limit{fewer}."
         ),
         evidence={
             "limit": words,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from jeton.auditing.analyses.prefixes import shared_beginnings
 from jeton.auditing.analyses.repetition import (
     boilerplate_lines,
     near_duplicates,
@@ -15,7 +16,6 @@ from jeton.auditing.analyses.repetition import (
     without_repeated_passages,
 )
 from jeton.auditing.analyses.rewriting import measure_rewrite
-from jeton.auditing.checks.prompt_cache import cached_chars
 from jeton.auditing.checks.sampled import remedy, rewrite_finding, saved
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
@@ -61,6 +61,9 @@ MIN_OVERLAP_SHARE = 0.02
 """Share of tokens that stand at the end of one document and the beginning of another. Our choice:
 adjacent pages share a heading now and then."""
 
+MIN_TEMPLATE_CHARS = 2_048
+"""Characters of a shared beginning that is a template: a shorter one may be the text itself."""
+
 _N_SHOWN = 8
 _MAX_SHOWN_CHARS = 80
 
@@ -75,7 +78,9 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
     lines = boilerplate_lines(distinct, min_documents=least)
     if not lines:
         return
-    starts = dict(zip(distinct, cached_chars(evidence, distinct), strict=True))
+    # A beginning that requests share is their instructions, whatever a cache makes of it.
+    beginnings = shared_beginnings(distinct, min_documents=least)
+    starts = dict(zip(distinct, beginnings, strict=True))
     first_of = {document.text: index for index, document in reversed(list(enumerate(documents)))}
     measured = measure_rewrite(
         distinct,
@@ -92,7 +97,7 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
         evidence,
         saved_tokens,
         f"{len(lines):,} lines of 40 and more characters that stand in at least {least} different "
-        "documents, taken out where no prompt cache serves them",
+        "documents, taken out; beginnings that so many documents share stay",
         once=True,
     )
     if result.share < MIN_BOILERPLATE_SHARE:
@@ -102,19 +107,18 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
         id="boilerplate",
         severity=Severity.WARNING,
         title=(
-            f"lines that many documents repeat cost {result.n_tokens:,} tokens, "
-            f"{percent(result.share)} of all; most of all {shown[0][0][:_MAX_SHOWN_CHARS]!r} in "
-            f"{shown[0][1]:,} documents"
+            f"The same lines in many documents use {result.n_tokens:,} tokens, "
+            f"{percent(result.share)} of all (the largest is in {shown[0][1]:,} documents)"
         ),
         where="the text",
         figure=Figure(result.n_tokens, "tokens on the audited text", result.basis, result.formula),
         cause=(
-            "navigation, disclaimers, signatures, licence headers or instructions stand in every "
-            "document, and not at its beginning, where a prompt cache would serve them"
+            "Menus, disclaimers, signatures or licence texts are in many documents. Instructions "
+            "at the beginning, as a system prompt has them, are not counted."
         ),
         remedy=(
-            "take out what says nothing to the model; move instructions that must stay to the "
-            "beginning of the prompt, before everything that changes"
+            "Remove lines that tell the model nothing. Move instructions that must stay to the "
+            "beginning of the prompt, before everything that changes."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
         saving_formula=evidence.traffic.formula(result.n_tokens),
@@ -125,33 +129,37 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
             "share": result.share,
             "share_low": result.low,
             "share_high": result.high,
-            "remedy": remedy(result.share),
+            "remedy": remedy(result.share, effects=result.effects),
         },
     )
 
 
 def repeated_passages(evidence: Evidence) -> Iterator[Finding]:
-    """Long lines that one document contains several times."""
+    """Passages that one document contains several times."""
     yield from rewrite_finding(
         evidence,
         without_repeated_passages,
         id="repeated-passages",
         min_share=MIN_PASSAGES_SHARE,
-        what="lines and paragraphs of 120 and more characters that stand in the same document "
-        "before (quotation marks of mail ignored), taken out",
-        says="passages that one document contains more than once cost",
-        cause="mails quote each other, a retrieval returns the same piece twice, a conversation "
-        "carries a document along in several turns",
-        do="send each passage once: drop repeated retrieval results, cut quoted mail",
+        what="passages of 120 and more characters (of a short document: almost half of it) that "
+        "stand in the same document before, over line ends too, taken out (white space and "
+        "quotation marks of mail ignored); shorter repeats are not looked at",
+        says="Passages repeated within one request use",
+        cause="The prompt has the same part twice, mails quote each other, retrieval returns the "
+        "same piece twice, or a conversation carries a document through several turns.",
+        do="Send each passage once: check how the prompt is built, drop repeated retrieval "
+        "results, cut quoted mail.",
     )
 
 
 def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
     """Documents with nearly the words of another one."""
     documents = evidence.sample.documents
-    # What a prompt cache can serve is alike by intention.
+    # Beginnings that requests share are alike by intention.
     texts = [document.text for document in documents]
-    own = [text[n:] for text, n in zip(texts, cached_chars(evidence, texts), strict=True)]
+    shared = shared_beginnings(texts, min_documents=MIN_BOILERPLATE_DOCUMENTS)
+    starts = [n if n >= MIN_TEMPLATE_CHARS else 0 for n in shared]
+    own = [text[n:] for text, n in zip(texts, starts, strict=True)]
     found = near_duplicates(own, min_resemblance=NEAR_RESEMBLANCE)
     saved_tokens = np.zeros(len(documents), dtype=np.int64)
     for pair in found:
@@ -162,18 +170,18 @@ def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
         evidence,
         saved_tokens,
         f"documents whose five-word shingles resemble an earlier document's by {NEAR_RESEMBLANCE} "
-        "and more (Jaccard index), exact copies and what a prompt cache serves not counted",
+        "and more (Jaccard index), exact copies and shared beginnings not counted",
         once=True,
     )
     if result.share < MIN_NEAR_DUPLICATE_SHARE:
         return
-    bound = "" if evidence.sample.is_whole else "at least "
+    bound = "" if evidence.sample.is_whole else "At least "
     yield Finding(
         id="near-duplicate-documents",
         severity=Severity.INFO,
         title=(
-            f"{bound}{percent(result.share)} of the tokens are in documents that are nearly "
-            "another document"
+            f"{bound}{percent(result.share)} of the tokens are in documents that are almost the "
+            "same as another one"
         ),
         where="the text",
         figure=Figure(
@@ -187,10 +195,10 @@ def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
                 else "; likenesses outside of the sample are not seen"
             ),
         ),
-        cause="the same request comes in other words, or a template is filled in anew",
+        cause="The same question comes in other words, or a template is filled in again.",
         remedy=(
-            "for requests, a cache of answers by meaning, or the template as a cached prefix with "
-            "what changes at its end; for training data, keep one of each"
+            "Put what changes at the end of the template and cache the rest, or store answers by "
+            "meaning. In training data, keep one of each."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
         saving_formula=(
@@ -239,16 +247,16 @@ def overlapping_documents(evidence: Evidence) -> Iterator[Finding]:
         severity=Severity.WARNING,
         title=(
             f"{len(found):,} documents begin with the end of another one: {bound}"
-            f"{percent(result.share)} of the tokens are encoded twice"
+            f"{percent(result.share)} of the tokens are sent twice"
         ),
         where="the text",
         figure=Figure(
             result.n_tokens, "tokens on the audited text", Basis.ESTIMATED, result.formula
         ),
-        cause="documents were cut into pieces that overlap",
+        cause="Documents were split into pieces that overlap.",
         remedy=(
-            "cut at sentences and headings instead, which needs little overlap or none; measure "
-            "retrieval with half the overlap before paying for all of it"
+            "Split at sentences and headings: that needs little overlap. Test retrieval with half "
+            "of the overlap."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
         saving_formula=evidence.traffic.formula(result.n_tokens),
@@ -259,6 +267,6 @@ def overlapping_documents(evidence: Evidence) -> Iterator[Finding]:
             "share": result.share,
             "share_low": result.low,
             "share_high": result.high,
-            "remedy": remedy(result.share),
+            "remedy": remedy(result.share, effects=result.effects),
         },
     )

@@ -32,6 +32,7 @@ class Saved:
         high: Upper end.
         basis: Exact where the sample is the workload.
         formula: How it was computed, with the numbers put in.
+        effects: What is left of each logged model's prompts; empty where there is one model.
     """
 
     n_tokens: int
@@ -40,6 +41,7 @@ class Saved:
     high: float
     basis: Basis
     formula: str
+    effects: tuple[dict[str, str], ...] = ()
 
 
 def saved(
@@ -66,15 +68,33 @@ def saved(
         f"{n_saved:,} of {n_all:,} tokens under {evidence.current.name}: {what} "
         f"({len(sample.documents):,} documents"
     )
+    effects = _by_model(evidence, weighted, n_tokens)
     if sample.is_whole:
-        return Saved(n_saved, share, share, share, Basis.EXACT, formula + ", all)")
+        return Saved(n_saved, share, share, share, Basis.EXACT, formula + ", all)", effects)
     low, high = _interval(weighted, n_tokens)
     n_of_all = round(share * sample.n_tokens_of_all)
     formula += (
         f" drawn by digest) x {sample.n_tokens_of_all:,} tokens of the workload = {n_of_all:,}; "
         f"95% interval of the share by bootstrap over documents: {percent(low)} to {percent(high)}"
     )
-    return Saved(n_of_all, share, low, high, Basis.ESTIMATED, formula)
+    return Saved(n_of_all, share, low, high, Basis.ESTIMATED, formula, effects)
+
+
+def _by_model(
+    evidence: Evidence, saved_tokens: NDArray[np.int64], n_tokens: NDArray[np.int64]
+) -> tuple[dict[str, str], ...]:
+    """A token of a dear model is not one of a cheap model: what goes is told apart."""
+    ledger = evidence.ledger
+    if ledger is None or len({use.logged_as for use in ledger.by_model}) < 2:
+        return ()
+    labels = np.array([document.model for document in evidence.sample.documents], dtype=object)
+    effects = []
+    for model in dict.fromkeys(labels.tolist()):
+        own = labels == model
+        share = saved_tokens[own].sum() / max(1, n_tokens[own].sum())
+        if model and share > 0:
+            effects.append({"model": model, "input_factor": str(1 - share)})
+    return tuple(effects)
 
 
 def _interval(saved_tokens: NDArray[np.int64], n_tokens: NDArray[np.int64]) -> tuple[float, float]:
@@ -104,9 +124,12 @@ def measure(evidence: Evidence, rewrite: Rewrite, *, min_share: float) -> Rewrit
     )
 
 
-def remedy(share: float, *, applies_to: str = "input") -> dict[str, Any]:
+def remedy(
+    share: float, *, applies_to: str = "input", effects: tuple[dict[str, str], ...] = ()
+) -> dict[str, Any]:
     """What the waterfall needs of a finding: tokens after the remedy over tokens before."""
-    return {"token_factor": 1 - share, "applies_to": applies_to}
+    found: dict[str, Any] = {"token_factor": 1 - share, "applies_to": applies_to}
+    return found | ({"effects": list(effects)} if effects else {})
 
 
 def rewrite_finding(
@@ -168,7 +191,7 @@ def rewrite_finding(
             "share_low": result.low,
             "share_high": result.high,
             "examples": list(measured.examples),
-            "remedy": remedy(result.share),
+            "remedy": remedy(result.share, effects=result.effects),
             **(facts or {}),
         },
     )

@@ -41,9 +41,9 @@ def term_shatter(evidence: Evidence) -> Iterator[Finding]:
         id="term-shatter",
         severity=Severity.WARNING if share >= WARNING_SHATTER_SHARE else Severity.INFO,
         title=(
-            f"{len(shattered):,} of your terms fall into pieces and cost {n_extra:,} tokens more "
-            f"than one token each ({percent(share)} of all tokens); most of all {worst.term!r}: "
-            f"{worst_cut.n_tokens} tokens, {worst.n_occurrences:,} times"
+            f"{len(shattered):,} of your terms need several tokens each, {n_extra:,} extra in all "
+            f"({percent(share)}). The dearest is {worst.term!r}: {worst_cut.n_tokens} tokens, "
+            f"{worst.n_occurrences:,} times"
         ),
         where=current.name,
         figure=Figure(
@@ -57,13 +57,12 @@ def term_shatter(evidence: Evidence) -> Iterator[Finding]:
             ),
         ),
         cause=(
-            f"{current.name} has no token for these words: "
-            f"{' | '.join(worst_cut.pieces)} ({worst.n_occurrences:,} x {worst_cut.n_tokens - 1} "
-            f"extra = {worst_extra:,})"
+            f"{current.name} has no token for these words: {' | '.join(worst_cut.pieces)} "
+            f"({worst.n_occurrences:,} times {worst_cut.n_tokens - 1} extra = {worst_extra:,})."
         ),
         remedy=(
-            "extend the tokenizer by the terms at the head of this list and train their "
-            "embeddings; every term takes one vocabulary row"
+            "With a model of your own: add the first terms of this list to the tokenizer and "
+            "train their embeddings. Each term takes one entry of the vocabulary."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_extra),
         saving_formula=evidence.traffic.formula(n_extra),

@@ -87,8 +87,8 @@ def input_overhead(evidence: Evidence) -> Iterator[Finding]:
         id="input-overhead",
         severity=Severity.WARNING,
         title=(
-            f"the provider counts {reported:,.0f} input tokens a request, the logged text has "
-            f"{counted:,.0f}: {percent(overhead)} more are paid for"
+            f"You pay for {percent(overhead)} more input than the log shows: {reported:,.0f} "
+            f"tokens per request are billed, the logged text has {counted:,.0f}"
         ),
         where="the requests",
         figure=Figure(
@@ -102,12 +102,12 @@ def input_overhead(evidence: Evidence) -> Iterator[Finding]:
             ),
         ),
         cause=(
-            "tools, system prompts, templates, pictures or reasoning kept between turns are sent "
-            f"and not logged; or the model's tokenizer is not {evidence.current.name}"
+            "Tools, system prompts, templates, pictures or reasoning kept between turns are sent "
+            f"but not logged; or the model does not count with {evidence.current.name}."
         ),
         remedy=(
-            "log requests as they are sent; send only the tools that a request can need; audit "
-            "with the model's own tokenizer, or calibrate by the reported usage"
+            "Log requests exactly as they are sent, and send only the tools that a request can "
+            "need."
         ),
         saving_usd_per_year=None,
         evidence={
@@ -132,8 +132,8 @@ def output_long(evidence: Evidence) -> Iterator[Finding]:
         id="output-long",
         severity=Severity.WARNING,
         title=(
-            f"{percent(share)} of the output tokens lie beyond {found.limit:,} tokens, "
-            f"{LONG_TIMES_MEDIAN} times the usual answer ({found.p50:,})"
+            f"A few very long answers make {percent(share)} of the output: what goes beyond "
+            f"{found.limit:,} tokens, {LONG_TIMES_MEDIAN} times the usual answer ({found.p50:,})"
         ),
         where="the requests",
         figure=Figure(
@@ -147,12 +147,13 @@ def output_long(evidence: Evidence) -> Iterator[Finding]:
             ),
         ),
         cause=(
-            "answers are as long as the model likes: nothing in the prompt bounds them, or a few "
-            "requests ask for something else than the others"
+            "Nothing in the prompt limits the length, or a few requests ask for something "
+            "different from the others."
         ),
         remedy=(
-            "say how long an answer should be, ask for the form that is used (a field, a list), "
-            f"set max_output_tokens near {found.limit:,}, and look at the longest answers first"
+            "Say in the prompt how long an answer should be, and ask for exactly what you use (a "
+            f"field, a list). Set max_output_tokens near {found.limit:,}. Look at the longest "
+            "answers first."
         ),
         saving_usd_per_year=saving,
         saving_formula=formula,
@@ -188,10 +189,7 @@ def output_echo(evidence: Evidence) -> Iterator[Finding]:
     yield Finding(
         id="output-echo",
         severity=Severity.WARNING,
-        title=(
-            f"{percent(share)} of the output tokens repeat the prompt or are phrases that open and "
-            "close an answer"
-        ),
+        title=(f"{percent(share)} of the output only repeats the prompt or is polite phrases"),
         where="the answers",
         figure=Figure(
             value=n_saved,
@@ -203,10 +201,10 @@ def output_echo(evidence: Evidence) -> Iterator[Finding]:
                 "English phrases at the beginning and end"
             ),
         ),
-        cause="models are trained to be polite and to restate; nothing in the prompt asks for less",
+        cause="Models are trained to be polite and to restate the question.",
         remedy=(
-            "ask for the answer alone, for changes instead of the whole text, or for a structure "
-            "that has no room for phrases"
+            "Ask for the answer alone, for the changes instead of the whole text, or for a fixed "
+            "structure (JSON)."
         ),
         saving_usd_per_year=saving,
         saving_formula=formula,
@@ -241,8 +239,8 @@ def reasoning_share(evidence: Evidence) -> Iterator[Finding]:
         id="reasoning-share",
         severity=Severity.INFO,
         title=(
-            f"{percent(share)} of the output tokens are reasoning; "
-            f"{percent(n_easy / n_output)} are reasoning for the shorter half of the answers"
+            f"{percent(share)} of the output is reasoning that nobody reads; "
+            f"{percent(n_easy / n_output)} is reasoning for the shorter half of the answers"
         ),
         where="the requests",
         figure=Figure(
@@ -251,10 +249,10 @@ def reasoning_share(evidence: Evidence) -> Iterator[Finding]:
             basis=Basis.EXACT,
             formula=f"{n_reasoning:,} reasoning tokens of {n_output:,} output tokens",
         ),
-        cause="reasoning is on for every request, or its budget is the same for all",
+        cause="Reasoning is on for every request, or has the same budget for all.",
         remedy=(
-            "lower the effort, or turn reasoning off, for requests that do not need it, and "
-            "compare the answers; the shorter half of the answers is where to begin"
+            "Lower the reasoning effort, or turn it off, for requests that do not need it. Begin "
+            "with those that have short answers, and compare the results."
         ),
         saving_usd_per_year=saving,
         saving_formula=formula + ("; if the shorter half needed none" if formula else ""),
@@ -287,8 +285,8 @@ def price_step(evidence: Evidence) -> Iterator[Finding]:
         id="price-step",
         severity=Severity.WARNING,
         title=(
-            f"{n_above:,} requests are longer than {step:,} tokens and pay the higher rate for all "
-            f"of them: {percent(share)} of the input bill is the step alone"
+            f"{n_above:,} requests have more than {step:,} tokens and pay the higher price for "
+            f"all of their tokens: {percent(share)} of the input bill"
         ),
         where=price.name,
         figure=Figure(
@@ -301,10 +299,10 @@ def price_step(evidence: Evidence) -> Iterator[Finding]:
             ),
             source=price.source,
         ),
-        cause="the price list has steps by the length of the prompt, which hold for all its tokens",
+        cause="The provider charges more per token for long prompts, and for all of their tokens.",
         remedy=(
-            f"keep prompts below {step:,} tokens (fewer retrieved pieces, a summary of what was "
-            "said), or split the request in two"
+            f"Keep prompts below {step:,} tokens (fewer retrieved pieces, a summary of the "
+            "conversation), or split the request in two."
         ),
         saving_usd_per_year=saving,
         saving_formula=(

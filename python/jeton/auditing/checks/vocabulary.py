@@ -44,7 +44,7 @@ def bytes_fallback(evidence: Evidence) -> Iterator[Finding]:
     yield Finding(
         id="bytes-fallback",
         severity=Severity.WARNING,
-        title=(f"{percent(share)} of the tokens of {current.name} hold only a part of a character"),
+        title=f"{percent(share)} of the tokens hold only a part of a character ({current.name})",
         where=current.name,
         figure=Figure(
             value=n_partial,
@@ -53,18 +53,17 @@ def bytes_fallback(evidence: Evidence) -> Iterator[Finding]:
             formula="tokens whose bytes are not valid UTF-8 by themselves, by their counts",
         ),
         cause=(
-            f"{current.name} has no token for some characters of this text and falls back to "
-            "their bytes: another script, or signs such as typographic quotation marks and emoji; "
-            "or the text was decoded with a wrong encoding"
+            f"{current.name} has no token for some characters of this text and uses their bytes: "
+            "another alphabet, curly quotation marks, emoji, or text in the wrong encoding."
         ),
         remedy=(
             (
-                f"{better[0].name} cuts "
-                f"{percent(better[0].use.partial_character_share)} of its tokens so"
+                f"Use {better[0].name}, where only "
+                f"{percent(better[0].use.partial_character_share)} of the tokens are such parts."
                 if better
-                else "a tokenizer trained on such text"
+                else "Use a tokenizer that was trained on such text."
             )
-            + "; look at the samples first: if characters are garbled, mend the encoding instead"
+            + " First look at the samples: if characters are garbled, correct the encoding."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved),
         saving_formula=(
@@ -76,9 +75,10 @@ def bytes_fallback(evidence: Evidence) -> Iterator[Finding]:
         ),
         saving_basis=Basis.ESTIMATED,
         evidence={
+            "n_tokens_saved": n_saved,
             "partial_character_token_share": {
                 m.name: m.use.partial_character_share for m in evidence.tokenizers
-            }
+            },
         },
     )
 
@@ -108,8 +108,8 @@ def vocabulary_unused(evidence: Evidence) -> Iterator[Finding]:
         n_tables = 1 if model.tied_embeddings else 2
         n_bytes = n_unused * model.hidden_size * DEFAULT_DTYPE_BYTES * n_tables
         size = (
-            f"; in {model.name} they are {Decimal(n_bytes) / 1_000_000:,.0f} MB "
-            f"({n_unused:,} rows x {model.hidden_size:,} x {DEFAULT_DTYPE_BYTES} bytes x "
+            f": {Decimal(n_bytes) / 1_000_000:,.0f} MB of {model.name} "
+            f"({n_unused:,} entries x {model.hidden_size:,} x {DEFAULT_DTYPE_BYTES} bytes x "
             f"{n_tables} {'table' if n_tables == 1 else 'tables'})"
         )
         evidence_facts["unused_bytes"] = n_bytes
@@ -118,19 +118,17 @@ def vocabulary_unused(evidence: Evidence) -> Iterator[Finding]:
         severity=Severity.INFO,
         title=(
             f"{percent(n_unused / n_rows)} of the vocabulary of {current.name} was never used "
-            f"on this text{size}"
+            f"for this text{size}"
         ),
         where=current.name,
         figure=figure,
         cause=(
-            "a general vocabulary serves languages and subjects that this workload does not have"
+            "A general vocabulary covers languages and subjects that this workload does not have."
         ),
         remedy=(
-            "pruning frees this memory, and every decode step then reads a smaller output head; "
-            "by the Good-Turing estimate "
-            f"{percent(current.use.unseen_mass)} of the tokens of further text of this kind would "
-            "hit rows not seen here, so prune only with more text than this, and never bytes or "
-            "special tokens"
+            "Only with a model of your own: removing unused entries frees this memory. About "
+            f"{percent(current.use.unseen_mass)} of the tokens of new text would need an entry not "
+            "seen here, so use more text first, and never remove bytes or special tokens."
         ),
         evidence=evidence_facts,
     )

@@ -61,9 +61,9 @@ def _other_size(evidence: Evidence, *, is_larger: bool) -> Iterator[Finding]:
         id=f"vocabulary-too-{size}",
         severity=Severity.WARNING,
         title=(
-            f"a vocabulary of {now.vocab_size:,} is too {size} for {model.name} on this text: with "
-            f"the {best.vocab_size:,} of {candidate.name}, decoding it takes {percent(share)} less "
-            "work"
+            f"A vocabulary of {now.vocab_size:,} is too {size} for {model.name} on this text: with "
+            f"the {best.vocab_size:,} of {candidate.name}, generating it takes {percent(share)} "
+            "less work"
         ),
         where=current.name,
         figure=Figure(
@@ -79,13 +79,13 @@ def _other_size(evidence: Evidence, *, is_larger: bool) -> Iterator[Finding]:
             source=model.cited_source,
         ),
         cause=(
-            f"the output head is {percent(now.head_share)} of what a step reads now and "
-            f"{percent(best.head_share)} then, and the text has {percent(abs(tokens))} "
-            f"{'more' if tokens > 0 else 'fewer'} tokens"
+            f"The output layer is {percent(now.head_share)} of the weights that a step reads; it "
+            f"would be {percent(best.head_share)}, and the text would have {percent(abs(tokens))} "
+            f"{'more' if tokens > 0 else 'fewer'} tokens."
         ),
         remedy=(
-            "for a model of your own, train with that size, or prune and extend the vocabulary; at "
-            "large batches the head weighs by its arithmetic, which is the same share"
+            "With a model of your own: train with that size, or remove and add entries of the "
+            "vocabulary."
         ),
         evidence={
             "vocab_size": now.vocab_size,

@@ -26,7 +26,7 @@ def whitespace_runs(evidence: Evidence) -> Iterator[Finding]:
         id="whitespace-runs",
         severity=Severity.WARNING,
         title=(
-            f"needless white space costs {n_tokens:,} tokens, {percent(share)} of all "
+            f"Unneeded spaces and blank lines use {n_tokens:,} tokens, {percent(share)} of all "
             "(indentation not counted)"
         ),
         where="the text",
@@ -45,13 +45,13 @@ def whitespace_runs(evidence: Evidence) -> Iterator[Finding]:
             ),
         ),
         cause=(
-            "runs of spaces inside lines, spaces at line ends and three or more line ends in a "
-            f"row; tokens of white space alone are {percent(current.use.whitespace_share)} of all"
+            "Several spaces inside lines, spaces at line ends, and two or more blank lines in a "
+            "row."
         ),
         remedy=(
-            "before encoding, make such runs one space, strip line ends and keep at most one blank "
-            "line; this loses alignment in columns and Markdown's two-space line break. Leave "
-            "indentation alone: in Python, YAML and Markdown it is meaning"
+            "Before encoding, keep one space, remove spaces at line ends, and keep at most one "
+            "blank line. Aligned columns and Markdown's two-space line break are lost. Keep "
+            "indentation: in Python, YAML and Markdown it has a meaning."
         ),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_tokens),
         saving_formula=evidence.traffic.formula(n_tokens),

@@ -15,22 +15,30 @@ from jeton.auditing.gate.budgets import Budget, read_budgets
 from jeton.auditing.gate.causes import CAUSES, Part
 from jeton.auditing.gate.changes import ChangedDocument, Status
 from jeton.auditing.gate.collector import Collector
-from jeton.auditing.gate.judging import GATE_SCHEMA, BudgetResult, Cause, GateResult, judge
+from jeton.auditing.gate.intervals import ChangeInterval, IntervalKind
+from jeton.auditing.gate.judging import judge
+from jeton.auditing.gate.results import GATE_SCHEMA, BudgetResult, Cause, GateResult
+from jeton.auditing.gate.sides import COMPARED_FIGURES, in_order, look_like_two_states
 
 __all__ = [
     "BASELINE_SCHEMA",
     "CAUSES",
+    "COMPARED_FIGURES",
     "GATE_SCHEMA",
     "Baseline",
     "Budget",
     "BudgetResult",
     "Cause",
+    "ChangeInterval",
     "ChangedDocument",
     "Collector",
     "GateResult",
+    "IntervalKind",
     "Part",
     "Status",
     "TokenizerIdentity",
+    "in_order",
     "judge",
+    "look_like_two_states",
     "read_budgets",
 ]

@@ -1,11 +1,12 @@
 """A baseline: what a later audit is compared with. No text is in it.
 
-A file of JSON, compressed with zstd (about 10 KB for a small corpus, below 1 MB for a large one,
-and the tokenizer on top where it came from a file). It holds the sums of `statistics`, the places
-and digests of documents (`documents`), the figures of the report, and what the tokenizer was: its
-name, fingerprint, probe digest and, where it was loaded from a file and not by a name that means
-the same everywhere, its canonical form: files are what gets exchanged, and without the old one a
-change of the tokenizer could not be told exactly from a change of the text.
+A file of JSON, compressed with zstd (about 10 KB for a small corpus, about 1 MB for a large one,
+and the tokenizer on top where it came from a file). It holds the sums of `statistics`, with what
+each feature of the text costs by domain and language, the places and digests of documents
+(`documents`), the figures of the report, and what the tokenizer was: its name, fingerprint, probe
+digest and, where it was loaded from a file and not by a name that means the same everywhere, its
+canonical form: files are what gets exchanged, and without the old one a change of the tokenizer
+could not be told exactly from a change of the text.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from jeton._archives import HEAD_BYTES, refuse_archive
 from jeton._core import Tokenizer, compress_zstd, decompress
 from jeton._core import __version__ as jeton_version
 from jeton._files import write_whole
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.documents import DocumentTable
+from jeton.auditing.gate.first_baselines import FIRST_SCHEMA, as_today
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.statistics import Statistics
 from jeton.auditing.gate.values import domain_values, report_values
@@ -35,7 +38,7 @@ from jeton.registry import load
 
 __all__ = ["BASELINE_SCHEMA", "Baseline", "TokenizerIdentity"]
 
-BASELINE_SCHEMA = "jeton.baseline/1"
+BASELINE_SCHEMA = "jeton.baseline/2"
 
 MAX_FILE_BYTES = 256 << 20
 """A baseline that decompresses to more was not written by us: guards against hostile files."""
@@ -94,6 +97,8 @@ class Baseline:
     statistics: Statistics
     documents: DocumentTable
     jeton_version: str = jeton_version
+    has_features: bool = True
+    """Whether it knows what each feature costs; those of the first version do not."""
 
     @classmethod
     def build(cls, report: AuditReport, collector: Collector) -> Baseline:
@@ -136,10 +141,19 @@ class Baseline:
             values=domain_values(statistics),
             statistics=statistics,
             documents=self.documents.merge(other.documents),
+            has_features=self.has_features and other.has_features,
         )
 
     def to_bytes(self) -> bytes:
-        """The file: the same bytes for the same figures."""
+        """The file: the same bytes for the same figures.
+
+        Raises:
+            UsageError: It was read from a file of the first version, which has no features.
+        """
+        if not self.has_features:
+            raise UsageError(
+                "a baseline of an older version cannot be written anew\nhint: save it from an audit"
+            )
         plain = {
             "schema_version": BASELINE_SCHEMA,
             "jeton_version": self.jeton_version,
@@ -163,7 +177,7 @@ class Baseline:
             "statistics": self.statistics.to_plain(),
             "documents": self.documents.to_plain(),
         }
-        text = json.dumps(plain, separators=(",", ":"), ensure_ascii=True)
+        text = json.dumps(plain, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
         return compress_zstd(text.encode("ascii"), level=_COMPRESSION_LEVEL)
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -188,7 +202,10 @@ class Baseline:
         except RecordError as error:
             raise FormatError(str(error), path=path) from None
         try:
+            refuse_archive(path or "", bytes(text[:HEAD_BYTES]), expected="a baseline")
             plain = json.loads(text)
+        except RecordError as error:
+            raise FormatError(str(error), path=path) from None
         except (ValueError, RecursionError):
             raise FormatError(
                 f"{where} is no baseline: not JSON\n"
@@ -196,13 +213,15 @@ class Baseline:
                 path=path,
             ) from None
         version = plain.get("schema_version") if isinstance(plain, dict) else None
-        if version != BASELINE_SCHEMA:
+        if version not in (BASELINE_SCHEMA, FIRST_SCHEMA):
             raise FormatError(
                 f"{where} has the schema {version!r}; expected {BASELINE_SCHEMA!r}\n"
                 "hint: save the baseline again with this version of jeton",
                 path=path,
             )
         try:
+            if version == FIRST_SCHEMA:
+                plain = as_today(plain)
             if plain["steps"] != list(STEPS):
                 raise FormatError(f"{where} was made with other rewritings; save it again")
             return cls(
@@ -211,10 +230,11 @@ class Baseline:
                 statistics=Statistics.from_plain(plain["statistics"]),
                 documents=DocumentTable.from_plain(plain["documents"]),
                 jeton_version=str(plain["jeton_version"]),
+                has_features=version == BASELINE_SCHEMA,
             )
         except FormatError as error:
             raise FormatError(f"{where}: {error}", path=path) from None
-        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
             raise FormatError(f"{where} is damaged: {error!r}", path=path) from None
 
     @classmethod
@@ -224,6 +244,7 @@ class Baseline:
         Raises:
             FileNotFoundError: There is none; the message says how to make it.
             FormatError: It is no baseline.
+            RecordError: It is an archive.
         """
         try:
             data = Path(path).read_bytes()
@@ -232,6 +253,8 @@ class Baseline:
                 f"there is no baseline {os.fspath(path)}\n"
                 "hint: make it with --save-baseline on the corpus as it should be"
             ) from None
+        # Compressed: bytes of any value.
+        refuse_archive(os.fspath(path), data[:HEAD_BYTES], expected="a baseline", is_text=False)
         return cls.from_bytes(data, path=os.fspath(path))
 
 

@@ -23,6 +23,7 @@ from fractions import Fraction
 
 from jeton.auditing.gate.collector import Collected
 from jeton.auditing.gate.documents import DocumentTable
+from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.statistics import Cell, Statistics
 from jeton.auditing.gate.values import QUANTILES, quantile
@@ -53,7 +54,7 @@ CAUSES = {
     LANGUAGE_MIX: "mix of languages",
     LENGTH: "length of the documents",
     WORDING: "wording",
-    **{step: step.replace("_", " ") for step in STEPS},
+    **{name: feature.label for name, feature in FEATURES.items()},
     CONTENT: "mix, length and wording",
     DOCUMENTS: "number of documents",
     PRICE: "price of a token",
@@ -62,7 +63,6 @@ CAUSES = {
     UNRESOLVED: "tokenizer or text",
 }
 """Every cause by its stable name, with its name in sentences."""
-CAUSES["unicode_form"] = "Unicode form"
 
 KINDS = {
     **dict.fromkeys((*STEPS, LENGTH, WORDING, CONTENT), "text"),
@@ -73,6 +73,11 @@ KINDS = {
     UNRESOLVED: "unresolved",
 }
 """What changed, by cause: the text, the mix, the volume, the price, the tokenizer."""
+
+_MIN_FEATURE_SHARE = Fraction(1, 5)
+"""Share of the difference from which a feature is named before mix, length and wording. Our choice:
+a feature is a step that somebody took, and the others are what is left when all features are known;
+below a fifth it may follow from the others."""
 
 _ALIKE = Fraction(1, 10**9)
 """Two ratios closer than this are the same: figures of the report are floats of 16 digits."""
@@ -136,9 +141,22 @@ class Sides:
     current: Collected
     other: Collected | None
     is_same_tokenizer: bool
+    has_features: bool = True
+    """Whether the baseline has texts without their features; older ones have other steps."""
 
     def comparison(self) -> Comparison | None:
         """The sides to compare; None if a changed tokenizer cannot be told from a changed text."""
+        found = self._comparison()
+        if found is None or self.has_features:
+            return found
+        return Comparison(
+            found.before.without_steps(),
+            found.bridge.without_steps(),
+            found.after.without_steps(),
+            found.scale,
+        )
+
+    def _comparison(self) -> Comparison | None:
         after = self.current.statistics
         if self.is_same_tokenizer:
             return Comparison(self.before, after, after)
@@ -150,8 +168,8 @@ class Sides:
         return None if scale is None else Comparison(self.before, after, after, scale)
 
     def _scale(self) -> Fraction | None:
-        before = {d.text: d.n_tokens[0] for d in self.before_documents.documents.values()}
-        after = {d.text: d.n_tokens[0] for d in self.current.documents.documents.values()}
+        before = {d.text: d.n_tokens[0] for d in self.before_documents.documents}
+        after = {d.text: d.n_tokens[0] for d in self.current.documents.documents}
         common = before.keys() & after.keys()
         tokens = (sum(before[text] for text in common), sum(after[text] for text in common))
         return Fraction(*tokens) if all(tokens) else None
@@ -165,7 +183,9 @@ def explain(
     before: Mapping[str, Fraction],
     after: Mapping[str, Fraction],
 ) -> tuple[Part, ...]:
-    """The causes of a figure's difference, the largest first; none where a figure has no causes.
+    """The causes of a figure's difference; none where a figure has no causes.
+
+    Features that grew come first, then everything else, each by its size.
 
     Args:
         metric: Name of the figure.
@@ -200,9 +220,16 @@ def explain(
             comparison.basis,
             tuple(c for c in contributions if c.part == cause),
         )
-        for cause, value in sorted(parts.items(), key=lambda item: (-abs(item[1]), item[0]))
+        for cause, value in sorted(
+            parts.items(), key=lambda item: _rank(item[0], item[1], difference)
+        )
         if value
     )
+
+
+def _rank(cause: str, value: Fraction, difference: Fraction) -> tuple[bool, Fraction, str]:
+    is_first = cause in FEATURES and value / difference >= _MIN_FEATURE_SHARE
+    return not is_first, -abs(value), cause
 
 
 _Found = tuple[dict[str, Fraction], tuple[Contribution, ...]]

@@ -1,19 +1,18 @@
 """Which documents a difference comes from, by name.
 
-A document whose text is on both sides is unchanged, wherever it stands now. Of the others, those in
-the same place are one document that was changed; the rest is new or gone. Each is weighed with
-what it did to the mean (a new document: how far it lies from the baseline's mean).
+Documents are the same by `matching`; the rest is new or gone. Each is weighed with what it did to
+the mean (a new document: how far it lies from the baseline's mean).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from jeton.auditing.gate.causes import TOKENIZER, UNRESOLVED, WORDING, Sides
-from jeton.auditing.gate.documents import Document, DocumentTable
+from jeton.auditing.gate.causes import CONTENT, TOKENIZER, UNRESOLVED, WORDING, Sides
+from jeton.auditing.gate.documents import Document
+from jeton.auditing.gate.matching import Matches
 from jeton.auditing.gate.rewriting import STEPS
 
 __all__ = ["ChangedDocument", "Status", "changed_documents"]
@@ -35,6 +34,7 @@ class ChangedDocument:
     Attributes:
         source: Where it is read from.
         index: Its number in that source, from 0.
+        line: Its line in that source (row of a table), from 1; 0: not known.
         domain: Its domain.
         status: What happened to it.
         n_tokens_before: Its tokens in the baseline; None if it is new.
@@ -45,6 +45,7 @@ class ChangedDocument:
 
     source: str
     index: int
+    line: int
     domain: str
     status: Status
     n_tokens_before: int | None
@@ -54,67 +55,50 @@ class ChangedDocument:
 
 
 def changed_documents(
-    sides: Sides, *, domain: str | None, mean_before: Fraction, sign: int, limit: int
+    sides: Sides,
+    matches: Matches,
+    *,
+    domain: str | None,
+    mean_before: Fraction,
+    sign: int,
+    limit: int,
 ) -> tuple[ChangedDocument, ...]:
     """The documents that moved the tokens most in one direction.
 
     Args:
         sides: What was counted.
+        matches: Which documents are which.
         domain: Only documents of this domain; None: of all.
         mean_before: Tokens a document of the baseline.
         sign: 1 for documents that became dearer, -1 for cheaper ones.
         limit: How many.
     """
-    old = _of(sides.before_documents, domain)
-    new = _of(sides.current.documents, domain)
-    bridge = new if sides.is_same_tokenizer else {}
+    bridge: dict[tuple[str, int], Document] = {}
     if sides.other is not None:
-        bridge = _of(sides.other.documents, domain)
-    old_by_text = _by_text(old)
+        bridge = {(d.source, d.index): d for d in sides.other.documents.documents}
     found: list[ChangedDocument] = []
-    unmatched: dict[int, Document] = {}
-    for key, document in sorted(new.items(), key=lambda item: (item[1].source, item[1].index)):
-        same = old_by_text[document.text]
-        twin = same.pop() if same else None
-        if twin is None:
-            unmatched[key] = document
-        elif twin.n_tokens[0] != document.n_tokens[0]:
-            found.append(_changed(twin, document, bridge.get(key), Status.SAME))
-    left = {document.key: document for same in old_by_text.values() for document in same}
-    for key, document in unmatched.items():
-        before = left.pop(key, None)
-        if before is not None:
-            found.append(_changed(before, document, bridge.get(key), Status.CHANGED))
-        elif _would_be_in(sides.before_documents, key):
+    for before, after in matches.pairs:
+        if not _is_of(after, domain) or before.n_tokens[0] == after.n_tokens[0]:
+            continue
+        as_before = after if sides.is_same_tokenizer else bridge.get((after.source, after.index))
+        status = Status.SAME if before.text == after.text else Status.CHANGED
+        change = _changed(before, after, as_before, status)
+        if not sides.has_features and status is Status.CHANGED:
+            change = replace(change, cause=CONTENT)
+        found.append(change)
+    for document in matches.new:
+        if _is_of(document, domain):
             found.append(_lone(document, Status.NEW, document.n_tokens[0] - mean_before))
-    for key, document in left.items():
-        if _would_be_in(sides.current.documents, key):
+    for document in matches.gone:
+        if _is_of(document, domain):
             found.append(_lone(document, Status.GONE, mean_before - document.n_tokens[0]))
     moved = [document for document in found if document.effect_tokens * sign > 0]
     moved.sort(key=lambda d: (-d.effect_tokens * sign, d.source, d.index))
     return tuple(moved[:limit])
 
 
-def _of(table: DocumentTable, domain: str | None) -> dict[int, Document]:
-    return {
-        key: document
-        for key, document in table.documents.items()
-        if domain is None or document.domain == domain
-    }
-
-
-def _by_text(documents: dict[int, Document]) -> defaultdict[int, list[Document]]:
-    by_text: defaultdict[int, list[Document]] = defaultdict(list)
-    # Backwards, so that the first one is taken first.
-    for document in sorted(documents.values(), key=lambda d: (d.source, d.index), reverse=True):
-        by_text[document.text].append(document)
-    return by_text
-
-
-def _would_be_in(table: DocumentTable, key: int) -> bool:
-    """Whether a table that kept some documents would have kept this one, had it been there."""
-    largest = table.largest_key
-    return largest is None or key <= largest
+def _is_of(document: Document, domain: str | None) -> bool:
+    return domain is None or document.domain == domain
 
 
 def _changed(
@@ -124,6 +108,7 @@ def _changed(
     return ChangedDocument(
         source=after.source,
         index=after.index,
+        line=after.line,
         domain=after.domain,
         status=status,
         n_tokens_before=before.n_tokens[0],
@@ -152,6 +137,7 @@ def _lone(document: Document, status: Status, effect: Fraction) -> ChangedDocume
     return ChangedDocument(
         source=document.source,
         index=document.index,
+        line=document.line,
         domain=document.domain,
         status=status,
         n_tokens_before=None if status is Status.NEW else n_tokens,

@@ -2,8 +2,9 @@
 
 Every document is counted as it is and after each rewriting that changes it (`rewriting`), under
 the tokenizer in use and, where a baseline has another one, under that too: so that a change of the
-tokenizer can be told from a change of the text. That is a further two to three encodings of the
-corpus, which is paid for only where a gate was asked for.
+tokenizer can be told from a change of the text. That is a few further encodings of the corpus,
+which are paid for only where a gate was asked for. Documents are looked at in blocks, for what they
+share is known only where several are seen.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -21,9 +23,10 @@ from numpy.typing import NDArray
 from jeton._core import TextBatch, Tokenizer
 from jeton.auditing.choice import Chosen
 from jeton.auditing.domains import NO_DOMAIN
-from jeton.auditing.gate.documents import Document, DocumentTable, place_key, text_key
+from jeton.auditing.gate.documents import Document, DocumentTable, document_key, text_key
 from jeton.auditing.gate.languages import language_class
-from jeton.auditing.gate.rewriting import STEPS, rewritten
+from jeton.auditing.gate.rewriting import LINE_BREAKS, SHARED_TEXT, STEPS, rewritten
+from jeton.auditing.gate.shared_text import SharedText
 from jeton.auditing.gate.statistics import (
     ALL,
     CLASSES,
@@ -32,13 +35,14 @@ from jeton.auditing.gate.statistics import (
     Cell,
     Statistics,
 )
+from jeton.corpus.places import RecordPlaces
 
 __all__ = ["Collected", "Collector"]
 
 _N_TEXTS = len(STEPS) + 1
 
-_SLICE_DOCUMENTS = 20_000
-_SLICE_BYTES = 4 << 20
+_BLOCK_DOCUMENTS = 20_000
+_BLOCK_BYTES = 4 << 20
 """Rewritten texts are held for so many documents at once: some tens of megabytes at the most."""
 
 _MAX_SOURCES = 10_000
@@ -81,6 +85,9 @@ class Collector:
         self._collected: list[Collected] = []
         self._next_index: dict[str, int] = {}
         self._domains: dict[str, str] = {}
+        self._pending: list[_Pending] = []
+        self._n_pending_bytes = 0
+        self._shared = SharedText()
         self.asked = ""
         """What the user wrote for the tokenizer in use."""
 
@@ -96,11 +103,13 @@ class Collector:
     @property
     def current(self) -> Collected:
         """What was counted with the tokenizer in use."""
+        self._count_pending()
         return self._collected[0]
 
     @property
     def other(self) -> Collected | None:
         """What was counted with the baseline's tokenizer, where it is another one."""
+        self._count_pending()
         return self._collected[1] if len(self._collected) > 1 else None
 
     def add(
@@ -110,67 +119,64 @@ class Collector:
         *,
         domains: Sequence[str] | None = None,
         overhead_tokens: NDArray[np.int64] | None = None,
+        places: RecordPlaces | None = None,
     ) -> None:
-        """Count the documents of one batch; what a chat format adds is part of the wording."""
+        """Take the documents of one batch; what a chat format adds is part of the wording."""
         source = _portable(source)
         # Put in again, so that the sources in it are those seen last.
-        self._next_index[source] = self._next_index.pop(source, 0)
+        first = self._next_index[source] = self._next_index.pop(source, 0)
         if len(self._next_index) > _MAX_SOURCES:
             del self._next_index[next(iter(self._next_index))]
-        first = 0
-        n_bytes = 0
-        edges = batch.offsets.tolist()
-        for i, (start, end) in enumerate(pairwise(edges)):
-            n_bytes += end - start
-            if n_bytes >= _SLICE_BYTES or i + 1 - first >= _SLICE_DOCUMENTS:
-                self._add_slice(
-                    source, batch, edges[first : i + 2], domains, overhead_tokens, first
-                )
-                first, n_bytes = i + 1, 0
-        if first < len(batch):
-            self._add_slice(source, batch, edges[first:], domains, overhead_tokens, first)
-
-    def _add_slice(
-        self,
-        source: str,
-        batch: TextBatch,
-        edges: list[int],
-        domains: Sequence[str] | None,
-        overhead_tokens: NDArray[np.int64] | None,
-        first: int,
-    ) -> None:
-        """Count the documents between the edges; ``first`` is the number of the first of them."""
+        self._next_index[source] = first + len(batch)
         data = batch.data.data
-        raw = [bytes(data[start:end]) for start, end in pairwise(edges)]
-        names = [ALL] * len(raw)
-        if domains is not None:
-            names = [self._domain(name) for name in domains[first : first + len(raw)]]
-        first_index = self._next_index[source]
-        texts = _Texts(raw)
-        counts = [texts.count(side.tokenizer, self._num_threads) for side in self._collected]
-        if overhead_tokens is not None:
-            overhead = overhead_tokens[first : first + len(raw)]
-            counts = [n_tokens + overhead for n_tokens in counts]
-        digests = [blake2b(document, digest_size=16).digest() for document in raw]
-        for side, n_tokens in zip(self._collected, counts, strict=True):
+        for i, (start, end) in enumerate(pairwise(batch.offsets.tolist())):
+            self._pending.append(
+                _Pending(
+                    source=source,
+                    index=first + i,
+                    line=0 if places is None else places.lines[i],
+                    record="" if places is None else places.ids[i],
+                    domain=ALL if domains is None else self._domain(domains[i]),
+                    overhead_tokens=0 if overhead_tokens is None else int(overhead_tokens[i]),
+                    raw=bytes(data[start:end]),
+                )
+            )
+            self._n_pending_bytes += end - start
+            if self._n_pending_bytes >= _BLOCK_BYTES or len(self._pending) >= _BLOCK_DOCUMENTS:
+                self._count_pending()
+
+    def _count_pending(self) -> None:
+        """Count the documents taken since the last time."""
+        block, self._pending, self._n_pending_bytes = self._pending, [], 0
+        if not block:
+            return
+        texts = _Texts([item.raw for item in block], self._shared)
+        overhead = np.array([item.overhead_tokens for item in block], dtype=np.int64)
+        names = [item.domain for item in block]
+        digests = [blake2b(item.raw, digest_size=16).digest() for item in block]
+        for side in self._collected:
+            n_tokens = texts.count(side.tokenizer, self._num_threads) + overhead
             _add_sums(side.statistics, names, texts, n_tokens)
             side.statistics.text_digest = (
                 side.statistics.text_digest + sum(int.from_bytes(d, "big") for d in digests)
             ) % (1 << 128)
-            for i, digest in enumerate(digests):
-                key = place_key(source, first_index + i)
+            for i, (item, digest) in enumerate(zip(block, digests, strict=True)):
+                record = text_key(item.record.encode("utf-8", "replace")) if item.record else 0
+                key = document_key(item.source, item.index, record)
                 if side.documents.wants(key):
                     side.documents.add(
                         Document(
-                            source=source,
-                            index=first_index + i,
-                            domain=names[i],
-                            text=text_key(digest),
-                            n_bytes=len(raw[i]),
+                            source=item.source,
+                            index=item.index,
+                            line=item.line,
+                            domain=item.domain,
+                            record=record,
+                            text=int.from_bytes(digest[:8], "big"),
+                            wording=texts.wordings[i],
+                            n_bytes=len(item.raw),
                             n_tokens=tuple(int(n) for n in n_tokens[:, i]),
                         )
                     )
-        self._next_index[source] = first_index + len(raw)
 
     def _domain(self, name: str) -> str:
         """The name under which a domain is kept; a path is one that other machines have too."""
@@ -182,35 +188,60 @@ class Collector:
         return known
 
 
-class _Texts:
-    """The documents of a slice with their rewritings, and the sums that no tokenizer matters to."""
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    source: str
+    index: int
+    line: int
+    record: str
+    domain: str
+    overhead_tokens: int
+    raw: bytes
 
-    def __init__(self, raw: list[bytes]) -> None:
+
+class _Texts:
+    """The documents of a block with their rewritings, and the sums that no tokenizer matters to."""
+
+    def __init__(self, raw: list[bytes], shared: SharedText) -> None:
         n = len(raw)
         self.n_bytes = np.zeros((_N_TEXTS, n), dtype=np.int64)
         self.n_chars = np.zeros((_N_TEXTS, n), dtype=np.int64)
         self.classes: list[list[int]] = []
         self.languages: list[str] = []
+        self.wordings: list[int] = []
         self._whole = TextBatch.from_texts(raw)
         # Of each step, which documents it changed, and what they became.
         self._changed: list[tuple[list[int], list[str]]] = [([], []) for _ in STEPS]
+        last: list[str] = []
         for i, document in enumerate(raw):
             text = document.decode("utf-8")
-            n_bytes, n_chars = len(document), len(text)
-            self.n_bytes[0, i], self.n_chars[0, i] = n_bytes, n_chars
-            last = text
+            self.n_bytes[:, i], self.n_chars[:, i] = len(document), len(text)
             for step, changed in enumerate(rewritten(text)):
                 if changed is not None:
-                    last = changed
-                    indices, texts = self._changed[step]
-                    indices.append(i)
-                    texts.append(changed)
-                    n_chars = len(changed)
-                    n_bytes = n_chars if changed.isascii() else len(changed.encode("utf-8"))
-                self.n_bytes[step + 1, i], self.n_chars[step + 1, i] = n_bytes, n_chars
-            self.languages.append(language_class(last))
-            wording = np.frombuffer(last.encode("utf-8"), dtype=np.uint8)
-            self.classes.append(_class_bytes(wording))
+                    text = changed
+                    self._set(step, i, changed)
+            last.append(text)
+        for i, shorter in enumerate(shared.without(last)):
+            if shorter != last[i]:
+                self._set(STEPS.index(SHARED_TEXT), i, shorter)
+            text = shorter.replace("\n", " ")
+            if text != shorter:
+                self._set(STEPS.index(LINE_BREAKS), i, text)
+            wording = text.encode("utf-8")
+            self.wordings.append(text_key(wording))
+            self.languages.append(language_class(text))
+            self.classes.append(_class_bytes(np.frombuffer(wording, dtype=np.uint8)))
+
+    def _set(self, step: int, document: int, text: str) -> None:
+        """Note what a document became; the steps behind it begin with that."""
+        indices, texts = self._changed[step]
+        indices.append(document)
+        texts.append(text)
+        n_chars = len(text)
+        self.n_chars[step + 1 :, document] = n_chars
+        self.n_bytes[step + 1 :, document] = (
+            n_chars if text.isascii() else len(text.encode("utf-8"))
+        )
 
     def count(self, tokenizer: Tokenizer, num_threads: int | None) -> NDArray[np.int64]:
         """Tokens of every document after every step, int64 (n_steps + 1, n_documents)."""

@@ -17,6 +17,7 @@ from jeton.auditing.gate.causes import (
     Part,
     Sides,
 )
+from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.statistics import CLASSES, Cell, Statistics
 from jeton.findings import Basis
@@ -57,7 +58,9 @@ def detail(
     if cause in STEPS:
         step = STEPS.index(cause)
         extra = (_less(old, step), _less(new, step) * scale)
-        return f"{_number(extra[0])} -> {_number(extra[1])} tokens a document more than without it"
+        return (
+            f"{FEATURES[cause].says}; {_number(extra[0])} -> {_number(extra[1])} tokens a document"
+        )
     if cause == WORDING:
         rates = [_rate(cell) for cell in (old, new)]
         text = f"{rates[0]:.4g} -> {rates[1] * scale:.4g} tokens per character of wording"

@@ -1,9 +1,9 @@
-"""Documents by place and digest, without their text: so that a failure can name them.
+"""Documents by id, digest and place, without their text: so that a failure can name them.
 
-Of a large corpus a part is kept: the documents whose *places* (source and number in it) have the
-smallest digests. That choice does not depend on the text, so that two runs over the same files keep
-the same places and a changed document is found again; it does not depend on the order of the
-inputs; and it merges.
+Of a large corpus a part is kept: the documents with the smallest keys. A key is the digest of what
+the record calls itself, else of its number and the name of its file. It does not depend on the
+text, so that two runs over the same records keep the same ones and a changed document is found
+again; it does not depend on the order of the inputs; and it merges.
 """
 
 from __future__ import annotations
@@ -12,61 +12,64 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from pathlib import PurePath
 from typing import Any
 
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.statistics import counts
 from jeton.errors import FormatError
 
-__all__ = ["MAX_DOCUMENTS", "Document", "DocumentTable", "place_key", "text_key"]
+__all__ = ["MAX_DOCUMENTS", "Document", "DocumentTable", "document_key", "text_key"]
 
 MAX_DOCUMENTS = 10_000
 """Documents kept: about 0.5 MB of the baseline's file at the limit, most of it digests that do not
 compress."""
 
-_N_TEXTS = len(STEPS) + 1
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Document:
-    """One document. The order has no meaning; it decides between two at one place.
+    """One document. The order has no meaning; it decides between two of the same key.
 
     Attributes:
         source: Where it was read from.
         index: Its number in that source, from 0.
+        line: Its line in that source (row of a table), from 1; 0: not known.
         domain: Its domain; empty where there is none.
+        record: 64 bits of the digest of what the record calls itself; 0: nothing.
         text: 64 bits of the digest of its text.
+        wording: 64 bits of the digest of what is left of it after all rewritings.
         n_bytes: Bytes of its text.
         n_tokens: Tokens of its text and of each rewriting.
     """
 
     source: str
     index: int
+    line: int
     domain: str
+    record: int
     text: int
+    wording: int
     n_bytes: int
     n_tokens: tuple[int, ...]
 
     @property
     def key(self) -> int:
-        """The digest of its place."""
-        return place_key(self.source, self.index)
-
-    @property
-    def place(self) -> str:
-        """Its place in words: the source, and the number of a document that is not the first."""
-        return f"{self.source}#{self.index + 1}"
+        """What decides whether it is kept."""
+        return document_key(self.source, self.index, self.record)
 
 
-def place_key(source: str, index: int) -> int:
-    """64 bits of the digest of a place."""
-    place = f"{index}\0{source}".encode("utf-8", "surrogateescape")
-    return int.from_bytes(blake2b(place, digest_size=8).digest(), "big")
+def document_key(source: str, index: int, record: int = 0) -> int:
+    """64 bits of the digest of a record's id, else of its place.
+
+    Of the source the name of the file counts alone: the same corpus may lie in another folder.
+    """
+    place = f"#{record}" if record else f"{index}\0{PurePath(source).name}"
+    return text_key(place.encode("utf-8", "surrogateescape"))
 
 
-def text_key(digest: bytes) -> int:
-    """64 bits of a longer digest of a text."""
-    return int.from_bytes(digest[:8], "big")
+def text_key(text: bytes) -> int:
+    """64 bits of the digest of a text; never 0, which stands for none."""
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") or 1
 
 
 @dataclass(slots=True)
@@ -98,9 +101,9 @@ class DocumentTable:
             self.is_complete = False
 
     @property
-    def documents(self) -> dict[int, Document]:
-        """The documents by key; of several at one place (two texts in memory), one."""
-        return {-key: document for key, document in sorted(self._heap)}
+    def documents(self) -> list[Document]:
+        """The documents in the order of their places."""
+        return sorted(document for _, document in self._heap)
 
     @property
     def largest_key(self) -> int | None:
@@ -118,7 +121,7 @@ class DocumentTable:
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON values: columns, sorted by place."""
-        documents = sorted(document for _, document in self._heap)
+        documents = self.documents
         sources = sorted({d.source for d in documents})
         domains = sorted({d.domain for d in documents})
         source_index = {name: i for i, name in enumerate(sources)}
@@ -130,10 +133,16 @@ class DocumentTable:
             "domains": domains,
             "source": [source_index[d.source] for d in documents],
             "index": [d.index for d in documents],
+            "line": [d.line for d in documents],
             "domain": [domain_index[d.domain] for d in documents],
-            "text": [f"{d.text:016x}" for d in documents],
+            **{name: [f"{getattr(d, name):x}" for d in documents] for name in _DIGESTS},
             "n_bytes": [d.n_bytes for d in documents],
-            "n_tokens": [[d.n_tokens[step] for d in documents] for step in range(_N_TEXTS)],
+            "n_tokens": [d.n_tokens[0] for d in documents],
+            # What each step took away: mostly nothing, so these compress well.
+            "n_taken_tokens": [
+                [d.n_tokens[step] - d.n_tokens[step + 1] for d in documents]
+                for step in range(len(STEPS))
+            ],
         }
 
     @classmethod
@@ -147,11 +156,14 @@ class DocumentTable:
             raise FormatError("the baseline has no table of documents")
         try:
             sources, domains = list(map(str, plain["sources"])), list(map(str, plain["domains"]))
-            texts = [int(text, 16) for text in plain["text"]]
-            n = len(texts)
+            digests = {name: [int(text, 16) for text in plain[name]] for name in _DIGESTS}
+            n = len(digests["text"])
             columns = {name: counts(plain[name], n) for name in _COLUMNS}
-            n_tokens = [counts(step, n) for step in plain["n_tokens"]]
-            if len(n_tokens) != _N_TEXTS:
+            n_tokens = [columns["n_tokens"]]
+            for taken in plain["n_taken_tokens"]:
+                left = [before - less for before, less in zip(n_tokens[-1], taken, strict=True)]
+                n_tokens.append(counts(left, n))
+            if len(n_tokens) != len(STEPS) + 1:
                 raise FormatError("the table of documents of the baseline lacks columns")
             table = cls(limit=max(1, int(plain["limit"])), is_complete=plain["is_complete"] is True)
             is_complete = table.is_complete
@@ -160,8 +172,11 @@ class DocumentTable:
                     Document(
                         source=sources[columns["source"][i]],
                         index=columns["index"][i],
+                        line=columns["line"][i],
                         domain=domains[columns["domain"][i]],
-                        text=texts[i],
+                        record=digests["record"][i],
+                        text=digests["text"][i],
+                        wording=digests["wording"][i],
                         n_bytes=columns["n_bytes"][i],
                         n_tokens=tuple(step[i] for step in n_tokens),
                     )
@@ -176,4 +191,5 @@ class DocumentTable:
         return table
 
 
-_COLUMNS = ("source", "index", "domain", "n_bytes")
+_COLUMNS = ("source", "index", "line", "domain", "n_bytes", "n_tokens")
+_DIGESTS = ("record", "text", "wording")

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
-from jeton._nearest import nearest
 from jeton.auditing.gate.baseline import Baseline
 from jeton.auditing.gate.budgets import EVERY_DOMAIN, Budget
-from jeton.auditing.gate.causes import CAUSES, KINDS, Part, Sides, explain
+from jeton.auditing.gate.causes import Sides, explain
 from jeton.auditing.gate.changes import ChangedDocument, changed_documents
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.details import detail
+from jeton.auditing.gate.intervals import ChangeInterval, change_interval
+from jeton.auditing.gate.matching import Matches, match_documents
+from jeton.auditing.gate.names import unknown_domain, unknown_figure
+from jeton.auditing.gate.results import BudgetResult, Cause, GateResult
 from jeton.auditing.gate.values import domain_values
 from jeton.errors import UsageError
 
-__all__ = ["GATE_SCHEMA", "BudgetResult", "Cause", "GateResult", "judge"]
-
-GATE_SCHEMA = "jeton.gate/1"
+__all__ = ["judge"]
 
 MAX_NAMED_DOCUMENTS = 10
 """Documents named for a figure: what one looks through; the baseline knows the others."""
@@ -30,129 +27,18 @@ MAX_NAMED_DOCUMENTS = 10
 DEFAULT_METRIC = "tokens_per_document"
 """What is compared, and never failed, where a baseline is given without a budget."""
 
-_CONFIDENCE_95 = 1.959963984540054
-"""The 97.5th percentile of the standard normal distribution."""
-
 _TEXT_PER_TOKEN = ("bytes_per_token", "chars_per_token")
 """Figures that fall when tokens rise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """One part of a difference, for people too."""
-
-    part: Part
-    share: float | None
-    detail: str
-
-    @property
-    def label(self) -> str:
-        """The cause's name in sentences."""
-        return CAUSES[self.part.cause]
-
-    @property
-    def kind(self) -> str:
-        """``text``, ``mix``, ``tokenizer``, ``volume``, ``price`` or ``unresolved``."""
-        return KINDS[self.part.cause]
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetResult:
-    """One budget, judged on one domain.
-
-    Attributes:
-        budget: What was asked; None for the comparison that is made without a budget.
-        metric: The figure.
-        domain: The domain; None: the whole corpus.
-        before: The baseline's value; None without a baseline.
-        after: Today's value.
-        is_exceeded: Whether the budget failed.
-        causes: Parts of the difference, the largest first; they add up to it.
-        documents: Documents that moved it, those of most effect first.
-        change_interval: 95% interval of the difference of the two means, if both corpora are
-            samples of their workloads (tokens_per_document only).
-        usd_per_year: What the difference costs in a year at today's price and traffic; None where
-            that is not known.
-    """
-
-    budget: Budget | None
-    metric: str
-    domain: str | None
-    before: Fraction | None
-    after: Fraction
-    is_exceeded: bool
-    causes: tuple[Cause, ...] = ()
-    documents: tuple[ChangedDocument, ...] = ()
-    change_interval: tuple[float, float] | None = None
-    usd_per_year: Decimal | None = None
-
-    @property
-    def name(self) -> str:
-        """The figure with its domain."""
-        return self.metric if self.domain is None else f"{self.domain}:{self.metric}"
-
-    @property
-    def difference(self) -> Fraction | None:
-        """Today's value less the baseline's."""
-        return None if self.before is None else self.after - self.before
-
-    @property
-    def relative_change(self) -> float | None:
-        """The difference as a share of the baseline's value; None where that is 0 or absent."""
-        if not self.before:
-            return None
-        return float((self.after - self.before) / abs(self.before))
-
-    @property
-    def main_cause(self) -> Cause | None:
-        """The largest cause in the direction of the difference."""
-        difference = self.difference
-        if not difference:
-            return None
-        same_way = [c for c in self.causes if c.part.value * difference > 0]
-        return max(same_way, key=lambda c: abs(c.part.value), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """What the gate says. ``to_dict`` is its JSON; `GATE_SCHEMA` names the schema."""
-
-    results: tuple[BudgetResult, ...]
-    baseline_tokenizer: tuple[str, str] | None
-    tokenizer: tuple[str, str]
-    is_bridged: bool
-    """Whether a changed tokenizer could be told exactly from changed text."""
-
-    @property
-    def is_passed(self) -> bool:
-        """Whether no budget was exceeded."""
-        return not any(result.is_exceeded for result in self.results)
-
-    @property
-    def failures(self) -> tuple[BudgetResult, ...]:
-        """The budgets that were exceeded."""
-        return tuple(result for result in self.results if result.is_exceeded)
-
-    @property
-    def is_tokenizer_changed(self) -> bool:
-        """Whether the baseline has another tokenizer."""
-        return self.baseline_tokenizer is not None and self.baseline_tokenizer != self.tokenizer
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "schema_version": GATE_SCHEMA,
-            "is_passed": self.is_passed,
-            "tokenizer": _identity(self.tokenizer),
-            "baseline_tokenizer": (
-                None if self.baseline_tokenizer is None else _identity(self.baseline_tokenizer)
-            ),
-            "results": [_result(result) for result in self.results],
-        }
-
-
 def judge(
-    current: Baseline, collector: Collector, baseline: Baseline | None, budgets: Sequence[Budget]
+    current: Baseline,
+    collector: Collector,
+    baseline: Baseline | None,
+    budgets: Sequence[Budget],
+    *,
+    figures: Sequence[str] = (),
+    sides: tuple[str, str] | None = None,
 ) -> GateResult:
     """Judge an audit.
 
@@ -161,26 +47,30 @@ def judge(
         collector: What saw today's texts.
         baseline: What to compare with.
         budgets: What must not happen.
+        figures: Figures that are compared beside the budgets, where both sides have them.
+        sides: Names of the baseline and of today's corpus; None: they have none.
 
     Raises:
         UsageError: A budget names a figure or a domain that is not there, or wants a baseline.
     """
-    sides = None
+    compared = None
     if baseline is not None:
-        sides = Sides(
+        compared = Sides(
             before=baseline.statistics,
             before_documents=baseline.documents,
             current=collector.current,
             other=collector.other,
             is_same_tokenizer=baseline.tokenizer.fingerprint == current.tokenizer.fingerprint,
+            has_features=baseline.has_features,
         )
-    judged = _Judge(current, baseline, sides)
+    judged = _Judge(current, baseline, compared)
     results: list[BudgetResult] = []
     for budget in budgets:
         results += judged.results(budget)
-    if not budgets and baseline is not None:
-        results.append(judged.result(None, DEFAULT_METRIC, None))
-    comparison = None if sides is None else sides.comparison()
+    for metric in figures or (() if budgets or baseline is None else (DEFAULT_METRIC,)):
+        if judged.has(metric):
+            results.append(judged.result(None, metric, None))
+    comparison = None if compared is None else compared.comparison()
     return GateResult(
         results=tuple(results),
         baseline_tokenizer=(
@@ -188,6 +78,8 @@ def judge(
         ),
         tokenizer=(current.tokenizer.name, current.tokenizer.fingerprint),
         is_bridged=comparison is not None and comparison.scale == 1,
+        notes=judged.notes,
+        sides=sides,
     )
 
 
@@ -198,6 +90,36 @@ class _Judge:
         self._sides = sides
         changed = sides is not None and not sides.is_same_tokenizer
         self._derived = {"tokenizer_changed": Fraction(int(changed))}
+        self._matches: Matches | None = None
+        self._notes: dict[str, None] = {}
+        if baseline is not None and not baseline.has_features:
+            self._note(
+                "the baseline was saved by an older version, which did not measure escapes, "
+                "base64, repetition and the like: causes are coarse until it is saved again"
+            )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know, each once."""
+        return tuple(self._notes)
+
+    def _note(self, words: str) -> None:
+        self._notes[words] = None
+
+    @property
+    def _matched(self) -> Matches:
+        """The documents of both sides, matched once."""
+        assert self._sides is not None
+        if self._matches is None:
+            self._matches = match_documents(
+                self._sides.before_documents, self._sides.current.documents
+            )
+        return self._matches
+
+    def has(self, metric: str) -> bool:
+        """Whether both sides have a figure."""
+        sides = [side for side in (self._current, self._baseline) if side is not None]
+        return all(metric in self._values(side, None) for side in sides)
 
     def results(self, budget: Budget) -> list[BudgetResult]:
         """A budget on one domain, or on each."""
@@ -209,24 +131,26 @@ class _Judge:
         domains = self._current.statistics.domains
         if budget.domain == EVERY_DOMAIN:
             named = [domain for domain in domains if domain]
-            if not named:
-                raise UsageError(
-                    f"{budget.text!r}: the corpus has no domains\nhint: --domain-field names them"
-                )
             if budget.kind is not budget.kind.VALUE and self._baseline is not None:
                 # A domain that was not there has not changed: it is a change of the mix.
                 known = set(self._baseline.statistics.domains)
                 named = [domain for domain in named if domain in known]
+            if not named:
+                self._note(
+                    f"{budget.text}: there are no domains to compare, so the whole corpus is "
+                    "judged; --domain-field names a field that has them"
+                )
+                return [self.result(budget, budget.metric, None)]
             return [self.result(budget, budget.metric, domain) for domain in named]
         if budget.domain is not None and budget.domain not in domains:
-            raise UsageError(_unknown("domain", budget.domain, domains, budget))
+            raise UsageError(unknown_domain(budget.domain, domains, budget))
         return [self.result(budget, budget.metric, budget.domain)]
 
     def result(self, budget: Budget | None, metric: str, domain: str | None) -> BudgetResult:
         """Judge one figure."""
         after = self._values(self._current, domain)
         if metric not in after:
-            raise UsageError(_unknown("figure", metric, after, budget))
+            raise UsageError(unknown_figure(metric, after, budget))
         before: dict[str, Fraction] = {}
         if self._baseline is not None:
             before = self._values(self._baseline, domain)
@@ -280,22 +204,33 @@ class _Judge:
         # All tokens fall by a whole document that goes; a mean by how far that lay from it.
         mean = Fraction(0) if metric == "n_tokens" else before["tokens_per_document"]
         return changed_documents(
-            self._sides, domain=domain, mean_before=mean, sign=sign, limit=MAX_NAMED_DOCUMENTS
+            self._sides,
+            self._matched,
+            domain=domain,
+            mean_before=mean,
+            sign=sign,
+            limit=MAX_NAMED_DOCUMENTS,
         )
 
-    def _interval(self, metric: str, domain: str | None) -> tuple[float, float] | None:
-        """Welch's interval of the difference of two means, normal approximation."""
+    def _interval(self, metric: str, domain: str | None) -> ChangeInterval | None:
         if metric != "tokens_per_document" or self._sides is None:
             return None
         before, after = self._sides.before, self._sides.current.statistics
         if before.text_digest == after.text_digest:
             return None
-        moments = [_moments(side.histogram(domain=domain)) for side in (before, after)]
-        if any(moment is None for moment in moments):
-            return None
-        (old, old_error), (new, new_error) = (m for m in moments if m is not None)
-        half = _CONFIDENCE_95 * math.sqrt(old_error + new_error)
-        return new - old - half, new - old + half
+        return change_interval(
+            before.histogram(domain=domain),
+            after.histogram(domain=domain),
+            [
+                (old.n_tokens[0], new.n_tokens[0])
+                for old, new in self._matched.pairs
+                if domain is None or (old.domain == new.domain == domain)
+            ],
+            is_complete=(
+                self._sides.before_documents.is_complete
+                and self._sides.current.documents.is_complete
+            ),
+        )
 
     def _money(
         self,
@@ -314,73 +249,3 @@ class _Judge:
         change = after["tokens_per_document"] - before["tokens_per_document"]
         usd = change * rate / 1_000_000 * traffic * 365
         return (Decimal(usd.numerator) / Decimal(usd.denominator)).quantize(Decimal("0.01"))
-
-
-def _moments(histogram: Counter[int]) -> tuple[float, float] | None:
-    """The mean and the squared error of the mean; None below two documents."""
-    n = histogram.total()
-    if n < 2:
-        return None
-    total = sum(length * count for length, count in histogram.items())
-    squares = sum(length * length * count for length, count in histogram.items())
-    variance = Fraction(squares * n - total * total, n * (n - 1))
-    return total / n, float(variance / n)
-
-
-def _unknown(
-    kind: str, name: str, known: Sequence[str] | dict[str, Fraction], budget: Budget | None
-) -> str:
-    near = nearest(name, sorted(known))
-    message = f"unknown {kind} {name!r}"
-    if budget is not None:
-        message += f" in {budget.text!r}"
-    if near:
-        message += f"; the nearest are {', '.join(near)}"
-    if kind == "figure":
-        message += "\nhint: a figure of money, a model or a GPU needs the option that it comes from"
-    return message
-
-
-def _identity(tokenizer: tuple[str, str]) -> dict[str, str]:
-    return {"name": tokenizer[0], "fingerprint": tokenizer[1]}
-
-
-def _result(result: BudgetResult) -> dict[str, Any]:
-    budget = result.budget
-    return {
-        "budget": None if budget is None else budget.text,
-        "metric": result.metric,
-        "domain": result.domain,
-        "before": None if result.before is None else float(result.before),
-        "after": float(result.after),
-        "relative_change": result.relative_change,
-        "is_exceeded": result.is_exceeded,
-        "causes": [
-            {
-                "cause": cause.part.cause,
-                "kind": cause.kind,
-                "value": float(cause.part.value),
-                "share": cause.share,
-                "basis": str(cause.part.basis),
-                "detail": cause.detail,
-            }
-            for cause in result.causes
-        ],
-        "documents": [
-            {
-                "source": document.source,
-                "index": document.index,
-                "domain": document.domain,
-                "status": str(document.status),
-                "n_tokens_before": document.n_tokens_before,
-                "n_tokens_after": document.n_tokens_after,
-                "cause": document.cause,
-                "effect_tokens": float(document.effect_tokens),
-            }
-            for document in result.documents
-        ],
-        "change_interval_95": None
-        if result.change_interval is None
-        else list(result.change_interval),
-        "usd_per_year": None if result.usd_per_year is None else format(result.usd_per_year, "f"),
-    }

@@ -1,38 +1,54 @@
 r"""Texts without one feature after another: what the feature costs is measured by taking it away.
 
-Five steps, always in this order, each applied to what the last one left:
+Every feature is what a finding of the audit is about, taken to a normal form: text that stands
+for itself, without escapes, layout, markers and repetition. The steps of `STEPS` are applied in
+their order, each to what the last one left:
 
-1. ``unicode_form``: characters composed (NFC). Decomposed accents cost more here.
-2. ``white_space``: every run of white space becomes one line end (if it holds one) or one space, so
-   that indentation, alignment, blank lines and doubled spaces are all gone, ``\r\n`` is ``\n``,
-   and a no-break space is a space.
-3. ``compatibility_forms``: full-width letters, ligatures, styled letters and the like become plain
-   ones (NFKC).
-4. ``invisible_characters``: format characters (zero-width ones, soft hyphens, direction marks, byte
-   order marks, variation selectors, tags) and controls that are no white space go.
-5. ``letter_case``: everything in lower case.
+1. What white space is needed to see: composed characters (NFC), the right encoding, JSON without
+   its layout, lines without their labels, letters joined that were set apart. Then white space is
+   one space or one line end, and stays so.
+2. How characters are written: without invisible ones, plain ones for those that only look
+   different (NFKC), base64 and hexadecimal decoded, escapes undone, all in small letters.
+3. What stands around and between the words: lines of signs, passages that come twice, the elements
+   of markup, the keys of JSON, the markers of chat templates, identifiers.
+4. Text that documents share (`shared_text`): it is known only where all are seen. Then the lines,
+   which become one.
 
-What is left after all of them is the wording. Two texts that differ in white space alone have the
-same wording, byte for byte; so have a text and its decomposition. Each step is idempotent. Cost:
-O(characters); a text that a step would not change is recognised by a quick check.
+What is left after all of them is the wording. Two texts that differ in one feature alone have the
+same wording, byte for byte; so have a text and its base64. Cost: O(n log n) for the repetition,
+else O(characters); a text that a step would not change is recognised by a quick check.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-__all__ = ["STEPS", "rewritten"]
-
-STEPS = (
-    "unicode_form",
-    "white_space",
-    "compatibility_forms",
-    "invisible_characters",
-    "letter_case",
+from jeton.auditing.analyses.cut_text import without_letter_spacing, without_punctuation_spacing
+from jeton.auditing.analyses.encoded_text import decoded_text
+from jeton.auditing.analyses.escaped_text import unescaped_text
+from jeton.auditing.analyses.layout import (
+    with_joined_lines,
+    with_short_separators,
+    with_usual_spacing,
 )
-"""The features in the order in which they are taken away."""
+from jeton.auditing.analyses.minified_json import without_json_layout
+from jeton.auditing.analyses.mojibake import without_mojibake
+from jeton.auditing.analyses.plain_content import (
+    without_all_markup,
+    without_chat_markers,
+    without_json_keys,
+    without_line_labels,
+)
+from jeton.auditing.analyses.repetition import without_repeated_passages
+from jeton.auditing.analyses.rewriting import Rewrite, chain
+from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
+
+__all__ = ["LINE_BREAKS", "SHARED_TEXT", "STEPS", "TEXT_STEPS", "rewritten"]
+
+MIN_CUT_SHARE = 0.1
+"""Part of a text that goes when its letters are joined: half of it, where all are set apart."""
 
 # Format characters (Unicode category Cf, ranges with their unassigned neighbours of the same
 # blocks), controls except white space, variation selectors, the Hangul and Braille fillers.
@@ -44,20 +60,13 @@ _INVISIBLE = re.compile(
 
 _INVISIBLE_ASCII = re.compile("[\x00-\x08\x0e-\x1b\x7f]+")
 
+# White space has a step of its own: a no-break space is a space there.
+_NOT_PLAIN = re.compile(r"[^\s\x00-\x7f]+")
+
 # Possessive: linear on a megabyte of spaces. A lone space and a lone line end stay untouched.
 _WHITE_SPACE = re.compile(r"\s{2,}+|[^\S \n]")
+_RULE = re.compile(r"^[ \t]*([-=_*#~.─━═+])\1{2,}[ \t]*(?:\n|\Z)", re.MULTILINE)
 _LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-
-
-def rewritten(text: str) -> Iterator[str | None]:
-    """The text after each step, in the order of `STEPS`; None where a step changed nothing."""
-    for step in (_composed, _squeezed, _compatible, _visible, str.lower):
-        changed = step(text)
-        if changed == text:
-            yield None
-        else:
-            text = changed
-            yield text
 
 
 def _composed(text: str) -> str:
@@ -66,7 +75,9 @@ def _composed(text: str) -> str:
 
 
 def _compatible(text: str) -> str:
-    return text if unicodedata.is_normalized("NFKC", text) else unicodedata.normalize("NFKC", text)
+    if unicodedata.is_normalized("NFKC", text):
+        return text
+    return _NOT_PLAIN.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
 
 
 def _visible(text: str) -> str:
@@ -79,3 +90,74 @@ def _squeezed(text: str) -> str:
 
 def _one(run: re.Match[str]) -> str:
     return "\n" if _LINE_END.search(run.group()) else " "
+
+
+def _without_separators(text: str) -> str:
+    return _RULE.sub("", with_short_separators(text)[0])
+
+
+def _in_one_piece(text: str) -> str:
+    joined = without_letter_spacing(text)[0]
+    # A heading that is set apart is meant so, and its white space is that of the text.
+    if len(text) - len(joined) < MIN_CUT_SHARE * len(text):
+        joined = text
+    return without_punctuation_spacing(joined)[0]
+
+
+def _text_of(rewrite: Rewrite) -> Callable[[str], str]:
+    return lambda text: rewrite(text)[0]
+
+
+def _squeezed_after(step: Callable[[str], str]) -> Callable[[str], str]:
+    """A step behind that of the white space leaves none behind either."""
+
+    def apply(text: str) -> str:
+        changed = step(text)
+        return text if changed == text else _squeezed(changed)
+
+    return apply
+
+
+_STEPS: dict[str, Callable[[str], str]] = {
+    "unicode_form": _composed,
+    "mojibake": _text_of(without_mojibake),
+    "json_layout": _text_of(without_json_layout),
+    "line_labels": _text_of(without_line_labels),
+    "cut_text": _in_one_piece,
+    "white_space": _squeezed,
+    "invisible_characters": _squeezed_after(_visible),
+    "compatibility_forms": _squeezed_after(_compatible),
+    "encoded_data": _squeezed_after(_text_of(decoded_text)),
+    "escaped_characters": _squeezed_after(_text_of(unescaped_text)),
+    "letter_case": str.casefold,
+    "separator_runs": _squeezed_after(_without_separators),
+    "repeated_passages": _squeezed_after(_text_of(without_repeated_passages)),
+    "markup": _squeezed_after(_text_of(without_all_markup)),
+    "json_keys": _squeezed_after(_text_of(without_json_keys)),
+    "chat_markers": _squeezed_after(_text_of(without_chat_markers)),
+    "torn_words": _squeezed_after(_text_of(chain(with_usual_spacing, with_joined_lines))),
+    "opaque_values": _text_of(chain(with_aliases, with_rounded_numbers, with_short_urls)),
+}
+
+TEXT_STEPS = tuple(_STEPS)
+"""The features that a text has by itself, in the order in which they are taken away."""
+
+SHARED_TEXT = "shared_text"
+"""The feature that a text has by others, taken away last."""
+
+LINE_BREAKS = "line_breaks"
+"""Line ends in place of spaces, taken away when lines are no longer asked for."""
+
+STEPS = (*TEXT_STEPS, SHARED_TEXT, LINE_BREAKS)
+"""All features, in the order in which they are taken away."""
+
+
+def rewritten(text: str) -> Iterator[str | None]:
+    """The text after each of `TEXT_STEPS`; None where a step changed nothing."""
+    for step in _STEPS.values():
+        changed = step(text)
+        if changed == text:
+            yield None
+        else:
+            text = changed
+            yield text

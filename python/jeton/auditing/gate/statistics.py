@@ -153,6 +153,21 @@ class Statistics:
                 whole.update(steps[step])
         return whole
 
+    def without_steps(self) -> Statistics:
+        """The same texts as if no step had changed them: all of a text is its wording."""
+        plain = Statistics(text_digest=self.text_digest)
+        for (domain, _), cell in self.cells.items():
+            # The class of the language is that of the wording, which is another one now.
+            plain.cell(domain, "").add(
+                Cell(
+                    cell.n_documents,
+                    *([n[0]] * _N_TEXTS for n in (cell.n_bytes, cell.n_chars, cell.n_tokens)),
+                )
+            )
+        for domain, steps in self.lengths.items():
+            plain.lengths[domain] = [steps[0]] * _N_TEXTS
+        return plain
+
     def merge(self, other: Statistics) -> Statistics:
         """The statistics of both corpora together. Further domains than the limit become one."""
         merged = Statistics(text_digest=(self.text_digest + other.text_digest) % (1 << 128))
@@ -174,7 +189,7 @@ class Statistics:
                 for (domain, language), cell in sorted(self.cells.items())
             ],
             "lengths": [
-                {"domain": domain, "steps": [_histogram_to_plain(step) for step in steps]}
+                {"domain": domain, "steps": _histograms_to_plain(steps)}
                 for domain, steps in sorted(self.lengths.items())
             ],
         }
@@ -195,11 +210,14 @@ class Statistics:
                 key = (_text(entry["domain"]), _text(entry["language"]))
                 found.cells[key] = Cell.from_plain(entry)
             for entry in plain["lengths"]:
-                steps = [_histogram_from_plain(step) for step in entry["steps"]]
+                steps: list[Counter[int]] = []
+                for step in entry["steps"]:
+                    # A step that changed nothing has no histogram of its own.
+                    steps.append(steps[-1].copy() if step is None else _histogram_from_plain(step))
                 if len(steps) != _N_TEXTS:
                     raise FormatError(f"the baseline has {len(steps)} histograms for a domain")
                 found.lengths[_text(entry["domain"])] = steps
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             if isinstance(error, FormatError):
                 raise
             raise FormatError(f"the statistics of the baseline are damaged: {error!r}") from None
@@ -220,6 +238,13 @@ def _kept_domains(domains: Iterable[str]) -> dict[str, str]:
     names = sorted(set(domains) - {OTHER_DOMAINS})
     kept = set(names if len(names) <= MAX_DOMAINS else names[: MAX_DOMAINS - 1])
     return {name: name if name in kept else OTHER_DOMAINS for name in [*names, OTHER_DOMAINS]}
+
+
+def _histograms_to_plain(steps: list[Counter[int]]) -> list[list[list[int]] | None]:
+    return [
+        None if i and step == steps[i - 1] else _histogram_to_plain(step)
+        for i, step in enumerate(steps)
+    ]
 
 
 def _histogram_to_plain(histogram: Counter[int]) -> list[list[int]]:

@@ -19,6 +19,8 @@ from typing import Any
 
 from jeton.auditing.gate.statistics import Statistics
 from jeton.auditing.result import AuditReport
+from jeton.economics.waterfall import usd_of_kinds
+from jeton.errors import UsageError
 from jeton.findings import Figure, Severity
 from jeton.metrics.lengths import LengthSummary
 
@@ -36,12 +38,22 @@ _NO_METRICS = {"is_current", "name", "fingerprint", "algorithm", "sources"}
 
 
 def report_values(report: AuditReport) -> dict[str, Fraction]:
-    """Every number of the report that a budget may name, for the tokenizer in use."""
-    current = next(item for item in report.tokenizers if item.is_current)
+    """Every number of the report that a budget may name, for the tokenizer in use.
+
+    Raises:
+        UsageError: The inputs show no text.
+    """
+    current = next((item for item in report.tokenizers if item.is_current), None)
+    if current is None:
+        raise UsageError(
+            "a gate needs the text of the requests, and none of the logs shows it\n"
+            "hint: log what is sent, or name its field with --prompt-field"
+        )
     values: dict[str, Fraction] = {}
     corpus = report.corpus
     for source in (report.workload, corpus, current):
         values.update(_numbers(source))
+    values.update(_rates(report, current.n_tokens))
     n_documents = corpus.n_documents
     if n_documents:
         values["round_trip_failure_share"] = Fraction(current.n_round_trip_failures, n_documents)
@@ -54,6 +66,25 @@ def report_values(report: AuditReport) -> dict[str, Fraction]:
     values["n_findings"] = Fraction(len(wanted))
     values["n_error_findings"] = Fraction(sum(f.severity is Severity.ERROR for f in wanted))
     return values
+
+
+def _rates(report: AuditReport, n_tokens: int) -> dict[str, Fraction]:
+    """Dollars of a counted token in the ledger, where that is not the list's own rate.
+
+    The provider counts other tokens than the report does, or several models have several rates.
+    """
+    ledger = report.ledger
+    if ledger is None or not ledger.usd or not n_tokens:
+        return {}
+    if len(ledger.by_model) == 1 and ledger.amounts.get("input_tokens") == n_tokens:
+        return {}
+    rates = {}
+    prompts, output = (usd_of_kinds(ledger, *k) for k in (("full", "read", "write"), ("output",)))
+    n_output = ledger.amounts.get("output_tokens", 0)
+    rates["usd_per_mtok_input"] = Fraction(prompts) * 1_000_000 / n_tokens
+    if n_output:
+        rates["usd_per_mtok_output"] = Fraction(output) * 1_000_000 / n_output
+    return rates
 
 
 def domain_values(statistics: Statistics, domain: str | None = None) -> dict[str, Fraction]:

@@ -54,7 +54,6 @@ _REFUSED: Final = {
     "differential_privacy_clipping_threshold": (0, "leave it out"),
     "auto_character_coverage": (False, "give character_coverage"),
     "use_all_vocab": (False, "give vocab_size"),
-    "self_test_sample_size": (0, "leave it out"),
     "escape_whitespaces": (True, "leave it out"),
 }
 """Name: the only value that is there, and what to do instead."""
@@ -263,7 +262,9 @@ def _trained(
             # Said as an error, where the limit is hard.
             warnings.simplefilter("ignore", JetonWarning)
             tokenizer = train_from_counts(corpus, settings=settings)
-    except (UsageError, OSError):
+    except OSError as error:
+        raise ModelTrainingError(str(error)) from error
+    except UsageError:
         raise
     except JetonError as error:
         raise ModelTrainingError(str(error)) from error

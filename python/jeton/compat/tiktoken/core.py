@@ -220,6 +220,8 @@ class Encoding:
         """
         if isinstance(text_or_bytes, str):
             text_or_bytes = text_or_bytes.encode("utf-8")
+        elif not isinstance(text_or_bytes, bytes):
+            raise TypeError(f"a token must be str or bytes, not {type(text_or_bytes).__name__}")
         found = self._ids_of_bytes(text_or_bytes)
         if found is None:
             raise NotATokenError(f"{text_or_bytes!r} is no token of {self.name}")

@@ -10,6 +10,7 @@ from typing import Any
 
 from jeton import _core
 from jeton.compat.tokenizers._cores import pretokenize, probe
+from jeton.compat.tokenizers._guarded import GuardedText
 from jeton.compat.tokenizers._limits import Padding, Truncation, pad_batch, truncate_pair
 from jeton.compat.tokenizers._placing import Frame, Trim, added_tokens, frame_of, process
 from jeton.compat.tokenizers.added_token import AddedToken
@@ -93,6 +94,7 @@ class Engine:
         # changes what is left out of places: that is done after cutting then.
         trimmed = task.truncation is None and isinstance(first, str)
         trimmed = trimmed and isinstance(second, str | None) and self.trim is not None
+        trimmed = trimmed and not isinstance(first, GuardedText)
         parts = [self.raw(first, 0, task, trimmed=trimmed)]
         if second is not None:
             parts.append(self.raw(second, 1, task, trimmed=trimmed))
@@ -125,7 +127,8 @@ class Engine:
             frames = {
                 n: frame_of(task.processor, n_texts=n, add_special_tokens=special) for n in (1, 2)
             }
-        if any(frame is None for frame in frames.values()) or not frames:
+        is_guarded = any(isinstance(first, GuardedText) for first, _ in inputs)
+        if any(frame is None for frame in frames.values()) or not frames or is_guarded:
             encodings = [self.encode(first, second, task) for first, second in inputs]
         else:
             encodings = self._ids_first(inputs, task, frames)
@@ -184,6 +187,12 @@ class Engine:
 
     def raw(self, sequence: Sequence, type_id: int, task: Task, *, trimmed: bool) -> Encoding:
         """The tokens of a text, or of words one by one; nothing put around them."""
+        if isinstance(sequence, GuardedText):
+            if not task.encode_special_tokens:
+                return self._guarded(sequence, type_id)
+            # No special token is found in any text.
+            found = self.core.encode_with_offsets(str.__str__(sequence), trim_offsets=False)
+            sequence.note(list(zip(found.starts.tolist(), found.ends.tolist(), strict=True)), [])
         if isinstance(sequence, str):
             return self._text(sequence, type_id, task, trimmed=trimmed)
         parts = []
@@ -210,6 +219,24 @@ class Engine:
         offsets = list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
         return Encoding._of_columns(ids, [type_id] * n, tokens, words, offsets, [0] * n, [1] * n)
 
+    def _guarded(self, text: GuardedText, type_id: int) -> Encoding:
+        """A text with control tokens in its trusted parts alone."""
+        found, refused = self.core.encode_guarded(
+            str.__str__(text), text.trusted_spans, control_tokens=text.control_tokens
+        )
+        ids: list[int] = found.ids.tolist()
+        places = list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+        text.note(places, refused)
+        words: list[int | None] = found.word_ids.tolist()
+        tokens = [self.strings.get(number, "") for number in ids]
+        if -1 in words:
+            self._fill_in_placed(text, ids, words, tokens, places)
+        if self.surface_unknown is not None and self.surface_unknown in ids:
+            numbers: list[int] = found.word_ids.tolist()
+            self._fill_in_unknown(text, ids, numbers, tokens, "all")
+        n = len(ids)
+        return Encoding._of_columns(ids, [type_id] * n, tokens, words, places, [0] * n, [1] * n)
+
     def _fill_in_added(
         self,
         text: str,
@@ -218,9 +245,20 @@ class Engine:
         tokens: list[str],
         allow: str | None,
     ) -> None:
-        """Added tokens that stood in a text: their texts are what stood there; they are words."""
+        """Added tokens that stood in a text."""
         found = self.core.encode_with_offsets(text, allow_special=allow, trim_offsets=False)
-        places = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
+        places = list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+        self._fill_in_placed(text, ids, words, tokens, places)
+
+    def _fill_in_placed(
+        self,
+        text: str,
+        ids: list[int],
+        words: list[int | None],
+        tokens: list[str],
+        places: list[tuple[int, int]],
+    ) -> None:
+        """The texts of added tokens are what stood in their places; each is a word."""
         before = 0
         seen = 0
         for index, place in enumerate(places):

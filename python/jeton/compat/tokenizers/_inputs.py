@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from jeton.compat.tokenizers._guarded import GuardedText
+
 __all__ = ["batch_inputs", "one_input"]
 
 # A text, or the words of one.
@@ -36,7 +38,7 @@ def _is_text(value: Any) -> bool:
 def _text(value: Any) -> str:
     if not _is_text(value):
         raise TypeError(_TEXT)
-    return str(value)
+    return value if isinstance(value, GuardedText) else str(value)
 
 
 def _words(value: Any) -> list[str] | None:

@@ -326,16 +326,20 @@ def _of_parts(parts: dict[str, Any]) -> Tokenizer:
 
 
 def _pretrained(identifier: str, revision: str) -> Tokenizer:
-    folder = Path(identifier)
-    path = folder / TOKENIZER_FILE
-    if path.is_file():
-        return Tokenizer.from_file(str(path))
-    if not folder.exists() and "/" in identifier:
-        raise FileNotFoundError(
-            f"{identifier}: there is no such folder, and nothing is fetched from the Hugging Face "
-            f"Hub (revision {revision})\nhint: download the files (hf download {identifier}) and "
-            "give the folder"
-        )
-    from jeton.registry import load
+    from jeton.errors import UnknownTokenizerError
+    from jeton.registry import load, place_of
 
-    return Tokenizer.from_buffer(load(identifier).to_hf_json())
+    place = place_of(identifier)
+    if place is not None and (place / TOKENIZER_FILE).is_file():
+        return Tokenizer.from_file(str(place / TOKENIZER_FILE))
+    try:
+        found = load(identifier)
+    except UnknownTokenizerError as error:
+        if "/" not in identifier:
+            raise
+        raise FileNotFoundError(
+            f"{identifier}: there is no such folder, no model of this name in the local cache, and "
+            f"nothing is fetched from the Hugging Face Hub (revision {revision})\nhint: download "
+            f"the files (hf download {identifier}) and give the name again, or the folder"
+        ) from error
+    return Tokenizer.from_buffer(found.to_hf_json())

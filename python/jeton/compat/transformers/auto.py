@@ -8,6 +8,7 @@ from typing import Any
 import transformers
 
 from jeton.compat.transformers.backend import from_transformers
+from jeton.compat.transformers.rebuilt import warn_of_other_ids
 
 __all__ = ["AutoTokenizer"]
 
@@ -32,11 +33,17 @@ class AutoTokenizer:
         Raises:
             UsageError: The class of the tokenizer has no backend that the core could stand in for.
             OSError: What ``transformers`` raises if there are no files.
+
+        A class of ``transformers`` that builds its tokenizer anew may give other ids than the
+        folder's tokenizer.json. Where it does, a ``JetonWarning`` shows a text and says how to get
+        the file's ids.
         """
         loaded = transformers.AutoTokenizer.from_pretrained(
             pretrained_model_name_or_path, *inputs, **kwargs
         )
-        return from_transformers(loaded)
+        ours = from_transformers(loaded)
+        warn_of_other_ids(ours, pretrained_model_name_or_path, kwargs.get("subfolder") or "")
+        return ours
 
     @staticmethod
     def register(*arguments: Any, **options: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable, Iterable
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -47,6 +48,9 @@ class JetonBackend(metaclass=_OverJeton):
 
     peer_class: ClassVar[Any] = TokenizersBackend
     _tokenizer: Any
+    trusted_chat_roles: frozenset[str] = frozenset()
+    """Roles whose messages may hold control tokens in ``apply_chat_template``, as in transformers:
+    ``{"assistant"}`` where answers are the program's own. Text of users never should."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -57,9 +61,7 @@ class JetonBackend(metaclass=_OverJeton):
         backend = self._tokenizer
         if isinstance(backend, Tokenizer):
             return
-        adopted = Tokenizer.from_str(backend.to_str())
-        adopted.encode_special_tokens = backend.encode_special_tokens
-        self._tokenizer = adopted
+        self._tokenizer = _adopted(backend, type(self))
 
     @classmethod
     def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
@@ -134,6 +136,42 @@ class JetonTokenizer(JetonBackend, TokenizersBackend):  # type: ignore[misc]
     peer_class: ClassVar[Any] = TokenizersBackend
 
 
+class _ClipBackend(Tokenizer):
+    """CLIP's backend: a space for each end of a word in decoded text, as its class has it.
+
+    ``CLIPTokenizer`` of transformers puts such a ``decode`` in place of its backend's.
+    """
+
+    def decode(self, ids: Iterable[int], skip_special_tokens: bool = True) -> str:
+        """The text of ids, with spaces between words."""
+        text = super().decode(ids, skip_special_tokens)
+        return text.replace(self.model.end_of_word_suffix or "</w>", " ").strip()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tokenizer:
+        copied = super().__deepcopy__(memo)
+        copied.__class__ = _ClipBackend
+        return copied
+
+    def __reduce__(self) -> tuple[Callable[..., Tokenizer], tuple[bytes, bool]]:
+        return _clip_backend, super().__reduce__()[1]
+
+
+def _clip_backend(state: bytes, encode_special_tokens: bool) -> Tokenizer:
+    tokenizer = Tokenizer.from_buffer(state)
+    tokenizer.encode_special_tokens = encode_special_tokens
+    tokenizer.__class__ = _ClipBackend
+    return tokenizer
+
+
+def _adopted(backend: Any, kind: type[Any]) -> Tokenizer:
+    """The core in place of a class's backend."""
+    tokenizer = Tokenizer.from_str(backend.to_str())
+    tokenizer.encode_special_tokens = backend.encode_special_tokens
+    if hasattr(kind, "_wrap_decode_method_backend_tokenizer"):
+        tokenizer.__class__ = _ClipBackend
+    return tokenizer
+
+
 def _load(kwargs: dict[str, Any]) -> Tokenizer | None:
     """The tokenizer of the files that ``from_pretrained`` found."""
     path = kwargs.get("tokenizer_file")
@@ -193,8 +231,7 @@ def from_transformers(tokenizer: Any) -> Any:
         return tokenizer
     peer: Any = type(tokenizer)
     chosen = class_over_jeton(peer)
-    backend = Tokenizer.from_str(tokenizer._tokenizer.to_str())
-    backend.encode_special_tokens = tokenizer._tokenizer.encode_special_tokens
+    backend = _adopted(tokenizer._tokenizer, peer)
     adopted = object.__new__(chosen)
     state = {name: value for name, value in tokenizer.__dict__.items() if name != "_tokenizer"}
     adopted.__dict__.update(copy.deepcopy(state))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from transformers import BatchEncoding
+from transformers.utils import chat_template_utils, logging
 
-from jeton.chat import ChatTemplate, encode_rendered
-from jeton.compat.tokenizers import Encoding
-from jeton.errors import UsageError
+from jeton.chat import ChatTemplate, RenderedChat, trusted
+from jeton.chat.encoding import known_control_tokens
+from jeton.compat.tokenizers._guarded import GuardedText
+from jeton.compat.tokenizers.encoding import windows_of
+from jeton.compat.transformers.template_errors import as_jinja
+from jeton.errors import TemplateError, UsageError
 
 __all__ = ["apply_chat_template"]
+
+_logger = logging.get_logger(__name__)
 
 
 def apply_chat_template(
@@ -26,6 +31,10 @@ def apply_chat_template(
         conversation: A chat, or several.
         args: As in ``transformers``.
         kwargs: As in ``transformers``.
+
+    Raises:
+        TemplateError: The template failed or refused; the error is also of the class that Jinja, or
+            Python, has for it.
     """
     bound = inspect.signature(usual).bind(conversation, *args, **kwargs)
     bound.apply_defaults()
@@ -33,23 +42,34 @@ def apply_chat_template(
     variables = asked.pop("kwargs", {})
     if not asked["tokenize"]:
         return usual(conversation, *args, **kwargs)
-    core = tokenizer._tokenizer._compiled().core
     _check(asked)
     chats, is_batched = _conversations(conversation)
     source = tokenizer.get_chat_template(asked["chat_template"], asked["tools"])
     template = ChatTemplate.from_source(source, special_tokens=tokenizer.special_tokens_map)
-    encoded = []
-    for messages in chats:
-        rendered = template.render(
-            [{k: v for k, v in message.items() if v is not None} for message in messages],
-            tools=_schemas(asked["tools"]),
-            documents=asked["documents"],
-            add_generation_prompt=asked["add_generation_prompt"],
-            continue_final_message=asked["continue_final_message"],
-            **variables,
+    if asked["return_assistant_tokens_mask"] and not template.has_generation_block():
+        # The words of transformers, through its own logger.
+        logging.get_logger(chat_template_utils.__name__).warning_once(
+            "return_assistant_tokens_mask==True but chat template does not contain "
+            "`{% generation %}` keyword."
         )
-        encoded.append(encode_rendered(core, rendered))
-    return _outputs(tokenizer, encoded, asked, is_batched=is_batched)
+    tools = _schemas(asked["tools"])
+    core = tokenizer._tokenizer._compiled().core
+    texts = []
+    for messages in chats:
+        try:
+            rendered = template.render(
+                [_message(message, tokenizer.trusted_chat_roles) for message in messages],
+                tools=tools,
+                documents=asked["documents"],
+                add_generation_prompt=asked["add_generation_prompt"],
+                continue_final_message=asked["continue_final_message"],
+                may_be_empty=True,
+                **variables,
+            )
+        except TemplateError as error:
+            raise as_jinja(error) from None
+        texts.append(_guarded(core, rendered))
+    return _outputs(tokenizer, texts, asked, is_batched=is_batched)
 
 
 def _check(asked: dict[str, Any]) -> None:
@@ -76,6 +96,14 @@ def _conversations(conversation: Any) -> tuple[list[Any], bool]:
     return [getattr(chat, "messages", chat) for chat in chats], is_batched
 
 
+def _message(message: Any, trusted_roles: frozenset[str]) -> dict[str, Any]:
+    """A message without what is None; the content of roles that are trusted is so, too."""
+    fields = {name: value for name, value in message.items() if value is not None}
+    if fields.get("role") in trusted_roles and isinstance(fields.get("content"), str):
+        fields["content"] = trusted(fields["content"])
+    return fields
+
+
 def _schemas(tools: Sequence[Any] | None) -> list[Any] | None:
     """Tools as schemas; functions describe themselves, as in ``transformers``."""
     if tools is None:
@@ -85,43 +113,82 @@ def _schemas(tools: Sequence[Any] | None) -> list[Any] | None:
     return [tool if isinstance(tool, dict) else get_json_schema(tool) for tool in tools]
 
 
-def _outputs(tokenizer: Any, encoded: list[Any], asked: dict[str, Any], *, is_batched: bool) -> Any:
-    options = dict(asked["tokenizer_kwargs"] or {})
-    padding, truncation, max_length, options = tokenizer._get_padding_truncation_strategies(
+def _guarded(core: Any, rendered: RenderedChat) -> GuardedText:
+    return GuardedText.of(
+        rendered.text,
+        rendered.trusted_spans,
+        control_tokens=known_control_tokens(core, rendered.literals, rendered.role_tokens, "auto"),
+        marked_spans=rendered.generation_spans,
+    )
+
+
+def _outputs(
+    tokenizer: Any, texts: list[GuardedText], asked: dict[str, Any], *, is_batched: bool
+) -> Any:
+    """The chats through the tokenizer's own call: padding, truncation and columns are its."""
+    options = asked["tokenizer_kwargs"] or {}
+    out = tokenizer(
+        texts if is_batched else texts[0],
         padding=asked["padding"],
         truncation=asked["truncation"],
         max_length=asked["max_length"],
+        add_special_tokens=False,
+        return_tensors=asked["return_tensors"],
         **options,
     )
-    engine = tokenizer._tokenizer._compiled()
-    masks = [encoding.assistant_mask.astype(int).tolist() for encoding in encoded]
-    encodings = [_encoding(engine, encoding) for encoding in encoded]
-    if truncation.value != "do_not_truncate" and max_length is not None:
-        left = tokenizer.truncation_side == "left"
-        for index, encoding in enumerate(encodings):
-            if len(encoding) > max_length:
-                encoding.truncate(max_length, 0, "left" if left else "right")
-                mask = masks[index]
-                masks[index] = mask[-max_length:] if left else mask[:max_length]
-    tensors = asked["return_tensors"]
-    many = is_batched or tensors is not None
-    data: dict[str, Any] = {"input_ids": [encoding.ids for encoding in encodings]}
-    if not many:
-        data = {"input_ids": data["input_ids"][0]}
-    unknown = set(options) - {"pad_to_multiple_of", "padding_side", "return_attention_mask"}
-    if unknown:
-        raise UsageError(f"apply_chat_template cannot pass on {', '.join(sorted(unknown))}")
-    padded = tokenizer.pad(data, padding=padding, max_length=max_length, **options)
+    if any(text.n_tokens is None for text in texts):
+        raise UsageError(
+            f"{type(tokenizer).__name__} changes a text before it is encoded, so that what users "
+            "wrote cannot be told from the template\nhint: apply_chat_template(tokenize=False), "
+            "then encode; JetonTokenizer reads the same folder and does not"
+        )
+    _tell_of_look_alikes(tokenizer, texts)
+    if not asked["return_dict"]:
+        return out["input_ids"]
     if asked["return_assistant_tokens_mask"]:
-        padded["assistant_masks"] = masks if many else masks[0]
-    whole = BatchEncoding(dict(padded), encodings, tensor_type=tensors)
-    return whole if asked["return_dict"] else whole["input_ids"]
+        n_rows = len(out.encodings)
+        masks = list(_masks(tokenizer, texts, out, options, n_rows=n_rows))
+        is_nested = is_batched or asked["return_tensors"] or n_rows > 1
+        out["assistant_masks"] = masks if is_nested else masks[0]
+        if asked["return_tensors"]:
+            out.convert_to_tensors(tensor_type=asked["return_tensors"])
+    return out
 
 
-def _encoding(engine: Any, encoded: Any) -> Encoding:
-    """A chat's encoding: places in the rendered text, no words."""
-    ids: list[int] = encoded.ids.tolist()
-    n = len(ids)
-    tokens = [engine.spelling(number) or "" for number in ids]
-    places = list(zip(encoded.starts.tolist(), encoded.ends.tolist(), strict=True))
-    return Encoding._of_columns(ids, [0] * n, tokens, [None] * n, places, [0] * n, [1] * n)
+def _masks(
+    tokenizer: Any, texts: list[GuardedText], out: Any, options: dict[str, Any], *, n_rows: int
+) -> Iterator[list[int]]:
+    """For each row 1 where a token has text of a ``{% generation %}`` block, else 0."""
+    of_text = out.get("overflow_to_sample_mapping", range(n_rows))
+    window, before = 0, -1
+    for row in range(n_rows):
+        encoding = out.encodings[row]
+        number = int(of_text[row])
+        window = window + 1 if number == before else 0
+        before = number
+        kept = encoding.attention_mask
+        n_kept = sum(kept)
+        marks = texts[number].marks
+        if n_kept < len(marks) and n_kept:
+            stride = int(options.get("stride", 0))
+            left = tokenizer.truncation_side == "left"
+            length = n_kept
+            if window:
+                # The last window may be shorter than the others.
+                length = sum(out.encodings[row - window].attention_mask)
+            ranges = list(windows_of(len(marks), length, stride, left=left))
+            start, stop = ranges[window]
+            marks = marks[start:stop]
+        found = iter(marks)
+        yield [next(found, 0) if is_kept else 0 for is_kept in kept]
+
+
+def _tell_of_look_alikes(tokenizer: Any, texts: list[GuardedText]) -> None:
+    """Say once that a message spelled control tokens, of which transformers would make tokens."""
+    refused = {number for text in texts for _, _, number in text.refused}
+    if refused:
+        names = ", ".join(map(repr, tokenizer.convert_ids_to_tokens(sorted(refused))[:4]))
+        _logger.warning_once(
+            f"Control tokens in messages stayed text: {names}. Where such text is your own "
+            "(answers to train on), set tokenizer.trusted_chat_roles = frozenset({'assistant'})."
+        )

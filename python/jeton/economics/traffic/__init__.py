@@ -18,6 +18,7 @@ from jeton.economics.traffic.policies import POLICIES, EngineSettings, Policy, P
 from jeton.economics.traffic.prediction import OutputPredictor, PredictionError
 from jeton.economics.traffic.prefixes import check_prefixes
 from jeton.economics.traffic.result import (
+    Capacity,
     Spread,
     TraceSummary,
     TrafficReport,
@@ -30,6 +31,7 @@ from jeton.economics.traffic.simulate import Server, simulate_traffic
 __all__ = [
     "POLICIES",
     "AllocationClaim",
+    "Capacity",
     "DomainShare",
     "EngineSettings",
     "OutputPredictor",

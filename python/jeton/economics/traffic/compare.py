@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jeton.economics.traffic.capacity import capacity_of
 from jeton.economics.traffic.policies import POLICIES, EngineSettings, Policy
 from jeton.economics.traffic.result import TraceSummary, TrafficReport
 from jeton.economics.traffic.scaling import (
@@ -66,7 +66,7 @@ def compare_traffic(
     for ratio in ratios:
         scaled = with_tokenizer(named, ratio)
         tokens = int((scaled.prompt_tokens + scaled.output_tokens).sum())
-        at = server if ratio.vocab_size is None else replace(server, vocab_size=ratio.vocab_size)
+        at = server if ratio.vocab_size is None else server.with_vocabulary(ratio.vocab_size)
         runs += [
             simulate_traffic(
                 scaled,
@@ -78,10 +78,19 @@ def compare_traffic(
             )
             for policy in chosen
         ]
+    # The policy that engines have today speaks for the tokenizer in use.
+    place = next((i for i, policy in enumerate(chosen) if policy.name == "dynamic"), 0)
+    capacity = capacity_of(
+        with_tokenizer(named, ratios[0]),
+        server if ratios[0].vocab_size is None else server.with_vocabulary(ratios[0].vocab_size),
+        runs[place],
+        policy=chosen[place],
+        settings=settings,
+    )
     gpu, given = server.gpu, server.usd_per_hour
     first = server
     if ratios[0].vocab_size is not None:
-        first = replace(server, vocab_size=ratios[0].vocab_size)
+        first = server.with_vocabulary(ratios[0].vocab_size)
     return TrafficReport(
         trace=TraceSummary(
             path=trace.path,
@@ -117,6 +126,7 @@ def compare_traffic(
         scaling=_scaling(ratios, shares),
         seed=seed,
         runs=tuple(runs),
+        capacity=capacity,
     )
 
 

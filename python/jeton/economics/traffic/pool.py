@@ -7,11 +7,26 @@ modulo the page's size: sixteen sums say what any number of steps will take.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES, kv_bytes_per_layer_token, state_bytes
+from jeton.economics.memory import (
+    DEFAULT_DTYPE_BYTES,
+    Bytes,
+    kv_bytes_per_layer_token,
+    state_bytes,
+)
 from jeton.errors import UsageError
 
-__all__ = ["PageBytes"]
+__all__ = ["PageBytes", "group_layer_token_bytes"]
+
+
+def group_layer_token_bytes(
+    model: ModelFacts, *, dtype_bytes: Bytes = DEFAULT_DTYPE_BYTES, copies: Fraction = Fraction(1)
+) -> int:
+    """Return the bytes of one token in one layer on all GPUs of a group, copies included."""
+    exact = kv_bytes_per_layer_token(model, dtype_bytes=dtype_bytes) * copies
+    return -(-exact.numerator // exact.denominator)
 
 
 class PageBytes:
@@ -27,20 +42,20 @@ class PageBytes:
         model: ModelFacts,
         *,
         page_tokens: int,
-        dtype_bytes: int = DEFAULT_DTYPE_BYTES,
-        kv_dtype_bytes: int | None = None,
+        dtype_bytes: Bytes = DEFAULT_DTYPE_BYTES,
+        copies: Fraction = Fraction(1),
     ) -> None:
-        per_layer = kv_bytes_per_layer_token(model, dtype_bytes=kv_dtype_bytes or dtype_bytes)
-        n_window = 0 if model.sliding_window_tokens is None else model.n_sliding_layers
+        per_layer = group_layer_token_bytes(model, dtype_bytes=dtype_bytes, copies=copies)
+        n_window = model.n_sliding_cache_layers
         self.page_tokens = page_tokens
-        self.full = page_tokens * per_layer * (model.n_attention_layers - n_window)
+        self.full = page_tokens * per_layer * model.n_full_cache_layers
         """Bytes of a page in the layers without a window."""
         self.window = page_tokens * per_layer * n_window
         """Bytes of a page in the layers with one."""
         # A window that begins inside of a page reaches into one page more.
         self.window_pages = -(-(model.sliding_window_tokens or 0) // page_tokens) + 1
         """Pages that layers with a window hold at most."""
-        self.state = state_bytes(model, dtype_bytes=dtype_bytes)
+        self.state = state_bytes(model)
         """Bytes that a sequence keeps whatever its length."""
         if self.full + self.window == 0:
             raise UsageError(

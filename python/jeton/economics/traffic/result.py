@@ -8,7 +8,7 @@ from decimal import Decimal
 from jeton.economics.traffic.policies import PolicyName
 from jeton.economics.traffic.prediction import PredictionError
 
-__all__ = ["Spread", "TraceSummary", "TrafficReport", "TrafficRun", "TrafficSeries"]
+__all__ = ["Capacity", "Spread", "TraceSummary", "TrafficReport", "TrafficRun", "TrafficSeries"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +170,26 @@ class TrafficRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Capacity:
+    """How a server copes with its traffic.
+
+    Attributes:
+        keeps_up: Whether it serves the requests as fast as they come.
+        served_share: Duration of the requests over that of the work; 1 where it keeps up.
+        n_groups: Servers like it that keep up together, each with its part of the requests; None:
+            not known.
+        policy: Policy of the memory that this holds for.
+        tokenizer: Tokenizer that this holds for.
+    """
+
+    keeps_up: bool
+    served_share: float
+    n_groups: int | None
+    policy: str
+    tokenizer: str
+
+
+@dataclass(frozen=True, slots=True)
 class TrafficReport:
     """A trace replayed under each policy and tokenizer.
 
@@ -190,6 +210,7 @@ class TrafficReport:
         scaling: How lengths were carried over to the tokenizers, in a sentence.
         seed: Of what was drawn.
         runs: The tokenizer in use first, each with all policies in their order.
+        capacity: Whether the GPUs keep up, and how many would; None: not looked at.
     """
 
     trace: TraceSummary
@@ -208,3 +229,4 @@ class TrafficReport:
     scaling: str
     seed: int
     runs: tuple[TrafficRun, ...]
+    capacity: Capacity | None = None

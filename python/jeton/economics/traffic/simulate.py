@@ -5,21 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES, kv_bytes_per_layer_token, weight_bytes
+from jeton.economics.memory_budget import MemoryBudget, memory_budget
+from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.money import SECONDS_PER_HOUR, TOKENS_PER_MTOK
-from jeton.economics.serving import (
-    DECODE_BANDWIDTH_SHARE,
-    PREFILL_FLOPS_SHARE,
-    RESERVED_MEMORY_SHARE,
-)
+from jeton.economics.serving import DECODE_BANDWIDTH_SHARE, PREFILL_FLOPS_SHARE
 from jeton.economics.traffic.engine import Engine
 from jeton.economics.traffic.outcome import TOO_LARGE, TOO_LONG, Outcome
 from jeton.economics.traffic.policies import EngineSettings, Policy
-from jeton.economics.traffic.pool import PageBytes
+from jeton.economics.traffic.pool import PageBytes, group_layer_token_bytes
 from jeton.economics.traffic.prediction import prediction_error
 from jeton.economics.traffic.prefixes import PrefixCache
 from jeton.economics.traffic.recording import Recorder
@@ -44,18 +41,15 @@ _QUANTILE_STEPS = 40
 _NOTHING = Spread(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Server:
     """A model on a group of GPUs.
 
     Attributes:
         model: The model.
         gpu: The GPU.
-        n_gpus: GPUs that share the model; None: the fewest that hold the weights.
-        vocab_size: Another vocabulary than the model's own.
-        dtype_bytes: Bytes per weight.
-        kv_dtype_bytes: Bytes per element of the KV cache; None: as the weights.
-        reserved_share: Share of the memory kept for activations and the engine.
+        plan: How the model is held: formats, GPUs of the group, and what the engine keeps. Its
+            fields can be given by name, too.
         flops_share: Share of the arithmetic rate that is reached.
         bandwidth_share: Share of the bandwidth that is reached.
         usd_per_hour: Price of one GPU and hour; None: the catalog's low list price.
@@ -63,40 +57,73 @@ class Server:
 
     model: ModelFacts
     gpu: GpuFacts
-    n_gpus: int | None = None
-    vocab_size: int | None = None
-    dtype_bytes: int = DEFAULT_DTYPE_BYTES
-    kv_dtype_bytes: int | None = None
-    reserved_share: float = RESERVED_MEMORY_SHARE
-    flops_share: float = PREFILL_FLOPS_SHARE
-    bandwidth_share: float = DECODE_BANDWIDTH_SHARE
-    usd_per_hour: Decimal | None = None
+    plan: MemoryPlan
+    flops_share: float
+    bandwidth_share: float
+    usd_per_hour: Decimal | None
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.reserved_share < 1 or (self.n_gpus is not None and self.n_gpus < 1):
-            raise UsageError(
-                f"reserved_share is {self.reserved_share} and n_gpus {self.n_gpus}; expected a "
-                "share below 1 and at least one GPU"
-            )
+    def __init__(
+        self,
+        model: ModelFacts,
+        gpu: GpuFacts,
+        *,
+        plan: MemoryPlan | None = None,
+        flops_share: float = PREFILL_FLOPS_SHARE,
+        bandwidth_share: float = DECODE_BANDWIDTH_SHARE,
+        usd_per_hour: Decimal | None = None,
+        **changes: Unpack[PlanChanges],
+    ) -> None:
+        for name, value in (
+            ("model", model),
+            ("gpu", gpu),
+            ("plan", changed_plan(plan, **changes)),
+            ("flops_share", flops_share),
+            ("bandwidth_share", bandwidth_share),
+            ("usd_per_hour", usd_per_hour),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def budget(self) -> MemoryBudget:
+        """Memory of each GPU, part by part."""
+        return memory_budget(self.model, self.gpu, self.plan)
 
     @property
     def weights(self) -> int:
-        """Bytes of the weights."""
-        return weight_bytes(
-            self.model, vocab_size=self.vocab_size, dtype_bytes=self.dtype_bytes
-        ).total
+        """Bytes of the weights, without copies."""
+        return self.budget.group_weight_bytes
 
     @property
     def group(self) -> int:
         """GPUs of the group."""
-        usable = int(self.gpu.memory_bytes * (1 - self.reserved_share))
-        return self.n_gpus or max(1, -(-self.weights // usable))
+        return self.budget.n_gpus
 
     @property
     def budget_bytes(self) -> int:
-        """Memory for requests: the group's without the reserved share and the weights."""
-        usable = int(self.gpu.memory_bytes * (1 - self.reserved_share))
-        return self.group * usable - self.weights
+        """Memory for requests on the whole group."""
+        return self.budget.group_kv_bytes
+
+    def with_vocabulary(self, vocab_size: int | None) -> Server:
+        """Return the server of a model with another vocabulary; None: its own."""
+        return replace(self, plan=changed_plan(self.plan, vocab_size=vocab_size))
+
+    def check_fits(self) -> None:
+        """Raise where the group does not hold the model.
+
+        Raises:
+            UsageError: It does not; says how many GPUs would.
+        """
+        budget = self.budget
+        if budget.fits:
+            return
+        needed = "no number of these GPUs holds it"
+        if budget.needed_gpus is not None:
+            needed = f"{budget.needed_gpus} of these GPUs hold it"
+        raise UsageError(
+            f"the weights of {self.model.name} ({self.weights / 1e9:,.1f} GB) do not fit "
+            f"{self.group} x {self.gpu.name} beside activations and engine\n"
+            f"hint: {needed}; fewer bits a weight, or a larger GPU"
+        )
 
     @property
     def hourly(self) -> Decimal:
@@ -137,18 +164,14 @@ def simulate_traffic(
     """
     policy = policy or Policy("dynamic")
     settings = settings or EngineSettings()
-    if server.budget_bytes <= 0:
-        raise UsageError(
-            f"the weights of {server.model.name} ({server.weights / 1e9:,.1f} GB) do not fit "
-            f"{server.group} x {server.gpu.name}\nhint: more GPUs per group, or a larger GPU"
-        )
+    server.check_fits()
     if n_bins < 1:
         raise UsageError(f"n_bins is {n_bins}; expected at least 1")
     pages = PageBytes(
         server.model,
         page_tokens=settings.page_tokens,
-        dtype_bytes=server.dtype_bytes,
-        kv_dtype_bytes=server.kv_dtype_bytes,
+        dtype_bytes=server.plan.kv_element,
+        copies=server.budget.kv_copies,
     )
     context = server.model.context_tokens
     if policy.name == "static" and policy.reserved_tokens is None:
@@ -179,10 +202,7 @@ def step_times(server: Server, *, overhead_seconds: float = 0.0) -> StepTimes:
     return StepTimes.of(
         server.model,
         server.gpu,
-        n_gpus=server.group,
-        vocab_size=server.vocab_size,
-        dtype_bytes=server.dtype_bytes,
-        kv_dtype_bytes=server.kv_dtype_bytes,
+        plan=changed_plan(server.plan, n_gpus=server.group),
         flops_share=server.flops_share,
         bandwidth_share=server.bandwidth_share,
         overhead_seconds=overhead_seconds,
@@ -235,8 +255,8 @@ def _run_of(
         usd_busy = _money(usd_per_second, busy / n_done)
         usd_mtok = _money(usd_per_second * TOKENS_PER_MTOK, end / n_tokens)
     allocated, held = sum(recorder.allocated), sum(recorder.held)
-    layer_token_bytes = kv_bytes_per_layer_token(
-        server.model, dtype_bytes=server.kv_dtype_bytes or server.dtype_bytes
+    layer_token_bytes = group_layer_token_bytes(
+        server.model, dtype_bytes=server.plan.kv_element, copies=server.budget.kv_copies
     )
     held *= layer_token_bytes
     budget = server.budget_bytes

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
@@ -22,12 +23,15 @@ from jeton.economics.compute import (
     forward_flops_per_token,
     prefill_flops,
 )
-from jeton.economics.memory import DEFAULT_DTYPE_BYTES, kv_bytes_per_layer_token, state_bytes
+from jeton.economics.memory import state_bytes
+from jeton.economics.memory_budget import kv_copies
+from jeton.economics.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.economics.serving import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
     read_weight_bytes,
 )
+from jeton.economics.traffic.pool import group_layer_token_bytes
 from jeton.errors import UsageError
 
 __all__ = ["StepTimes", "steps_seconds", "steps_until"]
@@ -65,8 +69,7 @@ class StepTimes:
     overhead_seconds: float = 0.0
     weight_seconds: float = 0.0
     _model: ModelFacts | None = None
-    _vocab_size: int | None = None
-    _dtype_bytes: int = DEFAULT_DTYPE_BYTES
+    _plan: MemoryPlan | None = None
     _seconds_per_byte: float = 0.0
     _by_tokens: dict[int, float] = field(default_factory=dict)
 
@@ -76,13 +79,11 @@ class StepTimes:
         model: ModelFacts,
         gpu: GpuFacts,
         *,
-        n_gpus: int = 1,
-        vocab_size: int | None = None,
-        dtype_bytes: int = DEFAULT_DTYPE_BYTES,
-        kv_dtype_bytes: int | None = None,
         flops_share: float = PREFILL_FLOPS_SHARE,
         bandwidth_share: float = DECODE_BANDWIDTH_SHARE,
         overhead_seconds: float = 0.0,
+        plan: MemoryPlan | None = None,
+        **changes: Unpack[PlanChanges],
     ) -> StepTimes:
         """Return the coefficients of a model on a GPU.
 
@@ -98,11 +99,10 @@ class StepTimes:
                 raise UsageError(
                     f"a share of the datasheet's rate is {share}; expected 0 < share <= 1"
                 )
-        if n_gpus < 1 or not 0 <= overhead_seconds < 60:
-            raise UsageError(
-                f"n_gpus is {n_gpus} and overhead_seconds {overhead_seconds}; expected at least 1 "
-                "and 0"
-            )
+        if not 0 <= overhead_seconds < 60:
+            raise UsageError(f"overhead_seconds is {overhead_seconds}; expected at least 0")
+        plan = changed_plan(plan, **changes)
+        n_gpus, vocab_size = plan.n_gpus or 1, plan.vocab_size
         per_flop = 1 / (n_gpus * gpu.bf16_dense_flops_per_s * flops_share)
         per_byte = 1 / (n_gpus * gpu.memory_bandwidth_bytes_per_s * bandwidth_share)
         n_window = 0 if model.sliding_window_tokens is None else model.n_sliding_layers
@@ -111,7 +111,9 @@ class StepTimes:
         token = forward_flops_per_token(model, vocab_size=vocab_size)
         # What one output token pays for each layer token: the first token attends itself alone.
         pair = (decode_flops_per_token(model, 0, vocab_size=vocab_size) - token) / max(layers, 1)
-        cache = kv_bytes_per_layer_token(model, dtype_bytes=kv_dtype_bytes or dtype_bytes)
+        cache = group_layer_token_bytes(
+            model, dtype_bytes=plan.kv_element, copies=kv_copies(model, n_gpus)
+        )
         return cls(
             n_layers=layers,
             n_window_layers=n_window,
@@ -122,15 +124,13 @@ class StepTimes:
             decode_pair_seconds=pair * per_flop,
             prompt_pair_seconds=attention_flops(model, 1) / max(layers, 1) * per_flop,
             cache_seconds=cache * per_byte,
-            state_seconds=state_bytes(model, dtype_bytes=dtype_bytes) * per_byte,
+            state_seconds=state_bytes(model) * per_byte,
             overhead_seconds=overhead_seconds,
             weight_seconds=-1.0
             if model.experts is not None
-            else read_weight_bytes(model, 1, vocab_size=vocab_size, dtype_bytes=dtype_bytes)
-            * per_byte,
+            else read_weight_bytes(model, 1, plan=plan) * per_byte,
             _model=model,
-            _vocab_size=vocab_size,
-            _dtype_bytes=dtype_bytes,
+            _plan=plan,
             _seconds_per_byte=per_byte,
         )
 
@@ -141,7 +141,7 @@ class StepTimes:
         found = self._by_tokens.get(n_tokens)
         if found is None:
             found = self._seconds_per_byte * read_weight_bytes(
-                self._model, n_tokens, vocab_size=self._vocab_size, dtype_bytes=self._dtype_bytes
+                self._model, n_tokens, plan=self._plan
             )
             self._by_tokens[n_tokens] = found
         return found

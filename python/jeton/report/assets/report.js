@@ -126,6 +126,27 @@
     });
   }
 
+  /* A link to a part opens it. */
+  const unfold = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let e = target; e; e = e.parentElement) if (e.tagName === "DETAILS") e.open = true;
+    const fold = target.querySelector(":scope > .fold");
+    if (fold) fold.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  all("a[href^='#']").forEach((link) => link.addEventListener("click", () => {
+    if (link.hash === location.hash) unfold();
+  }));
+  unfold();
+
+  /* A table that is wider than its place says so in words too. */
+  const observer = new ResizeObserver((entries) => entries.forEach(({ target }) => {
+    target.classList.toggle("has-more", target.scrollWidth > target.clientWidth + 1);
+  }));
+  all(".scroll").forEach((element) => observer.observe(element));
+
   /* Paper cannot unfold. */
   let closed = [];
   addEventListener("beforeprint", () => {

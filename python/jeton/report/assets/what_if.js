@@ -70,61 +70,55 @@
   const steps = report.waterfall?.steps ?? [];
   const state = { ...base, remedies: new Set() };
 
-  /* What remedies leave of tokens and prices, one after another. */
+  /* What remedies leave of tokens and dollars, one after another, as the waterfall has it. */
   const mix = (now) => {
-    const result = {
-      full: 1 - given.cached_input_share, cached: given.cached_input_share, output: 1,
-      fullRate: 1, cachedRate: 1, outputRate: 1, running: 0,
-    };
+    const result = { prompt: 1, output: 1, requests: 1, inputUsd: 1, outputUsd: 1, running: 0 };
     steps.forEach((step, index) => {
       if (!now.remedies.has(index)) return;
-      const tokens = Number(step.token_factor), cost = Number(step.cost_factor);
-      if (step.applies_to === "cached") {
-        result.cached += result.full * (1 - tokens);
-        result.full *= tokens;
-        result.cachedRate *= cost;
-      }
-      if (step.applies_to === "input" || step.applies_to === "all") {
-        result.full *= tokens;
-        result.cached *= tokens;
-        result.fullRate *= cost;
-        result.cachedRate *= cost;
-      }
-      if (step.applies_to === "output" || step.applies_to === "all") {
-        result.output *= tokens;
-        result.outputRate *= cost;
-      }
+      const tokens = Number(step.token_factor);
+      if (step.applies_to === "input" || step.applies_to === "all") result.prompt *= tokens;
+      if (step.applies_to === "output" || step.applies_to === "all") result.output *= tokens;
+      result.requests *= Number(step.request_factor);
+      result.inputUsd *= Number(step.input_factor);
+      result.outputUsd *= Number(step.output_factor);
       result.running += Number(step.running_usd_per_month);
     });
     return result;
   };
 
-  /* The price slider moves all rates of the price list alike. */
+  /* The price slider moves all rates of the ledger alike. */
   const bill = (now) => {
     const parts = mix(now);
     const scale = priceGiven ? now.price / priceGiven : 1;
     const input = given.input_tokens_per_request * (1 - now.saved);
-    const rate = now.price * parts.fullRate;
-    const cachedRate = (rates.cached ?? 0) * scale * parts.cachedRate;
-    const outputRate = rates.output * scale * parts.outputRate;
-    const output = now.output * parts.output;
-    const value = (now.requests
-      * (input * (parts.full * rate + parts.cached * cachedRate) + output * outputRate)) / MILLION
+    const cachedShare = given.cached_input_share;
+    const cachedRate = (rates.cached ?? 0) * scale;
+    const outputRate = rates.output * scale;
+    const other = (number(given.usd_per_request_other) ?? 0) * scale * MILLION;
+    const requests = now.requests * parts.requests;
+    const value = (requests
+      * (input * ((1 - cachedShare) * now.price + cachedShare * cachedRate) * parts.inputUsd
+        + now.output * outputRate * parts.outputUsd + other)) / MILLION
       + parts.running;
     const saved = now.saved ? ` × (1 − ${percent(now.saved)})` : "";
-    const share = parts.full === 1 ? "" : ` × ${factor(parts.full)}`;
-    const terms = [`${count(given.input_tokens_per_request)}${saved}${share} × ${usd(rate)}`];
-    if (parts.cached) {
-      terms.push(`${count(given.input_tokens_per_request)}${saved} × ${factor(parts.cached)} × ${usd(cachedRate)}`);
+    const left = (value) => (value === 1 ? "" : ` × ${factor(value)}`);
+    const full = cachedShare ? ` × ${factor(1 - cachedShare)}` : "";
+    const prompt = `${count(given.input_tokens_per_request)}${saved}`;
+    const terms = [`${prompt}${full}${left(parts.inputUsd)} × ${usd(now.price)}`];
+    if (cachedShare) {
+      terms.push(`${prompt} × ${factor(cachedShare)}${left(parts.inputUsd)} × ${usd(cachedRate)}`);
     }
-    if (output && outputRate) terms.push(`${count(output)} × ${usd(outputRate)}`);
+    if (now.output && outputRate) {
+      terms.push(`${count(now.output)}${left(parts.outputUsd)} × ${usd(outputRate)}`);
+    }
+    if (other) terms.push(usd(other));
     const running = parts.running ? ` + ${usd(parts.running)}` : "";
     return {
       value,
       text: usd(value),
       period: "a month",
       aside: `${usd(value * MONTHS)} a year`,
-      numbers: `${count(now.requests)} × (${terms.join(" + ")}) ÷ 1,000,000${running} = ${usd(value)}`,
+      numbers: `${count(requests)} × (${terms.join(" + ")}) ÷ 1,000,000${running} = ${usd(value)}`,
     };
   };
 
@@ -138,7 +132,7 @@
   const tokensOf = (now) => {
     const parts = mix(now);
     return {
-      input: given.input_tokens_per_request * (1 - now.saved) * (parts.full + parts.cached),
+      input: given.input_tokens_per_request * (1 - now.saved) * parts.prompt,
       output: now.output * parts.output,
     };
   };
@@ -147,27 +141,27 @@
     given.kv_bytes_per_token * (given.input_tokens_per_request + base.output),
   );
 
-  /* Requests that fit beside the weights on the fewest GPUs that hold these. */
+  /* Requests that fit beside the model on the fewest GPUs that hold it. */
   const fit = (now) => {
     const gpu = given.gpus[now.gpu];
     const { input, output } = tokensOf(now);
-    const usable = Math.floor(gpu.memory_bytes * (1 - given.reserved_memory_share));
-    const gpus = Math.max(1, Math.ceil(given.weights_bytes / usable));
-    const request = given.kv_bytes_per_token * (input + output) * memoryFactor;
-    const requests = request ? Math.floor((gpus * usable - given.weights_bytes) / request) : 0;
-    return { gpu, gpus, input, output, requests };
+    const gpus = gpu.n_gpus ?? 1;
+    const copies = gpu.kv_copies ?? 1;
+    const request = given.kv_bytes_per_token * (input + output) * memoryFactor * copies;
+    const requests = request ? Math.floor((gpu.kv_bytes ?? 0) / request) : 0;
+    return { gpu, gpus, copies, input, output, requests };
   };
 
   const concurrency = (now) => {
-    const { gpu, gpus, input, output, requests } = fit(now);
+    const { gpu, gpus, copies, input, output, requests } = fit(now);
     return {
       value: requests,
       more: true,
       text: count(requests),
       period: `at once${gpus > 1 ? ` on ${gpus} GPUs` : ""}`,
-      numbers: `(${gpus} × ${bytes(gpu.memory_bytes)} × (1 − ${percent(given.reserved_memory_share)}) − `
-        + `${bytes(given.weights_bytes)}) ÷ (${bytes(given.kv_bytes_per_token)} × ${count(input + output)}`
-        + `${times(memoryFactor)}) = ${count(requests)}`,
+      numbers: `${bytes(gpu.kv_bytes ?? 0)} left on ${gpus} × ${gpu.name} ÷ `
+        + `(${bytes(given.kv_bytes_per_token)} × ${count(input + output)}`
+        + `${times(memoryFactor)}${times(copies)}) = ${count(requests)}`,
     };
   };
 
@@ -353,7 +347,6 @@
   all("[data-remedy]").forEach((box) => {
     const index = Number(box.dataset.remedy);
     const step = steps[index];
-    if (step.applies_to === "cached" && rates.cached === null) box.disabled = true;
     box.addEventListener("change", () => {
       if (box.checked) state.remedies.add(index);
       else state.remedies.delete(index);

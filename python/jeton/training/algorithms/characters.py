@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from jeton import _core
-from jeton.errors import UsageError
+from jeton.errors import TrainingError, UsageError
 from jeton.training.algorithms.base import (
     Algorithm,
     Learning,
@@ -28,6 +28,9 @@ __all__ = ["ALGORITHMS", "CharacterBpeOptions", "WordOptions", "WordPieceOptions
 
 WORDPIECE_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's (Devlin et al. 2019), in the order that ``tokenizers`` gives them."""
+
+_MOST_TOKENS = 1 << 24
+"""The core's limit, far above any alphabet."""
 
 _WHITE_SPACE = r"\s"
 _WORDS = r"\w+|[^\w\s]+"
@@ -47,8 +50,8 @@ class WordOptions:
         limit_alphabet: Most characters of the alphabet; None: any number.
         required_chars: Characters of the alphabet whatever the text has.
         max_token_length: Longest token, characters; None: any.
-        forced_tokens: Strings that are one token wherever they stand; they come on top of
-            ``vocab_size`` unless they are learned anyway.
+        forced_tokens: Strings that are one token wherever they stand; they are among the
+            ``vocab_size`` tokens.
     """
 
     pre_tokenizer: Literal["pattern", "whitespace", "whitespace_split", "metaspace"] = "pattern"
@@ -225,9 +228,57 @@ def _learn(
             "continuing_prefix": options.continuing_prefix,
             "end_of_word_suffix": options.end_of_word_suffix,
         }
-    return _core.train_characters(
-        counts, json.dumps(values), on_progress=learning.report("merge"), name=learning.name
-    )
+    return _within(counts, values, settings.vocab_size, learning)
+
+
+def _within(
+    counts: _core.PretokenCounts, values: dict[str, Any], vocab_size: int, learning: Learning
+) -> _core.Tokenizer:
+    """Train to at most so many tokens.
+
+    Forced tokens that are not learned come on top of what the core is asked for, and so do the
+    marked forms of characters. The number asked for is lowered until the result has the size.
+
+    Raises:
+        TrainingError: The alphabet alone has more; the message has the least size.
+    """
+
+    def trained(size: int, **changed: Any) -> _core.Tokenizer:
+        return _core.train_characters(
+            counts,
+            json.dumps({**values, "vocab_size": size, **changed}),
+            on_progress=learning.report("merge"),
+            name=learning.name,
+        )
+
+    def too_small() -> TrainingError:
+        least = len({*values["special_tokens"], *values["around"]["forced_tokens"]})
+        if has_alphabet:
+            # Without merges all that has to be there is left.
+            least = trained(_MOST_TOKENS, max_token_length=1).vocab_size
+        return TrainingError(
+            f"vocab_size {vocab_size:,} is too small: special tokens, the characters of the text "
+            f"with their marks, and forced tokens need {least:,} tokens\n"
+            f"hint: ask for at least {least}, or limit the alphabet (limit_alphabet, "
+            "character_coverage)"
+        )
+
+    asked, n_before = vocab_size, 0
+    has_alphabet = values["model"] in ("bpe", "wordpiece")
+    while asked >= 1:
+        try:
+            tokenizer = trained(asked)
+        except TrainingError as error:
+            if " is too small" not in str(error):
+                raise
+            break
+        if tokenizer.vocab_size <= vocab_size:
+            return tokenizer
+        if tokenizer.vocab_size == n_before:
+            break
+        n_before = tokenizer.vocab_size
+        asked -= tokenizer.vocab_size - vocab_size
+    raise too_small()
 
 
 def _frame(special: Sequence[str]) -> list[str] | None:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jeton import _core
-from jeton.errors import UsageError
+from jeton.errors import JetonError, TrainingError, UsageError
 from jeton.training.algorithms.base import Algorithm, Learning, check_at_least
 from jeton.training.normalization_rules import RULE_NAMES, named_charsmap
 
@@ -104,6 +104,14 @@ class SentencePieceOptions:
                 raise UsageError(
                     f"{name} is the string {value!r}; expected a list of them\n"
                     f"hint: {name}=[{value!r}]"
+                )
+        for symbol in settings.special_tokens:
+            if symbol.isalnum():
+                raise UsageError(
+                    f"the special token {symbol!r} is spelled like ordinary text, which would "
+                    "become unknown where it has it\n"
+                    "hint: special tokens are strings that ordinary text does not hold, like "
+                    f"<{symbol}>; for pieces of text there is user_defined_symbols"
                 )
         if self.normalization_rule_name not in RULE_NAMES and not self.charsmap:
             raise UsageError(
@@ -199,13 +207,22 @@ def _learn(
         "min_frequency": settings.min_frequency,
     }
     stage = "prune" if model_type == "unigram" else "merge"
-    return _core.train_sentencepiece(
-        counts,
-        json.dumps(values),
-        num_threads=learning.num_threads,
-        on_progress=learning.report(stage),
-        name=learning.name,
-    )
+    try:
+        return _core.train_sentencepiece(
+            counts,
+            json.dumps(values),
+            num_threads=learning.num_threads,
+            on_progress=learning.report(stage),
+            name=learning.name,
+        )
+    except JetonError as error:
+        if model_type == "word" and "; the limit is" in str(error):
+            raise TrainingError(
+                f"a word of the text is too long to be a piece: {str(error).splitlines()[0]}\n"
+                "hint: take such data (base64, long runs) out of the text, raise min_frequency "
+                "(--min-frequency 2), or ask for fewer words"
+            ) from error
+        raise
 
 
 def _algorithm(name: str, summary: str, model_type: str, options: type[Any]) -> Algorithm:

@@ -57,6 +57,7 @@ def _learn(
     )
     learning.facts.update(
         n_removed=len(removed),
+        n_removed_listed=min(len(removed), _SHOWN),
         removed=[token.decode("utf-8", "backslashreplace") for token in removed[:_SHOWN]],
         n_whole_words_only=n_whole_only,
         n_training_tokens=n_tokens,

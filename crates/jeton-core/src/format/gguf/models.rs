@@ -34,7 +34,7 @@ pub(super) fn read_llama(fields: &Fields<'_>) -> Result<Tokenizer> {
     };
     let n_bytes = tokens.kinds.iter().filter(|&&k| k == Kind::Byte).count();
     let model = SpmModel {
-        pieces: pieces(&tokens, unknown, true),
+        pieces: pieces(&tokens, unknown),
         trainer: TrainerSpec {
             model_type: ModelType::Bpe,
             byte_fallback: n_bytes > 0,
@@ -68,7 +68,7 @@ pub(super) fn read_t5(fields: &Fields<'_>) -> Result<Tokenizer> {
     let merge_spaces = fields.flag("tokenizer.ggml.remove_extra_whitespaces", false)?;
     let charsmap = fields.bytes("tokenizer.ggml.precompiled_charsmap")?;
     let model = SpmModel {
-        pieces: pieces(&tokens, unknown, false),
+        pieces: pieces(&tokens, unknown),
         trainer: TrainerSpec {
             model_type: ModelType::Unigram,
             ..TrainerSpec::default()
@@ -85,9 +85,9 @@ pub(super) fn read_t5(fields: &Fields<'_>) -> Result<Tokenizer> {
     sentencepiece(fields, &tokens, around, model)
 }
 
-/// The pieces of a vocabulary. Bytes that no text becomes (`bytes` is false), unknown pieces beside the one and
-/// control pieces are all the same to the model: it never makes them.
-fn pieces(tokens: &Tokens, unknown: Option<u32>, bytes: bool) -> Vec<Piece> {
+/// The pieces of a vocabulary. Unknown pieces beside the one and control pieces are the same to the model: it never
+/// makes them. Nor does it make bytes where text does not fall back to them; they are decoded all the same.
+fn pieces(tokens: &Tokens, unknown: Option<u32>) -> Vec<Piece> {
     let is_unknown = |id: u32| tokens.kinds.get(id as usize) == Some(&Kind::Unknown);
     let unknown = unknown.filter(|&id| is_unknown(id)).or_else(|| {
         let first = tokens.kinds.iter().position(|&kind| kind == Kind::Unknown);
@@ -96,8 +96,8 @@ fn pieces(tokens: &Tokens, unknown: Option<u32>, bytes: bool) -> Vec<Piece> {
     let kind = |id: u32, kind| match kind {
         Kind::Normal => PieceKind::Normal,
         Kind::Unknown if unknown == Some(id) => PieceKind::Unknown,
-        Kind::Byte if bytes => PieceKind::Byte,
-        Kind::Unknown | Kind::Control | Kind::Byte => PieceKind::Control,
+        Kind::Byte => PieceKind::Byte,
+        Kind::Unknown | Kind::Control => PieceKind::Control,
         Kind::UserDefined => PieceKind::UserDefined,
         Kind::Unused => PieceKind::Unused,
     };

@@ -179,6 +179,24 @@ fn sentencepiece_vocabularies() {
 }
 
 #[test]
+fn bytes_of_a_t5_vocabulary_are_decoded_and_never_made() {
+    let tokens = ["<unk>", "</s>", "\u{2581}a", "<0x0A>"];
+    let pairs: Pairs = vec![
+        ("tokenizer.ggml.model", Value::text("t5")),
+        ("tokenizer.ggml.tokens", Value::texts(&tokens)),
+        ("tokenizer.ggml.token_type", Value::i32s(&[2, 3, 1, 6])),
+        ("tokenizer.ggml.scores", Value::f32s(&[0.0, 0.0, -1.0, 0.0])),
+        ("tokenizer.ggml.unknown_token_id", Value::U32(0)),
+        ("tokenizer.ggml.add_space_prefix", Value::Bool(true)),
+    ];
+    let t5 = tokenizer(&pairs);
+    assert_eq!(encode(&t5, "a\n", &Allow::None, false), [2, 0]);
+    let mut bytes = Vec::new();
+    t5.decode_into(&[2, 3], false, &mut bytes).unwrap();
+    assert_eq!(bytes, b"a\n");
+}
+
+#[test]
 fn bad_files_are_refused_with_the_place() {
     let key = "tokenizer.ggml.tokens";
     let merges = "tokenizer.ggml.merges";

@@ -118,6 +118,13 @@ impl SpmFile {
 
     /// The tokenizer, which keeps what of the file is not modelled until it is changed.
     pub(super) fn into_tokenizer(self) -> Result<Tokenizer> {
+        let is_byte = |piece: &Piece| piece.kind == PieceKind::Byte;
+        if !self.model.trainer.byte_fallback
+            && let Some(id) = self.model.pieces.iter().position(is_byte)
+        {
+            let reason = format!("piece {id} is a byte although byte_fallback is off");
+            return fail(0, &reason);
+        }
         let mut tokenizer = Tokenizer::from_sentencepiece(self.model)?;
         if let Engine::SentencePiece(engine) = &mut tokenizer.engine {
             engine.rest = Some(self.rest);

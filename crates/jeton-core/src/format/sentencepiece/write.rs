@@ -23,13 +23,25 @@ pub(in crate::format) fn write(
         return Some(Draft::of(rest.write(&engine.model)));
     }
     let (model, words) = match &config.model {
-        ModelConfig::SentencePiece(model) => (SpmModel::from(model.clone()), Words::Own),
+        ModelConfig::SentencePiece(model) => (as_written(model.clone().into()), Words::Own),
         _ => (to_sentencepiece(config, ledger)?, Words::Model),
     };
     Some(Draft {
         words,
         ..Draft::of(SpmFile::from_model(model).to_bytes())
     })
+}
+
+/// The model as SentencePiece takes it: bytes that no text falls back to are control pieces.
+fn as_written(mut model: SpmModel) -> SpmModel {
+    if !model.trainer.byte_fallback {
+        for piece in &mut model.pieces {
+            if piece.kind == PieceKind::Byte {
+                piece.kind = PieceKind::Control;
+            }
+        }
+    }
+    model
 }
 
 impl SpmFile {

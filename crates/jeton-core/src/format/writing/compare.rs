@@ -365,11 +365,18 @@ fn sentencepiece(before: &SpmModel, after: &SpmModel, ledger: &mut Ledger) {
             .map(|piece| (piece.bytes.clone(), piece.score.to_bits(), piece.kind))
             .collect()
     };
+    if before.trainer.byte_fallback && !after.trainer.byte_fallback {
+        ledger.lose(
+            "model",
+            "that characters without a piece become bytes",
+            "such characters become the unknown token, and their text is gone",
+        );
+    }
     let settings = |model: &SpmModel| {
         let trainer = &model.trainer;
         (
             trainer.model_type,
-            trainer.byte_fallback,
+            trainer.byte_fallback && !before.trainer.byte_fallback,
             trainer.treat_whitespace_as_suffix,
         )
     };

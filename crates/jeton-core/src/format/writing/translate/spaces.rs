@@ -136,6 +136,13 @@ fn pretokenizer(config: &Config, pieces: &[Piece], spaces: &mut Spaces, ledger: 
     }
     spaces.escaped = true;
     if prepend_scheme != PrependScheme::Never {
+        if prepend_scheme == PrependScheme::First {
+            ledger.lose(
+                "pretokenizer",
+                "that a space is put before the whole text alone, and not behind special tokens",
+                "text right behind a special token, as in every turn of a chat, begins with a space",
+            );
+        }
         if !(words || spaces.at_start && spaces.runs) {
             ledger.lose(
                 "pretokenizer",

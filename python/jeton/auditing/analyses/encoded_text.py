@@ -1,0 +1,178 @@
+"""Text that was written as data: base64 and its like, hexadecimal, dumps of bytes.
+
+Where the data decodes to text again, that text stands in its place; of other data only its name is
+left. So a prompt that a step wrote as base64 is again the prompt that it was.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from jeton.auditing.analyses.encoded_blobs import PLACEHOLDER, find_blobs
+
+__all__ = ["decoded_text"]
+
+MIN_CHARS = 16
+"""A shorter text without spaces is a word or an identifier."""
+
+MAX_ROUNDS = 2
+"""Texts are encoded twice now and then (a JSON body in a JSON envelope)."""
+
+MAX_CONTROL_SHARE = 0.02
+"""Controls among the characters of text; any other data has far more."""
+
+_MAX_INFLATED_BYTES = 16 << 20
+
+_ALPHABET = re.compile(r"[!-~\s]*+")
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+_BASE64_URL = re.compile(r"[A-Za-z0-9_\s-]+={0,2}\s*")
+_BASE32 = re.compile(r"[A-Z2-7\s]+=*\s*")
+_HEX = re.compile(r"(?:0x)?[0-9A-Fa-f\s:,]+")
+_PREFIXED_HEX = re.compile(r"(?:(?:0x|\\x|%|#)[0-9A-Fa-f]{2}[\s,;]*)+")
+_BITS = re.compile(r"(?:[01]{8}\s*)+")
+_DUMP_ADDRESS = re.compile(r"(?:0x)?[0-9A-Fa-f]{4,16}:?")
+_DUMP_GROUP = re.compile(r"(?:[0-9A-Fa-f]{2}){1,8}")
+_DUMP_LINE_DIGITS = 32
+"""Digits of a line of ``xxd`` and ``hexdump -C``: 16 bytes, before what they look like."""
+
+_NOT_HEX = re.compile(r"0[xX]|[^0-9A-Fa-f]")
+_WHITE_SPACE = re.compile(r"\s+")
+
+
+def decoded_text(text: str) -> tuple[str, int]:
+    """Text in place of data that stands for it (a `rewriting.Rewrite`)."""
+    n_bytes = 0
+    for _ in range(MAX_ROUNDS):
+        whole = _whole(text)
+        if whole is None:
+            break
+        n_bytes += len(text)
+        text = whole
+    blobs = find_blobs(text)
+    if not blobs:
+        return text, n_bytes
+    parts, position = [], 0
+    for blob in blobs:
+        found = text[blob.start : blob.end]
+        payload = found.partition(",")[2] if blob.kind == "data-uri" else found
+        # A picture is no text, whatever its bytes are.
+        new = None if found.startswith("data:image") else _whole(payload)
+        parts += [text[position : blob.start], PLACEHOLDER if new is None else new]
+        position = blob.end
+        n_bytes += blob.end - blob.start
+    return "".join([*parts, text[position:]]), n_bytes
+
+
+def _whole(text: str) -> str | None:
+    """The text that all of the given one stands for; None if it stands for itself."""
+    stripped = text.strip()
+    if len(stripped) < MIN_CHARS or not stripped.isascii() or not _ALPHABET.fullmatch(stripped):
+        return None
+    # Encoders break lines at one width, or not at all; prose has words.
+    is_prose = max(map(len, stripped.split())) < min(len(stripped), 2 * MIN_CHARS)
+    for decode in _SPACED_DECODERS if is_prose else (*_SPACED_DECODERS, *_DECODERS):
+        try:
+            data = decode(stripped)
+        except (binascii.Error, ValueError):
+            continue
+        found = None if data is None else _as_text(data)
+        if found is not None:
+            return found
+    return None
+
+
+def _as_text(data: bytes) -> str | None:
+    if data[:2] in (b"\x1f\x8b", b"\x78\x9c", b"\x78\xda", b"\x78\x01"):
+        try:
+            data = zlib.decompressobj(wbits=47).decompress(data, _MAX_INFLATED_BYTES)
+        except zlib.error:
+            return None
+    for encoding in ("utf-8", "utf-16-le"):
+        try:
+            found = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        n_controls = sum(not c.isprintable() and not c.isspace() for c in found)
+        has_words = any(c.isspace() for c in found) or not found.isascii()
+        if found and has_words and n_controls <= MAX_CONTROL_SHARE * len(found):
+            return found
+        if encoding == "utf-8" and data.count(0) * 4 < len(data):
+            break
+    return None
+
+
+def _hexadecimal(text: str) -> bytes | None:
+    if _HEX.fullmatch(text) or _PREFIXED_HEX.fullmatch(text):
+        return bytes.fromhex(_NOT_HEX.sub("", text))
+    return None
+
+
+def _bits(text: str) -> bytes | None:
+    if not _BITS.fullmatch(text):
+        return None
+    digits = _WHITE_SPACE.sub("", text)
+    return int(digits, 2).to_bytes(len(digits) // 8, "big")
+
+
+def _dump(text: str) -> bytes | None:
+    """What ``xxd`` and ``hexdump -C`` print: an address, bytes, and what they look like."""
+    lines = text.splitlines()
+    if not all(_DUMP_ADDRESS.fullmatch(line.split(maxsplit=1)[0]) for line in lines[:2] if line):
+        return None
+    return b"".join(_dumped_lines(lines)) or None
+
+
+def _dumped_lines(lines: list[str]) -> Iterator[bytes]:
+    for line in lines:
+        address, *groups = line.split() or [""]
+        if address in ("", "*"):
+            continue
+        if not _DUMP_ADDRESS.fullmatch(address):
+            raise ValueError("a line is no part of a dump")
+        digits = ""
+        for group in groups:
+            if not _DUMP_GROUP.fullmatch(group) or len(digits + group) > _DUMP_LINE_DIGITS:
+                break
+            digits += group
+        yield bytes.fromhex(digits)
+
+
+def _base64(text: str) -> bytes | None:
+    compact = _WHITE_SPACE.sub("", text).rstrip("=")
+    if len(compact) % 4 == 1:
+        return None
+    padded = compact + "=" * (-len(compact) % 4)
+    if _BASE64.fullmatch(text):
+        return base64.b64decode(padded, validate=True)
+    return base64.urlsafe_b64decode(padded) if _BASE64_URL.fullmatch(text) else None
+
+
+def _base32(text: str) -> bytes | None:
+    if not _BASE32.fullmatch(text):
+        return None
+    compact = _WHITE_SPACE.sub("", text).rstrip("=")
+    return base64.b32decode(compact + "=" * (-len(compact) % 8))
+
+
+def _base85(text: str) -> bytes | None:
+    compact = _WHITE_SPACE.sub("", text)
+    if compact.startswith("<~"):
+        return base64.a85decode(compact, adobe=True)
+    try:
+        found = base64.b85decode(compact)
+        if _as_text(found) is not None:
+            return found
+    except ValueError:
+        pass
+    return base64.a85decode(compact)
+
+
+_Decoder: TypeAlias = Callable[[str], bytes | None]
+
+_SPACED_DECODERS: tuple[_Decoder, ...] = (_hexadecimal, _bits, _dump)
+_DECODERS: tuple[_Decoder, ...] = (_base32, _base64, _base85)

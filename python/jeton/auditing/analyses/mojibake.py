@@ -1,0 +1,129 @@
+"""Text that was decoded with the wrong encoding, read again as what it was.
+
+UTF-8 that a reader took for a code page of one byte a character: "Ã©" for "é". A run is mended only
+if its bytes are valid UTF-8 for other characters. That a text of Western Europe holds such a run by
+intention is rare, so every run counts there. The letters of other code pages do follow one another
+in ordinary text; there most of what is beyond ASCII must be such runs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
+
+__all__ = ["without_mojibake"]
+
+MAX_ROUNDS = 3
+"""Times that text is read anew: some was decoded wrongly more than once."""
+
+MIN_COVERED_SHARE = 0.7
+"""Part of the characters beyond ASCII that runs must hold, except for Windows-1252: of ordinary
+text they hold hardly any."""
+
+MIN_SEQUENCES = 3
+"""Characters that must have been garbled, likewise."""
+
+_FIRST_HIGH = 0x80
+_LEADS = (range(0xC2, 0xE0), range(0xE0, 0xF0), range(0xF0, 0xF5))
+"""First bytes of sequences of two, three and four bytes (RFC 3629)."""
+
+_CONTINUATIONS = range(0x80, 0xC0)
+_LOST = "\ufffd"
+"""What stands where a code page has no character for a byte; which one it was is not known."""
+
+_OF_LOST = 0x81
+"""The byte that it is taken for: Windows-1252 has no character for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CodePage:
+    """A code page as a reader uses it, with the way back.
+
+    Attributes:
+        byte_of: The byte of each character beyond ASCII.
+        run: Sequences as UTF-8 has them, written in the characters of the code page.
+        every_run: Whether a single run is proof enough.
+    """
+
+    byte_of: dict[str, int]
+    run: re.Pattern[str]
+    every_run: bool
+
+    @classmethod
+    def of(cls, name: str, *, every_run: bool = False) -> _CodePage:
+        """The code page of Python's codec of that name; bytes that it leaves open are controls."""
+        byte_of = {_LOST: _OF_LOST}
+        for byte in range(_FIRST_HIGH, 0x100):
+            # A lenient reader has the control of the same number where the page has nothing, and
+            # Latin-1 has it everywhere.
+            if every_run or not _has(name, byte):
+                byte_of[chr(byte)] = byte
+        for byte in range(_FIRST_HIGH, 0x100):
+            if _has(name, byte):
+                byte_of[bytes([byte]).decode(name)] = byte
+        follow = _characters(byte_of, _CONTINUATIONS)
+        sequences = [
+            f"[{_characters(byte_of, leads)}][{follow}]{{{n}}}"
+            for n, leads in enumerate(_LEADS, start=1)
+        ]
+        run = re.compile(f"(?:{'|'.join(sequences)})+")
+        return cls(byte_of, run, every_run=every_run)
+
+    def mended(self, text: str) -> tuple[str, int]:
+        """The text with all runs read again, and their bytes; the text itself where it has none."""
+        n_chars = n_sequences = n_visible = 0
+
+        def mend(match: re.Match[str]) -> str:
+            nonlocal n_chars, n_sequences, n_visible
+            run = match.group()
+            data = bytes(self.byte_of[character] for character in run)
+            try:
+                new = data.decode("utf-8")
+            except UnicodeDecodeError:
+                return run
+            n_visible += len(new) > 1 or not any(map(str.isspace, run))
+            n_chars += len(run)
+            n_sequences += len(new)
+            return new
+
+        new = self.run.sub(mend, text)
+        # A no-break space behind a letter is one, unless other letters are garbled too.
+        if not n_visible:
+            return text, 0
+        if not self.every_run:
+            n_high = sum(map(len, _HIGH.findall(text)))
+            if n_sequences < MIN_SEQUENCES or n_chars < MIN_COVERED_SHARE * n_high:
+                return text, 0
+        return new, MAX_UTF8_BYTES * n_chars
+
+
+def _characters(byte_of: dict[str, int], wanted: range) -> str:
+    return "".join(re.escape(c) for c, byte in byte_of.items() if byte in wanted)
+
+
+def _has(name: str, byte: int) -> bool:
+    return bool(bytes([byte]).decode(name, errors="ignore"))
+
+
+_HIGH = re.compile("[^\x00-\x7f]+")
+_CODE_PAGES = (
+    _CodePage.of("cp1252", every_run=True),
+    *map(_CodePage.of, ("cp1251", "mac_roman", "cp437")),
+)
+
+
+def without_mojibake(text: str) -> tuple[str, int]:
+    """UTF-8 that was read as a code page, read as UTF-8 (a `rewriting.Rewrite`)."""
+    n_bytes = 0
+    for _ in range(MAX_ROUNDS):
+        if text.isascii():
+            break
+        # Of several pages that some of it fits, the one that most of it does.
+        new, n_more = max((page.mended(text) for page in _CODE_PAGES), key=lambda found: found[1])
+        if not n_more:
+            break
+        text = new
+        n_bytes += n_more
+    return text, n_bytes

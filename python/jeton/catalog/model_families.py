@@ -1,0 +1,218 @@
+"""Defaults of model classes, where a ``config.json`` says nothing.
+
+Read from transformers 5.23.0 (``models/*/configuration_*.py`` and ``modeling_*.py``, 2026-11-27).
+A class that is not listed is read as a decoder like Llama, which its note says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from jeton.catalog.config_fields import Fields
+
+__all__ = ["Family", "family_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Defaults of a model class.
+
+    Attributes:
+        name: Its ``model_type``.
+        gated_mlp: Three matrices in an MLP instead of two.
+        wide_mlp: Whether an MLP without a width is four times the hidden size.
+        norm: As in `ModelFacts`.
+        n_norms: Normalisations of a layer.
+        qk_norm: As in `ModelFacts`.
+        qkv_bias: Default of the bias of queries, keys and values.
+        output_bias: Default of the bias of attention's output.
+        output_bias_follows: Whether that follows the configuration's ``attention_bias``.
+        mlp_bias: Default of the MLP's bias.
+        tied: Whether the output head is the input table by default.
+        learned_positions: Whether positions are a table.
+        extra_positions: Rows of it beyond the positions.
+        multi_query: Whether all heads share one key-value head by default.
+        windows: ``"all"`` layers have a window that is given; ``"switched"``: only with
+            ``use_sliding_window``.
+        window_period: Every so manieth layer has full attention; 0: none.
+        chunked: Whether windows are chunks (``attention_chunk_size``).
+        attention_sinks: As in `ModelFacts`.
+        attention_gate: As in `ModelFacts`.
+        router_bias: As in `Experts`.
+        shared_gate: As in `Experts`.
+        n_shared: Shared experts where the configuration does not say.
+        mixer: Layers without attention; None without.
+        attention_period: Every so manieth layer of a hybrid has attention; 0: none.
+        context_tokens: Where the configuration has no limit; None: it must have.
+        is_encoder_decoder: Whether it reads one text and writes another.
+        note: What to say beside the source.
+    """
+
+    name: str
+    gated_mlp: bool = True
+    wide_mlp: bool = False
+    norm: Literal["rmsnorm", "layernorm"] = "rmsnorm"
+    n_norms: int = 2
+    qk_norm: Literal["none", "head", "full"] = "none"
+    qkv_bias: bool = False
+    output_bias: bool = False
+    output_bias_follows: bool = True
+    mlp_bias: bool = False
+    tied: bool = False
+    learned_positions: bool = False
+    extra_positions: int = 0
+    multi_query: bool = False
+    windows: Literal["all", "switched"] = "all"
+    window_period: int = 0
+    chunked: bool = False
+    attention_sinks: bool = False
+    attention_gate: bool = False
+    router_bias: bool = False
+    shared_gate: bool = False
+    n_shared: int = 0
+    mixer: Literal["mamba", "gated-delta"] | None = None
+    attention_period: int = 0
+    context_tokens: int | None = None
+    is_encoder_decoder: bool = False
+    note: str = ""
+
+
+_LLAMA = Family("llama")
+_QWEN2 = Family("qwen2", qkv_bias=True, output_bias_follows=False, windows="switched")
+_QWEN3 = Family("qwen3", qk_norm="head", windows="switched")
+_GEMMA = Family("gemma", tied=True)
+_GPT2 = Family(
+    "gpt2",
+    gated_mlp=False,
+    wide_mlp=True,
+    norm="layernorm",
+    qkv_bias=True,
+    output_bias=True,
+    mlp_bias=True,
+    tied=True,
+    learned_positions=True,
+)
+_DEEPSEEK = Family("deepseek_v3")
+
+_FAMILIES: dict[str, Family] = {
+    "llama": _LLAMA,
+    "mistral": _LLAMA,
+    "mistral3": _LLAMA,
+    "ministral": _LLAMA,
+    "ministral3": _LLAMA,
+    "mixtral": _LLAMA,
+    "phi3": _LLAMA,
+    "phi4": _LLAMA,
+    "yi": _LLAMA,
+    "olmo": replace(_LLAMA, norm="rmsnorm", n_norms=0),
+    "olmo2": Family("olmo2", qk_norm="full"),
+    "olmo3": Family("olmo3", qk_norm="full", window_period=4),
+    "smollm3": replace(_LLAMA, tied=True),
+    "granite": _LLAMA,
+    "granitemoe": _LLAMA,
+    "qwen2": _QWEN2,
+    "qwen2_vl_text": _QWEN2,
+    "qwen2_5_vl_text": _QWEN2,
+    "qwen2_moe": replace(_QWEN2, shared_gate=True),
+    "qwen3": _QWEN3,
+    "qwen3_vl_text": _QWEN3,
+    "qwen3_moe": _QWEN3,
+    "qwen3_vl_moe_text": _QWEN3,
+    "qwen3_next": Family(
+        "qwen3_next",
+        qk_norm="head",
+        windows="switched",
+        attention_gate=True,
+        shared_gate=True,
+        mixer="gated-delta",
+        attention_period=4,
+    ),
+    "gemma": _GEMMA,
+    "gemma2": replace(_GEMMA, n_norms=4, window_period=2),
+    "gemma3": replace(_GEMMA, n_norms=4, qk_norm="head", window_period=6, context_tokens=131_072),
+    "gemma3_text": replace(
+        _GEMMA, n_norms=4, qk_norm="head", window_period=6, context_tokens=131_072
+    ),
+    "gpt_oss": Family(
+        "gpt_oss",
+        qkv_bias=True,
+        output_bias=True,
+        mlp_bias=True,
+        window_period=2,
+        attention_sinks=True,
+        router_bias=True,
+    ),
+    "deepseek_v2": _DEEPSEEK,
+    "deepseek_v3": _DEEPSEEK,
+    "deepseek_v32": _DEEPSEEK,
+    "kimi_k2": _DEEPSEEK,
+    "glm": replace(_LLAMA, qkv_bias=True, output_bias_follows=False),
+    "glm4": replace(_LLAMA, n_norms=4, qkv_bias=True, output_bias_follows=False),
+    "glm4_moe": replace(_LLAMA, router_bias=True, output_bias_follows=False),
+    "glm_moe_dsa": replace(_DEEPSEEK, router_bias=True),
+    "llama4_text": replace(_LLAMA, chunked=True, n_shared=1),
+    "cohere": replace(_LLAMA, n_norms=1, tied=True),
+    "cohere2": replace(_LLAMA, n_norms=1, tied=True, window_period=4),
+    "gpt2": _GPT2,
+    "gpt_bigcode": replace(_GPT2, multi_query=True),
+    "opt": replace(_GPT2, extra_positions=2),
+    "gpt_neox": replace(_GPT2, tied=False, learned_positions=False),
+    "starcoder2": replace(_GPT2, learned_positions=False),
+    "falcon": replace(
+        _GPT2,
+        learned_positions=False,
+        qkv_bias=False,
+        output_bias=False,
+        mlp_bias=False,
+        multi_query=True,
+        n_norms=1,
+        context_tokens=2048,
+    ),
+    "phi": replace(_GPT2, tied=False, learned_positions=False, n_norms=1),
+    "jamba": Family("jamba", mixer="mamba", attention_period=8),
+    "mamba": Family("mamba", mixer="mamba", n_norms=1, tied=True, context_tokens=1 << 30),
+    "falcon_mamba": Family(
+        "falcon_mamba", mixer="mamba", n_norms=1, tied=True, context_tokens=1 << 30
+    ),
+}
+
+_ENCODER_DECODERS = frozenset(
+    [
+        "bart",
+        "bigbird_pegasus",
+        "blenderbot",
+        "blenderbot-small",
+        "encoder-decoder",
+        "fsmt",
+        "led",
+        "longt5",
+        "m2m_100",
+        "marian",
+        "mbart",
+        "mt5",
+        "mvp",
+        "nllb-moe",
+        "pegasus",
+        "pegasus_x",
+        "plbart",
+        "prophetnet",
+        "switch_transformers",
+        "t5",
+        "t5gemma",
+        "umt5",
+        "whisper",
+    ]
+)
+
+
+def family_of(fields: Fields) -> Family:
+    """Return what the model class of a configuration takes for granted."""
+    kind = str(fields.values.get("model_type") or "")
+    if kind in _ENCODER_DECODERS:
+        return Family(kind, is_encoder_decoder=True)
+    found = _FAMILIES.get(kind)
+    if found is not None:
+        return replace(found, name=kind)
+    said = f"model type {kind!r} is not known here" if kind else "without a model type"
+    return Family(kind or "model", note=f" ({said}: read as a decoder like Llama)")

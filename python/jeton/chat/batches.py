@@ -1,0 +1,103 @@
+"""Several chats: encoded one after the other, and compared with one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton._core import Tokenizer
+from jeton.chat.encoding import ChatEncoding, Control, encode_chat
+from jeton.chat.template import ChatTemplate
+from jeton.errors import JetonError
+
+__all__ = ["CommonPrefix", "common_prefix", "encode_chats"]
+
+
+@dataclass(frozen=True, slots=True)
+class CommonPrefix:
+    """What two chats have in common at their beginnings.
+
+    Attributes:
+        ids: The ids that both begin with, uint32, shape (n_tokens,).
+        n_tokens: How many they are.
+        n_first: Tokens of the first chat.
+        n_second: Tokens of the second chat.
+    """
+
+    ids: NDArray[np.uint32]
+    n_tokens: int
+    n_first: int
+    n_second: int
+
+    @property
+    def is_prefix(self) -> bool:
+        """Whether the first chat is the beginning of the second."""
+        return self.n_tokens == self.n_first
+
+
+def encode_chats(
+    tok: Tokenizer,
+    template: ChatTemplate,
+    chats: Iterable[Sequence[Any]],
+    *,
+    control: Control = "auto",
+    **options: Any,
+) -> list[ChatEncoding]:
+    """The ids of several chats: ``encode_chat`` for each.
+
+    Args:
+        tok: The tokenizer.
+        template: The template.
+        chats: Lists of messages.
+        control: See ``control_tokens``.
+        options: Keywords of ``ChatTemplate.render``, the same for all.
+
+    Raises:
+        JetonError: As ``encode_chat``; a note says which chat it was.
+    """
+    encoded = []
+    for index, messages in enumerate(chats):
+        try:
+            encoded.append(encode_chat(tok, template, messages, control=control, **options))
+        except JetonError as error:
+            error.add_note(f"in chat {index}")
+            raise
+    return encoded
+
+
+def common_prefix(
+    tok: Tokenizer,
+    template: ChatTemplate,
+    first: Sequence[Any],
+    second: Sequence[Any],
+    *,
+    first_options: dict[str, Any] | None = None,
+    **options: Any,
+) -> CommonPrefix:
+    """The ids that two chats begin with, as their templates write them.
+
+    A chat that goes on need not begin as it did: templates drop earlier reasoning, for instance.
+    What a prefix cache can reuse, and where a mask by the prompt's length is right, this says.
+
+    Args:
+        tok: The tokenizer.
+        template: The template.
+        first: A chat.
+        second: Another one, or the same with more messages.
+        first_options: Keywords of ``ChatTemplate.render`` for the first chat alone
+            (``{"add_generation_prompt": True}``).
+        options: Keywords for both.
+
+    Raises:
+        JetonError: As ``encode_chat``.
+    """
+    one = encode_chat(tok, template, first, **{**options, **(first_options or {})}).ids
+    two = encode_chat(tok, template, second, **options).ids
+    n = min(len(one), len(two))
+    differing = np.flatnonzero(one[:n] != two[:n])
+    n_shared = int(differing[0]) if len(differing) else n
+    return CommonPrefix(one[:n_shared], n_shared, len(one), len(two))

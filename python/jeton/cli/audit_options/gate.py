@@ -1,0 +1,249 @@
+"""The gate's part of ``jeton audit``: its options, what they need of the pass, and its verdict."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from jeton.cli import streams
+from jeton.cli.option_groups import OptionGroup
+from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton.auditing import AuditReport
+    from jeton.auditing.gate import Baseline, Budget, Collector, GateResult
+
+__all__ = ["GATE", "AuditGate"]
+
+EXIT_PASSED, EXIT_EXCEEDED = 0, 1
+
+
+@dataclass(slots=True)
+class AuditGate:
+    """What was asked of the gate: `prepare` before the audit, `judge` and `finish` after it."""
+
+    save_baseline: str | None = None
+    baseline: str | None = None
+    against: tuple[str, ...] = ()
+    fail_on: tuple[str, ...] = ()
+    junit: str | None = None
+    sarif: str | None = None
+    gate_json: str | None = None
+    gate_markdown: str | None = None
+
+    _budgets: Sequence[Budget] = ()
+    _baseline: Baseline | None = None
+    _today: Baseline | None = None
+    _collector: Collector | None = None
+    _sides: tuple[str, str] | None = None
+    _num_threads: int | None = None
+
+    @property
+    def observers(self) -> tuple[Collector, ...]:
+        """What the audit hands its texts to; nothing where no gate was asked for."""
+        return () if self._collector is None else (self._collector,)
+
+    def prepare(self, *, num_threads: int | None, stdout_is_taken: bool) -> None:
+        """Find what cannot be before the work: budgets, baseline and places of the outputs.
+
+        Args:
+            num_threads: Threads of the core; None: all.
+            stdout_is_taken: Whether another output of the audit goes to standard output.
+
+        Raises:
+            UsageError: Options that cannot be meant.
+            FormatError: The baseline is none.
+            OSError: It cannot be read, or a folder to write in is missing.
+        """
+        if all(not getattr(self, item.name) for item in fields(self)):
+            return
+        from jeton.auditing.gate import Baseline, Collector, read_budgets
+
+        self._num_threads = num_threads
+        self._check_outputs(stdout_is_taken=stdout_is_taken)
+        self._budgets = read_budgets(self.fail_on)
+        if self.baseline is not None and self.against:
+            raise UsageError(
+                "--baseline and --against are both something to compare with; expected one of them"
+            )
+        if self.baseline is not None:
+            self._baseline = Baseline.read(self.baseline)
+        elif not self.against:
+            lone = next((b for b in self._budgets if b.needs_baseline), None)
+            if lone is not None:
+                raise UsageError(
+                    f"--fail-on {lone.text!r} is a change, and there is nothing to compare with\n"
+                    "hint: --baseline F, a file that --save-baseline wrote; or --against PATH, "
+                    "the other corpus itself"
+                )
+        other = None if self._baseline is None else self._baseline.tokenizer.tokenizer()
+        self._collector = Collector(other=other, num_threads=num_threads)
+
+    def audit_before(
+        self, inputs: Sequence[str], run: Callable[[Sequence[str], Collector], AuditReport]
+    ) -> tuple[Sequence[str], AuditReport | None]:
+        """Audit the state before, where there is one to audit.
+
+        Args:
+            inputs: The inputs of the command.
+            run: Audits inputs with a collector.
+
+        Returns:
+            The inputs that are the state after, and the report of the state before.
+        """
+        if not self.against:
+            return inputs, None
+        from jeton.auditing.gate import Baseline, Collector, in_order
+
+        before, after = in_order(inputs, self.against)
+        self._sides = (", ".join(before), ", ".join(after))
+        collector = Collector(num_threads=self._num_threads)
+        report = run(before, collector)
+        self._baseline = Baseline.build(report, collector)
+        return after, report
+
+    def judge(self, report: AuditReport) -> GateResult | None:
+        """Judge the audit; None where no gate was asked for."""
+        if self._collector is None:
+            return None
+        from jeton.auditing.gate import COMPARED_FIGURES, Baseline, judge
+
+        self._today = Baseline.build(report, self._collector)
+        return judge(
+            self._today,
+            self._collector,
+            self._baseline,
+            self._budgets,
+            figures=COMPARED_FIGURES if self._sides is not None else (),
+            sides=self._sides,
+        )
+
+    def finish(self, result: GateResult | None, report: AuditReport, *, quiet: bool) -> int:
+        """Write what was asked for, and say the verdict; the exit code."""
+        if result is None:
+            return EXIT_PASSED
+        self._write(result, report)
+        self._save(result, quiet=quiet)
+        is_said = bool(self._budgets) or self._sides is None
+        if is_said and result.results and not (quiet and result.is_passed):
+            from jeton.report.gate import gate_lines
+
+            for line in gate_lines(result):
+                streams.say(line)
+        return EXIT_PASSED if result.is_passed else EXIT_EXCEEDED
+
+    def _save(self, result: GateResult, *, quiet: bool) -> None:
+        if self.save_baseline is None or self._today is None:
+            return
+        if not result.is_passed and _is_same(self.save_baseline, self.baseline):
+            # The next run would pass, and nobody would have decided that it should.
+            streams.say(f"jeton: {self.save_baseline} is left as it is, because the gate failed")
+            return
+        self._today.write(self.save_baseline)
+        if not quiet:
+            streams.say(f"wrote {self.save_baseline}")
+
+    def _write(self, result: GateResult, report: AuditReport) -> None:
+        from jeton._files import write_whole
+
+        if self.junit is not None:
+            from jeton.report.junit import write_junit
+
+            write_junit(result, self.junit)
+        if self.sarif is not None:
+            from jeton.report.sarif import write_sarif
+
+            write_sarif(result, report, self.sarif)
+        if self.gate_markdown is not None:
+            from jeton.report.gate import gate_to_markdown
+
+            markdown = gate_to_markdown(result).encode("utf-8")
+            if self.gate_markdown == "-":
+                streams.write_bytes(markdown)
+            else:
+                write_whole(Path(self.gate_markdown), markdown)
+        if self.gate_json == "-":
+            streams.write_json(result.to_dict())
+        elif self.gate_json is not None:
+            from jeton._plain import strict_json
+
+            text = strict_json(result.to_dict(), indent=2) + "\n"
+            write_whole(Path(self.gate_json), text)
+
+    def _check_outputs(self, *, stdout_is_taken: bool) -> None:
+        places = {
+            "--save-baseline": self.save_baseline,
+            "--junit": self.junit,
+            "--sarif": self.sarif,
+            "--gate-json": self.gate_json,
+            "--gate-markdown": self.gate_markdown,
+        }
+        for option, name in places.items():
+            if name is None:
+                continue
+            if name == "-":
+                if option not in ("--gate-json", "--gate-markdown"):
+                    raise UsageError(f"{option} wants a file, not standard output")
+                if stdout_is_taken or self.gate_json == self.gate_markdown:
+                    raise UsageError(f"{option} - is one output too many on standard output")
+                continue
+            path = Path(name)
+            if path.is_dir():
+                raise UsageError(f"{option} {name} is a folder; expected a file")
+            if not path.parent.is_dir():
+                raise FileNotFoundError(f"{option} {name}: the folder {path.parent} does not exist")
+
+
+GATE = OptionGroup(
+    title="Gate",
+    name="gate",
+    settings=AuditGate,
+    options=(
+        click.option(
+            "--save-baseline",
+            metavar="F",
+            help="Save this audit, so that a later one can be compared with it. Holds no text.",
+        ),
+        click.option(
+            "--baseline",
+            metavar="F",
+            help="Compare with a saved audit, and say what caused each difference.",
+        ),
+        click.option(
+            "--against",
+            metavar="PATH",
+            multiple=True,
+            help="Audit two corpora side by side: INPUT is the state before, PATH the state "
+            "after. Repeatable.",
+        ),
+        click.option(
+            "--fail-on",
+            metavar="BUDGET",
+            multiple=True,
+            help="Exit with 1 if a figure passes a limit: 'tokens_per_document>+2%' against the "
+            "baseline, 'tokens_per_document_p95>4096' by itself, 'DOMAIN:bytes_per_token<-0.1' or "
+            "'*:...' for a domain; @FILE reads one limit a line. Repeatable.",
+        ),
+        click.option("--junit", metavar="F", help="Write the verdict as JUnit XML."),
+        click.option(
+            "--sarif", metavar="F", help="Write the verdict and the findings as SARIF 2.1."
+        ),
+        click.option(
+            "--gate-json", metavar="F", help="Write the verdict as JSON; - is standard output."
+        ),
+        click.option(
+            "--gate-markdown",
+            metavar="F",
+            help="Write the verdict as Markdown, for a pull request; - is standard output.",
+        ),
+    ),
+)
+
+
+def _is_same(first: str, second: str | None) -> bool:
+    return second is not None and os.path.realpath(first) == os.path.realpath(second)

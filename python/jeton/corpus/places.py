@@ -1,0 +1,83 @@
+"""Where records stand, and what they call themselves: so that one is found again in another run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jeton.corpus.lookup import lookup, text_or_none
+
+__all__ = ["RecordPlaces", "record_id"]
+
+ID_FIELDS: Final = (
+    "custom_id",
+    "request_id",
+    "requestId",
+    "id",
+    "_id",
+    "record_id",
+    "doc_id",
+    "document_id",
+    "uuid",
+    "litellm_call_id",
+    "call_id",
+    "span_id",
+    "spanId",
+    "response.id",
+)
+"""Fields that name a record, the first that is there; what the sender chose goes before what the
+provider made up."""
+
+_MAX_ID_CHARS: Final = 200
+"""A longer value is no id; it would only fill a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlaces:
+    """Places and names of the records of a batch.
+
+    Attributes:
+        lines: Line of each in its file (row of a table), from 1; 0: not known.
+        ids: What each calls itself; empty: nothing.
+    """
+
+    lines: Sequence[int]
+    ids: Sequence[str]
+
+    def take(self, indices: Sequence[int]) -> RecordPlaces:
+        """Return those of some of the records."""
+        return RecordPlaces([self.lines[i] for i in indices], [self.ids[i] for i in indices])
+
+
+def record_id(record: Any) -> str:
+    """What a record calls itself; empty if it has no such field."""
+    if not isinstance(record, dict):
+        return ""
+    keys = tuple(record)
+    names = _names.get(keys)
+    if names is None:
+        names = _names_of(keys)
+    for name in names:
+        value = record[name] if "." not in name else lookup(record, name)
+        found = value if isinstance(value, str) else text_or_none(value)
+        if found and len(found) <= _MAX_ID_CHARS:
+            return found
+    return ""
+
+
+_names: dict[tuple[Any, ...], tuple[str, ...]] = {}
+_MAX_KINDS: Final = 4096
+_MAX_KEYS: Final = 64
+
+
+def _names_of(keys: tuple[Any, ...]) -> tuple[str, ...]:
+    """The fields of a record that may name it; worked out once for each set of keys."""
+    names = tuple(name for name in ID_FIELDS if name.split(".")[0] in keys)
+    # Keys of a hostile log's own are not kept: the table stays small.
+    is_small = len(keys) <= _MAX_KEYS and sum(len(k) for k in keys if isinstance(k, str)) <= 4096
+    if is_small:
+        if len(_names) >= _MAX_KINDS:
+            _names.clear()
+        _names[keys] = names
+    return names

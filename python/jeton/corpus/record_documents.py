@@ -1,0 +1,304 @@
+"""Documents of records: JSON lines, JSON arrays, CSV; with domains, places and a rule for bad ones.
+
+The core's reader takes one field of JSON lines and stops at the first bad record. Where more is
+wanted, records are parsed here, with the same rules for the text. A record without the domain's
+field is in no domain. A text that is null is no document, as in Parquet, and is counted.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from jeton import _core
+from jeton.corpus.csv_records import csv_rows
+from jeton.corpus.json_records import json_lines, json_values
+from jeton.corpus.lookup import lookup, parsed_json, text_or_none
+from jeton.corpus.places import RecordPlaces, record_id
+from jeton.errors import InvalidTextError, LimitError, RecordError, UsageError
+
+__all__ = ["OnBadRecord", "RecordDocuments", "check_on_bad_record", "decoded_pieces", "has_field"]
+
+OnBadRecord: TypeAlias = Literal["stop", "skip"]
+
+PIECE_BYTES = 4 << 20
+"""4 MiB of text at a time."""
+
+_MAX_TEXTS_PER_BATCH = 65_536
+"""So that batches of empty texts end too."""
+
+MAX_RECORD_BYTES = 1 << 30
+"""1 GiB, in bytes: as in the core's reader, a longer line is an error."""
+
+_DELIMITERS = ",;\t|"
+
+
+class RecordDocuments:
+    """Iterates over ``(batch, domains)``; a domain is None where the field is not there."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        format: str,  # noqa: A002 - the field's name in the documentation
+        field: str,
+        domain_field: str = "",
+        encoding: str = "",
+        strict: bool,
+        on_bad_record: OnBadRecord = "stop",
+        batch_bytes: int,
+        max_decompressed_bytes: int | None = None,
+    ) -> None:
+        """Open the file.
+
+        Args:
+            path: The file.
+            format: ``"jsonl"``, ``"json"`` or ``"csv"``.
+            field: Where the text is; ``[]`` stands for all elements of a list, joined by lines.
+            domain_field: Where the domain's name is.
+            encoding: ``"utf-16"`` or ``"utf-32"``; empty: UTF-8.
+            strict: Text that is not valid Unicode is an error.
+            on_bad_record: ``"skip"`` counts what cannot be used instead of stopping.
+            batch_bytes: Batches are about this large.
+            max_decompressed_bytes: A compressed file that becomes larger is an error.
+
+        Raises:
+            OSError: The file cannot be read.
+        """
+        self._path = path
+        self._format = format
+        self._field = field
+        self._domain_field = domain_field
+        self._encoding = encoding
+        self._strict = strict
+        self._skips = on_bad_record == "skip"
+        self._batch_bytes = batch_bytes
+        self._max_decompressed_bytes = max_decompressed_bytes
+        self.batch_places = RecordPlaces((), ())
+        """Lines and ids of the records of the batch handed out last."""
+        self.n_nulls = 0
+        """Records whose text is null."""
+        self.n_bad = 0
+        """Records that were left out because they cannot be used."""
+        self.first_bad = ""
+        """The error that the first of them would have been."""
+        self._reader: _core.DocumentReader | None = None
+        if not encoding:
+            self._reader = _core.DocumentReader(
+                path,
+                format="text",
+                strict=strict,
+                batch_bytes=PIECE_BYTES,
+                max_document_bytes=PIECE_BYTES,
+                max_decompressed_bytes=max_decompressed_bytes,
+            )
+
+    @property
+    def n_bytes_read(self) -> int:
+        """Bytes taken from the file so far, as stored."""
+        return self._reader.n_bytes_read if self._reader is not None else 0
+
+    def __iter__(self) -> Iterator[tuple[_core.TextBatch, list[str | None]]]:
+        """The batches in the order of the file.
+
+        Raises:
+            RecordError: A record does not parse, or has no text (path and line).
+            InvalidTextError: Under strict reading, a text is not UTF-8.
+            LimitError: A line is longer than any document may be.
+        """
+        texts: list[str] = []
+        domains: list[str | None] = []
+        lines: list[int] = []
+        ids: list[str] = []
+        n_chars = 0
+        for line, record in self._records():
+            text = self._text(record, line)
+            if text is None:
+                continue
+            texts.append(text)
+            domain = lookup(record, self._domain_field) if self._domain_field else None
+            domains.append(text_or_none(domain))
+            lines.append(line)
+            ids.append(record_id(record))
+            n_chars += len(texts[-1])
+            if n_chars >= self._batch_bytes or len(texts) >= _MAX_TEXTS_PER_BATCH:
+                self.batch_places = RecordPlaces(lines, ids)
+                yield _core.TextBatch.from_texts(texts, strict=self._strict), domains
+                texts, domains, lines, ids, n_chars = [], [], [], [], 0
+        if texts:
+            self.batch_places = RecordPlaces(lines, ids)
+            yield _core.TextBatch.from_texts(texts, strict=self._strict), domains
+
+    def _records(self) -> Iterator[tuple[int, Any]]:
+        pieces = self._pieces()
+        if self._format == "csv":
+            yield from self._rows(pieces)
+            return
+        read = json_values if self._format == "json" else json_lines
+        yield from read(pieces, max_record_bytes=MAX_RECORD_BYTES, report=self._refuse)
+
+    def _rows(self, pieces: Iterator[bytes]) -> Iterator[tuple[int, Any]]:
+        first = next(pieces, b"").removeprefix(codecs.BOM_UTF8)
+        header = first.partition(b"\n")[0].decode("utf-8", "replace").strip()
+        # Cells of a header have no delimiter in them but in quotes; the one that is most there.
+        delimiter = max(_DELIMITERS, key=header.count)
+        names = [name.strip().strip('"') for name in header.split(delimiter)]
+        if self._field not in names:
+            shown = ", ".join(f'"{name}"' for name in names[:20])
+            raise RecordError(
+                f'{self._path}: no column "{self._field}"; the columns there are {shown}\n'
+                "hint: name the one that holds the text with field= (--field)",
+                path=self._path,
+                line=1,
+            )
+        rows = csv_rows(_chained(first, pieces), delimiter, MAX_RECORD_BYTES, self._refuse)
+        for line, row in rows:
+            # A cell that is empty is no document: that is how a table says null.
+            yield line, {self._field: None, **row}
+
+    def _pieces(self) -> Iterator[bytes]:
+        if self._reader is None:
+            yield from decoded_pieces(
+                self._path,
+                self._encoding,
+                strict=self._strict,
+                max_bytes=self._max_decompressed_bytes,
+            )
+            return
+        for batch in self._reader:
+            yield batch.data.tobytes()
+
+    def _text(self, record: Any, line: int) -> str | None:
+        if isinstance(record, str) and self._format == "json":
+            return record
+        is_there, value = _at(record, self._field)
+        if isinstance(value, str):
+            return value
+        if is_there and value is None:
+            self.n_nulls += 1
+            return None
+        found = "the record is not an object"
+        if isinstance(record, dict):
+            there = ", ".join(f'"{name}"' for name in list(record)[:20])
+            found = f"the fields there are {there or 'none'}"
+            if is_there:
+                found = f"it is of type {type(value).__name__}"
+        self._bad(
+            f'{self._path}, line {line}: no string in the field "{self._field}"; {found}\n'
+            "hint: name the field with field= (--field), or leave such records out "
+            "(on_bad_record='skip', --on-bad-record skip)",
+            line,
+        )
+        return None
+
+    def _refuse(self, kind: str, line: int, detail: str) -> None:
+        if kind == "line_too_long":
+            raise LimitError(
+                f"{self._path}, line {line}: {detail}; the limit is {MAX_RECORD_BYTES:,}",
+                what="line",
+                limit=MAX_RECORD_BYTES,
+            )
+        self._bad(
+            f"{self._path}, line {line}: not valid JSON: {detail}"
+            if self._format != "csv"
+            else f"{self._path}, line {line}: {detail}",
+            line,
+        )
+
+    def _bad(self, message: str, line: int) -> None:
+        if not self._skips:
+            raise RecordError(message, path=self._path, line=line)
+        self.n_bad += 1
+        self.first_bad = self.first_bad or message.split("\n")[0]
+
+
+def has_field(path: str, *, format: str, encoding: str, field: str) -> bool:  # noqa: A002
+    """Whether the first record of a file has the field, as a string or null."""
+    documents = RecordDocuments(
+        path, format=format, field=field, encoding=encoding, strict=False, batch_bytes=1
+    )
+    try:
+        for _, record in documents._records():
+            if isinstance(record, str) and format == "json":
+                return True
+            is_there, value = _at(record, field)
+            return is_there and (value is None or isinstance(value, str))
+    except (RecordError, LimitError):
+        return False
+    return True
+
+
+def _at(record: Any, path: str) -> tuple[bool, Any]:
+    """Whether a path leads somewhere, and the value there; a null on the way is a null."""
+    head, brackets, rest = path.partition("[]")
+    if brackets:
+        is_there, values = _at(record, head) if head else (True, record)
+        if not isinstance(values, list):
+            return is_there, values if values is None else ValueError()
+        found = [_at(value, rest.removeprefix(".")) if rest else (True, value) for value in values]
+        texts = [value for _, value in found if isinstance(value, str)]
+        return bool(texts) or not values, "\n".join(texts)
+    if not isinstance(record, dict):
+        return False, None
+    value = lookup(record, path)
+    if value is not None or path in record:
+        return True, value
+    head, dot, rest = path.partition(".")
+    while dot:
+        if head in record:
+            inner = parsed_json(record[head])
+            if inner is None:
+                return True, None
+            if isinstance(inner, dict):
+                return _at(inner, rest)
+        more, dot, rest = rest.partition(".")
+        head = f"{head}.{more}"
+    return False, None
+
+
+def _chained(first: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from pieces
+
+
+def decoded_pieces(
+    path: str, encoding: str, *, strict: bool, max_bytes: int | None = None
+) -> Iterator[bytes]:
+    """The text of a UTF-16 or UTF-32 file as UTF-8, a few MiB at a time, cut between characters.
+
+    Raises:
+        InvalidTextError: Under strict reading, it is not valid.
+        LimitError: It is larger than ``max_bytes`` when decompressed.
+        OSError: The file cannot be read.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)("strict" if strict else "replace")
+    with Path(path).open("rb") as file:
+        head = file.read(4)
+        file.seek(0)
+        if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
+            limit = MAX_RECORD_BYTES if max_bytes is None else max_bytes
+            data = _core.decompress(file.read(), max_bytes=limit, path=path)
+            stored: Iterable[bytes] = (
+                data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES)
+            )
+        else:
+            stored = iter(lambda: file.read(PIECE_BYTES), b"")
+        try:
+            for piece in stored:
+                text = decoder.decode(piece)
+                if text:
+                    yield text.encode("utf-8", "replace")
+            if rest := decoder.decode(b"", final=True):
+                yield rest.encode("utf-8", "replace")
+        except UnicodeDecodeError as error:
+            raise InvalidTextError(
+                f"{path}: not valid {encoding.upper()}: {error.reason}", byte_offset=error.start
+            ) from error
+
+
+def check_on_bad_record(value: str) -> None:
+    """Raise ``UsageError`` for what is no rule."""
+    if value not in ("stop", "skip"):
+        raise UsageError(f"on_bad_record is {value!r}; expected 'stop' or 'skip'")

@@ -1,0 +1,114 @@
+"""One request as a log's record tells it, before it becomes a row and a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from jeton.corpus.requests.messages import Chat
+from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage
+
+__all__ = ["ParsedRequest", "Report", "SpanPlace", "first", "is_messages"]
+
+Report = Callable[[str, str], None]
+"""Called with the kind of an issue and its detail."""
+
+
+class SpanPlace(NamedTuple):
+    """Where a span stands in its trace.
+
+    Attributes:
+        trace: Of the trace.
+        span: Of the span.
+        parent: Of the span around it; empty: none.
+        is_call: Whether it says that it is a call of a model.
+        answer: Of the provider's answer; empty: not stated.
+    """
+
+    trace: str
+    span: str
+    parent: str
+    is_call: bool
+    answer: str
+
+
+@dataclass(slots=True)
+class ParsedRequest:
+    """One request.
+
+    Attributes:
+        shape: The kind of record (``shapes.SHAPES``).
+        prompt: What was sent, as one text; None for a chat or if it is not logged.
+        chat: What was sent, as messages.
+        response: What came back; None if it is not logged.
+        model: The model that answered, else the one asked for.
+        model_asked: The model asked for; empty: not stated.
+        provider: Who answered, as the price list calls them; empty: not known.
+        tariff: ``standard``, or what the provider served instead.
+        time: As logged; None if it is not.
+        usage: Amounts in one convention.
+        domain: The value of the domain's field.
+        id: The answer's identity, for finding repetitions; empty: not stated.
+        is_own_id: The id is the provider's of its answer, not the log's of its record.
+        scope: The request's id beside the answer's, or the session's; empty: not stated.
+        is_strict_scope: Another scope is another request, whatever its counts.
+        conversation: Of the conversation, session or trace; empty: not stated.
+        n_requests: Requests that the record adds up.
+        from_gateway_cache: The gateway answered from a cache of its own.
+        failed: Why the request failed; empty: it did not, or the log does not say.
+        chat_format: Whose chat format it was sent in, as far as the shape tells.
+        n_attachments: In the prompt or the response.
+        place: Of a span.
+        is_session: A record of a coding agent's session, which does not log what was sent.
+    """
+
+    shape: str
+    prompt: str | None = None
+    chat: Chat | None = None
+    response: str | None = None
+    model: str = ""
+    model_asked: str = ""
+    provider: str = ""
+    tariff: str = "standard"
+    time: Any = None
+    usage: Usage = field(default=UNKNOWN_USAGE)
+    domain: Any = None
+    id: str = ""
+    is_own_id: bool = False
+    scope: str = ""
+    is_strict_scope: bool = False
+    conversation: str = ""
+    n_requests: int = 1
+    from_gateway_cache: bool = False
+    failed: str = ""
+    chat_format: str = ""
+    n_attachments: int = 0
+    place: SpanPlace | None = None
+    is_session: bool = False
+
+    @property
+    def has_text(self) -> bool:
+        """Whether it is known what was sent."""
+        return self.prompt is not None or bool(self.chat and self.chat.messages)
+
+
+def first(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The first of the fields that is there and not null."""
+    for name in names:
+        value = fields.get(name)
+        if value is not None:
+            return value
+    return None
+
+
+def is_messages(value: Any) -> bool:
+    """Whether a value is a list of messages, each with a role and a content."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(item, dict) and "role" in item and ("content" in item or "parts" in item)
+            for item in value
+        )
+    )

@@ -1,0 +1,142 @@
+"""Records of log files: JSON lines, JSON arrays, CSV, Parquet, each streamed.
+
+The core's reader decompresses and bounds what a hostile file can grow to. A record that cannot be
+read is reported with its place, and reading goes on with the next.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+from jeton import _core
+from jeton.corpus.csv_records import csv_rows
+from jeton.corpus.documents import MEMORY, files_of
+from jeton.corpus.inputs import InputFile
+from jeton.corpus.json_records import is_one_array, json_lines, json_values, looks_like_values
+from jeton.errors import UsageError
+
+__all__ = ["PIECE_BYTES", "RecordFormat", "files_or_records", "record_format_of", "records_of_file"]
+
+RecordFormat: TypeAlias = Literal["auto", "jsonl", "json", "csv", "parquet"]
+
+PIECE_BYTES: Final = 4 << 20
+"""4 MiB of text at a time: large enough that cutting it into lines costs nothing, small beside the
+longest record."""
+
+Report = Callable[[str, int, str], None]
+"""Called with the kind of an issue, the line or row, and a detail."""
+
+
+def files_or_records(inputs: Any) -> tuple[list[InputFile], Iterable[Any] | None]:
+    """Files of a collection of paths; or one input in memory, with the records.
+
+    Raises:
+        FileNotFoundError: An input is missing.
+        UsageError: The inputs are neither.
+    """
+    if isinstance(inputs, str | os.PathLike):
+        return files_of([inputs], format=None), None
+    if isinstance(inputs, Mapping | bytes | bytearray) or not isinstance(inputs, Iterable):
+        raise UsageError(
+            f"inputs is of type {type(inputs).__name__}; expected paths or an iterable of records\n"
+            "hint: pass [record] to read one record"
+        )
+    if isinstance(inputs, set | frozenset):
+        inputs = sorted(inputs, key=str)  # a set has no order that would be the same next time
+    if isinstance(inputs, list | tuple):
+        kinds = [isinstance(item, str | os.PathLike | InputFile) for item in inputs]
+        if not all(kinds) and any(kinds):
+            raise UsageError("the inputs mix paths and records; expected one or the other")
+        if all(kinds):
+            return files_of(inputs, format=None), None
+    return [InputFile(MEMORY, "memory")], inputs
+
+
+def record_format_of(file: InputFile) -> RecordFormat:
+    """The format that a name tells; ``auto`` where the content has to."""
+    if file.format == "parquet":
+        return "parquet"
+    name = file.path.lower().removesuffix(".zst").removesuffix(".gz")
+    return "csv" if name.endswith((".csv", ".tsv")) else "auto"
+
+
+def records_of_file(
+    file: InputFile,
+    *,
+    format: RecordFormat,  # noqa: A002 - the field's name in the documentation
+    max_record_bytes: int,
+    max_decompressed_bytes: int | None,
+    is_wanted: Callable[[str], bool],
+    report: Report,
+    on_bytes: Callable[[int], None],
+) -> Iterator[tuple[int, Any]]:
+    """``(line, record)`` for each record; for Parquet ``(row, record)``.
+
+    Args:
+        file: What to read.
+        format: How it holds records; ``auto``: by its name, else by its content.
+        max_record_bytes: A longer record is reported and left out.
+        max_decompressed_bytes: A compressed file that becomes larger is an error.
+        is_wanted: Whether a column of a table may matter.
+        report: Called for what is left out.
+        on_bytes: Called with the stored bytes read so far.
+
+    Raises:
+        RecordError: The whole file is unreadable.
+        LimitError: A file is larger than a limit against hostile files.
+        MissingExtraError: Parquet without pyarrow.
+        OSError: The file cannot be read.
+    """
+    if format == "auto":
+        format = record_format_of(file)  # noqa: A001
+    if format == "parquet":
+        from jeton.corpus.parquet import parquet_rows
+
+        yield from parquet_rows(
+            file.path,
+            is_wanted=is_wanted,
+            max_bytes=PIECE_BYTES,
+            max_decompressed_bytes=max_decompressed_bytes,
+            on_bytes=on_bytes,
+        )
+        return
+    pieces = _pieces(file, max_decompressed_bytes, report, on_bytes)
+    if format == "csv":
+        delimiter = "\t" if ".tsv" in file.path.lower() else ","
+        yield from csv_rows(pieces, delimiter, max_record_bytes, report)
+        return
+    if format == "auto":
+        first, second = next(pieces, b""), next(pieces, None)
+        pieces = itertools.chain([first], [] if second is None else [second], pieces)
+        is_values = looks_like_values(first) and not (second is None and is_one_array(first))
+        format = "json" if is_values else "jsonl"  # noqa: A001
+    read = json_values if format == "json" else json_lines
+    yield from read(pieces, max_record_bytes=max_record_bytes, report=report)
+
+
+def _pieces(
+    file: InputFile,
+    max_decompressed_bytes: int | None,
+    report: Report,
+    on_bytes: Callable[[int], None],
+) -> Iterator[bytes]:
+    """The text of a file, decompressed and valid UTF-8, a few MiB at a time."""
+    reader = _core.DocumentReader(
+        file.path,
+        format="text",
+        batch_bytes=PIECE_BYTES,
+        max_document_bytes=PIECE_BYTES,
+        max_decompressed_bytes=max_decompressed_bytes,
+    )
+    n_lines = 0
+    for batch in reader:
+        data = batch.data.tobytes()
+        if batch.n_replacements:
+            near = n_lines + 1 + data.count(b"\n", 0, max(0, data.find("\ufffd".encode())))
+            report("invalid_unicode", near, f"{batch.n_replacements:,} characters from here on")
+        n_lines += data.count(b"\n")
+        on_bytes(reader.n_bytes_read)
+        yield data

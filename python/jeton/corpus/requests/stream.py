@@ -1,0 +1,484 @@
+"""Request logs in: what was sent, what came back, and what the provider counted.
+
+``open_requests`` streams logs of any known shape as batches of texts with columns beside them. No
+record is dropped in silence: what is odd about a log is counted in ``RequestStream.issues``.
+Cost: O(bytes); memory of a batch and the longest record.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from jeton import _core
+from jeton.corpus.documents import (
+    DEFAULT_BATCH_BYTES,
+    MAX_TEXTS_PER_BATCH,
+    MEMORY,
+    Progress,
+)
+from jeton.corpus.domains import DomainsBy, domain_of_file
+from jeton.corpus.inputs import STANDARD_INPUT, InputFile
+from jeton.corpus.names import OTHER, Names, printable
+from jeton.corpus.places import RecordPlaces
+from jeton.corpus.requests.columns import (
+    STANDARD,
+    UNKNOWN,
+    ColumnsBuilder,
+    Correction,
+    RequestBatch,
+)
+from jeton.corpus.requests.fields import FieldNames, is_known_column
+from jeton.corpus.requests.history import HandedOut, History, with_usage
+from jeton.corpus.requests.issues import IssueLog, LogIssue
+from jeton.corpus.requests.joining import Change, Row
+from jeton.corpus.requests.messages import ChatRenderer
+from jeton.corpus.requests.parsing import RecordParser, Turns
+from jeton.corpus.requests.records import RecordFormat, files_or_records, records_of_file
+from jeton.corpus.requests.summary import RequestsSummary, RequestsTally
+from jeton.corpus.times import TimeUnit
+from jeton.errors import EmptyCorpusError, RecordError, UsageError
+
+__all__ = ["MAX_RECORD_BYTES", "RequestInputs", "RequestStream", "open_requests"]
+
+MAX_RECORD_BYTES: Final = 32 << 20
+"""32 MiB: a prompt of a million tokens has 4 to 5 MB, with images in base64 some tens. Parsed, a
+hostile record of this size takes some 700 MB (a list of empty lists)."""
+
+_UNREADABLE: Final = ("not_json", "line_too_long", "not_a_request")
+"""What is an error under strict reading."""
+
+RequestInputs: TypeAlias = str | os.PathLike[str] | Iterable[Any]
+
+
+class RequestStream(Iterator[RequestBatch]):
+    """Batches of requests. Made by ``open_requests``.
+
+    The counts below cover what has been handed out so far; after the last batch they are final.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[InputFile],
+        records: Callable[[RequestStream, InputFile], Iterator[tuple[int, Any]]],
+        *,
+        parser: Callable[[Callable[[int], str]], RecordParser],
+        issues: IssueLog,
+        batch_bytes: int,
+        domains_by: DomainsBy | None,
+        strict: bool,
+        on_progress: Callable[[Progress], None] | None,
+    ) -> None:
+        """Not for callers: see ``open_requests``."""
+        self.files: tuple[InputFile, ...] = tuple(f for f in files if not f.skipped_because)
+        """The inputs that are read, in order."""
+        self.skipped: tuple[InputFile, ...] = tuple(f for f in files if f.skipped_because)
+        """The inputs that are not read; each says why."""
+        self.n_records = 0
+        """Records read, whether or not they gave a request."""
+        self.n_bytes = 0
+        """Bytes of what was sent, UTF-8."""
+        self._parser = parser(self._place)
+        self._issues = issues
+        self._domains = Names()
+        self._models = Names()
+        self._providers = Names()
+        self._tariffs = Names()
+        self._tariffs.number(STANDARD)
+        self._history = History()
+        self._n_rows = 0
+        self._tally = RequestsTally()
+        self._batch_bytes = batch_bytes
+        self._domains_by = domains_by
+        self._file_domain: str | None = None
+        self._strict = strict
+        self._bytes_before = 0
+        self._bytes_of_file = 0
+        self._file = files[0] if files else InputFile(MEMORY, "memory")
+        self._on_progress = on_progress
+        self._iterator = self._iterate(records)
+
+    def __iter__(self) -> RequestStream:
+        """The stream itself: it can be read once."""
+        return self
+
+    def __next__(self) -> RequestBatch:
+        """The next batch; it has at least one request, or a correction of an earlier one."""
+        return next(self._iterator)
+
+    @property
+    def n_requests(self) -> int:
+        """Requests handed out so far."""
+        return self._tally.n_requests
+
+    @property
+    def domains(self) -> list[str]:
+        """The names of the domains, by the number in ``columns.domain``."""
+        return self._domains.names
+
+    @property
+    def models(self) -> list[str]:
+        """The names of the models, by the number in ``columns.model``."""
+        return self._models.names
+
+    @property
+    def providers(self) -> list[str]:
+        """The names of the providers, by the number in ``columns.provider``."""
+        return self._providers.names
+
+    @property
+    def tariffs(self) -> list[str]:
+        """The names of the tariffs, by the number in ``columns.tariff``; the first is standard."""
+        return self._tariffs.names
+
+    @property
+    def joined(self) -> dict[str, int]:
+        """Records that were joined with others instead of counted, by kind."""
+        return dict(self._parser.joiner.joined)
+
+    @property
+    def issues(self) -> dict[str, LogIssue]:
+        """What is wrong with the log, by kind (``issues.ISSUE_KINDS``)."""
+        found = self._issues.issues()
+        for kind, counts in (
+            ("mixed_schemas", self._parser.shapes),
+            ("mixed_conventions", self._parser.conventions),
+        ):
+            if len(counts) > 1:
+                ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+                examples = tuple(f"{name}: {n:,} requests" for name, n in ranked[:5])
+                n_rest = sum(n for _, n in ranked[1:])
+                found[kind] = LogIssue(kind, n_rest, examples)
+        unread = self._parser.unread
+        if unread:
+            ranked = sorted(unread.items(), key=lambda item: (-item[1], item[0]))
+            shown = tuple(f"{printable(name)}: {n:,} requests" for name, n in ranked[:10])
+            found["unread_usage"] = LogIssue("unread_usage", sum(unread.values()), shown)
+        return found
+
+    @property
+    def progress(self) -> Progress:
+        """How far reading has come."""
+        done = self._bytes_before + self._bytes_of_file
+        return Progress.of(self.files, bytes_done=done, documents=self.n_requests)
+
+    def summary(self) -> RequestsSummary:
+        """The log in figures, as far as it has been read."""
+        return self._tally.summary(
+            models=self.models,
+            shapes=dict(self._parser.shapes),
+            chat_format=self._parser.chat_format(),
+            issues=self.issues,
+        )
+
+    def close(self) -> None:
+        """Close the open file, where one is open; the stream has ended."""
+        self._iterator.close()
+
+    def report(self, kind: str, line: int, detail: str) -> None:
+        """Used by the readers: something could not be read.
+
+        Raises:
+            RecordError: Under strict reading.
+        """
+        place = self._place(line)
+        if self._strict and kind in _UNREADABLE:
+            what = f": {detail}" if detail else ""
+            raise RecordError(
+                f"{place}: {_WORDS[kind]}{what}\n"
+                "hint: without strict, such records are counted and left out",
+                path=self._file.path,
+                line=line,
+            )
+        self._issues.add(kind, place, detail)
+
+    def set_bytes_of_file(self, n_bytes: int) -> None:
+        """Used by the readers: bytes taken from the current file so far."""
+        self._bytes_of_file = n_bytes
+
+    def _place(self, line: int) -> str:
+        unit = "row" if self._file.format in ("parquet", "memory") else "line"
+        return f"{self._file.path}, {unit} {line}"
+
+    def _iterate(
+        self, records: Callable[[RequestStream, InputFile], Iterator[tuple[int, Any]]]
+    ) -> Generator[RequestBatch, None, None]:
+        for file in self.files:
+            self._file = file
+            self._parser.start_file()
+            self._file_domain = domain_of_file(file, self._domains_by) if self._domains_by else None
+            for rows, changes in self._batches_of_rows(records(self, file)):
+                batch = self._batch(file, rows, changes)
+                self._report_progress()
+                yield batch
+            self._bytes_before += self._bytes_of_file if file.n_bytes is None else file.n_bytes
+            self._bytes_of_file = 0
+            self._report_progress()
+        if not self.n_requests:
+            raise self._empty()
+
+    def _batches_of_rows(
+        self, records: Iterator[tuple[int, Any]]
+    ) -> Iterator[tuple[list[Row], list[Change]]]:
+        parser, joiner = self._parser, self._parser.joiner
+        for line, record in records:
+            self.n_records += 1
+            n_unusable = self._issues.n("not_a_request") if self._strict else 0
+            parser.take(record, line)
+            if self._strict and self._issues.n("not_a_request") > n_unusable:
+                self.report("not_a_request", line, "")
+            # Characters stand in for bytes: batches need only be about as large.
+            if joiner.n_chars >= self._batch_bytes or len(joiner.pending) >= MAX_TEXTS_PER_BATCH:
+                rows, changes = joiner.take()
+                if rows or changes:
+                    yield rows, changes
+        parser.end_file()
+        rows, changes = joiner.take()
+        if rows or changes:
+            yield rows, changes
+
+    def _batch(self, file: InputFile, rows: list[Row], changes: list[Change]) -> RequestBatch:
+        columns = ColumnsBuilder()
+        # Column by column: most rows have the names of the row before.
+        (
+            sent, received, usages, models, asked, providers, tariffs, conversations, n_requests,
+            from_caches, times, domains, overheads, has_text, lines, record_ids,
+        ) = zip(*rows, strict=True) if rows else ((),) * len(Row._fields)  # fmt: skip
+        if self._file_domain is not None:
+            domains = (self._file_domain,) * len(rows)
+        columns.extend(
+            domain=self._numbers(self._domains, domains),
+            model=self._numbers(self._models, models),
+            model_asked=self._numbers(self._models, asked),
+            provider=self._numbers(self._providers, providers),
+            tariff=self._numbers(self._tariffs, tariffs),
+            conversation=conversations,
+            n_requests=n_requests,
+            from_gateway_cache=from_caches,
+            time_s=times,
+            overhead_tokens=overheads,
+            has_text=has_text,
+            usage=[usage[:6] for usage in usages],
+            extras=[usage.extras for usage in usages],
+        )
+        texts = _core.TextBatch.from_texts(sent)
+        has_response = np.array([response is not None for response in received], dtype=np.bool_)
+        responses = None
+        if has_response.any():
+            responses = _core.TextBatch.from_texts([response or "" for response in received])
+        for batch in (texts, responses):
+            if batch is not None and batch.n_replaced_documents:
+                self._issues.add("invalid_unicode", file.path, n=batch.n_replaced_documents)
+        built = columns.build()
+        self._tally.add(built, n_with_response=int(has_response.sum()))
+        self.n_bytes += texts.n_bytes
+        first_row = self._n_rows
+        self._n_rows += len(built)
+        self._history.add(first_row, built, np.diff(texts.offsets), has_response)
+        corrections = tuple(
+            made for made in (self._correction(change) for change in changes) if made is not None
+        )
+        return RequestBatch(
+            file=file,
+            texts=texts,
+            columns=built,
+            responses=responses,
+            first_row=first_row,
+            places=RecordPlaces(list(lines), list(record_ids)),
+            corrections=corrections,
+        )
+
+    def _correction(self, change: Change) -> Correction | None:
+        """A change as a correction, and the sums corrected by it."""
+        old = self._history.row(change.row)
+        if old is None:
+            self._issues.add("joining_limited", self._file.path, "a row too far back")
+            return None
+        now: HandedOut | None = None
+        if change.by is not None:
+            tariff = self._number(self._tariffs, change.by.tariff)
+            now = old._replace(columns=with_usage(old.columns, change.by.usage, tariff))
+        for row, sign in ((old, -1), (now, 1)):
+            if row is not None:
+                n_with_response = int(row.has_response)
+                self._tally.add(row.columns, n_with_response=n_with_response, sign=sign)
+        if now is None:
+            self.n_bytes -= old.n_bytes
+        self._history.change(change.row, now)
+        return Correction(change.row, None if now is None else now.columns)
+
+    def _numbers(self, names: Names, given: Sequence[str | None]) -> list[int]:
+        known: dict[str | None, int] = {}
+        numbers = []
+        for name in given:
+            number = known.get(name)
+            if number is None:
+                number = self._number(names, name or None)
+                if number != UNKNOWN and names.names[number] == OTHER:
+                    numbers.append(number)  # each of the rest is counted
+                    continue
+                known[name] = number
+            numbers.append(number)
+        return numbers
+
+    def _number(self, names: Names, name: str | None) -> int:
+        if name is None:
+            return UNKNOWN
+        number, is_kept = names.number(name)
+        if not is_kept:
+            self._issues.add("too_many_names", self._file.path, name[:80])
+        return number
+
+    def _report_progress(self) -> None:
+        if self._on_progress is not None:
+            self._on_progress(self.progress)
+
+    def _empty(self) -> EmptyCorpusError:
+        found = "no record" if not self.n_records else f"no request in {self.n_records:,} records"
+        details = [
+            f"{issue.n:,} {_WORDS[kind]}" + (f" ({issue.examples[0]})" if issue.examples else "")
+            for kind, issue in self.issues.items()
+            if kind in _WORDS
+        ]
+        if self.skipped:
+            details.append(f"{len(self.skipped):,} files were skipped")
+        message = f"the inputs hold no request: {'; '.join([found, *details])}"
+        return EmptyCorpusError(
+            f"{message}\nhint: a record has a prompt or messages, or a usage; name the fields with "
+            "prompt_field= and response_field= if they are called otherwise"
+        )
+
+
+_WORDS: Final = {
+    "not_json": "not valid JSON",
+    "line_too_long": "longer than the limit of a record",
+    "not_a_request": "not a request",
+    "stream_chunk": "pieces of streamed responses",
+    "not_a_model_call": "spans and lines of sessions that call no model",
+}
+
+
+def open_requests(
+    inputs: RequestInputs,
+    *,
+    format: RecordFormat = "auto",  # noqa: A002 - the field's name in the documentation
+    template: ChatRenderer | None = None,
+    turns: Turns = "last",
+    prompt_field: str = "",
+    response_field: str = "",
+    model_field: str = "",
+    time_field: str = "",
+    time_unit: TimeUnit = "auto",
+    domain_field: str = "",
+    domains_by: DomainsBy | None = None,
+    strict: bool = False,
+    batch_bytes: int = DEFAULT_BATCH_BYTES,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_decompressed_bytes: int | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> RequestStream:
+    """Stream the requests of logs as batches of texts with columns.
+
+    The shape of each record is told by its fields: OpenAI (chat completions, responses, batch
+    files), Anthropic, Gemini, Bedrock, OpenTelemetry GenAI spans (JSON lines or OTLP JSON), or
+    plain records with ``prompt`` or ``messages``, ``response``, ``model``, ``timestamp`` and
+    ``usage`` by their usual names. docs/inputs.md has them all.
+
+    Args:
+        inputs: Paths, folders, globs and ``"-"``, as for ``open_documents``; or records: an
+            iterable of mappings.
+        format: ``jsonl``, ``json`` (an array, or values over several lines), ``csv`` or
+            ``parquet``; ``auto``: told by the name and the content of each file.
+        template: Writes a chat as it is sent (``messages.ChatRenderer``). Without it
+            messages are joined by line breaks, and ``columns.overhead_tokens`` has what OpenAI's
+            published formula adds for their format.
+        turns: A chat is one request (``last``: all of its messages were sent at once), or one
+            for each answer in it (``each``: what precedes an answer was sent for it).
+        prompt_field: Where what was sent is; dots descend. Empty: by the usual names.
+        response_field: Where what came back is.
+        model_field: Where the model's name is.
+        time_field: Where the time is.
+        time_unit: Of times that are numbers; ``auto`` tells it by their size.
+        domain_field: Where the domain's name is (a service, a route, a language); for spans the
+            name of an attribute.
+        domains_by: The domain is the ``file`` or the ``folder`` of a record instead.
+        strict: A record that cannot be read is an error instead of being counted and left out.
+        batch_bytes: Batches are about this large.
+        max_record_bytes: A longer record is counted and left out unread.
+        max_decompressed_bytes: A compressed file that becomes larger is an error.
+        on_progress: Called after each batch and each file.
+
+    Raises:
+        FileNotFoundError: An input is missing; the nearest existing name is offered.
+        EmptyCorpusError: There is no request, while iterating.
+        RecordError: A Parquet file or, under ``strict``, a record is unreadable, while iterating.
+        LimitError: A file is larger than a limit against hostile files, while iterating.
+        MissingExtraError: Parquet without pyarrow, while iterating.
+        UsageError: Arguments that cannot be meant.
+    """
+    if batch_bytes < 1 or max_record_bytes < 1:
+        name, value = (
+            ("batch_bytes", batch_bytes)
+            if batch_bytes < 1
+            else ("max_record_bytes", max_record_bytes)
+        )
+        raise UsageError(f"{name} is {value}; it should be at least 1")
+    if domain_field and domains_by:
+        raise UsageError(
+            "domain_field and domains_by contradict one another\n"
+            "hint: a domain is named by a field, or it is the file or folder"
+        )
+    fields = FieldNames(
+        prompt=prompt_field,
+        response=response_field,
+        model=model_field,
+        time=time_field,
+        domain=domain_field,
+    )
+    files, memory = files_or_records(inputs)
+    if any(f.path == STANDARD_INPUT for f in files) and format == "parquet":
+        raise UsageError(
+            "Parquet cannot be read from standard input: its index is at the end of the file\n"
+            "hint: give the path of a file"
+        )
+
+    def records(stream: RequestStream, file: InputFile) -> Iterator[tuple[int, Any]]:
+        if memory is not None and file.format == "memory":
+            yield from enumerate(memory, start=1)
+            return
+        yield from records_of_file(
+            file,
+            format=format,
+            max_record_bytes=max_record_bytes,
+            max_decompressed_bytes=max_decompressed_bytes,
+            is_wanted=partial(is_known_column, fields),
+            report=stream.report,
+            on_bytes=stream.set_bytes_of_file,
+        )
+
+    issues = IssueLog()
+
+    def parser(place: Callable[[int], str]) -> RecordParser:
+        return RecordParser(
+            names=fields,
+            template=template,
+            turns=turns,
+            time_unit=time_unit,
+            issues=issues,
+            place=place,
+        )
+
+    return RequestStream(
+        files,
+        records,
+        parser=parser,
+        issues=issues,
+        batch_bytes=batch_bytes,
+        domains_by=domains_by,
+        strict=strict,
+        on_progress=on_progress,
+    )

@@ -1,0 +1,227 @@
+"""What a log tells about its traffic as a whole."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jeton.corpus.requests.columns import RequestColumns
+from jeton.corpus.requests.issues import LogIssue
+from jeton.corpus.times import iso_time
+
+__all__ = ["ModelRequests", "RequestsSummary", "RequestsTally"]
+
+MIN_SPAN_S = 3600.0
+"""One hour, in seconds: a shorter log does not say how many requests a day brings."""
+
+MAX_STRAY_SHARE = 0.01
+"""Of the times, at most; our choice: more than one in a hundred is no accident."""
+
+STRAY_SPAN_FACTOR = 10
+"""Times are stray that make the span this many times longer; our choice."""
+
+_HOUR_S = 3600
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequests:
+    """The requests of one model; sums over those that state the count.
+
+    Attributes:
+        name: As logged; empty: not stated.
+        n_requests: Requests.
+        n_with_usage: Of these, with a token count of the provider.
+        input_tokens: Cached ones included.
+        cache_read_tokens: Of the input.
+        cache_write_tokens: Of the input.
+        output_tokens: Reasoning included.
+        reasoning_tokens: Of the output.
+    """
+
+    name: str
+    n_requests: int
+    n_with_usage: int
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class RequestsSummary:
+    """A log in figures.
+
+    Attributes:
+        n_requests: Requests read.
+        n_with_text: Of these, with what was sent.
+        n_with_usage: Of these, with the provider's count of input or output tokens.
+        n_with_response: Of these, with what came back.
+        n_with_time: Of these, with a time.
+        first_time: The earliest, ISO 8601 in UTC; None: no request has a time.
+        last_time: The latest.
+        requests_per_day: Gaps between requests over the time from the first to the last, without
+            the stray times that ``issues`` names; None for less than an hour.
+        peak_requests_per_hour: In the fullest hour of the clock (UTC); None without times.
+        output_tokens_mean: Reported output tokens a request; None: none is reported.
+        cached_share: Cache reads, of the input tokens of the requests that state both; None: none.
+        models: Names of the models, the most requests first.
+        by_model: What each model was sent and gave back, in the same order; the requests that name
+            no model are an entry with an empty name.
+        shapes: Requests by the shape of their record, the most first.
+        chat_format: How chats were made one text, and what was added for their format.
+        issues: What was wrong with the log, by kind.
+    """
+
+    n_requests: int
+    n_with_text: int
+    n_with_usage: int
+    n_with_response: int
+    n_with_time: int
+    first_time: str | None
+    last_time: str | None
+    requests_per_day: float | None
+    peak_requests_per_hour: int | None
+    output_tokens_mean: float | None
+    cached_share: float | None
+    models: tuple[str, ...]
+    by_model: tuple[ModelRequests, ...]
+    shapes: dict[str, int]
+    chat_format: str
+    issues: tuple[LogIssue, ...]
+
+
+class RequestsTally:
+    """Sums over batches; memory is bounded by the number of models and of hours in 130 years."""
+
+    def __init__(self) -> None:
+        self.n_requests = 0
+        self.n_with_response = 0
+        self._n_with_text = 0
+        self._n_with_usage = 0
+        self._first_s = math.inf
+        self._last_s = -math.inf
+        self._n_with_time = 0
+        self._hours: dict[int, int] = {}
+        self._n_with_output = 0
+        self._cached_input = 0
+        self._cached = 0
+        # Row 0 holds the requests without a model's name.
+        self._by_model: list[list[int]] = [[0] * 7]
+
+    def add(self, columns: RequestColumns, *, n_with_response: int, sign: int = 1) -> None:
+        """Count the rows of a batch; take them back with a negative sign."""
+        weights = columns.n_requests * sign
+        self.n_requests += int(weights.sum())
+        self.n_with_response += n_with_response * sign
+        self._n_with_text += int(weights[columns.has_text].sum())
+        has_output = columns.output_tokens >= 0
+        is_known = (columns.input_tokens >= 0) | has_output
+        for amounts in columns.extras.values():
+            is_known |= amounts > 0
+        self._n_with_usage += int(weights[is_known].sum())
+        self._n_with_output += int(weights[has_output].sum())
+        has_both = (columns.input_tokens >= 0) & (columns.cache_read_tokens >= 0)
+        self._cached_input += sign * int(columns.input_tokens[has_both].sum())
+        self._cached += sign * int(columns.cache_read_tokens[has_both].sum())
+        has_time = ~np.isnan(columns.time_s)
+        times = columns.time_s[has_time]
+        if len(times):
+            self._n_with_time += int(weights[has_time].sum())
+            if sign > 0:
+                self._first_s = min(self._first_s, float(times.min()))
+                self._last_s = max(self._last_s, float(times.max()))
+            hours, place = np.unique((times // _HOUR_S).astype(np.int64), return_inverse=True)
+            counts = np.bincount(place.reshape(-1), weights=weights[has_time])
+            for hour, count in zip(hours.tolist(), counts.tolist(), strict=True):
+                self._hours[hour] = self._hours.get(hour, 0) + round(count)
+        sums = (
+            columns.input_tokens,
+            columns.cache_read_tokens,
+            columns.cache_write_tokens,
+            columns.output_tokens,
+            columns.reasoning_tokens,
+        )
+        for index in np.unique(columns.model).tolist():
+            rows = columns.model == index
+            while len(self._by_model) <= index + 1:
+                self._by_model.append([0] * 7)
+            entry = self._by_model[index + 1]
+            entry[0] += int(weights[rows].sum())
+            entry[1] += int(weights[rows & is_known].sum())
+            for column, counts_ in enumerate(sums, start=2):
+                entry[column] += sign * int(counts_[rows & (counts_ > 0)].sum())
+
+    def summary(
+        self,
+        *,
+        models: list[str],
+        shapes: dict[str, int],
+        chat_format: str,
+        issues: dict[str, LogIssue],
+    ) -> RequestsSummary:
+        """The figures so far."""
+        names = ["", *models]
+        by_model = [
+            ModelRequests(names[index], *entry)
+            for index, entry in enumerate(self._by_model)
+            if entry[0]
+        ]
+        by_model.sort(key=lambda entry: (-entry.n_requests, entry.name))
+        n_output = sum(entry.output_tokens for entry in by_model)
+        has_times = self._n_with_time > 0
+        found = dict(issues)
+        n_stray, n_near, span_s = self._span()
+        if n_stray:
+            first, last = iso_time(self._first_s), iso_time(self._last_s)
+            found["stray_time"] = LogIssue("stray_time", n_stray, (f"from {first} to {last}",))
+        return RequestsSummary(
+            n_requests=self.n_requests,
+            n_with_text=self._n_with_text,
+            n_with_usage=self._n_with_usage,
+            n_with_response=self.n_with_response,
+            n_with_time=self._n_with_time,
+            first_time=iso_time(self._first_s) if has_times else None,
+            last_time=iso_time(self._last_s) if has_times else None,
+            # n times bound n - 1 gaps: the rate of a steady stream is the gaps over the span.
+            requests_per_day=(n_near - 1) * _DAY_S / span_s if span_s >= MIN_SPAN_S else None,
+            peak_requests_per_hour=max(self._hours.values()) if has_times else None,
+            output_tokens_mean=n_output / self._n_with_output if self._n_with_output else None,
+            cached_share=self._cached / self._cached_input if self._cached_input else None,
+            models=tuple(entry.name for entry in by_model if entry.name),
+            by_model=tuple(by_model),
+            shapes=dict(sorted(shapes.items(), key=lambda item: (-item[1], item[0]))),
+            chat_format=chat_format,
+            issues=tuple(found.values()),
+        )
+
+    def _span(self) -> tuple[int, int, float]:
+        """How many times are stray, how many are not, and the seconds that these span.
+
+        A clock that was not set, or a date that was misread, lies years away: times are stray if
+        they are at most 1% of all and the span without them is less than a tenth.
+        """
+        if not self._hours:
+            return 0, 0, 0.0
+        span_s = self._last_s - self._first_s
+        n_each_side = int(self._n_with_time * MAX_STRAY_SHARE / 2)
+        hours = sorted(self._hours)
+        low, n_low = _skip(hours, self._hours, n_each_side)
+        high, n_high = _skip(hours[::-1], self._hours, n_each_side)
+        near_s = float((high - low + 1) * _HOUR_S)
+        if not (n_low or n_high) or near_s * STRAY_SPAN_FACTOR > span_s:
+            return 0, self._n_with_time, span_s
+        return n_low + n_high, self._n_with_time - n_low - n_high, near_s
+
+
+def _skip(hours: list[int], counts: dict[int, int], n_most: int) -> tuple[int, int]:
+    """The first hour after at most ``n_most`` requests, and how many were passed over."""
+    n_passed = 0
+    for hour in hours:
+        if n_passed + counts[hour] > n_most:
+            return hour, n_passed
+        n_passed += counts[hour]
+    return hours[-1], n_passed

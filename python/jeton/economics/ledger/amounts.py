@@ -1,0 +1,177 @@
+"""Amounts of requests made whole: what follows from what is stated, and what contradicts itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jeton.dimensions import DIMENSIONS, MODALITIES
+from jeton.economics.ledger.rows import UNKNOWN, UsageColumns
+
+__all__ = ["MOST_UNITS", "Amounts", "amounts_of"]
+
+MOST_UNITS = 10**9
+"""More units in one request than this are no count but a mistake: a thousand times the longest
+context that anyone offers. It also keeps sums of 64 bits from running over."""
+
+_Ints = NDArray[np.int64]
+_Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Amounts of requests by dimension; all arrays have shape (n,).
+
+    Attributes:
+        units: Stored units by dimension, 0 where not stated.
+        knows_input: Whether the input tokens are stated.
+        knows_output: Whether the output tokens are stated.
+        contradicts: Whether a part is larger than its whole, or a count is no count.
+        assumes_overlap: Whether cached input of one kind (audio, images) had to be assumed.
+        prompt_tokens: Length of prompt that decides the step of a price.
+        is_mean_prompt: Whether that is a mean over several requests.
+    """
+
+    units: dict[str, _Ints]
+    knows_input: _Bools
+    knows_output: _Bools
+    contradicts: _Bools
+    assumes_overlap: _Bools
+    prompt_tokens: _Ints
+    is_mean_prompt: _Bools
+
+
+def amounts_of(columns: UsageColumns) -> Amounts:
+    """Return the amounts of rows.
+
+    A whole that is not stated is the sum of its stated parts. Input that is both cached and audio
+    (or image, video) and not stated as such is taken to be the least that the counts allow: that
+    is the dearest reading, so that a sum is rather too high than too low.
+    """
+    n = len(columns)
+    zeros = np.zeros(n, dtype=np.int64)
+    units: dict[str, _Ints] = {
+        "input_tokens": columns.input_tokens,
+        "output_tokens": columns.output_tokens,
+        "cache_read_tokens": columns.cache_read_tokens,
+        "cache_write_tokens": columns.cache_write_tokens,
+        "cache_write_1h_tokens": columns.cache_write_1h_tokens,
+        "output_reasoning_tokens": columns.reasoning_tokens,
+    }
+    units.update((k, v) for k, v in columns.extras.items() if k in DIMENSIONS)
+    units = {name: np.asarray(v, dtype=np.int64) for name, v in units.items() if v.any()}
+    n_requests = np.asarray(columns.n_requests, dtype=np.int64)
+    most = MOST_UNITS * np.maximum(n_requests, 1)
+    contradicts = (n_requests < 1) | (n_requests > MOST_UNITS)
+    for values in units.values():
+        contradicts |= (values < UNKNOWN) | (values > most)
+    knows_input = columns.input_tokens >= 0
+    knows_output = columns.output_tokens >= 0
+    units = {name: np.maximum(values, 0) for name, values in units.items()}
+
+    def get(name: str) -> _Ints:
+        return units.get(name, zeros)
+
+    def at_least(whole: str, *parts: str) -> None:
+        stated = [units[part] for part in parts if part in units]
+        if stated:
+            units[whole] = np.where(get(whole) > 0, get(whole), sum(stated, zeros))
+
+    _fill_wholes(at_least)
+    assumes = _fill_cached_kinds(units, get)
+    contradicts |= _contradictions(get, knows_input, knows_output)
+    prompt = get("input_tokens")
+    stated = getattr(columns, "prompt_tokens", None)
+    several = n_requests > 1
+    # The mean is rounded up: a step holds above its start.
+    prompt = np.where(several, -(-prompt // np.maximum(n_requests, 1)), prompt)
+    is_mean = several
+    if stated is not None:
+        prompt = np.where(stated >= 0, stated, prompt)
+        is_mean = several & (stated < 0)
+    units["requests"] = n_requests
+    return Amounts(
+        units={name: values for name, values in units.items() if values.any()},
+        knows_input=knows_input,
+        knows_output=knows_output,
+        contradicts=contradicts,
+        assumes_overlap=assumes,
+        prompt_tokens=prompt,
+        is_mean_prompt=is_mean,
+    )
+
+
+def _fill_wholes(at_least: Callable[..., None]) -> None:
+    for lifetime in ("5m", "1h"):
+        kinds = [f"cache_{kind}_write_{lifetime}_tokens" for kind in MODALITIES]
+        at_least(f"cache_write_{lifetime}_tokens", *kinds)
+    at_least("cache_write_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")
+    for cached in ("read", "write"):
+        kinds = [f"cache_{kind}_{cached}_tokens" for kind in MODALITIES]
+        at_least(f"cache_{cached}_tokens", *kinds)
+    for kind in MODALITIES:
+        at_least(f"input_{kind}_tokens", f"cache_{kind}_read_tokens", f"cache_{kind}_write_tokens")
+    for kind in ("reasoning", "citation"):
+        at_least(f"output_{kind}_tokens", *(f"output_{m}_{kind}_tokens" for m in MODALITIES))
+    at_least("input_tool_tokens", *(f"input_{m}_tool_tokens" for m in MODALITIES))
+    at_least("audio_seconds", "input_audio_seconds", "output_audio_seconds")
+    at_least("input_document_pages", "input_annotated_document_pages")
+
+
+_PRICED_KINDS = ("audio", "image", "video")
+
+
+def _fill_cached_kinds(units: dict[str, _Ints], get: Callable[[str], _Ints]) -> _Bools:
+    """State the overlap of cached and other-than-text input where the log does not."""
+    read = get("cache_read_tokens")
+    assumes = np.zeros(len(read), dtype=np.bool_)
+    kinds = [kind for kind in _PRICED_KINDS if f"input_{kind}_tokens" in units]
+    if not kinds or not read.any():
+        return assumes
+    stated = sum((get(f"cache_{kind}_read_tokens") for kind in MODALITIES), np.zeros_like(read))
+    # Tokens that are neither, were nothing of both: where that is below 0, some must be both.
+    other = sum((get(f"input_{kind}_tokens") for kind in kinds), np.zeros_like(read))
+    taken = get("cache_write_tokens") + get("input_tool_tokens")
+    both = sum((get(f"cache_{kind}_read_tokens") for kind in kinds), np.zeros_like(read))
+    missing = np.maximum(other + read + taken - both - get("input_tokens"), 0)
+    # Where a part is stated, the others are text, as far as the counts allow.
+    is_open = (read > stated) & (other > both) & ((stated == 0) | (missing > 0))
+    missing = np.where(is_open, np.minimum(missing, read - stated), 0)
+    for kind in kinds:
+        own = get(f"cache_{kind}_read_tokens")
+        more = np.minimum(missing, np.maximum(get(f"input_{kind}_tokens") - own, 0))
+        if more.any():
+            units[f"cache_{kind}_read_tokens"] = own + more
+            missing = missing - more
+    return np.asarray(is_open)
+
+
+def _contradictions(
+    get: Callable[[str], _Ints], knows_input: _Bools, knows_output: _Bools
+) -> _Bools:
+    """Tell where a part is larger than its whole, along each way of splitting it."""
+
+    def over(whole: str, *parts: str) -> _Bools:
+        total = sum((get(part) for part in parts), np.zeros_like(get(whole)))
+        return np.asarray(total > get(whole))
+
+    wrong = knows_input & (
+        over("input_tokens", "cache_read_tokens", "cache_write_tokens", "input_tool_tokens")
+        | over("input_tokens", *(f"input_{kind}_tokens" for kind in MODALITIES))
+    )
+    wrong |= over("cache_write_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")
+    for cached in ("read", "write"):
+        kinds = [f"cache_{kind}_{cached}_tokens" for kind in MODALITIES]
+        wrong |= over(f"cache_{cached}_tokens", *kinds)
+    for kind in MODALITIES:
+        name = f"input_{kind}_tokens"
+        wrong |= over(name, f"cache_{kind}_read_tokens", f"cache_{kind}_write_tokens")
+    wrong |= knows_output & (
+        over("output_tokens", "output_reasoning_tokens", "output_citation_tokens")
+        | over("output_tokens", *(f"output_{kind}_tokens" for kind in MODALITIES))
+    )
+    wrong |= over("input_document_pages", "input_annotated_document_pages")
+    return wrong

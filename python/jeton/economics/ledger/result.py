@@ -1,0 +1,206 @@
+"""The ledger as it is read: what requests used and what that cost, by model, day and dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from jeton.economics.ledger import changes
+from jeton.economics.ledger.as_json import ledger_json
+from jeton.economics.ledger.cells import Priced
+from jeton.economics.ledger.period import Period
+from jeton.economics.ledger.uses import (
+    DimensionUse,
+    DomainUse,
+    LedgerIssue,
+    ModelUse,
+    NotPriced,
+    TimeUse,
+)
+from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR
+from jeton.errors import UnknownPriceError
+
+__all__ = ["Ledger"]
+
+_HOURS_PER_DAY = 24
+_NAME_KINDS = ("unknown_model", "no_price", "own_machine")
+"""Reasons for which a name has no price."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Every request of a log, priced once by its own provider, model, tariff and time.
+
+    ``usd`` equals the sums of ``by_model``, ``by_day``, ``by_hour``, ``by_domain`` and
+    ``dimensions``, exactly.
+
+    Attributes:
+        usd: What the log's requests cost at list prices, USD, not rounded.
+        n_requests: All requests after joining, those not priced included.
+        period: Time that they cover.
+        by_model: Use by provider, model, name in the log and tariff, dearest first.
+        by_day: Use by day (UTC), in order.
+        by_hour: Use by hour (UTC), in order.
+        by_domain: Use by domain, dearest first.
+        dimensions: Use by dimension, dearest first.
+        amounts: Units by dimension, parts counted in what holds them (seconds in milliseconds).
+        joined: Records that were no requests of their own, by kind.
+        not_priced: Requests without a price, by name, most tokens first.
+        n_half_known: Requests of which one count is unknown; the known one is in ``usd``.
+        n_from_gateway_cache: Requests that a gateway answered itself, at no cost.
+        issues: What had to be assumed.
+        price_source: Where the prices come from, with their date.
+        price_date: How new the prices are.
+    """
+
+    usd: Decimal = Decimal(0)
+    n_requests: int = 0
+    period: Period = field(default_factory=Period)
+    by_model: tuple[ModelUse, ...] = ()
+    by_day: tuple[TimeUse, ...] = ()
+    by_hour: tuple[TimeUse, ...] = ()
+    by_domain: tuple[DomainUse, ...] = ()
+    dimensions: tuple[DimensionUse, ...] = ()
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    joined: Mapping[str, int] = field(default_factory=dict)
+    not_priced: tuple[NotPriced, ...] = ()
+    n_half_known: int = 0
+    n_from_gateway_cache: int = 0
+    issues: tuple[LedgerIssue, ...] = ()
+    price_source: str = ""
+    price_date: date | None = None
+    _priced: Priced | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether something that was used is not in the sum."""
+        return bool(self.n_half_known or self.not_priced)
+
+    @property
+    def n_priced(self) -> int:
+        """Requests that are in the sum."""
+        return self.n_requests - sum(entry.n_requests for entry in self.not_priced)
+
+    def require_prices(self) -> None:
+        """Refuse names without a price, all at once.
+
+        Raises:
+            UnknownPriceError: If there are any; carries the names nearest to the first.
+        """
+        missing = [e for e in self.not_priced if e.kind in _NAME_KINDS]
+        if not missing:
+            return
+        names = dict.fromkeys(entry.model for entry in missing)
+        raise UnknownPriceError(
+            ", ".join(names),
+            nearest=next((entry.nearest for entry in missing if entry.nearest), ()),
+            hint='map them: --model-map FILE, with lines such as NAME = "PROVIDER:MODEL"; '
+            "`jeton catalog prices` shows the known names",
+        )
+
+    def usd_of(self, dimension: str, *, model: str | None = None) -> Decimal:
+        """Return what a dimension cost, at its own rate or that of what holds it, USD.
+
+        Args:
+            dimension: Name as in `jeton.dimensions`.
+            model: Only of this model, as logged or as listed.
+        """
+        return Decimal(0) if self._priced is None else self._priced.usd_of(dimension, model=model)
+
+    def scaled(self, factors: Mapping[str, changes.Number], *, model: str | None = None) -> Ledger:
+        """Return the ledger with amounts multiplied; its requests and its period stay.
+
+        Args:
+            factors: By dimension; a factor acts on the dimension and its parts, unless a part has
+                one of its own (``{"input_tokens": 0.7, "cache_read_tokens": 1}``).
+            model: Only of this model, as logged or as listed.
+
+        Raises:
+            UsageError: If a name is no dimension or a factor is below 0.
+        """
+        return self._changed(changes.scaled(factors, model))
+
+    def moved(
+        self, source: str, target: str, share: changes.Number, *, model: str | None = None
+    ) -> Ledger:
+        """Return the ledger with a share of one dimension's own units charged as another.
+
+        Prompt tokens that a cache would serve move from ``input_tokens`` to
+        ``cache_read_tokens``; where a price has no cached rate, they cost what they cost before.
+
+        Raises:
+            UsageError: If a name is no dimension or the share is not 0 to 1.
+        """
+        return self._changed(changes.moved(source, target, share, model))
+
+    def without(self, *, model: str | None = None, tariff: str | None = None) -> Ledger:
+        """Return the ledger without the money of a model, of a tariff, or of both together."""
+        return self._changed(changes.dropped(model, tariff))
+
+    def _changed(self, change: changes.Change) -> Ledger:
+        if self._priced is None:
+            return self
+        return self.viewed(replace(self._priced, changes=(*self._priced.changes, change)))
+
+    def usd_at_tariff(self, tariff: str, *, model: str | None = None) -> Decimal | None:
+        """Return what the requests would cost at another tariff, USD.
+
+        Args:
+            tariff: ``batch``, ``flex``, ...
+            model: Only those of this model, as logged or as listed.
+
+        Returns:
+            None where the list has no such price for one of the models.
+        """
+        return None if self._priced is None else self._priced.usd_at_tariff(tariff, model=model)
+
+    def viewed(self, priced: Priced) -> Ledger:
+        """Return the ledger with every view made of these sums."""
+        return replace(
+            self,
+            usd=priced.usd(),
+            by_model=priced.by_model(),
+            by_day=priced.by_time(_HOURS_PER_DAY),
+            by_hour=priced.by_time(1),
+            by_domain=priced.domains(),
+            dimensions=priced.dimensions(),
+            amounts=priced.amounts(),
+            _priced=priced,
+        )
+
+    def by_time(self, hours: int, *, model: str | None = None) -> tuple[TimeUse, ...]:
+        """Return use by spans of so many hours (UTC), in order.
+
+        Args:
+            hours: Length of a span; 24 for days.
+            model: Only of this model, as logged.
+        """
+        return () if self._priced is None else self._priced.by_time(hours, model=model)
+
+    def per_request(self) -> Decimal | None:
+        """Return the mean USD of a request; None without requests."""
+        return self.usd / self.n_requests if self.n_requests else None
+
+    def per_day(self) -> Decimal | None:
+        """Return USD a day: ``usd x requests a day / requests``; None if time is not known."""
+        rate = self.period.requests_per_day
+        if rate is None or not self.n_requests:
+            return None
+        return self.usd * rate / self.n_requests
+
+    def per_month(self) -> Decimal | None:
+        """Return USD a month of 365/12 days; None if time is not known."""
+        day = self.per_day()
+        return None if day is None else day * DAYS_PER_YEAR / MONTHS_PER_YEAR
+
+    def per_year(self) -> Decimal | None:
+        """Return USD a year of 365 days; None if time is not known."""
+        day = self.per_day()
+        return None if day is None else day * DAYS_PER_YEAR
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object ``ledger`` of a report."""
+        return ledger_json(self)

@@ -1,0 +1,243 @@
+"""The ledger made of its tables: every view from the same sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from jeton.catalog.prices import list_date, list_name
+from jeton.dimensions import DIMENSIONS, SCALE, plain_name
+from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, Cell, Priced, PriceKey
+from jeton.economics.ledger.period import period_of
+from jeton.economics.ledger.prices import PriceBook
+from jeton.economics.ledger.result import Ledger
+from jeton.economics.ledger.uses import LedgerIssue, NotPriced
+
+__all__ = ["ISSUE_WORDS", "Tables", "ledger_of_tables"]
+
+
+Missing = tuple[str, str, str]
+"""Model, provider and reason of requests without a price."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Everything that a builder has summed up.
+
+    Attributes:
+        missing: Cells of requests without a price, by (model, provider, reason) and hour.
+        nearest: Names of the list that resemble those without a price.
+        on: Day whose prices hold for requests without a time.
+        noon_s: Noon of that day, seconds since 1970-01-01 UTC.
+        book: Where the prices were found.
+    """
+
+    keys: tuple[PriceKey, ...]
+    by_hour: Mapping[tuple[int, int | None], Cell]
+    by_domain: Mapping[tuple[int, str], Cell]
+    missing: Mapping[tuple[Missing, int | None], Cell]
+    nearest: Mapping[Missing, tuple[str, ...]]
+    first_s: float | None
+    last_s: float | None
+    n_lost_corrections: int
+    sources: tuple[str, ...]
+    on: date
+    noon_s: float
+    book: PriceBook
+
+
+def ledger_of_tables(
+    tables: Tables,
+    *,
+    joined: Mapping[str, int],
+    period: str = "",
+    requests_per_day: int | float | Decimal | None = None,
+) -> Ledger:
+    """Return the ledger of sums.
+
+    Raises:
+        UsageError: If the period cannot be read.
+    """
+    priced = Priced(
+        tables.keys, tables.by_hour, tables.by_domain, book=tables.book, noon_s=tables.noon_s
+    )
+    not_priced = _not_priced(tables)
+    n_priced = sum(cell.n_requests for cell in tables.by_hour.values())
+    n_requests = n_priced + sum(entry.n_requests for entry in not_priced)
+    hours: dict[int | None, int] = {}
+    for (_, hour), cell in (*tables.by_hour.items(), *tables.missing.items()):
+        hours[hour] = hours.get(hour, 0) + cell.n_requests
+    n_without_time = hours.pop(None, 0)
+    uses_list = any(key.rates is not None for key in tables.keys) and not tables.sources
+    return Ledger(
+        n_requests=n_requests,
+        period=period_of(
+            n_requests,
+            first_s=tables.first_s,
+            last_s=tables.last_s,
+            hours={hour: n for hour, n in hours.items() if hour is not None},
+            n_without_time=n_without_time,
+            override=period,
+            requests_per_day=requests_per_day,
+        ),
+        joined=dict(joined),
+        not_priced=not_priced,
+        n_half_known=_n(tables, Assumed.INPUT | Assumed.OUTPUT),
+        n_from_gateway_cache=sum(
+            cell.n_requests
+            for (place, _), cell in tables.by_hour.items()
+            if tables.keys[place].tariff == FREE_TARIFF
+        ),
+        issues=_issues(tables, priced),
+        price_source=list_name() if uses_list else "; ".join(sorted(tables.sources)),
+        price_date=list_date() if uses_list else tables.on if tables.sources else None,
+    ).viewed(priced)
+
+
+def _tokens(cell: Cell) -> int:
+    return cell.amounts.get("input_tokens", 0) + cell.amounts.get("output_tokens", 0)
+
+
+def _not_priced(tables: Tables) -> tuple[NotPriced, ...]:
+    total = sum(_tokens(c) for c in (*tables.by_hour.values(), *tables.missing.values()))
+    found = []
+    sums: dict[Missing, Cell] = {}
+    for (missing, _), cell in tables.missing.items():
+        sums.setdefault(missing, Cell()).add(cell.n_requests, cell.amounts)
+    for (model, provider, reason), cell in sums.items():
+        kind, _, why = reason.partition("\n")
+        n_tokens = _tokens(cell)
+        found.append(
+            NotPriced(
+                model=model,
+                provider=provider,
+                kind=kind,
+                why=why,
+                nearest=tuple(tables.nearest.get((model, provider, reason), ())),
+                n_requests=cell.n_requests,
+                n_tokens=n_tokens,
+                share_of_tokens=n_tokens / total if total else 0.0,
+            )
+        )
+    found.sort(key=lambda e: (-e.n_tokens, -e.n_requests, e.model, e.provider, e.kind))
+    return tuple(found)
+
+
+def _n(tables: Tables, assumed: Assumed) -> int:
+    return sum(
+        cell.n_requests
+        for (place, _), cell in tables.by_hour.items()
+        if tables.keys[place].assumed & assumed
+    )
+
+
+_ASSUMED = (
+    (
+        Assumed.TARIFF,
+        "tariff_not_listed",
+        "the list has no {tariff} price for {models}: the standard one was taken",
+    ),
+    (
+        Assumed.MAKER,
+        "price_of_maker",
+        "the provider's list lacks {models}: the price of the model's maker was taken",
+    ),
+    (
+        Assumed.TIME,
+        "hour_not_known",
+        "the price of {models} differs by the hour, which is not known: 12:00 UTC was taken",
+    ),
+    (
+        Assumed.STEP,
+        "step_by_mean_prompt",
+        "the price of {models} steps with the prompt's length: rows that stand for several "
+        "requests were priced by their mean prompt",
+    ),
+    (
+        Assumed.OVERLAP,
+        "cached_kind_not_stated",
+        "{models}: which of the cached input is audio, image or video is not stated; "
+        "the dearest reading was taken",
+    ),
+    (
+        Assumed.INPUT,
+        "input_not_known",
+        "{models}: the output is known and the input is not; only the output is in the sum",
+    ),
+    (
+        Assumed.OUTPUT,
+        "output_not_known",
+        "{models}: the input is known and the output is not; only the input is in the sum",
+    ),
+)
+
+
+ISSUE_WORDS = {
+    **{kind: words.format(models="the model", tariff="tariff's") for _, kind, words in _ASSUMED},
+    "amount_without_price": "an amount that the price of the model does not charge for "
+    "is not in the sum",
+    "correction_lost": "records that repeat a request from too far back were counted again",
+}
+"""Every kind of issue, in words."""
+
+
+def _issues(tables: Tables, priced: Priced) -> tuple[LedgerIssue, ...]:
+    found = []
+    used: dict[int, int] = {}
+    for (place, _), cell in tables.by_hour.items():
+        used[place] = used.get(place, 0) + cell.n_requests
+    for flag, kind, words in _ASSUMED:
+        keys = [tables.keys[place] for place in used if tables.keys[place].assumed & flag]
+        if keys:
+            models = sorted({f"{key.provider}:{key.model}" for key in keys})
+            tariffs = sorted({key.tariff for key in keys})
+            text = words.format(models=_listed(models), tariff=_listed(tariffs))
+            found.append(LedgerIssue(kind, _n(tables, flag), text))
+    found += _unpriced_amounts(tables, priced)
+    if tables.n_lost_corrections:
+        found.append(
+            LedgerIssue(
+                "correction_lost",
+                tables.n_lost_corrections,
+                ISSUE_WORDS["correction_lost"],
+            )
+        )
+    return tuple(found)
+
+
+def _unpriced_amounts(tables: Tables, priced: Priced) -> list[LedgerIssue]:
+    """Name the amounts that a log states and the price of their model does not charge for."""
+    lost: dict[tuple[str, str], list[int]] = {}
+    for (place, _), cell in tables.by_hour.items():
+        key = tables.keys[place]
+        if key.rates is None:
+            continue
+        for name, n in cell.amounts.items():
+            # A part says nothing new where its whole has no rate either; requests are rarely sold.
+            whole = DIMENSIONS[name].parent
+            if not n or name == "requests" or whole in cell.amounts:
+                continue
+            if key.rates.charged_as(name) is None:
+                entry = lost.setdefault((name, f"{key.provider}:{key.model}"), [0, 0])
+                entry[0] += n
+                entry[1] += cell.n_requests
+    return [
+        LedgerIssue(
+            "amount_without_price",
+            n_requests,
+            f"{n / SCALE[name]:,.6g} {plain_name(name)} of {model} have no price in the list and "
+            "are not in the sum",
+        )
+        for (name, model), (n, n_requests) in sorted(lost.items())
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = names[:_SHOWN]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+_SHOWN = 3

@@ -1,0 +1,151 @@
+"""What a model's files say of a tokenizer besides the tokenizer: roles, chat templates, sides.
+
+A folder says it in its small files, a GGUF file in its metadata. Both can hold it again; files of
+other formats cannot, and ``left_behind`` names what they leave.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jeton._core import Tokenizer
+from jeton.formats.folders import PretrainedFolder, read_folder
+from jeton.formats.gguf import GgufModel, read_gguf
+from jeton.formats.gguf_pairs import ROLES_IN_GGUF
+from jeton.formats.origins import origin_of
+
+__all__ = [
+    "ModelSettings",
+    "left_behind",
+    "settings_of",
+    "settings_of_folder",
+    "settings_of_gguf",
+    "template_files",
+]
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Names of chat templates that can be those of files."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """What belongs to a model and not to its tokenizer's ids.
+
+    Attributes:
+        roles: Special tokens by what they are for (``eos``); also those of single models
+            (``image``).
+        additional_special_tokens: Special tokens without a role.
+        chat_template: The usual chat template; None: there is none.
+        other_chat_templates: Further templates by name.
+        entries: Further entries of tokenizer_config.json (``padding_side``, ``model_max_length``).
+    """
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    additional_special_tokens: tuple[str, ...] = ()
+    chat_template: str | None = None
+    other_chat_templates: Mapping[str, str] = field(default_factory=dict)
+    entries: Mapping[str, Any] = field(default_factory=dict)
+
+
+def settings_of_folder(facts: PretrainedFolder) -> ModelSettings:
+    """What a folder's small files say."""
+    return ModelSettings(
+        roles=dict(facts.roles),
+        additional_special_tokens=facts.additional_special_tokens,
+        chat_template=facts.chat_template,
+        other_chat_templates=dict(facts.other_chat_templates),
+        entries=dict(facts.settings),
+    )
+
+
+def settings_of_gguf(model: GgufModel, tokenizer: Tokenizer) -> ModelSettings:
+    """What a GGUF file's metadata say.
+
+    Args:
+        model: The metadata.
+        tokenizer: The tokenizer of the same file.
+    """
+    texts = {token.id: token.content for token in tokenizer.fixed_tokens()}
+    roles = {}
+    for role, key in ROLES_IN_GGUF.items():
+        number = model.token_id(key)
+        if number is None or not 0 <= number < tokenizer.vocab_size:
+            continue
+        text = texts.get(number)
+        if text is None and tokenizer.token_lengths()[number] > 0:
+            text = tokenizer.id_to_bytes(number).decode("utf-8", "replace")
+        if text:
+            roles[role] = text
+    template = model.metadata.get("tokenizer.chat_template")
+    prefix = "tokenizer.chat_template."
+    others = {
+        key.removeprefix(prefix): value
+        for key, value in model.metadata.items()
+        if key.startswith(prefix) and isinstance(value, str)
+    }
+    limit = model.context_tokens
+    return ModelSettings(
+        roles=roles,
+        chat_template=template if isinstance(template, str) and template else None,
+        other_chat_templates=others,
+        entries={} if limit is None else {"model_max_length": limit},
+    )
+
+
+def settings_of(tokenizer: Tokenizer) -> ModelSettings | None:
+    """What the files that a tokenizer was loaded from say; None: they say nothing, or are unknown.
+
+    Raises:
+        FormatError: A small file is damaged.
+        OSError: The GGUF file is not there any more.
+    """
+    origin = origin_of(tokenizer)
+    if origin is None:
+        return None
+    if origin.path.suffix.lower() == ".gguf":
+        return settings_of_gguf(read_gguf(origin.path), tokenizer)
+    if not origin.files:
+        return None
+    # As they were when the tokenizer was loaded, whatever became of the folder.
+    with tempfile.TemporaryDirectory(prefix="jeton-") as place:
+        for name, data in origin.files.items():
+            file = Path(place, name)
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(data)
+        return settings_of_folder(read_folder(place))
+
+
+def template_files(settings: ModelSettings) -> dict[str, bytes]:
+    """The files of the chat templates, as ``save_pretrained`` calls them."""
+    files = {}
+    if settings.chat_template is not None:
+        files["chat_template.jinja"] = settings.chat_template.encode("utf-8")
+    for name, text in settings.other_chat_templates.items():
+        if not _FILE_NAME.fullmatch(name):
+            continue  # a name from a file that is no name of a file
+        files[f"additional_chat_templates/{name}.jinja"] = text.encode("utf-8")
+    return files
+
+
+def left_behind(settings: ModelSettings, *, is_folder: bool, is_gguf: bool) -> tuple[str, ...]:
+    """What a written file does not hold of the settings, in words."""
+    left = []
+    if is_folder:
+        names = [n for n in settings.other_chat_templates if not _FILE_NAME.fullmatch(n)]
+        left += [f"the chat template {name!r}, whose name is no name of a file" for name in names]
+        return tuple(left)
+    roles = {r: t for r, t in settings.roles.items() if not is_gguf or r not in ROLES_IN_GGUF}
+    if roles:
+        named = ", ".join(f"{role}_token {text!r}" for role, text in roles.items())
+        left.append(f"roles of special tokens: {named}")
+    n_templates = (settings.chat_template is not None) + len(settings.other_chat_templates)
+    if n_templates and not is_gguf:
+        left.append("the chat template" if n_templates == 1 else f"{n_templates} chat templates")
+    if settings.entries:
+        left.append(f"settings: {', '.join(sorted(settings.entries))}")
+    return tuple(left)

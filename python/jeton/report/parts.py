@@ -1,0 +1,158 @@
+"""The parts of the page: which there are, which stand open, and which are folded.
+
+Whoever pays the bill reads what stands open. Everything else is one press away, under "More".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jeton.report.summary import N_FINDINGS
+
+__all__ = ["Part", "parts_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the page.
+
+    Attributes:
+        id: Anchor of the part; its template is ``_<id>.html.j2`` with underscores.
+        title: Heading.
+        link: Words of its link in the navigation.
+        is_open: Whether it stands open.
+        hint: What a folded part holds, in a few words.
+    """
+
+    id: str
+    title: str
+    link: str
+    is_open: bool = True
+    hint: str = ""
+
+    @property
+    def template(self) -> str:
+        """File of the part."""
+        return f"_{self.id.replace('-', '_')}.html.j2"
+
+
+def parts_of(context: dict[str, Any]) -> tuple[Part, ...]:
+    """Return the parts of a report, those that stand open first.
+
+    Args:
+        context: What the templates get.
+    """
+    data = context["data"]
+    n_tokenizers = len(data["tokenizers"])
+    has_money = context["headline"].is_money
+    is_choice = n_tokenizers > 1
+    memory, money = context["memory"], context["money"]
+    is_first_five = context["n_findings"] == N_FINDINGS < len(context["findings"])
+    findings = "The five findings that matter most" if is_first_five else "Findings"
+    gate = context["gate"]
+    found: list[tuple[Any, Part]] = [
+        (gate, Part("gate", gate.title if gate else "", "Before and after")),
+        (True, Part("findings", findings, "Findings")),
+        (context["waterfall"], Part("waterfall", "Where the money goes", "Where the money goes")),
+        (
+            context["model_costs"],
+            Part("models", "Models by price per document", "Price per document"),
+        ),
+        (context["spending"], Part("spending", "By model and by day", "Models and days")),
+        (context["bill"], Part("bill", "Your bill against your log", "Bill")),
+        (context["domains"], Part("domains", "By domain", "Domains")),
+        (context["quota"], Part("quota", "Limits of the API", "Limits")),
+        (
+            context["simulation"],
+            Part("traffic", "Your traffic replayed on the GPU", "Traffic on the GPU"),
+        ),
+        (
+            memory or (money and is_choice),
+            Part("economics", *_economics(memory=bool(memory), money=bool(money and is_choice))),
+        ),
+        (
+            n_tokenizers,
+            Part(
+                "tokenizers",
+                "Tokenizers side by side" if is_choice else "The tokenizer",
+                "Tokenizers" if is_choice else "Tokenizer",
+                is_open=is_choice or not has_money,
+                hint="tokens per document, vocabulary, other quality measures",
+            ),
+        ),
+        (
+            context["points"],
+            Part("tradeoff", "Which tokenizer to choose", "Choice"),
+        ),
+        (context["training"], Part("training", "Training with each tokenizer", "Training")),
+        (context["terms"], Part("terms", "How your terms are split", "Terms")),
+        (
+            data.get("what_if"),
+            Part(
+                "what-if",
+                "What if",
+                "What if",
+                is_open=False,
+                hint="sliders for traffic, prices and answers",
+            ),
+        ),
+        (
+            context["provider"],
+            Part(
+                "provider",
+                "Tokens as the provider counts them",
+                "Provider's count",
+                is_open=False,
+                hint="how the billed count was learned",
+            ),
+        ),
+        (
+            data.get("requests"),
+            Part(
+                "requests",
+                "What the log holds",
+                "Log",
+                is_open=False,
+                hint="models, usage, problems in the records",
+            ),
+        ),
+        (
+            context["levels"] or context["settings"],
+            Part(
+                "maturity",
+                "The pipeline",
+                "Pipeline",
+                is_open=False,
+                hint="how sizes are planned, and what you said of it",
+            ),
+        ),
+        (
+            context["samples"],
+            Part(
+                "samples",
+                "How your text is split",
+                "Samples",
+                is_open=False,
+                hint="passages of your text, token by token",
+            ),
+        ),
+        (
+            True,
+            Part(
+                "basis",
+                "How these figures were made",
+                "Method",
+                is_open=False,
+                hint="inputs, prices, formulas, and how exact each figure is",
+            ),
+        ),
+    ]
+    parts = [part for is_there, part in found if is_there]
+    return tuple(sorted(parts, key=lambda part: not part.is_open))
+
+
+def _economics(*, memory: bool, money: bool) -> tuple[str, str]:
+    if memory and money:
+        return "Cost and memory with each tokenizer", "Cost and memory"
+    return ("Memory on the GPU", "Memory") if memory else ("Cost with each tokenizer", "Cost")

@@ -1,0 +1,171 @@
+"""The schema of a report's ``ledger``, which `jeton.economics.ledger` writes by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["LEDGER"]
+
+_MONEY = {"$ref": "#/$defs/money"}
+_NUMBER = {"type": "number"}
+_COUNT = {"type": "integer", "minimum": 0}
+_TEXT = {"type": "string"}
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    if set(schema) == {"type"}:
+        return {"type": [schema["type"], "null"]}
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _object(text: str, properties: dict[str, tuple[dict[str, Any], str]]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": text,
+        "properties": {
+            name: {"description": words, **schema} for name, (schema, words) in properties.items()
+        },
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _list(item: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+_BASIS = {"$ref": "#/$defs/basis"}
+
+_AMOUNTS = {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}}
+
+_DIMENSION = _object(
+    "One kind of use and its money; every unit stands in one row only.",
+    {
+        "name": (_TEXT, "Usage key of genai-prices (`input_tokens`, `cache_read_tokens` ...)."),
+        "amount": (_NUMBER, "Units charged at this kind's own rate."),
+        "unit": (_TEXT, "Unit in plain words."),
+        "usd": (_MONEY, "What they cost."),
+        "usd_per_unit": (_or_null(_MONEY), "Mean rate; null where the amount is 0."),
+        "basis": (_BASIS, "Estimated where a rate or a part had to be assumed."),
+    },
+)
+
+_TIME: dict[str, tuple[dict[str, Any], str]] = {
+    "n_requests": (_COUNT, "Requests."),
+    "input_tokens": (_COUNT, "Input tokens, cached ones included."),
+    "output_tokens": (_COUNT, "Output tokens, reasoning included."),
+    "usd": (_MONEY, "What they cost."),
+}
+
+LEDGER = _object(
+    "Every request priced once by its own provider, model, tariff and time. `usd` is the sum of "
+    "`by_model`, of `by_day`, of `by_domain` and of `dimensions`, exactly.",
+    {
+        "usd": (_MONEY, "What the requests cost at list prices in the period, not rounded."),
+        "n_requests": (_COUNT, "Requests after joining, those without a price included."),
+        "period": (
+            _object(
+                "Time that the requests cover.",
+                {
+                    "first": (
+                        _or_null(_TEXT),
+                        "First request, ISO 8601; null if none has a time.",
+                    ),
+                    "last": (_or_null(_TEXT), "Last request."),
+                    "n_days": (_or_null(_NUMBER), "Days that the requests are spread over."),
+                    "n_hours_covered": (_COUNT, "Different hours (UTC) that have a request."),
+                    "n_without_time": (_COUNT, "Requests whose time is not known."),
+                    "requests_per_day": (_or_null(_NUMBER), "Requests divided by days."),
+                    "assumption": (_TEXT, "How that was reckoned, in a sentence."),
+                    "override": (_TEXT, "Period as the user gave it; empty: the log decides."),
+                },
+            ),
+            "Time that the requests cover.",
+        ),
+        "usd_per_request": (_or_null(_MONEY), "Mean of a request."),
+        "usd_per_month": (_or_null(_MONEY), "A month of 365/12 days at `requests_per_day`."),
+        "usd_per_year": (_or_null(_MONEY), "A year of 365 days at `requests_per_day`."),
+        "by_model": (
+            _list(
+                _object(
+                    "Requests of one model at one provider and tariff.",
+                    {
+                        "provider": (_TEXT, "Provider whose price was taken."),
+                        "model": (_TEXT, "Name in the price list."),
+                        "logged_as": (_TEXT, "Name in the log."),
+                        "tariff": (_TEXT, "`standard`, `batch` ..."),
+                        "n_requests": (_COUNT, "Requests."),
+                        "amounts": (_AMOUNTS, "Units by usage key, parts in what holds them."),
+                        "usd": (_MONEY, "What they cost."),
+                        "dimensions": (_list(_DIMENSION), "The money by kind of use."),
+                        "basis": (_BASIS, "Estimated where anything had to be assumed."),
+                    },
+                )
+            ),
+            "Use by model, the dearest first.",
+        ),
+        "by_day": (
+            _list(
+                _object(
+                    "Requests of one day.",
+                    {"day": (_or_null(_TEXT), "Day (UTC); null: not known."), **_TIME},
+                )
+            ),
+            "Use by day, in order.",
+        ),
+        "by_domain": (
+            _list(
+                _object(
+                    "Requests of one domain.",
+                    {"domain": (_TEXT, "Name; empty for those in none."), **_TIME},
+                )
+            ),
+            "Use by domain, the dearest first.",
+        ),
+        "dimensions": (_list(_DIMENSION), "Use by kind, the dearest first."),
+        "amounts": (_AMOUNTS, "Units by usage key, parts counted in what holds them."),
+        "joined": (
+            {"type": "object", "additionalProperties": _COUNT},
+            "Records that were no requests of their own, by kind.",
+        ),
+        "not_priced": (
+            _list(
+                _object(
+                    "Requests that are not in the sum.",
+                    {
+                        "model": (_TEXT, "Name in the log; empty: none is stated."),
+                        "provider": (_TEXT, "Provider as the log names it."),
+                        "kind": (_TEXT, "`unknown_model`, `no_model`, `no_price` ..."),
+                        "why": (_TEXT, "The reason in words."),
+                        "nearest": (_list(_TEXT), "Names of the price list that resemble it."),
+                        "n_requests": (_COUNT, "Requests."),
+                        "n_tokens": (_COUNT, "Their tokens, as far as known."),
+                        "share_of_tokens": (
+                            {"type": "number", "minimum": 0, "maximum": 1},
+                            "Their part of all tokens.",
+                        ),
+                    },
+                )
+            ),
+            "Requests without a price, most tokens first.",
+        ),
+        "n_half_known": (_COUNT, "Requests of which one count is not known."),
+        "n_from_gateway_cache": (_COUNT, "Requests that a gateway answered itself, for nothing."),
+        "issues": (
+            _list(
+                _object(
+                    "Something that had to be assumed.",
+                    {
+                        "kind": (_TEXT, "Name of the kind."),
+                        "n": (_COUNT, "Requests that it touches."),
+                        "text": (_TEXT, "The same in a sentence."),
+                    },
+                )
+            ),
+            "What had to be assumed.",
+        ),
+        "price_source": (_TEXT, "Where the prices come from, with their date."),
+        "price_date": (_or_null(_TEXT), "How new the prices are, ISO 8601."),
+    },
+)
+"""As `jeton.economics.ledger.as_json.ledger_json` writes it."""
