@@ -111,6 +111,9 @@ def waterfall(
                 applies_to=part,
                 token_factor=Decimal(factor),
                 cost_factor=Decimal(1),
+                request_factor=Decimal(1),
+                input_factor=Decimal(factor) if part == "input" else Decimal(1),
+                output_factor=Decimal(factor) if part == "output" else Decimal(1),
                 running_usd_per_month=Decimal(0),
             )
         )

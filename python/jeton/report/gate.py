@@ -102,7 +102,7 @@ def gate_to_markdown(result: GateResult) -> str:
         main = item.main_cause
         if main is not None:
             words = f"Main cause: **{main.label}**{_of_all(main)}."
-            if main.remedy and main.part.value > 0:
+            if _is_dearer(item, main):
                 words += f" To do: {_cell(main.remedy)}."
             lines += [words, ""]
         money = _money(item)
@@ -198,9 +198,15 @@ def main_cause_lines(item: BudgetResult) -> list[str]:
     if main is None:
         return []
     lines = [f"main cause: {main.label}, {_signed(main.part.value)}{_of_all(main)}{_basis(main)}"]
-    if main.remedy and main.part.value > 0:
+    if _is_dearer(item, main):
         lines.append(f"to do: {visible(main.remedy)}")
     return lines
+
+
+def _is_dearer(item: BudgetResult, main: Cause) -> bool:
+    """Whether something is to be done: nothing for a figure that moved the right way."""
+    falls = item.metric.endswith("_per_token") and not item.metric.startswith(("kv_", "usd_"))
+    return bool(main.remedy) and (main.part.value < 0) is falls
 
 
 def interval_line(interval: ChangeInterval) -> str:

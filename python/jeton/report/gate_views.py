@@ -9,8 +9,9 @@ from jeton.report.numbers import Kind, Numbers, Shown
 
 __all__ = ["GateView", "gate_view"]
 
-MAX_EXPLAINED = 3
-"""Figures whose causes are listed on the page; most have the same."""
+MAX_EXPLAINED = 1
+"""Figures whose causes are listed on the page: the others have nearly always the same, and the
+table names the main one of each."""
 
 MIN_SHARE = 0.005
 """Causes below half a percent of the difference are left out: the JSON has them."""
@@ -113,8 +114,7 @@ def gate_view(numbers: Numbers) -> GateView | None:
         n_failed=n_failed,
         rows=rows,
         explained=tuple(
-            _explained(numbers, f"gate.results[{i}]", result)
-            for i, result in moved[: 1 if is_side_by_side else MAX_EXPLAINED]
+            _explained(numbers, f"gate.results[{i}]", result) for i, result in moved[:MAX_EXPLAINED]
         ),
         notes=len(gate["notes"]),
     )
@@ -152,7 +152,7 @@ def _explained(numbers: Numbers, path: str, result: dict[str, Any]) -> Explained
     at = None if main is None else f"{path}.causes[{main}]"
     interval = None
     if result["change_interval_95"] is not None:
-        ends = (numbers.show(f"{path}.change_interval_95[{i}]", "ratio") for i in (0, 1))
+        ends = (numbers.show(f"{path}.change_interval_95[{i}]", "count") for i in (0, 1))
         low, high = ends
         interval = None if low is None or high is None else (low, high)
     documents = result["documents"] if result["is_exceeded"] or not result["budget"] else []

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 from jeton._files import write_whole
 from jeton.auditing.gate import BudgetResult, GateResult
-from jeton.report.gate import budget_lines
+from jeton.report.gate import budget_lines, main_cause_lines
 from jeton.report.visible import visible
 
 __all__ = ["gate_to_junit", "write_junit"]
@@ -64,8 +64,9 @@ def _add_case(suite: ElementTree.Element, item: BudgetResult) -> None:
     # What no reader of XML could read, `budget_lines` has made visible already.
     lines = budget_lines(item)
     if item.is_exceeded:
+        main = main_cause_lines(item)[:1]
         failure = ElementTree.SubElement(
-            case, "failure", {"type": "budget-exceeded", "message": lines[0]}
+            case, "failure", {"type": "budget-exceeded", "message": "; ".join(lines[:1] + main)}
         )
         failure.text = "\n".join(lines)
     else:

@@ -12,15 +12,39 @@ __all__ = ["unknown_domain", "unknown_figure"]
 
 _MAX_DOMAINS = 20
 
+_OTHER_WORDS = {
+    "fit": "concurrent_requests",
+    "concurrency": "concurrent_requests",
+    "requests": "concurrent_requests",
+    "cost": "usd_per",
+    "price": "usd_per",
+    "money": "usd_per",
+    "dollars": "usd_per",
+    "memory": "kv_bytes",
+    "cache": "kv_bytes",
+    "latency": "seconds",
+    "time": "seconds",
+    "length": "tokens_per_document",
+    "tokens": "tokens_per_document",
+    "mean": "tokens_per_document",
+    "p50": "tokens_per_document_p50",
+    "p95": "tokens_per_document_p95",
+    "p99": "tokens_per_document_p99",
+    "max": "tokens_per_document_max",
+    "compression": "bytes_per_token",
+    "fertility": "tokens_per_word",
+}
+"""What people call figures, with the beginning of their names."""
+
 _OPTIONS = {
-    "usd": "--price-model, and --requests-per-day for a period",
+    "usd_": "--price-model (and --requests-per-day for a day, month or year)",
     "kv_": "--model",
+    "concurrent_": "--model and --gpu",
     "weights": "--model",
-    "requests_fit": "--model and --gpu",
-    "fit": "--model and --gpu",
-    "flops": "--model",
 }
 """Beginnings of figures that need an option, with the option."""
+
+_MAX_NEAR = 8
 
 
 def unknown_figure(name: str, known: Mapping[str, Fraction], budget: Budget | None) -> str:
@@ -29,14 +53,17 @@ def unknown_figure(name: str, known: Mapping[str, Fraction], budget: Budget | No
     message = _head("figure", name, budget)
     if near:
         message += f"; the nearest are {', '.join(near)}"
-    lines = [message, f"known here: {', '.join(sorted(known))}"]
-    needs = next((words for start, words in _OPTIONS.items() if name.startswith(start)), None)
-    lines.append(
-        f"hint: figures of this kind need {needs}"
-        if needs and not near
-        else "hint: a figure of money, a model or a GPU needs the option that it comes from"
-    )
-    return "\n".join(lines)
+    return f"{message}\nknown here: {', '.join(sorted(known))}\nhint: {_hint(name, near)}"
+
+
+def _hint(name: str, near: list[str]) -> str:
+    meant = [start for word, start in _OTHER_WORDS.items() if word in name.lower().split("_")]
+    for start in (*meant, name):
+        option = next((words for begin, words in _OPTIONS.items() if start.startswith(begin)), "")
+        if option and not any(found.startswith(start) for found in near):
+            what = f"{start}..." if start != name else "such a figure"
+            return f"{what} needs {option}"
+    return "a figure of money, a model or a GPU needs the option that it comes from"
 
 
 def unknown_domain(name: str, known: Iterable[str], budget: Budget | None) -> str:
@@ -58,12 +85,16 @@ def _head(kind: str, name: str, budget: Budget | None) -> str:
 
 
 def _near(name: str, known: Mapping[str, Fraction]) -> list[str]:
-    """Names that are spelt alike, then those with words that begin like the wanted ones."""
+    """Names that are spelt alike, then those with like words, then those of the same meaning."""
     wanted = name.lower().split("_")
-    alike = list(nearest(name, sorted(known)))
-    same = [
-        known_name
-        for known_name in sorted(known)
-        if all(any(part.startswith(word) for part in known_name.split("_")) for word in wanted)
+    starts = tuple(_OTHER_WORDS[word] for word in wanted if word in _OTHER_WORDS)
+    found = [
+        *nearest(name, sorted(known)),
+        *(known_name for known_name in sorted(known) if _has_words(known_name, wanted)),
+        *(known_name for known_name in sorted(known) if starts and known_name.startswith(starts)),
     ]
-    return list(dict.fromkeys([*alike, *same]))[:8]
+    return list(dict.fromkeys(found))[:_MAX_NEAR]
+
+
+def _has_words(name: str, wanted: list[str]) -> bool:
+    return all(any(part.startswith(word) for part in name.split("_")) for word in wanted)
