@@ -267,7 +267,9 @@ impl Decoder {
         let is_fuse = |step: &(DecoderConfig, _)| matches!(step.0, DecoderConfig::Fuse);
         if let Some(at) = self.steps.iter().position(is_level)
             && self.steps[..at].iter().all(is_fuse)
-            && self.steps[at + 1..].iter().all(is_fuse)
+            && self.steps[at + 1..]
+                .iter()
+                .all(|step| is_fuse(step) || replaced_text(&step.0).is_some())
         {
             let mut out = Vec::new();
             for token in &tokens {
@@ -275,6 +277,14 @@ impl Decoder {
                     Some(bytes) => out.extend_from_slice(&bytes),
                     None => out.extend_from_slice(token.as_bytes()),
                 }
+            }
+            let room = self.growth.room(out.len() + tokens.len());
+            for (from, to) in self.steps[at + 1..]
+                .iter()
+                .filter_map(|s| replaced_text(&s.0))
+            {
+                out = replaced_bytes(&out, from.as_bytes(), to.as_bytes());
+                room.check(STAGE, out.len())?;
             }
             return Ok(out);
         }
@@ -323,6 +333,29 @@ impl Decoder {
         }
         Ok(out)
     }
+}
+
+/// What a step replaces by what, if it does so with a text.
+fn replaced_text(config: &DecoderConfig) -> Option<(&str, &str)> {
+    match config {
+        DecoderConfig::Replace {
+            pattern: ReplacePattern::String(from),
+            content,
+        } if !from.is_empty() => Some((from, content)),
+        _ => None,
+    }
+}
+
+fn replaced_bytes(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut position = 0;
+    for at in memchr::memmem::find_iter(text, from) {
+        out.extend_from_slice(&text[position..at]);
+        out.extend_from_slice(to);
+        position = at + from.len();
+    }
+    out.extend_from_slice(&text[position..]);
+    out
 }
 
 fn n_bytes(tokens: &[String]) -> usize {

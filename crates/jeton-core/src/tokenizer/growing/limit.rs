@@ -34,6 +34,9 @@ impl Tokenizer {
         {
             return Ok(over);
         }
+        let budget = limit
+            .saturating_mul(8 * BYTES_PER_ID)
+            .saturating_add(MOST_TRIED);
         let found: Result<Option<usize>> = self.pool.with(|scratch| {
             let mut size = limit
                 .saturating_mul(BYTES_PER_ID)
@@ -42,6 +45,10 @@ impl Tokenizer {
             loop {
                 let mark = walk.last();
                 let end = boundary(text, mark.cut.at.max(mark.seen).saturating_add(size));
+                // Step by step costs several times what all at once does: text that has few ids is counted so.
+                if end > budget {
+                    return Ok(None);
+                }
                 if end == text.len() {
                     let mut ids = Vec::new();
                     self.encode_from(text, &mark.cut, allow, scratch, &mut ids)?;
