@@ -10,8 +10,8 @@ use crate::cache_memory::CacheMemory;
 use crate::huge::{Huge, Zeroed};
 use crate::shelf::Shelf;
 
-/// What a cache takes at most: for each thread, however many words a text has. A thread has four of them, and one more
-/// each where texts of few words or passages come again; those of phrases, passages and texts also have some kilobytes for what came once.
+/// What a cache takes at most: for each thread, however many pretokens a text has. A thread has four of them;
+/// that of phrases also has some kilobytes for what came once.
 pub(crate) const MAX_BYTES: usize = 8 << 20;
 
 /// Bytes that the word caches of one tokenizer may take together unless it is told otherwise: 256 MiB, that is 8

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cache_budget::CacheBudget;
 use crate::entry_ids::{self, AT_ONCE};
-use crate::phrases::{MAX_PHRASE, Phrases};
+use crate::phrases::Phrases;
 use crate::word_cache::{LongWords, Payload, RichWords, ShortWords, payload_of};
 use crate::word_key::{Key, Role};
 
@@ -178,10 +178,10 @@ impl Caches {
         self.keep_phrase(role, word, ids);
     }
 
-    /// The same of what no other cache has room for: most phrases come once, so that they are kept when they come again. Whether longer
-    /// pretokens do is to be asked before ([`Phrases::is_worth`]). Says whether it was kept.
+    /// The same of what no other cache has room for: a phrase is kept when it comes again, as most come once.
+    /// Says whether it was kept.
     fn keep_phrase(&mut self, role: Role, word: &[u8], ids: &[u32]) -> bool {
-        let is_worth = word.len() > MAX_PHRASE || self.phrases.comes_again(word);
+        let is_worth = self.phrases.comes_again(word);
         if is_worth {
             self.phrases.put(word, ids, role);
         }

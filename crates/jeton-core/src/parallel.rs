@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::batch::BatchRef;
 use crate::documents::Documents;
-use crate::elsewhere::Here;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Bytes below which a second thread costs more than it brings.
@@ -75,14 +74,9 @@ pub(crate) fn map_texts<T: Send>(
         true
     };
     let mut interrupted = false;
-    let here = Here::now();
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(|| {
-                here.leave();
-                while one() {}
-            });
-            Here::give_way();
+            scope.spawn(|| while one() {});
         }
         while one() {
             if !keep_going() {
@@ -193,18 +187,13 @@ pub(crate) fn in_order<W, P: Default + Send>(
         }
         false
     };
-    let here = Here::now();
     let interrupted = std::thread::scope(|scope| {
         for _ in 1..threads.min(n_tasks) {
-            let other = std::thread::Builder::new().spawn_scoped(scope, || {
-                here.leave();
-                run(&mut || true)
-            });
+            let other = std::thread::Builder::new().spawn_scoped(scope, || run(&mut || true));
             // Where the system gives no more threads, those that are there do it all.
             if other.is_err() {
                 break;
             }
-            Here::give_way();
         }
         run(keep_going)
     });

@@ -4,9 +4,7 @@
 //! bytes and ids need; records lie one behind the other, and a table of slots tells where. When there is no more room, all is
 //! forgotten at once. A search looks at a few slots only, so that bytes which somebody has chosen for their hash do no harm.
 //!
-//! A pretoken may be a page where a model has no pre-tokenization, and most texts come once: those longer than a phrase
-//! are kept when they come again, so that they do not push out what is worth more; so are phrases, most of which come once, too.
-//! The ids of longer ones take two bytes each where that is enough: of a script without spaces they would take more room than the text.
+//! Most phrases come once: they are kept when they come again, so that they do not push out what is worth more.
 
 mod record;
 
@@ -15,7 +13,6 @@ use std::sync::Arc;
 use crate::cache_budget::{CacheBudget, MAX_BYTES, Share};
 use crate::cache_memory::MIN_BYTES;
 use crate::huge::Huge;
-use crate::kept_ids::{self, KeptIds};
 use crate::prefetch::prefetch;
 use crate::seen::Seen;
 use crate::word_key::{Hashed, Key, Role, mix};
@@ -24,11 +21,9 @@ pub(crate) use self::record::Found;
 
 /// Longest pretoken that is a phrase, in bytes: twenty words of a script without spaces.
 pub(crate) const MAX_PHRASE: usize = 255;
-/// Longest one that is kept at all: what a record's head has room for, some pages of text.
-pub(crate) const MAX_KEPT: usize = 0x3FFF;
 
 /// Most ids that are kept: one for each byte.
-const MAX_IDS: usize = MAX_KEPT;
+const MAX_IDS: usize = MAX_PHRASE;
 /// Bytes of a cache for one slot: few records have less than 64.
 const BYTES_PER_SLOT: usize = 32;
 /// Slots in use at first.
@@ -53,8 +48,6 @@ pub(crate) struct Phrases {
     records: Huge<u32>,
     /// How much of it records take.
     used: usize,
-    /// The ids of a text whose record has them in two bytes each.
-    unpacked: Vec<u32>,
     /// How often nothing could be kept since it was last asked whether there may be a cache.
     refused: usize,
     /// Pretokens that came and were not kept.
@@ -71,23 +64,7 @@ pub(crate) fn hash(word: &[u8]) -> u32 {
         return key.hash() as u32;
     }
     let mut hash = word.len() as u64;
-    let mut rest = word;
-    if word.len() > MAX_PHRASE {
-        // Four chains, none of which waits for another: one alone is most of what it takes to find a text of some KB.
-        let (lines, behind) = word.as_chunks::<64>();
-        let mut chains = [hash; 4];
-        for line in lines {
-            let (sixteens, _) = line.as_chunks::<16>();
-            for (chain, bytes) in chains.iter_mut().zip(sixteens) {
-                *chain = mix(*chain, u128::from_le_bytes(*bytes));
-            }
-        }
-        for both in chains.chunks(2) {
-            hash = mix(hash, u128::from(both[0]) << 64 | u128::from(both[1]));
-        }
-        rest = behind;
-    }
-    let (sixteens, rest) = rest.as_chunks::<16>();
+    let (sixteens, rest) = word.as_chunks::<16>();
     for bytes in sixteens {
         hash = mix(hash, u128::from_le_bytes(*bytes));
     }
@@ -170,58 +147,30 @@ impl Phrases {
             return None;
         }
         let (n_ids, from) = search(&self.slots, self.mask, &self.records, word, hash, role)?;
-        // Each has a number of its own.
         Some(Found::new(n_ids as usize, from))
     }
 
-    /// The ids of a pretoken of any length.
-    pub(crate) fn get(&mut self, word: &[u8], role: Role) -> Option<&[u32]> {
-        if word.len() > MAX_KEPT {
+    /// Returns the ids of a pretoken, if it is kept.
+    pub(crate) fn get(&self, word: &[u8], role: Role) -> Option<&[u32]> {
+        if word.len() > MAX_PHRASE {
             return None;
         }
-        let Self {
-            slots,
-            mask,
-            records,
-            ..
-        } = self;
-        let (n_ids, from) = search(slots, *mask, records, word, hash(word), role)?;
-        let ids = KeptIds::new(n_ids, from.get(..kept_ids::n_numbers(n_ids))?);
-        if let Some(ids) = ids.as_they_are() {
-            return Some(ids);
-        }
-        self.unpacked.clear();
-        ids.append_to(&mut self.unpacked);
-        Some(&self.unpacked)
-    }
-
-    /// The same as they are kept.
-    #[inline]
-    pub(crate) fn kept(&self, word: &[u8], role: Role) -> Option<KeptIds<'_>> {
-        if word.len() > MAX_KEPT {
-            return None;
-        }
-        let hash = hash(word);
-        let (n_ids, from) = search(&self.slots, self.mask, &self.records, word, hash, role)?;
-        let numbers = from.get(..kept_ids::n_numbers(n_ids))?;
-        Some(KeptIds::new(n_ids, numbers))
+        self.find(word, hash(word), role)?.ids()
     }
 
     /// Remembers a pretoken that is not there yet, and its ids.
     pub(crate) fn put(&mut self, word: &[u8], ids: &[u32], role: Role) {
-        if word.is_empty() || word.len() > MAX_KEPT || ids.len() > MAX_IDS {
+        if word.is_empty() || word.len() > MAX_PHRASE || ids.len() > MAX_IDS {
             return;
         }
-        // What is no longer than a phrase is copied from its record as it lies there.
-        let n_ids = kept_ids::head(ids, word.len() > MAX_PHRASE);
-        let len = record::len(word, n_ids);
+        let len = record::len(word, ids.len());
         if self.used + len > self.records.len() && !self.make_room(len) {
             return;
         }
         let Some(there) = self.records.get_mut(self.used..self.used + len) else {
             return;
         };
-        record::write(there, word, role, ids, n_ids);
+        record::write(there, word, role, ids);
         let slot = u64::from(hash(word)) << 32 | (self.used + 1) as u64;
         self.used += len;
         self.insert(slot);
@@ -244,14 +193,6 @@ impl Phrases {
         for slot in before.into_iter().filter(|&slot| slot != 0) {
             self.n_kept += usize::from(insert(&mut self.slots, self.mask, slot));
         }
-    }
-
-    /// Whether it is worth to remember a pretoken: one longer than a phrase only if this was asked before, not long ago.
-    pub(crate) fn is_worth(&mut self, word: &[u8]) -> bool {
-        if !(MAX_PHRASE + 1..=MAX_KEPT).contains(&word.len()) {
-            return word.len() <= MAX_PHRASE;
-        }
-        self.comes_again(word)
     }
 
     /// Whether a pretoken that is not kept came before, not long ago.
@@ -379,13 +320,9 @@ mod tests {
         known
     }
 
-    /// A word for each number, of any length, and ids that tell which word they are of.
+    /// Returns a word for each number, some of them too long to be kept, and ids that tell the word.
     fn word(number: u32) -> (Vec<u8>, Vec<u32>) {
-        let len = match number % 50 {
-            // Every fiftieth is much longer.
-            0 => MAX_KEPT - 40 + number as usize / 50,
-            _ => 1 + number as usize * 7 % (MAX_PHRASE + 20),
-        };
+        let len = 1 + number as usize * 7 % (MAX_PHRASE + 20);
         let word: Vec<u8> = number
             .to_le_bytes()
             .into_iter()
@@ -417,12 +354,10 @@ mod tests {
                     prop_assert_eq!(known, ids);
                     continue;
                 }
-                if phrases.is_worth(&word) {
-                    phrases.put(&word, &ids, Role::Pretoken);
-                }
+                phrases.put(&word, &ids, Role::Pretoken);
                 if let Some(known) = found(&mut phrases, &word) {
                     prop_assert_eq!(&known, &ids);
-                    prop_assert!(word.len() <= MAX_KEPT);
+                    prop_assert!(word.len() <= MAX_PHRASE);
                 } else {
                     let kept = word.len() <= MAX_PHRASE;
                     prop_assert!(!kept || phrases.records.is_empty());
@@ -458,9 +393,7 @@ mod tests {
         let mut kept = 0;
         for number in 0..40_000 {
             let (word, ids) = word(number);
-            if phrases.is_worth(&word) {
-                phrases.put(&word, &ids, Role::Pretoken);
-            }
+            phrases.put(&word, &ids, Role::Pretoken);
             kept += usize::from(found(&mut phrases, &word) == Some(ids));
             assert!(phrases.n_bytes_of_records() <= MAX_BYTES);
         }
@@ -474,32 +407,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_a_phrase_is_worth_it_when_it_comes_again() {
+    fn nothing_longer_than_a_phrase_is_kept() {
         let budget = Arc::new(CacheBudget::default());
         let mut phrases = Phrases::default();
         phrases.set_budget(&budget);
-        let text = |len: usize, with: u8| vec![with; len];
-        let ids = |len: usize| (0..len as u32).collect::<Vec<_>>();
-        assert!(phrases.is_worth(&text(MAX_PHRASE, b'a')));
-        for len in [MAX_PHRASE + 1, 2_500, MAX_KEPT] {
-            let texts = [text(len, b'a'), text(len, b'b')];
-            for expected in [false, true, true] {
-                for text in &texts {
-                    assert_eq!(phrases.is_worth(text), expected);
-                }
-            }
-            for text in &texts {
-                phrases.put(text, &ids(len), Role::First);
-                let known = phrases.get(text, Role::First);
-                assert_eq!(known, Some(&ids(len)[..]));
-                assert_eq!(found(&mut phrases, text), None);
-            }
-        }
-        let longer = text(MAX_KEPT + 1, b'a');
-        for _ in 0..3 {
-            assert!(!phrases.is_worth(&longer));
-            phrases.put(&longer, &ids(7), Role::Pretoken);
-            assert_eq!(found(&mut phrases, &longer), None);
+        for (len, is_kept) in [
+            (MAX_PHRASE, true),
+            (MAX_PHRASE + 1, false),
+            (1 << 14, false),
+        ] {
+            let word = vec![b'a'; len];
+            phrases.put(&word, &[7], Role::First);
+            let known = phrases.get(&word, Role::First);
+            assert_eq!(known, is_kept.then_some(&[7][..]));
+            assert_eq!(found(&mut phrases, &word), None);
         }
         assert_eq!(budget.used(), phrases.n_bytes());
         phrases.clear();

@@ -10,8 +10,7 @@ use crate::cache_budget::CacheBudget;
 use crate::caches::{Caches, SHORT_IDS};
 use crate::entry_ids::{AT_ONCE, unpack};
 use crate::error::Result;
-use crate::kept_ids::KeptIds;
-use crate::passages::{Passages, may_have_passages};
+use crate::phrases::MAX_PHRASE;
 use crate::prefetch::prefetch_beginning;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
@@ -107,20 +106,12 @@ pub(crate) type EachSpan<'f> = dyn FnMut(u32, usize, usize, i64, &[u8]) + 'f;
 pub trait Sink {
     /// Takes the ids of one pretoken.
     fn take(&mut self, ids: &[u32]);
-
-    /// Takes ids as they are kept.
-    fn take_kept(&mut self, ids: KeptIds<'_>);
 }
 
 impl Sink for Vec<u32> {
     #[inline]
     fn take(&mut self, ids: &[u32]) {
         self.extend_from_slice(ids);
-    }
-
-    #[inline]
-    fn take_kept(&mut self, ids: KeptIds<'_>) {
-        ids.append_to(self);
     }
 }
 
@@ -131,11 +122,6 @@ pub struct Counter(pub u64);
 impl Sink for Counter {
     #[inline]
     fn take(&mut self, ids: &[u32]) {
-        self.0 += ids.len() as u64;
-    }
-
-    #[inline]
-    fn take_kept(&mut self, ids: KeptIds<'_>) {
         self.0 += ids.len() as u64;
     }
 }
@@ -156,14 +142,12 @@ pub struct WordScratch {
     lately: Lately,
     /// Lent to one call at a time; made for the first.
     batch: Option<Box<WordBatch>>,
-    passages: Option<Box<Passages>>,
 }
 
 impl WordScratch {
     /// The budget that the cache shares with those of other threads.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.caches.set_budget(budget);
-        self.passages.get_or_insert_default().set_budget(budget);
     }
 
     /// Gives back all but the caches, whose size does not depend on any text's.
@@ -180,17 +164,11 @@ impl WordScratch {
     /// Keeps to a budget that was made less meanwhile.
     pub(crate) fn fit(&mut self) {
         self.caches.fit();
-        if let Some(passages) = &mut self.passages {
-            passages.fit();
-        }
     }
 
     /// Forgets all words.
     pub(crate) fn clear(&mut self) {
         self.caches.clear();
-        if let Some(passages) = &mut self.passages {
-            passages.clear();
-        }
     }
 
     /// What tells where a short word would be, on its way from memory when this returns.
@@ -266,31 +244,11 @@ impl WordScratch {
         }
     }
 
-    /// Whether it is worth to remember a word that is not known.
-    pub(crate) fn is_worth(&mut self, word: &[u8]) -> bool {
-        self.caches.phrases.is_worth(word)
-    }
-
-    /// Remembers the ids of what may be a word or something else, if it is worth it.
+    /// Remembers the ids of a pretoken or a unit that is no longer than a phrase.
     pub(crate) fn keep_as(&mut self, role: Role, word: &[u8], ids: &[u32]) {
-        if self.is_worth(word) {
-            self.keep_surely(role, word, ids);
+        if word.len() <= MAX_PHRASE {
+            self.caches.keep(role, word, ids);
         }
-    }
-
-    /// Remembers them, whether the word is longer than a phrase or not: whoever calls this has asked.
-    pub(crate) fn keep_surely(&mut self, role: Role, word: &[u8], ids: &[u32]) {
-        self.caches.keep(role, word, ids);
-    }
-
-    /// What is known of passages, to be given back.
-    pub(crate) fn take_passages(&mut self) -> Box<Passages> {
-        self.passages.take().unwrap_or_default()
-    }
-
-    /// Gives it back.
-    pub(crate) fn give_passages(&mut self, passages: Box<Passages>) {
-        self.passages = Some(passages);
     }
 
     /// Room for ids, empty.
@@ -337,11 +295,6 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         if let Some(automaton) = self.pretokenizer.only_automaton() {
             let bytes = text.as_bytes();
-            if may_have_passages(bytes)
-                && self.encode_passages(automaton, bytes, words, scratch, sink)?
-            {
-                return Ok(());
-            }
             // Made where they stay: to move what was written just now waits for it, which counts in a short text (docs/engine.md).
             let mut pieces = automaton.pieces(bytes);
             return self.encode_pieces(bytes, &mut pieces, words, scratch, sink);

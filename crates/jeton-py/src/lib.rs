@@ -26,7 +26,6 @@ mod raw_text;
 mod reader;
 mod recipe;
 mod sentencepiece;
-mod sheets;
 mod survey;
 mod text;
 mod tokenizer;

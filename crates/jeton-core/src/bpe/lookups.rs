@@ -4,8 +4,7 @@
 //! what a processor does behind a wrong guess it does again. So all that is read for both is asked for before the first is
 //! looked at.
 
-use super::near::Near;
-use super::table::{EMPTY, MAX_INDEX, MergeTable, NO_PAIR, PLACE_BITS};
+use super::table::{EMPTY, MAX_INDEX, MergeTable, NO_PAIR, PLACE_BITS, scaled};
 use crate::prefetch::prefetch;
 
 /// A table, and where what is read to find a pair lies: who asks again and again has to hold less at a time.
@@ -13,7 +12,6 @@ use crate::prefetch::prefetch;
 pub(super) struct Lookups<'t> {
     entries: &'t [u64],
     filter: &'t [u64],
-    near: Near,
     table: &'t MergeTable,
     /// Whether entries are asked for before the filter has said that there may be any.
     asks_ahead: bool,
@@ -22,16 +20,10 @@ pub(super) struct Lookups<'t> {
 impl<'t> Lookups<'t> {
     /// What a table has.
     #[inline(always)]
-    pub(super) fn new(
-        entries: &'t [u64],
-        filter: &'t [u64],
-        near: Near,
-        table: &'t MergeTable,
-    ) -> Self {
+    pub(super) fn new(entries: &'t [u64], filter: &'t [u64], table: &'t MergeTable) -> Self {
         Self {
             entries,
             filter,
-            near,
             table,
             asks_ahead: true,
         }
@@ -55,14 +47,14 @@ impl<'t> Lookups<'t> {
     /// As [`MergeTable::find`].
     #[inline(always)]
     pub(super) fn find(&self, left: u32, right: u32) -> u32 {
-        let sought = self.sought(left, right);
+        let sought = Sought::new(left, right);
         self.find_behind(self.word(sought), sought)
     }
 
     /// The same of two pairs, each if `is_there` says so: else it may be of any ids.
     #[inline(always)]
     pub(super) fn find_both(&self, pairs: [(u32, u32); 2], is_there: [bool; 2]) -> [u32; 2] {
-        let sought = pairs.map(|(left, right)| self.sought(left, right));
+        let sought = pairs.map(|(left, right)| Sought::new(left, right));
         let words = sought.map(|sought| self.word(sought));
         if self.asks_ahead {
             prefetch(&self.entries[self.slot(sought[0])]);
@@ -78,26 +70,15 @@ impl<'t> Lookups<'t> {
         found
     }
 
-    #[inline(always)]
-    fn sought(&self, left: u32, right: u32) -> Sought {
-        Sought {
-            key: u64::from(left) << 20 | u64::from(right),
-            hash: MergeTable::hash(left, right),
-            is_near: self.near.has(left, right),
-        }
-    }
-
     /// A pair's word of the filter.
     #[inline(always)]
     fn word(&self, sought: Sought) -> u64 {
-        let n_words = self.filter.len();
-        self.filter[self.near.word(sought.hash, sought.is_near, n_words)]
+        self.filter[scaled(sought.hash, self.filter.len())]
     }
 
     #[inline(always)]
     fn slot(&self, sought: Sought) -> usize {
-        let n_slots = self.entries.len();
-        self.near.slot(sought.hash, sought.is_near, n_slots)
+        scaled(sought.hash, self.entries.len())
     }
 
     /// What is found of a pair behind its word of the filter.
@@ -129,7 +110,16 @@ impl<'t> Lookups<'t> {
 struct Sought {
     key: u64,
     hash: u64,
-    is_near: bool,
+}
+
+impl Sought {
+    #[inline(always)]
+    fn new(left: u32, right: u32) -> Self {
+        Self {
+            key: u64::from(left) << 20 | u64::from(right),
+            hash: MergeTable::hash(left, right),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -141,7 +131,7 @@ mod tests {
     use super::*;
     use crate::vocab::Vocab;
 
-    /// Ids of both parts of a table.
+    /// Ids of few pairs, small and large.
     fn id() -> impl Strategy<Value = u32> {
         prop_oneof![0..16u32, 1016..1032u32]
     }

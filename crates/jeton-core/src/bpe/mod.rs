@@ -27,7 +27,6 @@ mod lookups;
 pub(crate) mod merge;
 #[cfg(test)]
 mod naive;
-mod near;
 mod neighbours;
 pub(crate) mod pairs;
 mod queue;

@@ -11,7 +11,6 @@
 //! Scripts are told by the first bytes of UTF-8, without tables. That makes one of what is written with the same ones, Hebrew and
 //! Armenian, or Chinese and Japanese; and a few have several.
 
-use super::near::Near;
 use super::table::{EMPTY, FILTER_BITS, SLOTS_FOR_TWO, put};
 use crate::prefetch::prefetch;
 use crate::shelf::Shelved;
@@ -156,7 +155,7 @@ impl Scripts {
             let entries = &mut entries[range[0][0]..range[1][0]];
             let filter = &mut filter[range[0][1]..range[1][1]];
             for &(left, right, index) in list {
-                put(entries, filter, Near::default(), left, right, index);
+                put(entries, filter, left, right, index);
             }
         }
         (scripts.entries, scripts.filter) = (entries.into(), filter.into());

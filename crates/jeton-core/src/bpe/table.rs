@@ -13,12 +13,11 @@
 //! so that the proof fails: that needs all pairs.
 //!
 //! Most pairs that are looked up cannot merge. A filter, an eighth of the table, says so of all but a few percent
-//! of them without reading the table. What is met most often lies together in both ([`Near`]).
+//! of them without reading the table.
 
 use super::known::Known;
 use super::listed::Listed;
 use super::lookups::Lookups;
-use super::near::{NEAR_IDS, Near};
 use super::pairs::{Merge, NO_MERGE, Pairs};
 use super::scripts::{ScriptSet, Scripts};
 use super::{NONE, small};
@@ -50,7 +49,6 @@ pub(super) struct MergeTable {
     /// `left << 44 | right << 24 | index`, open addressing.
     entries: Shelved<u64>,
     filter: Shelved<u64>,
-    near: Near,
     /// For two bytes what [`Self::find`] says of their symbols.
     grid: Shelved<u32>,
     n_pairs: usize,
@@ -91,7 +89,6 @@ impl MergeTable {
         Self {
             entries: vec![EMPTY; (pairs * SLOTS_FOR_TWO / 2).max(16)].into(),
             filter: vec![0; (pairs * FILTER_BITS / 64).max(16)].into(),
-            near: Near::default(),
             grid: vec![NO_PAIR; GRID].into(),
             n_pairs: 0,
             n_ranks: 0,
@@ -146,11 +143,8 @@ impl MergeTable {
         table
     }
 
-    /// Puts all pairs where they belong, those that are met often together.
+    /// Puts all pairs where they belong.
     fn arrange(&mut self, pairs: &[(u32, u32, u32)]) {
-        let is_near = |&&(left, right, _): &&(u32, u32, u32)| (left | right) < NEAR_IDS;
-        let n_near = pairs.iter().filter(is_near).count();
-        self.near = Near::new(n_near, pairs.len(), self.entries.len(), self.filter.len());
         self.entries.fill(EMPTY);
         self.filter.fill(0);
         self.n_pairs = 0;
@@ -210,11 +204,9 @@ impl MergeTable {
             n_pairs,
             n_ranks,
             n_there,
-            n_near,
             excess,
         } = run_wide(Kernel::fastest(), entries_and_ids);
-        let [n_pairs, n_ranks, n_there, n_near] =
-            [n_pairs, n_ranks, n_there, n_near].map(|n| n as usize);
+        let [n_pairs, n_ranks, n_there] = [n_pairs, n_ranks, n_there].map(|n| n as usize);
         // Who looks for a pair that is not there comes to an empty entry.
         let ends = n_pairs < entries.len() && !filter.is_empty();
         let counts = u32::try_from(entries.len().max(filter.len())).is_ok();
@@ -232,7 +224,6 @@ impl MergeTable {
             }
         }
         let mut table = Self {
-            near: Near::new(n_near, n_pairs, entries.len(), filter.len()),
             entries,
             filter,
             grid: grid_room,
@@ -335,14 +326,7 @@ impl MergeTable {
         if self.n_pairs * SLOTS_FOR_TWO / 2 >= self.entries.len() {
             self.grow();
         }
-        let is_new = put(
-            &mut self.entries,
-            &mut self.filter,
-            self.near,
-            left,
-            right,
-            index,
-        );
+        let is_new = put(&mut self.entries, &mut self.filter, left, right, index);
         self.n_pairs += usize::from(is_new);
         self.n_ranks = self.n_ranks.max(index as usize + 1);
     }
@@ -351,7 +335,6 @@ impl MergeTable {
     fn grow(&mut self) {
         let slots = self.entries.len() * 2;
         let old = std::mem::replace(&mut self.entries, vec![EMPTY; slots].into());
-        self.near.grow();
         self.n_pairs = 0;
         for &entry in old.iter().filter(|&&entry| entry != EMPTY) {
             let (left, right, index) = unpack(entry);
@@ -409,7 +392,7 @@ impl MergeTable {
     pub(super) fn lookups_of(&self, scripts: ScriptSet) -> Lookups<'_> {
         let of_script = scripts.only().and_then(|script| self.scripts.get(script));
         match of_script {
-            Some((entries, filter)) => Lookups::new(entries, filter, Near::default(), self),
+            Some((entries, filter)) => Lookups::new(entries, filter, self),
             None => self.lookups(),
         }
     }
@@ -422,7 +405,7 @@ impl MergeTable {
     /// To look for many pairs.
     #[inline(always)]
     pub(super) fn lookups(&self) -> Lookups<'_> {
-        Lookups::new(&self.entries, &self.filter, self.near, self)
+        Lookups::new(&self.entries, &self.filter, self)
     }
 
     /// The token that a merge makes.
@@ -435,19 +418,24 @@ impl MergeTable {
     }
 }
 
+/// Returns a number below `n` from the high bits of a hash.
+#[inline(always)]
+pub(super) fn scaled(hash: u64, n: usize) -> usize {
+    (((hash >> 32) * n as u64) >> 32) as usize
+}
+
 /// Puts a pair among entries of which one at least is empty; a pair that is there already gets the new index. Says whether it is new.
 pub(super) fn put(
     entries: &mut [u64],
     filter: &mut [u64],
-    near: Near,
     left: u32,
     right: u32,
     index: u32,
 ) -> bool {
-    let (hash, is_near) = (MergeTable::hash(left, right), near.has(left, right));
-    filter[near.word(hash, is_near, filter.len())] |= MergeTable::filter_bits(hash);
+    let hash = MergeTable::hash(left, right);
+    filter[scaled(hash, filter.len())] |= MergeTable::filter_bits(hash);
     let key = u64::from(left) << 20 | u64::from(right);
-    let mut slot = near.slot(hash, is_near, entries.len());
+    let mut slot = scaled(hash, entries.len());
     while entries[slot] != EMPTY && entries[slot] >> 24 != key {
         slot = (slot + 1) % entries.len();
     }
@@ -468,8 +456,6 @@ struct Surveyed {
     n_ranks: u64,
     /// How many pairs are of ids that there are.
     n_there: u64,
-    /// How many pairs are of two ids below [`NEAR_IDS`].
-    n_near: u64,
     /// By how much an id of a pair reaches its index, at most; one more for being equal.
     excess: u64,
 }
@@ -481,13 +467,7 @@ impl Work for Survey<'_> {
     fn run(self) -> Surveyed {
         let n_ids = u64::from(self.n_ids);
         let low = |bits: u64| bits & u64::from(MAX_ID - 1);
-        let [
-            mut n_pairs,
-            mut n_ranks,
-            mut n_there,
-            mut n_near,
-            mut excess,
-        ] = [0; 5];
+        let [mut n_pairs, mut n_ranks, mut n_there, mut excess] = [0; 4];
         for &entry in self.entries {
             // Without branches: a third of the entries is empty, here and there.
             let is_pair = u64::from(entry != EMPTY);
@@ -496,7 +476,6 @@ impl Work for Survey<'_> {
             n_pairs += is_pair;
             n_ranks = n_ranks.max(if entry == EMPTY { 0 } else { rank });
             n_there += is_pair & u64::from(id < n_ids);
-            n_near += is_pair & u64::from(id < u64::from(NEAR_IDS));
             excess = excess.max(if entry == EMPTY {
                 0
             } else {
@@ -507,7 +486,6 @@ impl Work for Survey<'_> {
             n_pairs,
             n_ranks,
             n_there,
-            n_near,
             excess,
         }
     }

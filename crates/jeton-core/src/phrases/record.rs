@@ -1,6 +1,5 @@
 //! What is kept of a pretoken: how many bytes and ids it has, the bytes, and the ids.
 
-use crate::kept_ids;
 use crate::word_key::Role;
 
 /// How many bytes and how many ids a record has, and the role of the bytes, as a number.
@@ -94,25 +93,25 @@ impl<'r> Found<'r> {
     }
 }
 
-/// As many numbers as a record takes. `n_ids`: of the ids, see [`kept_ids::head`].
-pub(super) fn len(word: &[u8], n_ids: u32) -> usize {
-    1 + word.len().div_ceil(4) + kept_ids::n_numbers(n_ids)
+/// As many numbers as a record takes.
+pub(super) fn len(word: &[u8], n_ids: usize) -> usize {
+    1 + word.len().div_ceil(4) + n_ids
 }
 
 /// Writes one where there is room for it.
-pub(super) fn write(there: &mut [u32], word: &[u8], role: Role, ids: &[u32], n_ids: u32) {
+pub(super) fn write(there: &mut [u32], word: &[u8], role: Role, ids: &[u32]) {
     let (first, rest) = there.split_at_mut(1);
-    first.fill(head(word, n_ids, role));
+    first.fill(head(word, ids.len() as u32, role));
     let (text, of_ids) = rest.split_at_mut(word.len().div_ceil(4));
     let (first_four, rest) = split(word).unzip();
     let fours = first_four.into_iter().chain(by_four(rest.unwrap_or(word)));
     for (there, four) in text.iter_mut().zip(fours) {
         *there = four;
     }
-    kept_ids::write(ids, n_ids, of_ids);
+    of_ids.copy_from_slice(ids);
 }
 
-/// What the record at a place says of ids, and where it has them: what is behind them follows. None if it is not that of the pretoken.
+/// Returns the number of ids of the record at a place, and the numbers from its ids on; `None` if it is another pretoken's.
 #[inline(always)]
 pub(super) fn read<'r>(
     records: &'r [u32],
@@ -136,7 +135,7 @@ mod tests {
             let word: Vec<u8> = (0..len).map(|at| (at * 7 % 251) as u8).collect();
             let ids = [1, 2, 3];
             let mut there = vec![0; super::len(&word, 3)];
-            write(&mut there, &word, Role::Pretoken, &ids, 3);
+            write(&mut there, &word, Role::Pretoken, &ids);
             assert_eq!(
                 read(&there, 0, &word, Role::Pretoken),
                 Some((3, &ids[..])),

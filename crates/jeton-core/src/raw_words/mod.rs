@@ -5,7 +5,6 @@
 //! done by the same steps as ever, on that part of the text alone, so that cuts are all that has to be proved.
 
 mod counted;
-mod few;
 mod joined;
 mod masks;
 mod plan;
@@ -28,7 +27,6 @@ use crate::pretokenize::rewriting::Origin;
 use crate::spm::piece::SPACE;
 use crate::word_key::{Key, Role};
 pub(crate) use counted::RawCuts;
-use few::FewWords;
 use joined::Joined;
 use scan::{Found, Lie, PLAIN, Scan, Scanner};
 use sentence::SentenceScratch;
@@ -153,7 +151,6 @@ pub(crate) struct RawWords {
 pub(crate) struct RawScratch {
     words: WordScratch,
     sentence: SentenceScratch,
-    few: FewWords,
 }
 
 impl RawScratch {
@@ -161,7 +158,6 @@ impl RawScratch {
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.words.set_budget(budget);
         self.sentence.near.set_budget(budget);
-        self.few.set_budget(budget);
     }
 
     /// Whether two bytes are enough for each id of the model.
@@ -174,14 +170,12 @@ impl RawScratch {
     pub(crate) fn fit(&mut self) {
         self.words.fit();
         self.sentence.near.fit();
-        self.few.fit();
     }
 
     /// Forgets all words.
     pub(crate) fn clear(&mut self) {
         self.words.clear();
         self.sentence.near.clear();
-        self.few.clear();
         self.after_text();
     }
 
@@ -211,43 +205,15 @@ impl RawWords {
         sink: &mut K,
     ) -> Result<()> {
         raw.keep_small_ids(entry_ids::are_small(slow.engine.vocab().size()));
-        // What goes on with a text is not what it would be at its beginning.
-        let is_asked = slow.begins && raw.few.may_have(text);
-        if is_asked && raw.few.give(text, sink) {
-            return Ok(());
-        }
-        if is_asked && raw.few.came_before(text) {
-            let mut ids = Vec::new();
-            let n_words = self.encode_words(text, slow, is_asked, raw, scratch, &mut ids)?;
-            raw.few.had(text, n_words);
-            raw.few.keep(text, n_words, &ids);
-            sink.take(&ids);
-            return Ok(());
-        }
-        let n_words = self.encode_words(text, slow, is_asked, raw, scratch, sink)?;
-        raw.few.had(text, n_words);
-        Ok(())
-    }
-
-    /// The same word by word; returns how many there were. `is_asked`: as a whole it is asked for.
-    fn encode_words<K: Sink>(
-        &self,
-        text: &str,
-        slow: &Slow<'_>,
-        is_asked: bool,
-        raw: &mut RawScratch,
-        scratch: &mut EngineScratch,
-        sink: &mut K,
-    ) -> Result<usize> {
         if let Some(with_sums) = self.largest.zip(slow.engine.unigram_of_sentences()) {
             let (largest, model) = with_sums;
             return self.encode_sentence(text, (model, largest), slow, raw, scratch, sink);
         }
         let words = &mut raw.words;
         if words.has_small_ids() {
-            self.encode_apart::<K, true>(text, slow, is_asked, words, scratch, sink)
+            self.encode_apart::<K, true>(text, slow, words, scratch, sink)
         } else {
-            self.encode_apart::<K, false>(text, slow, is_asked, words, scratch, sink)
+            self.encode_apart::<K, false>(text, slow, words, scratch, sink)
         }
     }
 
@@ -257,24 +223,21 @@ impl RawWords {
         &self,
         text: &str,
         slow: &Slow<'_>,
-        is_asked: bool,
         words: &mut WordScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let bytes = text.as_bytes();
         let mut found = Found::default();
         let mut scan = Scan::new(&self.scanner, text, &mut found);
         let mut keys = [(Key::NONE, 0); KNOWN_AT_ONCE];
         let mut known = [0; KNOWN_AT_ONCE * IDS_OF_WORD + AT_ONCE];
         let mut is_first = self.scanner.lie == Lie::Touching;
-        let mut n_words = 0;
         loop {
             let n = scan.more(&mut found);
             if n == 0 {
-                return Ok(n_words);
+                return Ok(());
             }
-            n_words += n;
             let places = found.starts[..n].iter().zip(&found.ends[..n]);
             for (key, (&start, &end)) in keys.iter_mut().zip(places.clone()) {
                 let word = Key::new(bytes, start, end).unwrap_or(Key::NONE);
@@ -285,8 +248,7 @@ impl RawWords {
             if is_first && let Some((&start, &end)) = places.next() {
                 is_first = false;
                 from = 1;
-                let is_kept = is_asked && end - start == text.len();
-                self.first_word(&text[start..end], slow, is_kept, words, scratch, sink)?;
+                self.first_word(&text[start..end], slow, words, scratch, sink)?;
             }
             let mut n_known = 0;
             for (&(key, place), (&start, &end)) in keys[from..].iter().zip(places) {
@@ -305,12 +267,11 @@ impl RawWords {
         }
     }
 
-    /// The word at the beginning, where words follow one another. `is_kept`: by somebody else, if it is worth it.
+    /// The word at the beginning, where words follow one another.
     fn first_word<K: Sink>(
         &self,
         word: &str,
         slow: &Slow<'_>,
-        is_kept: bool,
         words: &mut WordScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
@@ -322,16 +283,14 @@ impl RawWords {
         if !slow.begins {
             return slow.give(word, scratch, sink);
         }
-        // In a script without spaces this may be the whole text, and somebody's standing instructions come again and again.
+        // In a script without spaces this may be the whole of a short text.
         if let Some(known) = words.get_as(Role::First, word.as_bytes(), 0, word.len()) {
             sink.take(known);
             return Ok(());
         }
         let mut ids = words.take_ids();
         slow.encode(word, true, scratch, &mut ids)?;
-        if !is_kept {
-            words.keep_as(Role::First, word.as_bytes(), &ids);
-        }
+        words.keep_as(Role::First, word.as_bytes(), &ids);
         sink.take(&ids);
         words.give_ids(ids);
         Ok(())
@@ -377,25 +336,22 @@ impl RawWords {
         let has_parts = word.len() > Key::<1>::MAX_WORD_BYTES
             && !word.is_ascii()
             && !matches!(self.inside, Inside::Nowhere);
-        // What is kept whole need not be kept by phrases, too.
-        if has_parts && word.len() > MAX_PHRASE && !words.is_worth(word.as_bytes()) {
+        if has_parts && word.len() > MAX_PHRASE {
             return self.phrases(word, slow, words, scratch, sink);
         }
         let mut ids = words.take_ids();
-        if has_parts && word.len() <= MAX_PHRASE {
+        if has_parts {
             self.parts(word, slow, words, scratch, &mut ids)?;
         } else {
             self.whole(word, slow, scratch, &mut ids)?;
         }
-        if has_parts || words.is_worth(word.as_bytes()) {
-            words.keep_surely(Role::Pretoken, word.as_bytes(), &ids);
-        }
+        words.keep(word.as_bytes(), &ids);
         sink.take(&ids);
         words.give_ids(ids);
         Ok(())
     }
 
-    /// A word that is too long to be kept the first time, phrase by phrase.
+    /// A word that is too long to be kept, phrase by phrase.
     fn phrases<K: Sink>(
         &self,
         word: &str,

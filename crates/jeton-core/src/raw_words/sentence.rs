@@ -91,7 +91,7 @@ impl RawWords {
         raw: &mut RawScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let bytes = text.as_bytes();
         let RawScratch {
             words, sentence, ..
@@ -116,14 +116,12 @@ impl RawWords {
         let certain = LARGEST_SUM - MAX_CERTAIN_CHARS * largest;
         let mut keys = [(Key::NONE, 0); KNOWN_AT_ONCE];
         let mut is_first = true;
-        let mut n_words = 0;
         loop {
             let n = scan.more(&mut found);
             if n == 0 {
                 so_far.flush();
-                return Ok(n_words);
+                return Ok(());
             }
-            n_words += n;
             if so_far.pending.len() > MAX_PENDING {
                 so_far.settle();
             }

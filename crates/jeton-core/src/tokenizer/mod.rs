@@ -14,8 +14,6 @@ mod inner;
 mod inputs;
 mod nbest;
 mod offsets;
-#[cfg(test)]
-mod passages_tests;
 mod sample;
 mod shared_texts;
 mod stream;

@@ -151,7 +151,7 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let py = text.py();
         let made = Made {
-            of_lent: |ids: &[u32]| Ok(self.sheets.array(py, ids)),
+            of_lent: |ids: &[u32]| Ok(PyArray1::from_slice(py, ids)),
             of_owned: |ids: Vec<u32>| Ok(ids.into_pyarray(py)),
         };
         self.with_ids(text, add_special_tokens, allow_special, num_threads, made)

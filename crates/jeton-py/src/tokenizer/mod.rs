@@ -38,7 +38,6 @@ use crate::door::{enter, quick, threads};
 use crate::error::{to_python, unknown_id};
 use crate::integers::{Integers, numbers};
 use crate::measure::TokenStats;
-use crate::sheets::Sheets;
 use crate::text::utf8;
 
 /// An immutable tokenizer. Safe to share between threads, to fork with and to pickle.
@@ -51,8 +50,6 @@ pub(crate) struct Tokenizer {
     fingerprint: OnceLock<String>,
     /// Python's integers of its ids, made when a list of ids is first asked for.
     integers: Arc<OnceLock<Arc<Integers>>>,
-    /// Memory of arrays.
-    sheets: Arc<Sheets>,
 }
 
 impl Tokenizer {
@@ -76,7 +73,6 @@ impl Tokenizer {
             ends: self.ends.clone(),
             fingerprint: self.fingerprint.clone(),
             integers: Arc::clone(&self.integers),
-            sheets: Arc::clone(&self.sheets),
         }
     }
 
@@ -97,7 +93,6 @@ impl Tokenizer {
             ends: Vec::new(),
             fingerprint: OnceLock::new(),
             integers: Arc::default(),
-            sheets: Arc::default(),
         }
     }
 

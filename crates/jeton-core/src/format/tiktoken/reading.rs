@@ -8,7 +8,6 @@ use std::sync::Mutex;
 use std::thread::Builder;
 
 use super::lines;
-use crate::elsewhere::Here;
 use crate::parallel::available_threads;
 use crate::vocab::{Bulk, Column, Vocab};
 
@@ -176,14 +175,11 @@ pub(super) fn read_plain<T: Send>(
     if threads < 2 {
         return (read_here().map(Bulk::finish), beside());
     }
-    let here = Here::now();
     let (bulk, result) = std::thread::scope(|scope| {
         let other = Builder::new().spawn_scoped(scope, || {
-            here.leave();
             let result = beside();
             (blocks.read_apart(), result)
         });
-        Here::give_way();
         let bulk = read_here().or_else(|| {
             blocks.stop();
             None

@@ -3,8 +3,6 @@
 //! Nothing that comes back is trusted: a file made on purpose can be another pattern, but every class, state and place
 //! is looked at, so that it can be no more than that.
 
-use std::sync::OnceLock;
-
 use super::boundaries::Boundaries;
 use super::classes::{ClassMap, RawClasses};
 use super::{ACCEPT, Automaton, Later, MAX_STATES};
@@ -61,7 +59,6 @@ impl Automaton {
             start: 1,
             behind: None,
             boundaries,
-            closed: OnceLock::new(),
         })
     }
 }
