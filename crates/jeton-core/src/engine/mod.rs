@@ -13,20 +13,21 @@ pub(crate) use sample::{Draw, SampleScratch};
 pub use sample::{Sampling, SamplingMethod};
 pub(crate) use sentencepiece::SentencePiece;
 
-use crate::bpe::{BpeModel, BpeScratch, CharacterBpeModel, CharacterBpeScratch};
+use crate::cpu::prefetch::ReadLater;
 use crate::error::{Error, Result};
-use crate::longest_match::PopStack;
-use crate::pipeline::{EachSpan, Model, Pipeline, Sink, WordScratch};
-use crate::prefetch::ReadLater;
+use crate::models::bpe::{BpeModel, BpeScratch, CharacterBpeModel, CharacterBpeScratch};
+use crate::models::longest_match::PopStack;
+use crate::models::rwkv::GreedyModel;
+use crate::models::unigram::{PathsSoFar, UnigramModel, UnigramScratch};
+use crate::models::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
+use crate::models::wordpiece::{WordPieceModel, WordPieceScratch};
+use crate::models::{Model, Sink};
+use crate::pipeline::section::Stretch;
+use crate::pipeline::{EachSpan, Pipeline, WordScratch};
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
-use crate::rwkv::GreedyModel;
-use crate::spm::{ModelType, SpmEncoder, SpmScratch};
-use crate::stretch::Stretch;
-use crate::unigram::{PathsSoFar, UnigramModel, UnigramScratch};
+use crate::sentencepiece::{ModelType, SpmEncoder, SpmScratch};
 use crate::vocab::Vocab;
-use crate::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
-use crate::wordpiece::{WordPieceModel, WordPieceScratch};
 
 /// One kind of tokenizer.
 #[derive(Debug)]

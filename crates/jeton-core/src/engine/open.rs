@@ -6,19 +6,19 @@
 //!   two characters (bytes) beside each other, none crosses, and what merges on one side does not look at the other.
 //! - The longest token that fits is known where no token reaches to the end of what is there.
 //! - Characters and bytes are tokens by themselves.
-//! - Most probable paths: see [`crate::unigram`].
+//! - Most probable paths: see [`crate::models::unigram`].
 //! - Words (`WordPiece`, whole words) are known when they end.
 
 use hashbrown::HashSet;
 
 use super::{Engine, EngineScratch, ModelScratch};
-use crate::bpe::{BpeModel, CharacterBpeModel};
 use crate::error::Result;
-use crate::pipeline::Model;
+use crate::models::Model;
+use crate::models::bpe::{BpeModel, CharacterBpeModel};
+use crate::models::rwkv::GreedyModel;
+use crate::models::unigram::{PathsSoFar, UnigramModel};
 use crate::pretokenize::GrowingPiece;
-use crate::rwkv::GreedyModel;
-use crate::spm::SpmEncoder;
-use crate::unigram::{PathsSoFar, UnigramModel};
+use crate::sentencepiece::SpmEncoder;
 use crate::vocab::{Vocab, hasher};
 
 /// What is known of a vocabulary: which characters or bytes stand beside each other in a token.

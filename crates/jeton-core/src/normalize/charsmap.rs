@@ -6,8 +6,8 @@
 
 mod parts;
 
-use crate::alignment::{Alignment, Stretch};
 use crate::error::{Error, Result};
+use crate::text::alignment::{Alignment, Stretch};
 pub(crate) use parts::Part;
 #[cfg(test)]
 pub(crate) use parts::tests as parts_tests;

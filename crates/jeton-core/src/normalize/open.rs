@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use super::strip::Strip;
 use super::{Normalizer, STAGE, Step};
-use crate::alignment::Alignment;
-use crate::alignment::compose;
 use crate::error::Result;
-use crate::growth::Room;
+use crate::text::alignment::Alignment;
+use crate::text::alignment::compose;
+use crate::text::growth::Room;
 
 /// Where a step can take a text up again.
 pub(super) enum Apart<'a> {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
 use crate::normalize::{Form, NormalizerConfig, bert::BertConfig};
-use crate::unicode::UnicodeVersion;
+use crate::text::unicode::UnicodeVersion;
 
 fn replace(pattern: ReplacePattern, content: &str) -> NormalizerConfig {
     let content = content.to_owned();

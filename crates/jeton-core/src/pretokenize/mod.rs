@@ -34,11 +34,11 @@ use self::fixed_length::FixedLength;
 use self::metaspace::MetaspaceConfig;
 use self::rewriting::{Origin, Pieces, Rewrite};
 use self::scripts::ScriptSplitter;
-use crate::alignment::Alignment;
-use crate::alignment::compose;
 use crate::error::{Error, Result};
-use crate::growth::GrowthLimit;
-use crate::unicode::UnicodeVersion;
+use crate::text::alignment::Alignment;
+use crate::text::alignment::compose;
+use crate::text::growth::GrowthLimit;
+use crate::text::unicode::UnicodeVersion;
 
 /// One step of a pre-tokenizer, as the canonical form keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,7 +21,7 @@ use super::rewriting::Rewrite;
 use super::scripts::ScriptSplitter;
 use super::splitter::{Behavior, Splitter};
 use super::{Cut, PreTokenizer, Stage};
-use crate::byte_alphabet;
+use crate::codec::gpt2_alphabet;
 
 /// What is decided of a text that may go on.
 #[derive(Debug, Default)]
@@ -387,7 +387,7 @@ impl Rewrite {
             Self::ByteLevel => c
                 .encode_utf8(&mut [0; 4])
                 .bytes()
-                .map(|byte| byte_alphabet::byte_to_char(byte).len_utf8())
+                .map(|byte| gpt2_alphabet::byte_to_char(byte).len_utf8())
                 .sum(),
         }
     }

@@ -4,8 +4,8 @@ use hashbrown::HashSet;
 
 use super::SPACE_CHAR as SPACE;
 use super::scan::{BLANK, Edge, LETTER, LONE, Lie, OTHER, PLAIN, Scanner};
+use crate::cpu::dispatch::Kernel;
 use crate::normalize::Separate;
-use crate::simd::Kernel;
 
 /// Characters that stand beside each other in some token, where they were joined.
 #[derive(Debug, Default)]

@@ -16,16 +16,17 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::cache_budget::CacheBudget;
+use crate::cache::budget::CacheBudget;
+use crate::cache::inline_ids::{self, AT_ONCE};
+use crate::cache::key::{Key, Role};
+use crate::cache::records::MAX_PHRASE;
 use crate::engine::{Engine, EngineScratch};
-use crate::entry_ids::{self, AT_ONCE};
 use crate::error::Result;
+use crate::models::Sink;
+use crate::models::unigram::piece::SPACE;
 use crate::normalize::{Normalizer, bert::is_ideograph};
-use crate::phrases::MAX_PHRASE;
-use crate::pipeline::{Sink, WordScratch};
+use crate::pipeline::WordScratch;
 use crate::pretokenize::rewriting::Origin;
-use crate::spm::piece::SPACE;
-use crate::word_key::{Key, Role};
 pub(crate) use counted::RawCuts;
 use joined::Joined;
 use scan::{Found, Lie, PLAIN, Scan, Scanner};
@@ -204,7 +205,7 @@ impl RawWords {
         scratch: &mut EngineScratch,
         sink: &mut K,
     ) -> Result<()> {
-        raw.keep_small_ids(entry_ids::are_small(slow.engine.vocab().size()));
+        raw.keep_small_ids(inline_ids::are_small(slow.engine.vocab().size()));
         if let Some(with_sums) = self.largest.zip(slow.engine.unigram_of_sentences()) {
             let (largest, model) = with_sums;
             return self.encode_sentence(text, (model, largest), slow, raw, scratch, sink);

@@ -19,17 +19,17 @@
 use super::joined::Joined;
 use super::scan::{ALONE, Edge, Lie, ODD, Scanner, WORD};
 use super::{Inside, NEVER, Prefix, RawWords, SPACE_CHAR as SPACE, SPACED};
-use crate::bpe::Missing;
+use crate::cpu::dispatch::Kernel;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::models::Model as _;
+use crate::models::bpe::Missing;
 use crate::normalize::{Normalizer, NormalizerConfig, Separate};
-use crate::pipeline::Model as _;
 use crate::pretokenize::components::{PUNCTUATION, WHITE_SPACE, WORDS};
 use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
 use crate::pretokenize::{Behavior, Dialect, StepConfig};
-use crate::simd::Kernel;
-use crate::spm::SpmEncoder;
-use crate::unicode::{UnicodeVersion, contains, parse_class};
+use crate::sentencepiece::SpmEncoder;
+use crate::text::unicode::{UnicodeVersion, contains, parse_class};
 use crate::vocab::Vocab;
 
 impl RawWords {

@@ -5,7 +5,7 @@
 //! where they touch a place that may be a cut.
 
 use super::masks::BLOCK;
-use crate::simd::Kernel;
+use crate::cpu::dispatch::Kernel;
 
 /// What a byte of ASCII is where words lie apart: part of a word.
 pub(super) const WORD: u8 = 1;

@@ -7,11 +7,12 @@
 
 use super::scan::{Found, Scan};
 use super::{KNOWN_AT_ONCE, MAX_WHOLE_WORD, RawScratch, RawWords, Slow};
+use crate::cache::key::Key;
 use crate::engine::EngineScratch;
 use crate::error::Result;
-use crate::pipeline::{Sink, WordScratch};
-use crate::unigram::{LARGEST_SUM, MAX_CERTAIN_CHARS, Sum, UnigramModel};
-use crate::word_key::Key;
+use crate::models::Sink;
+use crate::models::unigram::{LARGEST_SUM, MAX_CERTAIN_CHARS, Sum, UnigramModel};
+use crate::pipeline::WordScratch;
 
 /// The largest sum for which words of the second cache are certain: that of a text of some 1,500 tokens.
 const NEAR: f64 = 16_384.0;

@@ -3,7 +3,7 @@
 use aho_corasick::Match;
 
 use super::{AddedToken, AddedTokens, Allow, Finder, Found};
-use crate::unicode::contains;
+use crate::text::unicode::contains;
 
 /// What is decided of the tokens in a text that may go on.
 #[derive(Debug, Default)]

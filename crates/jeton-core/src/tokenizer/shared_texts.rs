@@ -3,15 +3,16 @@
 use std::ops::Range;
 
 use super::stretches::{Piece, Plan};
-use super::{Scratch, TokenBatch, Tokenizer};
-use crate::documents::Documents;
+use super::{Scratch, Tokenizer};
+use crate::cache::pool::Lease;
+use crate::cpu::prefetch::ReadLater;
+use crate::documents::parallel::{Work, chunk_bytes, chunks, in_order};
+use crate::documents::texts::Documents;
+use crate::documents::token_batch::TokenBatch;
 use crate::error::Result;
-use crate::parallel::{Work, chunk_bytes, chunks, in_order};
-use crate::prefetch::ReadLater;
-use crate::scratch::Lease;
+use crate::inputs::template::Part;
+use crate::pipeline::section::Stretch;
 use crate::special::Allow;
-use crate::stretch::Stretch;
-use crate::template::Part;
 
 /// Most bytes that become ids at once: so many ids are still in the processor's cache when they are put where they belong.
 pub(super) const MAX_TASK_BYTES: usize = 256 << 10;

@@ -1,16 +1,16 @@
 //! One long text for several threads: where it is cut.
 //!
 //! Special and added tokens are found first, in the whole text; what lies between two of them is a section, and a long
-//! section is cut into stretches (see [`crate::stretch`], which also says why the ids are those that one thread gives).
+//! section is cut into stretches (see [`crate::pipeline::section`], which also says why the ids are those that one thread gives).
 
 use std::ops::Range;
 
 use super::Tokenizer;
-use crate::code_points::floor_boundary;
 use crate::engine::Engine;
+use crate::inputs::template::Part;
+use crate::pipeline::section::Stretch;
 use crate::special::Allow;
-use crate::stretch::Stretch;
-use crate::template::Part;
+use crate::text::code_points::floor_boundary;
 
 /// Bytes behind a guess in which ends are looked for.
 const LOOK_BYTES: usize = 4 << 10;

@@ -6,8 +6,8 @@
 
 use super::table::{Table, hash};
 use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, MAX_TOKEN_BYTES, Span, Tokens, Vocab};
-use crate::huge::prepare_pages;
-use crate::shelf::Shelf;
+use crate::memory::arena::Shelf;
+use crate::memory::huge_pages::prepare_pages;
 
 /// Tokens that are on their way together.
 const AT_ONCE: usize = 16;

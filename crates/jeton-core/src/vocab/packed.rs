@@ -17,9 +17,9 @@
 use super::lengths::Lengths;
 use super::table::{Bytes, half, hash, word};
 use super::{Search, Tokens};
-use crate::filter_bits::filter_bits;
-use crate::prefetch::prefetch;
-use crate::shelf::Shelved;
+use crate::cpu::prefetch::prefetch;
+use crate::memory::arena::Shelved;
+use crate::memory::bloom::filter_bits;
 
 /// Tokens in two lines, on average: of eight slots. With five, first passes and loads took as long when slots were made of tokens; a
 /// file that has them is smaller with six.
@@ -228,7 +228,7 @@ mod tests {
 
     use super::super::{RawIndex, Vocab};
     use super::*;
-    use crate::shelf::Shelf;
+    use crate::memory::arena::Shelf;
 
     /// Tokens of any length, few of them long, often with the same beginnings; opaque ones, and holes.
     fn tokens() -> impl Strategy<Value = Vec<(u8, Vec<u8>)>> {

@@ -5,7 +5,7 @@
 use super::packed::{Packed, RawPacked};
 use super::table::Table;
 use super::{HOLE, Index, MAX_ARENA_BYTES, MAX_IDS, OPAQUE, Span, Tokens, Vocab};
-use crate::shelf::{Shelf, Shelved};
+use crate::memory::arena::{Shelf, Shelved};
 
 /// As a length: the id has no token.
 const NONE: u8 = 0xFF;

@@ -8,10 +8,10 @@
 //! one would lie further, the whole table is made anew with another seed, and after [`MAX_SEEDS`] of them the
 //! vocabulary is refused. So a lookup is bounded, whatever the table holds.
 
+use crate::cpu::dispatch::{Kernel, Work, run_wide};
+use crate::cpu::prefetch::prefetch;
 use crate::error::{ErrorKind, Result};
-use crate::prefetch::prefetch;
-use crate::shelf::{Shelf, Shelved};
-use crate::simd::{Kernel, Work, run_wide};
+use crate::memory::arena::{Shelf, Shelved};
 
 /// A slot without a token. No token has it: tags stay below 0xFF.
 pub(super) const EMPTY: u32 = u32::MAX;

@@ -50,6 +50,8 @@ pub(crate) struct Tokenizer {
     fingerprint: OnceLock<String>,
     /// Python's integers of its ids, made when a list of ids is first asked for.
     integers: Arc<OnceLock<Arc<Integers>>>,
+    /// Letters, digits and scripts of each token, found out when words are first counted.
+    outlines: Arc<OnceLock<measure::Outlines>>,
 }
 
 impl Tokenizer {
@@ -73,6 +75,7 @@ impl Tokenizer {
             ends: self.ends.clone(),
             fingerprint: self.fingerprint.clone(),
             integers: Arc::clone(&self.integers),
+            outlines: Arc::clone(&self.outlines),
         }
     }
 
@@ -93,6 +96,7 @@ impl Tokenizer {
             ends: Vec::new(),
             fingerprint: OnceLock::new(),
             integers: Arc::default(),
+            outlines: Arc::default(),
         }
     }
 
@@ -180,12 +184,16 @@ impl Tokenizer {
         words: bool,
     ) -> PyResult<TokenStats> {
         let threads = threads(num_threads)?;
-        let counted = measure::Counted {
-            round_trip,
-            documents,
-            words,
-        };
         let stats = enter(py, |keep_going| {
+            let outlines = || {
+                self.outlines
+                    .get_or_init(|| measure::Outlines::of(&self.core))
+            };
+            let counted = measure::Counted {
+                round_trip,
+                documents,
+                words: words.then(outlines),
+            };
             measure::measure(&self.core, batch.0.as_ref(), counted, threads, keep_going)
         })?;
         Ok(TokenStats(stats))

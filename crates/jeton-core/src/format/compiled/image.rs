@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
 use super::source::Source;
 use super::wire::breaks_off;
 use crate::error::Result;
-use crate::huge::prepare_pages;
+use crate::memory::huge_pages::prepare_pages;
 
 /// Bytes that have a digest of their own.
 const BLOCK_BYTES: usize = 128 << 10;

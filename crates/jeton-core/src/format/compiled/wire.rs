@@ -7,11 +7,11 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::image;
 use super::source::Source;
+use crate::documents::parallel::available_threads;
 use crate::error::{Error, Result};
-use crate::huge::prepare_pages;
-use crate::numbers::{Number, bytes_of};
-use crate::parallel::available_threads;
-use crate::shelf::{Shelf, Shelved};
+use crate::memory::arena::{Shelf, Shelved};
+use crate::memory::huge_pages::prepare_pages;
+use crate::memory::plain_numbers::{Number, bytes_of};
 
 pub(super) const FORMAT: &str = "compiled tokenizer";
 

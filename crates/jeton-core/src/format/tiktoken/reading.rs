@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::thread::Builder;
 
 use super::lines;
-use crate::parallel::available_threads;
+use crate::documents::parallel::available_threads;
 use crate::vocab::{Bulk, Column, Vocab};
 
 /// Bytes of a block: what is made of them lies in a processor's second cache until it is put in place.

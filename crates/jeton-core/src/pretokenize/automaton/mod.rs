@@ -37,7 +37,7 @@ use self::program::{Node, Program};
 pub(crate) use self::raw::RawAutomaton;
 
 use super::pattern::{Ast, Greed};
-use crate::prefetch::ReadLater;
+use crate::cpu::prefetch::ReadLater;
 
 /// Most states an automaton may have; published patterns need fewer than 100.
 const MAX_STATES: usize = 4096;

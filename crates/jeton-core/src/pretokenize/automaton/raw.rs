@@ -68,7 +68,7 @@ mod tests {
     use super::super::super::pattern::{Dialect, parse};
     use super::*;
     use crate::pretokenize::published;
-    use crate::unicode::UnicodeVersion;
+    use crate::text::unicode::UnicodeVersion;
     use proptest::prelude::*;
 
     fn automaton(pattern: &str, in_byte_alphabet: bool) -> Automaton {

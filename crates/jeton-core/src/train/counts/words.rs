@@ -6,9 +6,9 @@
 
 #![allow(unsafe_code)] // says what zeros are
 
-use crate::huge::{Huge, Zeroed};
-use crate::prefetch::prefetch;
-use crate::word_key::Key;
+use crate::cache::key::Key;
+use crate::cpu::prefetch::prefetch;
+use crate::memory::huge_pages::{Huge, Zeroed};
 
 /// Places of a table that has its first pretoken.
 const FIRST_PLACES: usize = 1 << 10;

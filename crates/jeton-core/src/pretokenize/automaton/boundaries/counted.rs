@@ -10,7 +10,7 @@ use super::super::DEAD;
 use super::super::classes::ClassMap;
 use super::possible::Possible;
 use super::tables::BLOCK;
-use crate::simd::Kernel;
+use crate::cpu::dispatch::Kernel;
 
 /// Most characters of a match that are counted.
 const MOST: usize = 15;
@@ -153,7 +153,7 @@ fn taken(possible: &Possible<'_>, class: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::Level;
+    use crate::cpu::dispatch::Level;
     use proptest::prelude::*;
 
     proptest! {

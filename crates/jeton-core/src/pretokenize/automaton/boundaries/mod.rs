@@ -34,8 +34,8 @@ use self::tables::{
 use self::wide::{code_of, width};
 use super::Automaton;
 use super::classes::Characters;
-use crate::prefetch::{ReadLater, TEXT_AHEAD, prefetch};
-use crate::simd::Kernel;
+use crate::cpu::dispatch::Kernel;
+use crate::cpu::prefetch::{ReadLater, TEXT_AHEAD, prefetch};
 
 /// How far behind a block the end of a run is looked for.
 const FAR: usize = 64;
@@ -416,7 +416,7 @@ impl Boundaries {
 
     /// Uses the instructions of a level from now on, if the machine has it.
     #[cfg(test)]
-    pub(super) fn use_level(&mut self, level: crate::simd::Level) {
+    pub(super) fn use_level(&mut self, level: crate::cpu::dispatch::Level) {
         self.kernel = Kernel::of(level).unwrap_or(self.kernel);
     }
 }

@@ -7,7 +7,7 @@
 
 use super::tables::{BLOCK, Codes, DEPENDS, MAX_KINDS, RUN, SPOILS, Tables, UNSURE};
 use super::wide::Near;
-use crate::simd::gather_bits;
+use crate::cpu::dispatch::gather_bits;
 
 /// In place of a kind: there is none.
 const NONE: u8 = 0x40;

@@ -9,8 +9,8 @@
 use super::kernels::avx512_wide;
 use super::tables::{BLOCK, Codes, Found};
 use super::{Boundaries, Progress};
+use crate::cpu::dispatch::{Kernel, gather_bits};
 use crate::pretokenize::automaton::classes::Characters;
-use crate::simd::{Kernel, gather_bits};
 
 /// Bytes before a block that are looked at: those of two characters.
 pub(super) const BEFORE: usize = 8;

@@ -6,8 +6,8 @@ use super::super::tables::{BLOCK, Codes, Table};
 use super::super::wide::{AHEAD, BEFORE, code_of, next_character};
 use super::super::{Boundaries, Progress};
 use super::*;
+use crate::cpu::dispatch::Level;
 use crate::pretokenize::automaton::classes::Characters;
-use crate::simd::Level;
 use proptest::prelude::*;
 
 fn table() -> impl Strategy<Value = Table> {

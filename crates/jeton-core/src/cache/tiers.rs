@@ -1,0 +1,310 @@
+//! What a thread knows of words: four caches, by how long words are and how many ids they have.
+//!
+//! A few short words with few ids are where those with more are: what a cache of medium size has no room for.
+
+use std::sync::Arc;
+
+use crate::cache::budget::CacheBudget;
+use crate::cache::inline_ids::{self, AT_ONCE};
+use crate::cache::key::{Key, Role};
+use crate::cache::records::Phrases;
+use crate::cache::two_way::{LongWords, Payload, RichWords, ShortWords, payload_of};
+
+/// Ids of an entry for a short word, and for a short one that has more.
+pub(crate) const SHORT_IDS: usize = ShortWords::MAX_IDS;
+pub(crate) const RICH_IDS: usize = RichWords::MAX_IDS;
+/// The same for a longer word.
+pub(crate) const LONG_IDS: usize = LongWords::MAX_IDS;
+
+/// Of about so many long words that were kept last so many may have had too many ids, in units of which one word is [`OF_LAST`].
+const OF_LAST: u32 = 64;
+const MANY: u32 = OF_LAST * OF_LAST / 4;
+
+/// What knows words.
+#[derive(Debug, Default)]
+pub(crate) struct Caches {
+    pub(crate) short: ShortWords,
+    pub(crate) rich: RichWords,
+    pub(crate) long: LongWords,
+    pub(crate) phrases: Phrases,
+    /// Whether entries for short words have ids of two bytes each: see [`entry_ids`].
+    small_ids: bool,
+    /// The ids of such an entry.
+    unpacked: [u32; AT_ONCE],
+    /// How many of the long words that were kept last had too many ids for `long`: see [`Self::are_phrases`].
+    many_ids: u32,
+    /// Whether a short word had too many ids for `rich`.
+    are_crowded: bool,
+}
+
+impl Caches {
+    /// The budget that they share. Must be said before the first word is kept.
+    pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
+        self.short.set_budget(budget);
+        self.rich.set_budget(budget);
+        self.long.set_budget(budget);
+        self.phrases.set_budget(budget);
+    }
+
+    /// Has entries for short words keep ids of two bytes each, or of four. What was kept in the other way is forgotten. Only who asks for
+    /// [`Self::has_small_ids`] may look into entries then.
+    #[inline]
+    pub(crate) fn keep_small_ids(&mut self, small: bool) {
+        if self.small_ids != small {
+            self.clear();
+            self.small_ids = small;
+        }
+    }
+
+    /// Whether they do.
+    #[inline(always)]
+    pub(crate) fn has_small_ids(&self) -> bool {
+        self.small_ids
+    }
+
+    /// Keep to a budget that was made less meanwhile.
+    pub(crate) fn fit(&mut self) {
+        self.short.fit();
+        self.rich.fit();
+        self.long.fit();
+        self.phrases.fit();
+    }
+
+    /// Forget all words.
+    pub(crate) fn clear(&mut self) {
+        self.short.clear();
+        self.rich.clear();
+        self.long.clear();
+        self.phrases.clear();
+        self.are_crowded = false;
+    }
+
+    /// Whether words of 16 to 31 bytes are kept as phrases, all of them, since too many of the last ones had many ids: to look for each
+    /// in both places costs more than records do. What was kept before stays where it is.
+    #[inline(always)]
+    pub(crate) fn are_phrases(&self) -> bool {
+        self.many_ids > MANY
+    }
+
+    /// Whether there may be short words among phrases: those with very many ids, which few texts have.
+    #[inline(always)]
+    pub(crate) fn are_crowded(&self) -> bool {
+        self.are_crowded
+    }
+
+    /// The ids of what may be a word or something else.
+    #[inline]
+    pub(crate) fn get(
+        &mut self,
+        role: Role,
+        text: &[u8],
+        start: usize,
+        end: usize,
+    ) -> Option<&[u32]> {
+        if let Some(key) = Key::<1>::new(text, start, end).map(|key| key.of(role)) {
+            if let Some(payload) = self.short.get(key) {
+                if !self.small_ids {
+                    return payload.get(..payload[SHORT_IDS] as usize);
+                }
+                let n_ids;
+                (self.unpacked, n_ids) = inline_ids::unpack::<true>(payload);
+                return self.unpacked.get(..n_ids);
+            }
+            if let Some(payload) = self.rich.get(key) {
+                return payload.get(..payload[RICH_IDS] as usize);
+            }
+        } else if let Some(key) = Key::<2>::new(text, start, end).map(|key| key.of(role))
+            && let Some(payload) = self.long.get(key)
+        {
+            return payload.get(..payload[LONG_IDS] as usize);
+        }
+        self.phrases.get(&text[start..end], role)
+    }
+
+    /// Notes how often short words with few ids were found somewhere else than in their own set.
+    pub(crate) fn note_detours(&mut self, n: usize) {
+        if !self.short.note_detours(n) {
+            return;
+        }
+        // Now there is room for those that had none.
+        for entry in self.rich.entries() {
+            let ids = entry.payload.get(..entry.payload[RICH_IDS] as usize);
+            if let Some(payload) = ids.and_then(|ids| pack_short(self.small_ids, ids)) {
+                self.short.put(entry.key, payload);
+            }
+        }
+    }
+
+    /// Remembers the ids of what may be a word or something else.
+    pub(crate) fn keep(&mut self, role: Role, word: &[u8], ids: &[u32]) {
+        if let Some(key) = Key::<1>::new(word, 0, word.len()) {
+            return self.keep_short(key.of(role), role, word, ids);
+        }
+        let Some(key) = Key::<2>::new(word, 0, word.len()).map(|key| key.of(role)) else {
+            self.keep_phrase(role, word, ids);
+            return;
+        };
+        let payload = payload_of(ids);
+        let has_many = payload.is_none();
+        if let Some(payload) = payload
+            && !self.are_phrases()
+        {
+            self.note_long(false);
+            self.long.put(key, payload);
+        } else if !self.keep_phrase(role, word, ids) {
+            // A word that comes again counts once.
+            self.note_long(has_many);
+        }
+    }
+
+    /// Notes whether a long word had too many ids for `long`.
+    fn note_long(&mut self, has_many: bool) {
+        self.many_ids -= self.many_ids / OF_LAST;
+        self.many_ids += if has_many { OF_LAST } else { 0 };
+    }
+
+    /// The same of a short one, whose key in that role is known already.
+    pub(crate) fn keep_short(&mut self, key: Key<1>, role: Role, word: &[u8], ids: &[u32]) {
+        if let Some(payload) = pack_short(self.small_ids, ids)
+            && self.short.put_in_room(key, payload)
+        {
+            return;
+        }
+        // Those with more ids, and a few for which the other cache has no room.
+        if let Some(payload) = payload_of(ids) {
+            return self.rich.put(key, payload);
+        }
+        self.are_crowded = true;
+        self.keep_phrase(role, word, ids);
+    }
+
+    /// The same of what no other cache has room for: a phrase is kept when it comes again, as most come once.
+    /// Says whether it was kept.
+    fn keep_phrase(&mut self, role: Role, word: &[u8], ids: &[u32]) -> bool {
+        let is_worth = self.phrases.comes_again(word);
+        if is_worth {
+            self.phrases.put(word, ids, role);
+        }
+        is_worth
+    }
+}
+
+/// What an entry for a short word has of ids, if they fit.
+fn pack_short(small: bool, ids: &[u32]) -> Option<Payload<4>> {
+    if small {
+        inline_ids::pack::<true>(ids)
+    } else {
+        inline_ids::pack::<false>(ids)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn words(numbers: std::ops::Range<u32>) -> impl Iterator<Item = ([u8; 4], u32)> {
+        numbers.map(|number| (number.to_le_bytes(), number))
+    }
+
+    fn knows(caches: &mut Caches, word: [u8; 4], number: u32) -> bool {
+        caches.get(Role::Pretoken, &word, 0, 4) == Some(&[number])
+    }
+
+    #[test]
+    fn words_without_room_are_kept_elsewhere_and_come_back_when_there_is_some() {
+        let mut caches = Caches::default();
+        // So many that the cache of short words grows once more only.
+        for (word, number) in words(0..80_000) {
+            caches.keep(Role::Pretoken, &word, &[number]);
+        }
+        // Caches may forget; in one alone every twentieth of the last ones would push out another.
+        let n_known = |caches: &mut Caches| {
+            let last = words(50_000..80_000);
+            last.filter(|&(word, n)| knows(caches, word, n)).count()
+        };
+        assert!(n_known(&mut caches) > 29_700);
+        let elsewhere: Vec<_> = caches.rich.entries().copied().collect();
+        assert!(!elsewhere.is_empty());
+        assert!(
+            elsewhere
+                .iter()
+                .all(|entry| caches.short.get(entry.key).is_none())
+        );
+        // A few words that are looked for somewhere else do not make it grow.
+        caches.note_detours(1000);
+        assert!(caches.short.get(elsewhere[0].key).is_none());
+        caches.note_detours(1 << 20);
+        assert!(n_known(&mut caches) > 29_700);
+        let back = elsewhere
+            .iter()
+            .filter(|entry| caches.short.get(entry.key).is_some());
+        assert!(back.count() * 20 > elsewhere.len() * 19);
+    }
+
+    #[test]
+    fn what_comes_again_does_not_count_as_another_long_word() {
+        let mut caches = Caches::default();
+        let long = |number: u32| format!("a long word: {number:05}").into_bytes();
+        let many_ids = [0; LONG_IDS + 1];
+        for number in 0..6000 {
+            let ids = if number % 6 == 0 {
+                &many_ids[..]
+            } else {
+                &[1, 2]
+            };
+            caches.keep(Role::Pretoken, &long(number), ids);
+        }
+        assert!(!caches.are_phrases());
+        // The others are known by now.
+        for number in (0..6000).step_by(6) {
+            caches.keep(Role::Pretoken, &long(number), &many_ids);
+            assert!(!caches.are_phrases());
+        }
+        // New ones do.
+        for number in 6000..6100 {
+            caches.keep(Role::Pretoken, &long(number), &many_ids);
+        }
+        assert!(caches.are_phrases());
+    }
+
+    proptest! {
+        /// What is known twice over was kept in the same way before.
+        #[test]
+        fn ids_come_back_whether_they_are_small_or_not(
+            words in prop::collection::btree_map(
+                "[a-c]{1,3}|[a-z]{14,17}",
+                prop::collection::vec(prop_oneof![9 => 0..0x1_0000u32, 1 => any::<u32>()], 0..14),
+                1..60,
+            ),
+            modes in prop::collection::vec(any::<bool>(), 1..4),
+        ) {
+            let mut caches = Caches::default();
+            for small in modes {
+                caches.keep_small_ids(small);
+                for (word, ids) in &words {
+                    let bytes = word.as_bytes();
+                    if let Some(known) = caches.get(Role::Pretoken, bytes, 0, bytes.len()) {
+                        prop_assert_eq!(known, &ids[..]);
+                        continue;
+                    }
+                    caches.keep(Role::Pretoken, bytes, ids);
+                    let key = Key::<1>::new(bytes, 0, bytes.len());
+                    let kept = key.and_then(|key| caches.short.get(key));
+                    let most = if small { 7 } else { 3 };
+                    let fit = ids.len() <= most && (!small || ids.iter().all(|&id| id < 0x1_0000));
+                    prop_assert_eq!(kept.is_some(), fit && key.is_some());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn detours_begin_no_cache() {
+        let mut caches = Caches::default();
+        caches.note_detours(0);
+        caches.note_detours(1 << 20);
+        assert_eq!(caches.short.entries().count(), 0);
+        assert!(!caches.short.note_detours(1 << 20));
+    }
+}
