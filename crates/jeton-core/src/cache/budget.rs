@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use crate::cache::tables::CacheMemory;
-use crate::memory::arena::Shelf;
-use crate::memory::huge_pages::{Huge, Zeroed};
+use crate::memory::arena::HugeArena;
+use crate::memory::huge_pages::{HugeSlice, Zeroed};
 
 /// What a cache takes at most: for each thread, however many pretokens a text has. A thread has four of them;
 /// that of phrases also has some kilobytes for what came once.
@@ -46,7 +46,7 @@ impl CacheBudget {
     }
 
     /// Gives caches what is left of a shelf.
-    pub(crate) fn begin_on(&self, shelf: Shelf) {
+    pub(crate) fn begin_on(&self, shelf: HugeArena) {
         self.memory.begin_on(shelf);
     }
 
@@ -134,10 +134,10 @@ impl Share {
     }
 
     /// So many zeros, whose bytes have been taken.
-    pub(crate) fn zeroed<T: Zeroed>(&self, len: usize) -> Huge<T> {
+    pub(crate) fn zeroed<T: Zeroed>(&self, len: usize) -> HugeSlice<T> {
         match &self.budget {
             Some(budget) => budget.memory.zeroed(len),
-            None => Huge::zeroed(len),
+            None => HugeSlice::zeroed(len),
         }
     }
 

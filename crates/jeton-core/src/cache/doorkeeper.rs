@@ -4,26 +4,26 @@
 //! is full, it becomes larger, or forgets all.
 
 use crate::memory::bloom::filter_bits;
-use crate::memory::huge_pages::Huge;
+use crate::memory::huge_pages::HugeSlice;
 
 /// Words of the filter at first, and at most.
-const FIRST: usize = 1 << 8;
-const MOST: usize = 1 << 14;
+const FIRST_WORDS: usize = 1 << 8;
+const MAX_WORDS: usize = 1 << 14;
 /// Bits for each hash, of which three are set.
-const BITS: usize = 10;
+const BITS_PER_HASH: usize = 10;
 /// By how many times it grows.
-const MORE: usize = 4;
+const GROWTH: usize = 4;
 
 /// Hashes.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Doorkeeper {
     /// A power of two of them; none until the first hash comes.
-    words: Huge<u64>,
+    words: HugeSlice<u64>,
     /// How many came that were not there.
     n_new: usize,
 }
 
-impl Seen {
+impl Doorkeeper {
     /// Bytes that it takes.
     pub(crate) fn n_bytes(&self) -> usize {
         Self::bytes_of(self.words.len())
@@ -33,8 +33,8 @@ impl Seen {
     #[inline]
     pub(crate) fn wants(&self) -> Option<usize> {
         let n = self.words.len();
-        let is_full = self.n_new * BITS >= n * 64;
-        is_full.then(|| (n * MORE).clamp(FIRST, MOST))
+        let is_full = self.n_new * BITS_PER_HASH >= n * 64;
+        is_full.then(|| (n * GROWTH).clamp(FIRST_WORDS, MAX_WORDS))
     }
 
     /// Bytes of so many words.
@@ -43,9 +43,9 @@ impl Seen {
     }
 
     /// Uses more room, which must be zeros.
-    pub(crate) fn grow(&mut self, mut room: Huge<u64>) {
+    pub(crate) fn grow(&mut self, mut room: HugeSlice<u64>) {
         // A hash chooses its word by its upper bits: what was in one word may be in any of so many now.
-        for (there, &before) in room.chunks_mut(MORE).zip(&*self.words) {
+        for (there, &before) in room.chunks_mut(GROWTH).zip(&*self.words) {
             there.fill(before);
         }
         self.words = room;
@@ -59,7 +59,7 @@ impl Seen {
 
     /// Whether a hash came before, not long ago; it has now.
     #[inline]
-    pub(crate) fn came_before(&mut self, hash: u32) -> bool {
+    pub(crate) fn insert_seen(&mut self, hash: u32) -> bool {
         let place = (u64::from(hash) * self.words.len() as u64) >> 32;
         let Some(word) = self.words.get_mut(place as usize) else {
             return false;
@@ -84,27 +84,30 @@ mod tests {
 
     #[test]
     fn what_came_is_known_again_until_there_is_no_more_room() {
-        let mut seen = Seen::default();
-        assert!(!seen.came_before(7));
-        assert!(!seen.came_before(7));
+        let mut seen = Doorkeeper::default();
+        assert!(!seen.insert_seen(7));
+        assert!(!seen.insert_seen(7));
         let mut n_wrong = 0;
         for n in 0..50_000 {
             if let Some(n) = seen.wants() {
                 assert!(n > seen.words.len());
-                seen.grow(Huge::zeroed(n));
+                seen.grow(HugeSlice::zeroed(n));
             }
-            n_wrong += usize::from(seen.came_before(hash(n)));
+            n_wrong += usize::from(seen.insert_seen(hash(n)));
         }
         assert!(n_wrong < 7_500, "{n_wrong}");
         // Nothing was lost with growing.
-        assert!((0..50_000).all(|n| seen.came_before(hash(n))));
-        assert_eq!(seen.words.len(), MOST);
+        assert!((0..50_000).all(|n| seen.insert_seen(hash(n))));
+        assert_eq!(seen.words.len(), MAX_WORDS);
         for n in 50_000..200_000 {
-            seen.came_before(hash(n));
+            seen.insert_seen(hash(n));
         }
-        assert_eq!(seen.wants(), Some(MOST));
+        assert_eq!(seen.wants(), Some(MAX_WORDS));
         seen.forget();
-        assert_eq!((seen.wants(), seen.n_bytes()), (None, Seen::bytes_of(MOST)));
-        assert!((0..100).all(|n| !seen.came_before(hash(n))));
+        assert_eq!(
+            (seen.wants(), seen.n_bytes()),
+            (None, Doorkeeper::bytes_of(MAX_WORDS))
+        );
+        assert!((0..100).all(|n| !seen.insert_seen(hash(n))));
     }
 }

@@ -6,10 +6,10 @@
 use crate::cache::two_way::{Payload, payload_of};
 
 /// As many ids are taken from an entry at once, however many count.
-pub(crate) const AT_ONCE: usize = 8;
+pub(crate) const IDS_PER_ENTRY: usize = 8;
 
 /// Ids of two bytes in an entry, beside their number.
-const MOST: usize = AT_ONCE - 1;
+const MOST: usize = IDS_PER_ENTRY - 1;
 
 /// Whether all ids of a vocabulary that has so many fit into two bytes.
 pub(crate) fn are_small(n_ids: u32) -> bool {
@@ -24,7 +24,7 @@ pub(crate) fn pack<const SMALL: bool>(ids: &[u32]) -> Option<Payload<4>> {
     if ids.len() > MOST || ids.iter().any(|&id| u16::try_from(id).is_err()) {
         return None;
     }
-    let mut all = [0; AT_ONCE];
+    let mut all = [0; IDS_PER_ENTRY];
     all[..ids.len()].copy_from_slice(ids);
     all[MOST] = ids.len() as u32;
     // The lower halves are the first four, so that each half of all is one vector of numbers.
@@ -33,7 +33,7 @@ pub(crate) fn pack<const SMALL: bool>(ids: &[u32]) -> Option<Payload<4>> {
 
 /// The ids of an entry, and how many of them count.
 #[inline(always)]
-pub(crate) fn unpack<const SMALL: bool>(payload: &Payload<4>) -> ([u32; AT_ONCE], usize) {
+pub(crate) fn unpack<const SMALL: bool>(payload: &Payload<4>) -> ([u32; IDS_PER_ENTRY], usize) {
     let &[a, b, c, d] = payload;
     if !SMALL {
         return ([a, b, c, 0, 0, 0, 0, 0], d as usize);

@@ -11,7 +11,7 @@ use crate::cpu::dispatch::Kernel;
 pub(crate) const EIGHT: usize = 8;
 
 /// What is made of eight words.
-pub(crate) struct Made<'a> {
+pub(crate) struct KeyBatch<'a> {
     pub(crate) keys: &'a mut [Key<1>; EIGHT],
     /// Hashes of the keys.
     pub(crate) places: &'a mut [usize; EIGHT],
@@ -25,14 +25,14 @@ impl Kernel {
     /// memory then. None, and nothing is made, where the text may end before sixteen bytes of the last word, and where there are no
     /// instructions for it.
     #[inline(always)]
-    pub(crate) fn make_eight(
+    pub(crate) fn keys_of_eight(
         self,
         text: &[u8],
         start: usize,
         ends: &[usize; EIGHT],
         first: usize,
         role: Role,
-        made: &mut Made<'_>,
+        made: &mut KeyBatch<'_>,
     ) -> Option<(usize, [usize; EIGHT])> {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -59,7 +59,7 @@ mod avx512 {
         _mm512_sub_epi64, _mm512_xor_si512,
     };
 
-    use super::{EIGHT, Made};
+    use super::{EIGHT, KeyBatch};
     use crate::cache::key::{HIGH_FACTOR, Key, LOW_FACTOR, Role};
 
     /// Bytes of a key, the last of which has the length.
@@ -98,7 +98,7 @@ mod avx512 {
         ends: &[usize; EIGHT],
         first: usize,
         role: Role,
-        made: &mut Made<'_>,
+        made: &mut KeyBatch<'_>,
     ) -> Option<(usize, [usize; EIGHT])> {
         debug_assert!(is_x86_feature_detected!("avx512vbmi2"));
         // SAFETY: a `Kernel::Avx512` exists only where the machine has AVX-512 BW, VBMI and VBMI2.
@@ -113,7 +113,7 @@ mod avx512 {
         ends: &[usize; EIGHT],
         first: usize,
         role: Role,
-        made: &mut Made<'_>,
+        made: &mut KeyBatch<'_>,
     ) -> Option<(usize, [usize; EIGHT])> {
         let last = text.len().checked_sub(KEY)?;
         let number = |number: usize| _mm512_set1_epi64(number.cast_signed() as i64);
@@ -258,8 +258,8 @@ mod tests {
             });
             let text: Vec<u8> = bytes.iter().copied().cycle().take(end + behind).collect();
             let (mut keys, mut places, mut long) = ([Key::NONE; 8], [0; 8], [0; 8]);
-            let mut made = Made { keys: &mut keys, places: &mut places, long: &mut long };
-            let hashed = kernel.make_eight(&text, before, &ends, first, role, &mut made);
+            let mut made = KeyBatch { keys: &mut keys, places: &mut places, long: &mut long };
+            let hashed = kernel.keys_of_eight(&text, before, &ends, first, role, &mut made);
             let last_begin = ends[6];
             prop_assert_eq!(hashed.is_some(), last_begin + 16 <= text.len());
             let Some((n_long, hashes)) = hashed else {

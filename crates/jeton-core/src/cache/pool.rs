@@ -13,7 +13,7 @@ use crate::cache::budget::CacheBudget;
 const KEPT: usize = 16;
 
 /// What can be lent.
-pub(crate) trait Lent: Default {
+pub(crate) trait Pooled: Default {
     /// Said to a new item: what it may take for its cache of words.
     fn set_budget(&mut self, budget: &Arc<CacheBudget>);
 
@@ -45,7 +45,7 @@ impl<T> Default for Pool<T> {
     }
 }
 
-impl<T: Lent> Pool<T> {
+impl<T: Pooled> Pool<T> {
     /// What all items together may take for their caches of words.
     pub(crate) fn budget(&self) -> &CacheBudget {
         &self.budget
@@ -99,13 +99,13 @@ impl<T: Lent> Pool<T> {
 }
 
 /// An item that is lent.
-pub(crate) struct Lease<'p, T: Lent> {
+pub(crate) struct Lease<'p, T: Pooled> {
     pool: &'p Pool<T>,
     /// There until it goes back.
     item: Option<Box<T>>,
 }
 
-impl<T: Lent> Lease<'_, T> {
+impl<T: Pooled> Lease<'_, T> {
     /// The item.
     #[inline]
     pub(crate) fn get(&mut self) -> &mut T {
@@ -114,7 +114,7 @@ impl<T: Lent> Lease<'_, T> {
     }
 }
 
-impl<T: Lent> Drop for Lease<'_, T> {
+impl<T: Pooled> Drop for Lease<'_, T> {
     fn drop(&mut self) {
         if let Some(mut item) = self.item.take()
             && !std::thread::panicking()
@@ -131,7 +131,7 @@ impl<T: Lent> Drop for Lease<'_, T> {
 mod tests {
     use super::*;
 
-    impl Lent for Vec<u8> {
+    impl Pooled for Vec<u8> {
         fn set_budget(&mut self, _budget: &Arc<CacheBudget>) {}
 
         fn fit(&mut self) {}

@@ -11,19 +11,19 @@ mod record;
 use std::sync::Arc;
 
 use crate::cache::budget::{CacheBudget, MAX_BYTES, Share};
-use crate::cache::doorkeeper::Seen;
+use crate::cache::doorkeeper::Doorkeeper;
 use crate::cache::key::{Hashed, Key, Role, mix};
 use crate::cache::tables::MIN_BYTES;
 use crate::cpu::prefetch::prefetch;
-use crate::memory::huge_pages::Huge;
+use crate::memory::huge_pages::HugeSlice;
 
 pub(crate) use self::record::Found;
 
 /// Longest pretoken that is a phrase, in bytes: twenty words of a script without spaces.
-pub(crate) const MAX_PHRASE: usize = 255;
+pub(crate) const MAX_RECORD_BYTES: usize = 255;
 
 /// Most ids that are kept: one for each byte.
-const MAX_IDS: usize = MAX_PHRASE;
+const MAX_IDS: usize = MAX_RECORD_BYTES;
 /// Bytes of a cache for one slot: few records have less than 64.
 const BYTES_PER_SLOT: usize = 32;
 /// Slots in use at first.
@@ -31,27 +31,27 @@ const FIRST_SLOTS: usize = 256;
 /// Slots that are looked at for a pretoken, from the one that its hash chooses.
 const PROBES: usize = 16;
 /// As many times a cache that may not begin is asked to keep something before it asks again whether it may.
-const PATIENCE: usize = 512;
+const RETRY_AFTER: usize = 512;
 
 /// Pretokens and their ids.
 #[derive(Debug, Default)]
-pub(crate) struct Phrases {
+pub(crate) struct Records {
     /// A power of two of them; none until the first pretoken is kept. The hash above the place where the record begins,
     /// counted from 1; 0 where there is none.
-    slots: Huge<u64>,
+    slots: HugeSlice<u64>,
     /// How many of the slots are in use, less one: no more than it takes for few texts that are long, so that they stay in a
     /// cache that is near.
     mask: usize,
     /// How many slots are taken.
     n_kept: usize,
     /// A record: its head, the bytes and the ids (see [`record`]).
-    records: Huge<u32>,
+    records: HugeSlice<u32>,
     /// How much of it records take.
     used: usize,
     /// How often nothing could be kept since it was last asked whether there may be a cache.
     refused: usize,
     /// Pretokens that came and were not kept.
-    seen: Seen,
+    seen: Doorkeeper,
     share: Share,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn hash(word: &[u8]) -> u32 {
     (hash ^ hash >> 32) as u32
 }
 
-impl Phrases {
+impl Records {
     /// Must be said before the first pretoken is kept.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.share.set_budget(budget);
@@ -95,8 +95,8 @@ impl Phrases {
     /// Forgets all and gives the memory back.
     pub(crate) fn clear(&mut self) {
         let bytes = self.n_bytes();
-        (self.slots, self.records) = (Huge::default(), Huge::default());
-        self.seen = Seen::default();
+        (self.slots, self.records) = (HugeSlice::default(), HugeSlice::default());
+        self.seen = Doorkeeper::default();
         (self.mask, self.n_kept, self.used, self.refused) = (0, 0, 0, 0);
         self.share.give_back(bytes);
     }
@@ -143,7 +143,7 @@ impl Phrases {
     /// The ids of a pretoken that is no longer than a phrase; `hash`: its hash.
     #[inline(always)]
     pub(crate) fn find(&self, word: &[u8], hash: u32, role: Role) -> Option<Found<'_>> {
-        if word.len() > MAX_PHRASE {
+        if word.len() > MAX_RECORD_BYTES {
             return None;
         }
         let (n_ids, from) = search(&self.slots, self.mask, &self.records, word, hash, role)?;
@@ -152,7 +152,7 @@ impl Phrases {
 
     /// Returns the ids of a pretoken, if it is kept.
     pub(crate) fn get(&self, word: &[u8], role: Role) -> Option<&[u32]> {
-        if word.len() > MAX_PHRASE {
+        if word.len() > MAX_RECORD_BYTES {
             return None;
         }
         self.find(word, hash(word), role)?.ids()
@@ -160,7 +160,7 @@ impl Phrases {
 
     /// Remembers a pretoken that is not there yet, and its ids.
     pub(crate) fn put(&mut self, word: &[u8], ids: &[u32], role: Role) {
-        if word.is_empty() || word.len() > MAX_PHRASE || ids.len() > MAX_IDS {
+        if word.is_empty() || word.len() > MAX_RECORD_BYTES || ids.len() > MAX_IDS {
             return;
         }
         let len = record::len(word, ids.len());
@@ -198,21 +198,21 @@ impl Phrases {
     /// Whether a pretoken that is not kept came before, not long ago.
     pub(crate) fn comes_again(&mut self, word: &[u8]) -> bool {
         if let Some(n) = self.seen.wants() {
-            let (bytes, more) = (self.seen.n_bytes(), Seen::bytes_of(n));
+            let (bytes, more) = (self.seen.n_bytes(), Doorkeeper::bytes_of(n));
             if more > bytes && self.exchange(bytes, more) {
                 self.seen.grow(self.share.zeroed(n));
             } else {
                 self.seen.forget();
             }
         }
-        self.seen.came_before(hash(word))
+        self.seen.insert_seen(hash(word))
     }
 
     /// Makes room for a record of so many numbers: by more memory if the budget allows it, or else by forgetting. Says whether there is any.
     #[cold]
     fn make_room(&mut self, len: usize) -> bool {
         if self.refused > 0 {
-            self.refused = (self.refused + 1) % PATIENCE;
+            self.refused = (self.refused + 1) % RETRY_AFTER;
             return false;
         }
         let old_bytes = self.n_bytes_of_records();
@@ -302,15 +302,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn found(phrases: &mut Phrases, word: &[u8]) -> Option<Vec<u32>> {
+    fn found(phrases: &mut Records, word: &[u8]) -> Option<Vec<u32>> {
         let known = phrases.get(word, Role::Pretoken).map(<[u32]>::to_vec);
         let as_phrase = phrases.find(word, hash(word), Role::Pretoken);
         assert_eq!(
             as_phrase.and_then(Found::ids),
-            known.as_deref().filter(|_| word.len() <= MAX_PHRASE)
+            known.as_deref().filter(|_| word.len() <= MAX_RECORD_BYTES)
         );
         if let (Some(found), Some(ids)) = (as_phrase, &known) {
-            for room in [0, 1, 20, 2 * MAX_PHRASE] {
+            for room in [0, 1, 20, 2 * MAX_RECORD_BYTES] {
                 let mut room = vec![7; room];
                 let n = found.copy_to(&mut room);
                 assert_eq!(n, (ids.len() <= room.len()).then_some(ids.len()));
@@ -322,7 +322,7 @@ mod tests {
 
     /// Returns a word for each number, some of them too long to be kept, and ids that tell the word.
     fn word(number: u32) -> (Vec<u8>, Vec<u32>) {
-        let len = 1 + number as usize * 7 % (MAX_PHRASE + 20);
+        let len = 1 + number as usize * 7 % (MAX_RECORD_BYTES + 20);
         let word: Vec<u8> = number
             .to_le_bytes()
             .into_iter()
@@ -346,7 +346,7 @@ mod tests {
             if let Some(limit) = limit {
                 budget.set_limit(limit * MIN_BYTES);
             }
-            let mut phrases = Phrases::default();
+            let mut phrases = Records::default();
             phrases.set_budget(&budget);
             for number in numbers {
                 let (word, ids) = word(number);
@@ -357,9 +357,9 @@ mod tests {
                 phrases.put(&word, &ids, Role::Pretoken);
                 if let Some(known) = found(&mut phrases, &word) {
                     prop_assert_eq!(&known, &ids);
-                    prop_assert!(word.len() <= MAX_PHRASE);
+                    prop_assert!(word.len() <= MAX_RECORD_BYTES);
                 } else {
-                    let kept = word.len() <= MAX_PHRASE;
+                    let kept = word.len() <= MAX_RECORD_BYTES;
                     prop_assert!(!kept || phrases.records.is_empty());
                 }
                 prop_assert_eq!(budget.used(), phrases.n_bytes());
@@ -373,7 +373,7 @@ mod tests {
             one in prop::collection::vec(any::<u8>(), 1..80),
             other in prop::collection::vec(any::<u8>(), 1..80),
         ) {
-            let mut phrases = Phrases::default();
+            let mut phrases = Records::default();
             phrases.put(&one, &[1, 2], Role::Pretoken);
             prop_assert_eq!(found(&mut phrases, &other).is_some(), one == other);
             // As a unit it is none, until that is kept beside it.
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn what_is_new_is_found_when_all_is_full() {
-        let mut phrases = Phrases::default();
+        let mut phrases = Records::default();
         let mut kept = 0;
         for number in 0..40_000 {
             let (word, ids) = word(number);
@@ -409,11 +409,11 @@ mod tests {
     #[test]
     fn nothing_longer_than_a_phrase_is_kept() {
         let budget = Arc::new(CacheBudget::default());
-        let mut phrases = Phrases::default();
+        let mut phrases = Records::default();
         phrases.set_budget(&budget);
         for (len, is_kept) in [
-            (MAX_PHRASE, true),
-            (MAX_PHRASE + 1, false),
+            (MAX_RECORD_BYTES, true),
+            (MAX_RECORD_BYTES + 1, false),
             (1 << 14, false),
         ] {
             let word = vec![b'a'; len];
@@ -431,13 +431,13 @@ mod tests {
     fn a_cache_without_budget_keeps_nothing_and_begins_when_it_may() {
         let budget = Arc::new(CacheBudget::default());
         budget.set_limit(0);
-        let mut phrases = Phrases::default();
+        let mut phrases = Records::default();
         phrases.set_budget(&budget);
         let (word, ids) = word(3);
         phrases.put(&word, &ids, Role::Pretoken);
         assert_eq!(found(&mut phrases, &word), None);
         budget.set_limit(1 << 20);
-        for _ in 0..=PATIENCE {
+        for _ in 0..=RETRY_AFTER {
             phrases.put(&word, &ids, Role::Pretoken);
         }
         assert_eq!(found(&mut phrases, &word), Some(ids));

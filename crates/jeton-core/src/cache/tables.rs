@@ -5,8 +5,8 @@
 
 use crossbeam_utils::atomic::AtomicCell;
 
-use crate::memory::arena::Shelf;
-use crate::memory::huge_pages::{HUGE_PAGE, Huge, Zeroed, is_mapped};
+use crate::memory::arena::HugeArena;
+use crate::memory::huge_pages::{HUGE_PAGE, HugeSlice, Zeroed, is_mapped};
 
 /// What a cache takes at first, so that a short text does not pay for memory it will not use.
 pub(crate) const MIN_BYTES: usize = 64 << 10;
@@ -15,20 +15,20 @@ pub(crate) const MIN_BYTES: usize = 64 << 10;
 #[derive(Default)]
 pub(crate) struct CacheMemory {
     /// Not there while a thread takes a part of it: nobody waits, and nothing is locked in a child that forked meanwhile.
-    shelf: AtomicCell<Option<Box<Shelf>>>,
+    shelf: AtomicCell<Option<Box<HugeArena>>>,
 }
 
 impl CacheMemory {
     /// Has tables begin on what is left of a shelf.
-    pub(crate) fn begin_on(&self, shelf: Shelf) {
+    pub(crate) fn begin_on(&self, shelf: HugeArena) {
         self.shelf.store(Some(Box::new(shelf)));
     }
 
     /// So many zeros.
-    pub(crate) fn zeroed<T: Zeroed>(&self, len: usize) -> Huge<T> {
+    pub(crate) fn zeroed<T: Zeroed>(&self, len: usize) -> HugeSlice<T> {
         let bytes = len.saturating_mul(size_of::<T>());
         if is_mapped(bytes) {
-            return Huge::zeroed(len);
+            return HugeSlice::zeroed(len);
         }
         // What a cache begins with is not worth a huge page, but room in one that is there already.
         let begins = bytes <= MIN_BYTES;
@@ -38,14 +38,14 @@ impl CacheMemory {
             .filter(|shelf| !begins || shelf.has_begun(bytes))
             .and_then(|shelf| shelf.part(len));
         if part.is_none() && !begins {
-            let mut new = Box::new(Shelf::with_room(HUGE_PAGE));
+            let mut new = Box::new(HugeArena::with_room(HUGE_PAGE));
             part = new.part(len);
             shelf = Some(new);
         }
         if shelf.is_some() {
             self.shelf.store(shelf);
         }
-        part.unwrap_or_else(|| Huge::zeroed(len))
+        part.unwrap_or_else(|| HugeSlice::zeroed(len))
     }
 }
 
@@ -62,13 +62,13 @@ mod tests {
 
     const MIN: usize = MIN_BYTES / size_of::<u64>();
 
-    fn address(table: &Huge<u64>) -> usize {
+    fn address(table: &HugeSlice<u64>) -> usize {
         table.as_ptr().addr()
     }
 
     #[test]
     fn tables_lie_behind_what_a_shelf_has_and_last_as_long_as_they_are_used() {
-        let mut shelf = Shelf::with_room(2 * HUGE_PAGE);
+        let mut shelf = HugeArena::with_room(2 * HUGE_PAGE);
         let list = shelf.part::<u64>(100).unwrap();
         let memory = CacheMemory::default();
         memory.begin_on(shelf);

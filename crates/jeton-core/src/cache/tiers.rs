@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use crate::cache::budget::CacheBudget;
-use crate::cache::inline_ids::{self, AT_ONCE};
+use crate::cache::inline_ids::{self, IDS_PER_ENTRY};
 use crate::cache::key::{Key, Role};
-use crate::cache::records::Phrases;
+use crate::cache::records::Records;
 use crate::cache::two_way::{LongWords, Payload, RichWords, ShortWords, payload_of};
 
 /// Ids of an entry for a short word, and for a short one that has more.
@@ -22,22 +22,22 @@ const MANY: u32 = OF_LAST * OF_LAST / 4;
 
 /// What knows words.
 #[derive(Debug, Default)]
-pub(crate) struct Caches {
+pub(crate) struct PretokenCache {
     pub(crate) short: ShortWords,
     pub(crate) rich: RichWords,
     pub(crate) long: LongWords,
-    pub(crate) phrases: Phrases,
+    pub(crate) phrases: Records,
     /// Whether entries for short words have ids of two bytes each: see [`entry_ids`].
     small_ids: bool,
     /// The ids of such an entry.
-    unpacked: [u32; AT_ONCE],
+    unpacked: [u32; IDS_PER_ENTRY],
     /// How many of the long words that were kept last had too many ids for `long`: see [`Self::are_phrases`].
     many_ids: u32,
     /// Whether a short word had too many ids for `rich`.
     are_crowded: bool,
 }
 
-impl Caches {
+impl PretokenCache {
     /// The budget that they share. Must be said before the first word is kept.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.short.set_budget(budget);
@@ -207,19 +207,19 @@ mod tests {
         numbers.map(|number| (number.to_le_bytes(), number))
     }
 
-    fn knows(caches: &mut Caches, word: [u8; 4], number: u32) -> bool {
+    fn knows(caches: &mut PretokenCache, word: [u8; 4], number: u32) -> bool {
         caches.get(Role::Pretoken, &word, 0, 4) == Some(&[number])
     }
 
     #[test]
     fn words_without_room_are_kept_elsewhere_and_come_back_when_there_is_some() {
-        let mut caches = Caches::default();
+        let mut caches = PretokenCache::default();
         // So many that the cache of short words grows once more only.
         for (word, number) in words(0..80_000) {
             caches.keep(Role::Pretoken, &word, &[number]);
         }
         // Caches may forget; in one alone every twentieth of the last ones would push out another.
-        let n_known = |caches: &mut Caches| {
+        let n_known = |caches: &mut PretokenCache| {
             let last = words(50_000..80_000);
             last.filter(|&(word, n)| knows(caches, word, n)).count()
         };
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn what_comes_again_does_not_count_as_another_long_word() {
-        let mut caches = Caches::default();
+        let mut caches = PretokenCache::default();
         let long = |number: u32| format!("a long word: {number:05}").into_bytes();
         let many_ids = [0; LONG_IDS + 1];
         for number in 0..6000 {
@@ -279,7 +279,7 @@ mod tests {
             ),
             modes in prop::collection::vec(any::<bool>(), 1..4),
         ) {
-            let mut caches = Caches::default();
+            let mut caches = PretokenCache::default();
             for small in modes {
                 caches.keep_small_ids(small);
                 for (word, ids) in &words {
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn detours_begin_no_cache() {
-        let mut caches = Caches::default();
+        let mut caches = PretokenCache::default();
         caches.note_detours(0);
         caches.note_detours(1 << 20);
         assert_eq!(caches.short.entries().count(), 0);

@@ -9,7 +9,7 @@ use crate::cache::budget::{CacheBudget, MAX_BYTES, Share};
 use crate::cache::key::{Hashed, Key};
 use crate::cache::tables::MIN_BYTES;
 use crate::cpu::prefetch::prefetch;
-use crate::memory::huge_pages::{Huge, Zeroed};
+use crate::memory::huge_pages::{HugeSlice, Zeroed};
 
 /// Words up to 15 bytes with up to three ids, or seven small ones ([`crate::cache::inline_ids`]), nearly all of most texts: two to a cache line.
 pub(crate) type ShortWords = WordCache<1, 4>;
@@ -113,7 +113,7 @@ impl<const W: usize, const P: usize> Set<W, P> {
 pub(crate) struct WordCache<const W: usize, const P: usize> {
     /// A power of two of them; none until the first word is kept, so that a tokenizer that is only
     /// loaded costs nothing.
-    sets: Huge<Set<W, P>>,
+    sets: HugeSlice<Set<W, P>>,
     /// Words that are guests, were lost or were not kept, since the cache last grew or was not allowed to.
     displaced: usize,
     /// How often words were found somewhere else than in their own set since then.
@@ -146,7 +146,7 @@ impl<const W: usize, const P: usize> WordCache<W, P> {
     /// Forgets all and gives the memory back.
     pub(crate) fn clear(&mut self) {
         let bytes = self.sets.len() * Self::SET_BYTES;
-        self.sets = Huge::default();
+        self.sets = HugeSlice::default();
         (self.displaced, self.n_detours) = (0, 0);
         self.share.give_back(bytes);
     }

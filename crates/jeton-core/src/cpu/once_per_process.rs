@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The process in which a thread makes it, 0 for none: the child of a fork has no such thread.
 #[derive(Debug, Default)]
-pub(crate) struct Maker(AtomicU32);
+pub(crate) struct OncePerProcess(AtomicU32);
 
-impl Maker {
+impl OncePerProcess {
     /// Whether the caller is to make it. Only one thread of a process is told so.
-    pub(crate) fn is_caller(&self) -> bool {
+    pub(crate) fn claim(&self) -> bool {
         let process = std::process::id();
         let maker = self.0.load(Ordering::Relaxed);
         maker != process

@@ -3,12 +3,12 @@
 //! Most tokenizers are a pre-tokenizer and a model over pretokens; SentencePiece is not.
 
 mod nbest;
-mod open;
+mod resume;
 mod sample;
 mod sentencepiece;
 
 pub(crate) use nbest::Alternative;
-pub(crate) use open::{Place, Seams};
+pub(crate) use resume::{Place, Seams};
 pub(crate) use sample::{Draw, SampleScratch};
 pub use sample::{Sampling, SamplingMethod};
 pub(crate) use sentencepiece::SentencePiece;
@@ -22,7 +22,7 @@ use crate::models::unigram::{PathsSoFar, UnigramModel, UnigramScratch};
 use crate::models::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
 use crate::models::wordpiece::{WordPieceModel, WordPieceScratch};
 use crate::models::{Model, Sink};
-use crate::pipeline::section::Stretch;
+use crate::pipeline::section::ThreadSpan;
 use crate::pipeline::{EachSpan, Pipeline, WordScratch};
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
@@ -259,7 +259,7 @@ impl Engine {
     pub(crate) fn encode_stretch(
         &self,
         section: &str,
-        stretch: &Stretch,
+        stretch: &ThreadSpan,
         later: ReadLater,
         scratch: &mut EngineScratch,
         ids: &mut Vec<u32>,
@@ -267,7 +267,7 @@ impl Engine {
         fn with<M: Scratched>(
             pipeline: &Pipeline<M>,
             section: &str,
-            stretch: &Stretch,
+            stretch: &ThreadSpan,
             later: ReadLater,
             scratch: &mut EngineScratch,
             ids: &mut Vec<u32>,

@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
-use crate::memory::huge_pages::{HUGE_PAGE, Huge, Zeroed, is_mapped, prepare_pages};
+use crate::memory::huge_pages::{HUGE_PAGE, HugeSlice, Zeroed, is_mapped, prepare_pages};
 use crate::memory::plain_numbers::Number;
 
 /// Lists begin where a vector of the widest registers does.
@@ -17,22 +17,22 @@ const ALIGNMENT: usize = 64;
 const MOST_BYTES: usize = 64 << 20;
 
 /// Where lists are put, as long as there is room; then each has memory of its own.
-pub(crate) struct Shelf {
+pub(crate) struct HugeArena {
     /// Nobody refers to all of it, but before the first list.
-    room: Option<Arc<Huge<u64>>>,
+    room: Option<Arc<HugeSlice<u64>>>,
     /// Bytes of what was written before the first list, and of lists behind it.
     used: usize,
     /// Bytes of what was written that no list has yet.
     written: Range<usize>,
 }
 
-impl Shelf {
+impl HugeArena {
     /// Room for lists of so many bytes at most; none for what does not fill a huge page. What stays empty costs nothing but
     /// the rest of a page.
     pub(crate) fn with_room(bytes: usize) -> Self {
         let whole = bytes.min(MOST_BYTES).next_multiple_of(HUGE_PAGE);
         Self {
-            room: is_mapped(bytes).then(|| Arc::new(Huge::zeroed(whole / size_of::<u64>()))),
+            room: is_mapped(bytes).then(|| Arc::new(HugeSlice::zeroed(whole / size_of::<u64>()))),
             used: 0,
             written: 0..0,
         }
@@ -49,7 +49,7 @@ impl Shelf {
         let room = Self::with_room(bytes.max(n_bytes)).room;
         let mut room = match room.filter(|room| room.len() >= n_words) {
             Some(room) => room,
-            None => Arc::new(Huge::try_zeroed(n_words)?),
+            None => Arc::new(HugeSlice::try_zeroed(n_words)?),
         };
         let result = write(Arc::get_mut(&mut room)?.get_mut(..n_words)?);
         let shelf = Self {
@@ -61,7 +61,7 @@ impl Shelf {
     }
 
     /// The next list of what was written; none where that ends before.
-    pub(crate) fn next_written<T: Number>(&mut self, len: usize) -> Option<Shelved<T>> {
+    pub(crate) fn next_written<T: Number>(&mut self, len: usize) -> Option<ArenaVec<T>> {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
         let Range { start, end } = self.written;
         let list_end = len.checked_mul(size_of::<T>())?.checked_add(start)?;
@@ -70,9 +70,9 @@ impl Shelf {
         }
         // SAFETY: any bytes are numbers; these were written by whoever had all of the room before anything was lent, and what was
         // lent since lies before or behind them, as does whatever is lent later.
-        let part = unsafe { Huge::part_of(self.room.as_ref()?, start, len)? };
+        let part = unsafe { HugeSlice::part_of(self.room.as_ref()?, start, len)? };
         self.written.start = list_end.next_multiple_of(ALIGNMENT).min(end);
-        Some(Shelved {
+        Some(ArenaVec {
             part: Some(part),
             own: Vec::new(),
         })
@@ -84,10 +84,10 @@ impl Shelf {
     }
 
     /// A list of so many zeros.
-    pub(crate) fn zeroed<T: Zeroed + Default>(&mut self, len: usize) -> Shelved<T> {
+    pub(crate) fn zeroed<T: Zeroed + Default>(&mut self, len: usize) -> ArenaVec<T> {
         let part = self.part(len);
         let own = part.as_ref().map_or(len, |_| 0);
-        let mut list = Shelved {
+        let mut list = ArenaVec {
             part,
             own: vec![T::default(); own],
         };
@@ -96,12 +96,12 @@ impl Shelf {
     }
 
     /// So many zeros, if there is room for them.
-    pub(crate) fn part<T: Zeroed>(&mut self, len: usize) -> Option<Huge<T>> {
+    pub(crate) fn part<T: Zeroed>(&mut self, len: usize) -> Option<HugeSlice<T>> {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
         let begin = self.used;
         let end = len.checked_mul(size_of::<T>())?.checked_add(begin)?;
         // SAFETY: zeros at first, and what lies behind all that was lent before; whatever is lent later lies behind it.
-        let part = unsafe { Huge::part_of(self.room.as_ref()?, begin, len)? };
+        let part = unsafe { HugeSlice::part_of(self.room.as_ref()?, begin, len)? };
         self.used = end.next_multiple_of(ALIGNMENT);
         Some(part)
     }
@@ -114,13 +114,13 @@ impl Shelf {
 }
 
 /// A list on a shelf, which lasts as long as any of its lists, or one of its own.
-pub(crate) struct Shelved<T: Zeroed> {
-    part: Option<Huge<T>>,
+pub(crate) struct ArenaVec<T: Zeroed> {
+    part: Option<HugeSlice<T>>,
     /// Empty as long as there is a part.
     own: Vec<T>,
 }
 
-impl<T: Zeroed> Shelved<T> {
+impl<T: Zeroed> ArenaVec<T> {
     /// The list as one that can grow: its own from now on.
     #[inline]
     pub(crate) fn to_mut(&mut self) -> &mut Vec<T> {
@@ -131,7 +131,7 @@ impl<T: Zeroed> Shelved<T> {
     }
 }
 
-impl<T: Zeroed> Deref for Shelved<T> {
+impl<T: Zeroed> Deref for ArenaVec<T> {
     type Target = [T];
 
     #[inline(always)]
@@ -143,7 +143,7 @@ impl<T: Zeroed> Deref for Shelved<T> {
     }
 }
 
-impl<T: Zeroed> DerefMut for Shelved<T> {
+impl<T: Zeroed> DerefMut for ArenaVec<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.part {
@@ -153,34 +153,34 @@ impl<T: Zeroed> DerefMut for Shelved<T> {
     }
 }
 
-impl<T: Zeroed> Default for Shelved<T> {
+impl<T: Zeroed> Default for ArenaVec<T> {
     fn default() -> Self {
         Vec::new().into()
     }
 }
 
-impl<T: Zeroed> From<Vec<T>> for Shelved<T> {
+impl<T: Zeroed> From<Vec<T>> for ArenaVec<T> {
     fn from(own: Vec<T>) -> Self {
         Self { part: None, own }
     }
 }
 
 /// A copy has memory of its own.
-impl<T: Zeroed> Clone for Shelved<T> {
+impl<T: Zeroed> Clone for ArenaVec<T> {
     fn clone(&self) -> Self {
         self.to_vec().into()
     }
 }
 
-impl<T: Zeroed + PartialEq> PartialEq for Shelved<T> {
+impl<T: Zeroed + PartialEq> PartialEq for ArenaVec<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl<T: Zeroed + Eq> Eq for Shelved<T> {}
+impl<T: Zeroed + Eq> Eq for ArenaVec<T> {}
 
-impl<T: Zeroed + fmt::Debug> fmt::Debug for Shelved<T> {
+impl<T: Zeroed + fmt::Debug> fmt::Debug for ArenaVec<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(formatter)
     }
@@ -192,9 +192,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// Lists of so many numbers, each filled with what tells it from the others.
-    fn fill(shelf: &mut Shelf, lengths: &[usize]) -> Vec<Shelved<u32>> {
+    fn fill(shelf: &mut HugeArena, lengths: &[usize]) -> Vec<ArenaVec<u32>> {
         let number = |list: usize, place: usize| (list * 1_000_003 + place) as u32;
-        let mut lists: Vec<Shelved<u32>> = lengths.iter().map(|&n| shelf.zeroed(n)).collect();
+        let mut lists: Vec<ArenaVec<u32>> = lengths.iter().map(|&n| shelf.zeroed(n)).collect();
         for (index, (list, &len)) in lists.iter_mut().zip(lengths).enumerate() {
             assert_eq!(list.len(), len);
             assert!(list.iter().all(|&value| value == 0));
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn lists_lie_one_behind_the_other_while_there_is_room() {
-        let mut shelf = Shelf::with_room(HUGE_PAGE);
+        let mut shelf = HugeArena::with_room(HUGE_PAGE);
         let lists = fill(&mut shelf, &[1000, 0, 3, HUGE_PAGE / 8, HUGE_PAGE]);
         let on_shelf: Vec<bool> = lists.iter().map(|list| list.part.is_some()).collect();
         let expected = is_mapped(HUGE_PAGE);
@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn little_has_no_shelf_and_absurd_sizes_are_no_reason_to_ask_for_memory() {
-        assert!(Shelf::with_room(HUGE_PAGE - 1).room.is_none());
-        let mut shelf = Shelf::with_room(usize::MAX);
+        assert!(HugeArena::with_room(HUGE_PAGE - 1).room.is_none());
+        let mut shelf = HugeArena::with_room(usize::MAX);
         let room = shelf.room.as_ref().map_or(0, |room| room.len() * 8);
         assert!(room <= MOST_BYTES);
         assert!(shelf.part::<u64>(usize::MAX).is_none());
@@ -241,7 +241,7 @@ mod tests {
                 words.fill(u64::MAX);
                 7
             };
-            let (mut shelf, result) = Shelf::begun_with(n_words, room, write).unwrap();
+            let (mut shelf, result) = HugeArena::begun_with(n_words, room, write).unwrap();
             assert_eq!(result, 7);
             assert_eq!(shelf.is_read(), n_words == 0);
             let mut zeros = shelf.zeroed::<u64>(100);
@@ -268,13 +268,13 @@ mod tests {
     #[test]
     fn more_than_there_can_be_is_not_begun() {
         for n_words in [usize::MAX, usize::MAX / 8, 1 << 55] {
-            assert!(Shelf::begun_with(n_words, 0, |_| ()).is_none());
+            assert!(HugeArena::begun_with(n_words, 0, |_| ()).is_none());
         }
     }
 
     #[test]
     fn what_grows_has_its_own() {
-        let mut shelf = Shelf::with_room(HUGE_PAGE);
+        let mut shelf = HugeArena::with_room(HUGE_PAGE);
         let mut list = shelf.zeroed::<u8>(5);
         list.to_mut().extend([1, 2]);
         assert!(list.part.is_none());
@@ -293,7 +293,7 @@ mod tests {
             room in 0..2 * HUGE_PAGE,
             lengths in prop::collection::vec(0usize..200_000, 0..8),
         ) {
-            fill(&mut Shelf::with_room(room), &lengths);
+            fill(&mut HugeArena::with_room(room), &lengths);
         }
     }
 }

@@ -31,19 +31,19 @@ unsafe impl Zeroed for u8 {}
 unsafe impl Zeroed for u32 {}
 
 /// A slice of fixed length that begins as zeros.
-pub struct Huge<T: Zeroed> {
+pub struct HugeSlice<T: Zeroed> {
     start: NonNull<T>,
     len: usize,
     /// Whose memory it is, if it is not its own.
-    lender: Option<Arc<Huge<u64>>>,
+    lender: Option<Arc<HugeSlice<u64>>>,
 }
 
 // SAFETY: it owns its memory, as a `Vec` does.
-unsafe impl<T: Zeroed + Send> Send for Huge<T> {}
+unsafe impl<T: Zeroed + Send> Send for HugeSlice<T> {}
 // SAFETY: shared references give shared references to the elements only.
-unsafe impl<T: Zeroed + Sync> Sync for Huge<T> {}
+unsafe impl<T: Zeroed + Sync> Sync for HugeSlice<T> {}
 
-impl<T: Zeroed> Huge<T> {
+impl<T: Zeroed> HugeSlice<T> {
     /// So many zeros.
     pub fn zeroed(len: usize) -> Self {
         let Some(layout) = Self::layout(len) else {
@@ -73,7 +73,7 @@ impl<T: Zeroed> Huge<T> {
     /// # Safety
     /// These bytes must be values of the type, as zeros are, that nobody else refers to, now or later.
     pub(crate) unsafe fn part_of(
-        lender: &Arc<Huge<u64>>,
+        lender: &Arc<HugeSlice<u64>>,
         begin: usize,
         len: usize,
     ) -> Option<Self> {
@@ -201,7 +201,7 @@ fn ask_for_huge_pages(start: *mut u8, bytes: usize) {
 #[cfg(not(target_os = "linux"))]
 fn ask_for_huge_pages(_: *mut u8, _: usize) {}
 
-impl<T: Zeroed> Default for Huge<T> {
+impl<T: Zeroed> Default for HugeSlice<T> {
     fn default() -> Self {
         Self {
             start: NonNull::dangling(),
@@ -211,7 +211,7 @@ impl<T: Zeroed> Default for Huge<T> {
     }
 }
 
-impl<T: Zeroed> Drop for Huge<T> {
+impl<T: Zeroed> Drop for HugeSlice<T> {
     fn drop(&mut self) {
         let Some(layout) = Self::layout(self.len).filter(|_| self.lender.is_none()) else {
             return;
@@ -227,7 +227,7 @@ impl<T: Zeroed> Drop for Huge<T> {
     }
 }
 
-impl<T: Zeroed> Deref for Huge<T> {
+impl<T: Zeroed> Deref for HugeSlice<T> {
     type Target = [T];
 
     #[inline(always)]
@@ -237,7 +237,7 @@ impl<T: Zeroed> Deref for Huge<T> {
     }
 }
 
-impl<T: Zeroed> DerefMut for Huge<T> {
+impl<T: Zeroed> DerefMut for HugeSlice<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as above, and this is the only reference.
@@ -245,9 +245,9 @@ impl<T: Zeroed> DerefMut for Huge<T> {
     }
 }
 
-impl<T: Zeroed + std::fmt::Debug> std::fmt::Debug for Huge<T> {
+impl<T: Zeroed + std::fmt::Debug> std::fmt::Debug for HugeSlice<T> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_tuple("Huge").field(&self.len).finish()
+        formatter.debug_tuple("HugeSlice").field(&self.len).finish()
     }
 }
 
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn begins_as_zeros_and_keeps_what_is_written() {
         for len in [0, 1, 1000, HUGE_PAGE / 8, HUGE_PAGE / 8 + 1, HUGE_PAGE] {
-            let mut table = Huge::<u64>::zeroed(len);
+            let mut table = HugeSlice::<u64>::zeroed(len);
             assert_eq!(table.len(), len);
             assert!(table.iter().all(|&number| number == 0));
             for (number, place) in (1..).zip(table.iter_mut()) {
@@ -291,9 +291,9 @@ mod tests {
 
     #[test]
     fn a_part_lies_within_what_is_lent() {
-        let lender = Arc::new(Huge::<u64>::zeroed(10));
+        let lender = Arc::new(HugeSlice::<u64>::zeroed(10));
         // SAFETY: no two of those that there are at the same time have a byte in common.
-        let part = |begin, len| unsafe { Huge::<u32>::part_of(&lender, begin, len) };
+        let part = |begin, len| unsafe { HugeSlice::<u32>::part_of(&lender, begin, len) };
         let mut last = part(72, 2).unwrap();
         last.fill(5);
         assert_eq!(*last, [5, 5]);
@@ -309,7 +309,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn large_ones_begin_at_a_huge_page() {
         for len in [HUGE_PAGE / 8, HUGE_PAGE / 8 + 1, HUGE_PAGE] {
-            let table = Huge::<u64>::zeroed(len);
+            let table = HugeSlice::<u64>::zeroed(len);
             assert_eq!(table.as_ptr().addr() % HUGE_PAGE, 0);
         }
     }

@@ -20,13 +20,13 @@ pub trait Model: Send + Sync {
     ) -> Result<()>;
 
     /// The id of a pretoken that is a token, where that counts whatever its parts make: it may not be what the same bytes
-    /// become inside another pretoken. `search`: what [`Self::begin_whole`] said of it, if it was asked.
+    /// become inside another pretoken. `search`: what [`Self::prefetch_whole`] said of it, if it was asked.
     fn whole(&self, _pretoken: &[u8], _search: Search) -> Option<u32> {
         None
     }
 
     /// Asks memory for what [`Self::whole`] looks at, where that is known before.
-    fn begin_whole(&self, _pretoken: &[u8]) -> Search {
+    fn prefetch_whole(&self, _pretoken: &[u8]) -> Search {
         Search::NotBegun
     }
 
@@ -37,11 +37,11 @@ pub trait Model: Send + Sync {
 
     /// Whether [`Self::units`] may find more than one in a pretoken of so many bytes, and is ready to look for them or it is
     /// worth to make it so.
-    fn has_units(&self, _n_bytes: usize) -> bool {
+    fn can_cut(&self, _n_bytes: usize) -> bool {
         false
     }
 
-    /// Cuts a pretoken that is no token as a whole into units whose ids, each encoded by [`Self::encode_unit`], are its own:
+    /// Cuts a pretoken that is no token as a whole into units whose ids, each encoded by [`Self::encode_segment`], are its own:
     /// fills `ends` with the ends of the next of them and returns how many there are. The first one begins at
     /// `from`, which is 0 or an end that was given before; the last one of all ends where the pretoken ends.
     fn units(&self, pretoken: &[u8], _from: usize, ends: &mut [usize]) -> usize {
@@ -50,7 +50,7 @@ pub trait Model: Send + Sync {
     }
 
     /// Appends the ids of a unit, or of a pretoken that is no token as a whole.
-    fn encode_unit(
+    fn encode_segment(
         &self,
         unit: &[u8],
         scratch: &mut Self::Scratch,

@@ -6,16 +6,16 @@ pub mod charsmap;
 pub mod charsmap_rules;
 pub mod clip;
 mod forms;
-mod open;
 pub mod precompiled;
 pub mod replace;
+mod resume;
 mod separate;
 pub mod strip;
 
 use std::borrow::Cow;
 
 pub use forms::{Form, FormNormalizer};
-pub(crate) use open::is_cluster;
+pub(crate) use resume::is_cluster;
 pub(crate) use separate::Separate;
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::STAGE;
-use super::open::Apart;
+use super::resume::Apart;
 use crate::error::Result;
 use crate::pretokenize::{Backtracking, Behavior, Dialect, ParsedPattern, SplitConfig, Splitter};
 use crate::text::alignment::Alignment;

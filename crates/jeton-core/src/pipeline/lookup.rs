@@ -9,8 +9,8 @@ mod long;
 use std::hint::select_unpredictable;
 
 use crate::cache::key::{Hashed, Key, Role};
-use crate::cache::key_simd::{EIGHT, Made};
-use crate::cache::tiers::{Caches, RICH_IDS, SHORT_IDS};
+use crate::cache::key_simd::{EIGHT, KeyBatch};
+use crate::cache::tiers::{PretokenCache, RICH_IDS, SHORT_IDS};
 use crate::cache::two_way::Payload;
 use crate::cpu::dispatch::{Kernel, Work, run_at, run_wide};
 use crate::pretokenize::TextPieces;
@@ -18,10 +18,10 @@ use crate::vocab::Search;
 
 /// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block of 64 bytes, so that
 /// the ends of a block are always taken together.
-pub(crate) const AT_ONCE: usize = 192;
+pub(crate) const IDS_PER_ENTRY: usize = 192;
 
 /// Room for the ids of a batch: those of a hundred phrases or so, or of rich words only.
-const ROOM: usize = AT_ONCE * RICH_IDS + RICH_IDS + 1;
+const ROOM: usize = IDS_PER_ENTRY * RICH_IDS + RICH_IDS + 1;
 
 /// One in so many words of a batch must be rich, so that those of the next one are asked for ahead.
 const OFTEN: usize = 8;
@@ -49,15 +49,15 @@ impl Ends for TextPieces<'_, '_> {
 /// Arrays come first, and begin with cache lines: no vector is in two of them.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct WordBatch {
-    ends: [usize; AT_ONCE],
+pub(crate) struct BatchLookup {
+    ends: [usize; IDS_PER_ENTRY],
     /// The key of each that is short, and what tells its place in a cache. Long ones all have the same, which is not there: whether a
     /// pretoken is long is seen behind a look at that place, and to wait for memory there would be in vain.
-    keys: [Key<1>; AT_ONCE],
-    places: [usize; AT_ONCE],
+    keys: [Key<1>; IDS_PER_ENTRY],
+    places: [usize; IDS_PER_ENTRY],
     /// Which are long, and their hashes, by the same indices as all.
-    long: [usize; AT_ONCE + EIGHT],
-    long_places: [usize; AT_ONCE],
+    long: [usize; IDS_PER_ENTRY + EIGHT],
+    long_places: [usize; IDS_PER_ENTRY],
     n: usize,
     /// Pretokens that have been looked up.
     at: usize,
@@ -66,7 +66,7 @@ pub(crate) struct WordBatch {
     known: [u32; ROOM],
     n_known: usize,
     kernel: Kernel,
-    /// Of the last pretoken that was looked for by [`Self::rare`], see [`Unknown`].
+    /// Of the last pretoken that was looked for by [`Self::look_up_slow`], see [`Miss`].
     is_new: bool,
     search: Search,
     /// Short words with few ids that were not in their own set, in this text so far.
@@ -79,7 +79,7 @@ pub(crate) struct WordBatch {
 
 /// A pretoken that was not known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unknown {
+pub(crate) struct Miss {
     pub(crate) start: usize,
     pub(crate) end: usize,
     /// That of a short one, if it was made.
@@ -90,7 +90,7 @@ pub(crate) struct Unknown {
     pub(crate) search: Search,
 }
 
-impl Unknown {
+impl Miss {
     /// One of which nothing else is known.
     pub(crate) fn new(start: usize, end: usize) -> Self {
         Self {
@@ -103,15 +103,15 @@ impl Unknown {
     }
 }
 
-impl Default for WordBatch {
+impl Default for BatchLookup {
     fn default() -> Self {
         Self {
             kernel: Kernel::fastest(),
-            ends: [0; AT_ONCE],
-            keys: [Key::NONE; AT_ONCE],
-            places: [0; AT_ONCE],
-            long: [0; AT_ONCE + EIGHT],
-            long_places: [0; AT_ONCE],
+            ends: [0; IDS_PER_ENTRY],
+            keys: [Key::NONE; IDS_PER_ENTRY],
+            places: [0; IDS_PER_ENTRY],
+            long: [0; IDS_PER_ENTRY + EIGHT],
+            long_places: [0; IDS_PER_ENTRY],
             n: 0,
             at: 0,
             start: 0,
@@ -127,7 +127,7 @@ impl Default for WordBatch {
     }
 }
 
-impl WordBatch {
+impl BatchLookup {
     /// Begins with a text.
     pub(crate) fn begin(&mut self) {
         (self.at, self.start, self.n_known, self.n_detours) = (0, 0, 0, 0);
@@ -145,7 +145,12 @@ impl WordBatch {
     }
 
     /// Takes the next pretokens of a text; says whether there are any.
-    pub(crate) fn fill(&mut self, text: &[u8], pieces: &mut impl Ends, caches: &Caches) -> bool {
+    pub(crate) fn fill(
+        &mut self,
+        text: &[u8],
+        pieces: &mut impl Ends,
+        caches: &PretokenCache,
+    ) -> bool {
         let batch = self;
         let n = run_wide(
             batch.kernel,
@@ -159,7 +164,7 @@ impl WordBatch {
             batch.is_rich = batch.n_rich * OFTEN > batch.n;
             batch.is_mixed = batch.n_rich * MIXED > batch.n;
         }
-        (batch.n, batch.at, batch.n_rich) = (n.min(AT_ONCE), 0, 0);
+        (batch.n, batch.at, batch.n_rich) = (n.min(IDS_PER_ENTRY), 0, 0);
         let n_long = if batch.is_rich {
             run_wide(batch.kernel, Keys::<true>(batch, text, caches))
         } else {
@@ -176,11 +181,11 @@ impl WordBatch {
     // Loops over indices of arrays, not over zipped iterators: all arrays are in one place of memory, and what a turn needs
     // fits the registers, as it would not beside the loop that cuts.
     #[inline(always)]
-    fn make_keys<const RICH: bool>(&mut self, text: &[u8], caches: &Caches) -> usize {
+    fn make_keys<const RICH: bool>(&mut self, text: &[u8], caches: &PretokenCache) -> usize {
         let (places, rich) = (caches.short.places(), caches.rich.places());
         let (made, mut n_long) = self.make_eights::<RICH>(text, caches);
         let mut from = self.end_before(made);
-        for index in made..self.n.min(AT_ONCE) {
+        for index in made..self.n.min(IDS_PER_ENTRY) {
             let end = self.ends[index];
             if let Some(short) = Key::new(text, from, end) {
                 let place = places.fetch(short);
@@ -191,7 +196,7 @@ impl WordBatch {
                 self.places[index] = place;
             } else {
                 (self.keys[index], self.places[index]) = (Key::NONE, Key::<1>::NONE.hash());
-                self.long[n_long % AT_ONCE] = index;
+                self.long[n_long % IDS_PER_ENTRY] = index;
                 n_long += 1;
             }
             from = end;
@@ -201,21 +206,25 @@ impl WordBatch {
 
     /// Makes the keys of as many as vectors can; how many these are, and how many of them are long.
     #[inline(always)]
-    fn make_eights<const RICH: bool>(&mut self, text: &[u8], caches: &Caches) -> (usize, usize) {
+    fn make_eights<const RICH: bool>(
+        &mut self,
+        text: &[u8],
+        caches: &PretokenCache,
+    ) -> (usize, usize) {
         let (mut made, mut n_long) = (0, 0);
         let (short, rich) = (caches.short.places(), caches.rich.places());
         let mut from = self.start;
-        let (ends, _) = self.ends[..self.n.min(AT_ONCE)].as_chunks();
+        let (ends, _) = self.ends[..self.n.min(IDS_PER_ENTRY)].as_chunks();
         let (keys, _) = self.keys.as_chunks_mut();
         let (places, _) = self.places.as_chunks_mut();
         for ((ends, keys), places) in ends.iter().zip(keys).zip(places) {
             let Some(long) = self.long[n_long..].first_chunk_mut() else {
                 break;
             };
-            let mut eight = Made { keys, places, long };
+            let mut eight = KeyBatch { keys, places, long };
             let Some((more_long, hashes)) =
                 self.kernel
-                    .make_eight(text, from, ends, made, Role::Pretoken, &mut eight)
+                    .keys_of_eight(text, from, ends, made, Role::Pretoken, &mut eight)
             else {
                 break;
             };
@@ -243,7 +252,7 @@ impl WordBatch {
     pub(crate) fn next_unknown(
         &mut self,
         text: &[u8],
-        caches: &Caches,
+        caches: &PretokenCache,
         search: impl Fn(&[u8]) -> Search,
     ) -> bool {
         let batch = self;
@@ -263,11 +272,11 @@ impl WordBatch {
     fn next_unknown_here<const MIXED: bool>(
         &mut self,
         text: &[u8],
-        caches: &Caches,
+        caches: &PretokenCache,
         search: &impl Fn(&[u8]) -> Search,
     ) -> bool {
         let (short, rich) = (caches.short.places(), caches.rich.places());
-        let n = self.n.min(AT_ONCE);
+        let n = self.n.min(IDS_PER_ENTRY);
         let (mut n_known, mut n_rich) = (0, 0);
         let mut index = self.at;
         while index < n {
@@ -310,7 +319,7 @@ impl WordBatch {
             let more = if self.keys[index] == Key::NONE {
                 self.known_long(index, n_known, text, caches)
             } else {
-                self.rare(index, n_known, text, caches, search)
+                self.look_up_slow(index, n_known, text, caches, search)
             };
             let Some(more) = more else {
                 self.n_rich += n_rich;
@@ -330,9 +339,9 @@ impl WordBatch {
 
     /// The one that was not known.
     #[inline]
-    pub(crate) fn unknown(&self) -> Unknown {
+    pub(crate) fn unknown(&self) -> Miss {
         let index = self.at.saturating_sub(1);
-        Unknown {
+        Miss {
             start: self.end_before(index),
             end: self.ends[index],
             key: self.keys[index],
@@ -343,12 +352,12 @@ impl WordBatch {
 
     /// Looks for a short pretoken where most are not, and puts its ids behind those that are known so far; how many they are.
     #[inline(never)]
-    fn rare(
+    fn look_up_slow(
         &mut self,
         index: usize,
         n_known: usize,
         text: &[u8],
-        caches: &Caches,
+        caches: &PretokenCache,
         search: &impl Fn(&[u8]) -> Search,
     ) -> Option<usize> {
         let (key, place) = (self.keys[index], self.places[index]);
@@ -401,7 +410,7 @@ impl WordBatch {
 }
 
 struct Cut<'b, E> {
-    ends: &'b mut [usize; AT_ONCE],
+    ends: &'b mut [usize; IDS_PER_ENTRY],
     pieces: &'b mut E,
 }
 
@@ -414,7 +423,7 @@ impl<E: Ends> Work for Cut<'_, E> {
     }
 }
 
-struct Keys<'b, const RICH: bool>(&'b mut WordBatch, &'b [u8], &'b Caches);
+struct Keys<'b, const RICH: bool>(&'b mut BatchLookup, &'b [u8], &'b PretokenCache);
 
 impl<const RICH: bool> Work for Keys<'_, RICH> {
     type Output = usize;
@@ -427,9 +436,9 @@ impl<const RICH: bool> Work for Keys<'_, RICH> {
 }
 
 struct NextUnknown<'b, E> {
-    batch: &'b mut WordBatch,
+    batch: &'b mut BatchLookup,
     text: &'b [u8],
-    caches: &'b Caches,
+    caches: &'b PretokenCache,
     search: E,
 }
 
@@ -451,7 +460,7 @@ impl<E: Fn(&[u8]) -> Search> Work for NextUnknown<'_, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::records::MAX_PHRASE;
+    use crate::cache::records::MAX_RECORD_BYTES;
     use proptest::prelude::*;
 
     /// Ends that are given, some at a time.
@@ -470,7 +479,7 @@ mod tests {
     /// A word for each number, of 1 to 40 bytes or a phrase, and ids that tell which word they are of. `many`: one for each byte.
     fn word(number: u32, many: bool) -> (Vec<u8>, Vec<u32>) {
         let len = match number % 20 {
-            0 => 40 + number as usize * 3 % (MAX_PHRASE - 40),
+            0 => 40 + number as usize * 3 % (MAX_RECORD_BYTES - 40),
             _ => 4 + number as usize * 7 % 36,
         };
         let bytes = number.to_le_bytes().into_iter().cycle().take(len);
@@ -489,8 +498,8 @@ mod tests {
             changes in 1usize..500,
             rounds in 1usize..4,
         ) {
-            let mut caches = Caches::default();
-            let mut batch = Box::<WordBatch>::default();
+            let mut caches = PretokenCache::default();
+            let mut batch = Box::<BatchLookup>::default();
             // What has many ids is another word.
             let many = |at: usize| at / changes % 2 == 1;
             let words: Vec<_> = numbers
@@ -517,7 +526,7 @@ mod tests {
                 while !batch.is_at_end(&text) && batch.fill(&text, &mut pieces, &caches) {
                     let begun = |_: &[u8]| Search::NotBegun;
                     while batch.next_unknown(&text, &caches, begun) {
-                        let Unknown { start, end, is_new, .. } = batch.unknown();
+                        let Miss { start, end, is_new, .. } = batch.unknown();
                         ids.extend_from_slice(batch.known());
                         let at = ends.binary_search(&end).unwrap();
                         let ((bytes, of_word), kept) = &words[at];
@@ -528,7 +537,7 @@ mod tests {
                             prop_assert_eq!(known, &of_word[..]);
                         } else if *kept {
                             let any_many = words.len() > changes;
-                            prop_assert!(is_new || any_many || bytes.len() > MAX_PHRASE);
+                            prop_assert!(is_new || any_many || bytes.len() > MAX_RECORD_BYTES);
                             caches.keep(Role::Pretoken, bytes, of_word);
                             if caches.get(Role::Pretoken, &text, start, end).is_none() {
                                 // Phrases are kept when they come again.

@@ -11,16 +11,16 @@ pub(crate) mod segments;
 use std::sync::Arc;
 
 use crate::cache::budget::CacheBudget;
-use crate::cache::inline_ids::{AT_ONCE, unpack};
+use crate::cache::inline_ids::{IDS_PER_ENTRY, unpack};
 use crate::cache::key::{Key, Role};
-use crate::cache::records::MAX_PHRASE;
-use crate::cache::tiers::{Caches, SHORT_IDS};
+use crate::cache::records::MAX_RECORD_BYTES;
+use crate::cache::tiers::{PretokenCache, SHORT_IDS};
 use crate::cpu::dispatch::Kernel;
 use crate::cpu::prefetch::prefetch_beginning;
 use crate::error::Result;
 use crate::models::{Model, Sink};
-use crate::pipeline::lookup::{Ends, Unknown, WordBatch};
-use crate::pipeline::segments::{Lately, Units};
+use crate::pipeline::lookup::{BatchLookup, Ends, Miss};
+use crate::pipeline::segments::{SegmentLengthStats, Segments};
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::text::alignment::Alignment;
@@ -42,11 +42,11 @@ pub struct Pipeline<M> {
 /// What a thread needs to encode, whatever the model: its word caches and room for ids.
 #[derive(Debug, Default)]
 pub struct WordScratch {
-    caches: Caches,
+    caches: PretokenCache,
     ids: Vec<u32>,
-    lately: Lately,
+    segment_lengths: SegmentLengthStats,
     /// Lent to one call at a time; made for the first.
-    batch: Option<Box<WordBatch>>,
+    batch: Option<Box<BatchLookup>>,
 }
 
 impl WordScratch {
@@ -82,7 +82,7 @@ impl WordScratch {
         self.caches.short.places().fetch(key)
     }
 
-    /// What short words are kept with: see [`Caches::keep_small_ids`].
+    /// What short words are kept with: see [`PretokenCache::keep_small_ids`].
     #[inline]
     pub(crate) fn keep_small_ids(&mut self, small: bool) {
         self.caches.keep_small_ids(small);
@@ -101,14 +101,18 @@ impl WordScratch {
         &self,
         key: Key<1>,
         place: usize,
-    ) -> Option<([u32; AT_ONCE], usize)> {
+    ) -> Option<([u32; IDS_PER_ENTRY], usize)> {
         let payload = self.caches.short.places().find(key, place)?;
         Some(unpack::<SMALL>(payload))
     }
 
     /// The same, whatever they are.
     #[inline(always)]
-    pub(crate) fn find_any(&self, key: Key<1>, place: usize) -> Option<([u32; AT_ONCE], usize)> {
+    pub(crate) fn find_any(
+        &self,
+        key: Key<1>,
+        place: usize,
+    ) -> Option<([u32; IDS_PER_ENTRY], usize)> {
         if self.has_small_ids() {
             self.find::<true>(key, place)
         } else {
@@ -140,7 +144,7 @@ impl WordScratch {
     }
 
     /// Remembers the ids of a word that a batch did not know.
-    fn keep_unknown(&mut self, unknown: Unknown, word: &[u8], ids: &[u32]) {
+    fn keep_unknown(&mut self, unknown: Miss, word: &[u8], ids: &[u32]) {
         if unknown.key == Key::NONE {
             self.keep(word, ids);
         } else {
@@ -151,7 +155,7 @@ impl WordScratch {
 
     /// Remembers the ids of a pretoken or a unit that is no longer than a phrase.
     pub(crate) fn keep_as(&mut self, role: Role, word: &[u8], ids: &[u32]) {
-        if word.len() <= MAX_PHRASE {
+        if word.len() <= MAX_RECORD_BYTES {
             self.caches.keep(role, word, ids);
         }
     }
@@ -232,12 +236,12 @@ impl<M: Model> Pipeline<M> {
         &self,
         bytes: &[u8],
         pieces: &mut impl Ends,
-        batch: &mut WordBatch,
+        batch: &mut BatchLookup,
         words: &mut WordScratch,
         scratch: &mut M::Scratch,
         sink: &mut K,
     ) -> Result<()> {
-        let search = |word: &[u8]| self.model.begin_whole(word);
+        let search = |word: &[u8]| self.model.prefetch_whole(word);
         while !batch.is_at_end(bytes) && batch.fill(bytes, pieces, &words.caches) {
             while batch.next_unknown(bytes, &words.caches, search) {
                 let unknown = batch.unknown();
@@ -288,7 +292,7 @@ impl<M: Model> Pipeline<M> {
             sink.take(known);
             return Ok(());
         }
-        let unknown = Unknown::new(start, end);
+        let unknown = Miss::new(start, end);
         self.unknown_word(bytes, unknown, words, scratch, sink)
     }
 
@@ -297,7 +301,7 @@ impl<M: Model> Pipeline<M> {
     fn unknown_word<K: Sink>(
         &self,
         bytes: &[u8],
-        unknown: Unknown,
+        unknown: Miss,
         words: &mut WordScratch,
         scratch: &mut M::Scratch,
         sink: &mut K,
@@ -310,17 +314,18 @@ impl<M: Model> Pipeline<M> {
             return Ok(());
         }
         let mut ids = words.take_ids();
-        let result = if self.model.has_units(pretoken.len()) && words.lately.is_worth(pretoken) {
-            self.units(
-                &bytes[unknown.start..],
-                pretoken.len(),
-                words,
-                scratch,
-                &mut ids,
-            )
-        } else {
-            self.model.encode_unit(pretoken, scratch, &mut ids)
-        };
+        let result =
+            if self.model.can_cut(pretoken.len()) && words.segment_lengths.is_worth(pretoken) {
+                self.units(
+                    &bytes[unknown.start..],
+                    pretoken.len(),
+                    words,
+                    scratch,
+                    &mut ids,
+                )
+            } else {
+                self.model.encode_segment(pretoken, scratch, &mut ids)
+            };
         if result.is_ok() {
             words.keep_unknown(unknown, pretoken, &ids);
             sink.take(&ids);
@@ -339,7 +344,7 @@ impl<M: Model> Pipeline<M> {
         ids: &mut Vec<u32>,
     ) -> Result<()> {
         let pretoken = &text[..n];
-        let mut units = Units::new(self.kernel, self.role_of_units());
+        let mut units = Segments::new(self.kernel, self.role_of_units());
         let (mut start, mut n_units) = (0, 0);
         while start < pretoken.len() {
             let n = self.model.units(pretoken, start, units.ends());
@@ -357,7 +362,7 @@ impl<M: Model> Pipeline<M> {
                 start = end;
             }
         }
-        words.lately.note(pretoken.len(), n_units);
+        words.segment_lengths.note(pretoken.len(), n_units);
         Ok(())
     }
 
@@ -375,7 +380,7 @@ impl<M: Model> Pipeline<M> {
         let unit = &pretoken[start..end];
         // The caller has looked for what is one unit, and keeps it.
         if unit.len() == pretoken.len() {
-            return self.model.encode_unit(unit, scratch, ids);
+            return self.model.encode_segment(unit, scratch, ids);
         }
         let role = self.role_of_units();
         if let Some(known) = words.get_as(role, pretoken, start, end) {
@@ -383,7 +388,7 @@ impl<M: Model> Pipeline<M> {
             return Ok(());
         }
         let from = ids.len();
-        self.model.encode_unit(unit, scratch, ids)?;
+        self.model.encode_segment(unit, scratch, ids)?;
         words.keep_as(role, unit, &ids[from..]);
         Ok(())
     }

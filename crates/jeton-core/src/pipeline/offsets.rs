@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::models::Model;
 use crate::models::bpe::{BpeModel, BpeScratch};
-use crate::pipeline::lookup::AT_ONCE;
+use crate::pipeline::lookup::IDS_PER_ENTRY;
 use crate::pipeline::{EachSpan, Pipeline, WordScratch};
 
 impl Pipeline<BpeModel> {
@@ -39,7 +39,7 @@ impl Pipeline<BpeModel> {
             self.pretokenizer().split(text, word)?;
             return Ok(n_words);
         };
-        let mut ends = [0; AT_ONCE];
+        let mut ends = [0; IDS_PER_ENTRY];
         let mut start = 0;
         loop {
             let n = pieces.ends(&mut ends);

@@ -21,7 +21,7 @@ use crate::pretokenize::TextPieces;
 
 /// A part of a section, that is of what lies between two special or added tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct ThreadSpan {
     /// The section, in the whole text. The other places are counted from where it begins.
     pub(crate) section: Range<usize>,
     /// Where it begins.
@@ -64,7 +64,7 @@ impl<M: Model> Pipeline<M> {
     pub(crate) fn encode_stretch(
         &self,
         section: &str,
-        stretch: &Stretch,
+        stretch: &ThreadSpan,
         later: ReadLater,
         words: &mut WordScratch,
         scratch: &mut M::Scratch,

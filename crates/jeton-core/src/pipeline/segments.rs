@@ -3,12 +3,12 @@
 //! A batch has the same of pretokens ([`crate::pipeline::lookup`]), but more of them, and room for their ids.
 
 use crate::cache::key::{Hashed, Key, Role};
-use crate::cache::key_simd::{EIGHT, Made};
-use crate::cache::tiers::Caches;
+use crate::cache::key_simd::{EIGHT, KeyBatch};
+use crate::cache::tiers::PretokenCache;
 use crate::cpu::dispatch::Kernel;
 
 /// Units that are cut, keyed and looked up together.
-const AT_ONCE: usize = 32;
+const IDS_PER_ENTRY: usize = 32;
 
 /// From so many bytes on a pretoken may be cut. A character of a script without spaces has three.
 const LEAST: usize = 7;
@@ -26,14 +26,14 @@ const OF_LONG: u32 = 16;
 /// Where units are short, most of them came before, and are found. Where they are long (10 bytes of Russian under `cl100k_base`, 21
 /// under `o200k_base`; short ones have 3 to 5 in Chinese, Japanese, Korean and Thai), it takes longer to look for them than to merge the word.
 #[derive(Debug, Default)]
-pub(crate) struct Lately {
+pub(crate) struct SegmentLengthStats {
     bytes: u32,
     units: u32,
     /// Pretokens that were merged since one was cut.
     merged: u32,
 }
 
-impl Lately {
+impl SegmentLengthStats {
     /// Whether to cut a pretoken.
     #[inline]
     pub(crate) fn is_worth(&mut self, pretoken: &[u8]) -> bool {
@@ -75,22 +75,22 @@ fn ends_with_two_bytes(pretoken: &[u8]) -> bool {
 
 /// Its arrays begin with cache lines, as those of a batch.
 #[repr(C, align(64))]
-pub(crate) struct Units {
-    ends: [usize; AT_ONCE],
-    keys: [Key<1>; AT_ONCE],
-    places: [usize; AT_ONCE],
+pub(crate) struct Segments {
+    ends: [usize; IDS_PER_ENTRY],
+    keys: [Key<1>; IDS_PER_ENTRY],
+    places: [usize; IDS_PER_ENTRY],
     kernel: Kernel,
     role: Role,
 }
 
-impl Units {
+impl Segments {
     pub(crate) fn new(kernel: Kernel, role: Role) -> Self {
         Self {
             kernel,
             role,
-            ends: [0; AT_ONCE],
-            keys: [Key::NONE; AT_ONCE],
-            places: [0; AT_ONCE],
+            ends: [0; IDS_PER_ENTRY],
+            keys: [Key::NONE; IDS_PER_ENTRY],
+            places: [0; IDS_PER_ENTRY],
         }
     }
 
@@ -100,8 +100,14 @@ impl Units {
     }
 
     /// Makes the keys of `n` units of a text, the first of which begins at `start`, and asks for where they would be.
-    pub(crate) fn make_keys(&mut self, text: &[u8], start: usize, n: usize, caches: &Caches) {
-        let n = n.min(AT_ONCE);
+    pub(crate) fn make_keys(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        n: usize,
+        caches: &PretokenCache,
+    ) {
+        let n = n.min(IDS_PER_ENTRY);
         // The last eight are as many: what is behind them is empty.
         let last = n.checked_sub(1).map_or(start, |last| self.ends[last]);
         self.ends[n..n.next_multiple_of(EIGHT)].fill(last);
@@ -111,12 +117,12 @@ impl Units {
         let (keys, _) = self.keys.as_chunks_mut();
         let (places, _) = self.places.as_chunks_mut();
         for ((ends, keys), places) in ends.iter().zip(keys).zip(places) {
-            let made = Made {
+            let made = KeyBatch {
                 keys,
                 places,
                 long: &mut [0; EIGHT],
             };
-            for place in make_eight(self.kernel, text, from, ends, self.role, made) {
+            for place in keys_of_eight(self.kernel, text, from, ends, self.role, made) {
                 short.fetch_at(place);
             }
             from = ends[EIGHT - 1];
@@ -131,15 +137,15 @@ impl Units {
 }
 
 #[inline]
-fn make_eight(
+fn keys_of_eight(
     kernel: Kernel,
     text: &[u8],
     start: usize,
     ends: &[usize; EIGHT],
     role: Role,
-    mut made: Made<'_>,
+    mut made: KeyBatch<'_>,
 ) -> [usize; EIGHT] {
-    if let Some((_, hashes)) = kernel.make_eight(text, start, ends, 0, role, &mut made) {
+    if let Some((_, hashes)) = kernel.keys_of_eight(text, start, ends, 0, role, &mut made) {
         return hashes;
     }
     let mut from = start;
@@ -157,28 +163,30 @@ mod tests {
 
     #[test]
     fn words_are_cut_as_long_as_units_are_short() {
-        let mut lately = Lately::default();
+        let mut segment_lengths = SegmentLengthStats::default();
         let (word, long) = ("คำไทย".as_bytes(), "คำไทย".repeat(5));
-        assert!(lately.is_worth(word));
-        lately.note(10, 2);
-        assert!(lately.is_worth(word));
+        assert!(segment_lengths.is_worth(word));
+        segment_lengths.note(10, 2);
+        assert!(segment_lengths.is_worth(word));
         // Those that are never cut and those that always are.
-        assert!(!lately.is_worth("คำ".as_bytes()));
-        assert!(!lately.is_worth("слово".as_bytes()));
-        assert!(!lately.is_worth(b"incomprehensible"));
+        assert!(!segment_lengths.is_worth("คำ".as_bytes()));
+        assert!(!segment_lengths.is_worth("слово".as_bytes()));
+        assert!(!segment_lengths.is_worth(b"incomprehensible"));
         for _ in 0..100 {
-            lately.note(20, 1);
+            segment_lengths.note(20, 1);
         }
-        let n_cut = |lately: &mut Lately| (0..160).filter(|_| lately.is_worth(word)).count();
-        assert_eq!(n_cut(&mut lately), 10);
-        assert!(lately.is_worth(long.as_bytes()));
-        assert!(lately.is_worth("слово".repeat(7).as_bytes()));
-        lately.note(long.len(), 1 << 20);
-        assert_eq!(n_cut(&mut lately), 10);
+        let n_cut = |segment_lengths: &mut SegmentLengthStats| {
+            (0..160).filter(|_| segment_lengths.is_worth(word)).count()
+        };
+        assert_eq!(n_cut(&mut segment_lengths), 10);
+        assert!(segment_lengths.is_worth(long.as_bytes()));
+        assert!(segment_lengths.is_worth("слово".repeat(7).as_bytes()));
+        segment_lengths.note(long.len(), 1 << 20);
+        assert_eq!(n_cut(&mut segment_lengths), 10);
         // Another script follows.
         let n_noted = (0..10_000).take_while(|_| {
-            lately.note(12, 4);
-            n_cut(&mut lately) < 160
+            segment_lengths.note(12, 4);
+            n_cut(&mut segment_lengths) < 160
         });
         assert!((10..2_000).contains(&n_noted.count()));
     }

@@ -17,7 +17,7 @@
 //!   merge with spaces, the one in front of the cut must have a token: else the space before it would be what the one behind is joined with.
 
 use super::joined::Joined;
-use super::scan::{ALONE, Edge, Lie, ODD, Scanner, WORD};
+use super::scan::{ALONE, Edge, Layout, ODD, Scanner, WORD};
 use super::{Inside, NEVER, Prefix, RawWords, SPACE_CHAR as SPACE, SPACED};
 use crate::cpu::dispatch::Kernel;
 use crate::engine::Engine;
@@ -329,7 +329,7 @@ fn apart(known: &Separate, rest: &[StepConfig], steps: &[StepConfig]) -> Result<
     }
     Ok(Some(RawWords {
         scanner: Scanner {
-            lie: Lie::Apart,
+            layout: Layout::Separated,
             members,
             leads: false,
             may_touch: known.clusters.then(|| Edge {

@@ -6,7 +6,7 @@
 //! ids since it was known; until then it is known to be no larger than so many times the largest score.
 
 use super::scan::{Found, Scan};
-use super::{KNOWN_AT_ONCE, MAX_WHOLE_WORD, RawScratch, RawWords, Slow};
+use super::{FullPath, KNOWN_AT_ONCE, MAX_WHOLE_WORD, RawScratch, RawWords};
 use crate::cache::key::Key;
 use crate::engine::EngineScratch;
 use crate::error::Result;
@@ -88,7 +88,7 @@ impl RawWords {
         &self,
         text: &str,
         (model, largest): (&UnigramModel, f64),
-        slow: &Slow<'_>,
+        full: &FullPath<'_>,
         raw: &mut RawScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
@@ -162,7 +162,7 @@ impl RawWords {
                 }
                 // The quick way is for what goes on: at the beginning spaces may go, or be added to.
                 if anew || !self.spell(word.as_bytes(), normalized) {
-                    *normalized = slow.normalize_sentence(word, anew)?;
+                    *normalized = full.normalize_sentence(word, anew)?;
                 }
                 let mut ids = words.take_ids();
                 let limit = if may_know && word.len() <= MAX_WHOLE_WORD {

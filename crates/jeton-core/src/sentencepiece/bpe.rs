@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 use super::normalizer::Matcher;
 use super::piece::{Piece, PieceKind, SPACE, check};
 use crate::error::{ErrorKind, Result};
-use crate::models::bpe::merge::{BpeScratch, Watch, merge, merge_long};
+use crate::models::bpe::merge::{BpeScratch, MergeObserver, merge, merge_long};
 use crate::models::bpe::pairs::PairTable;
 use crate::models::unigram::check_length;
 use crate::models::unigram::emit::{Emit, Fuse, NO_ID, SpannedId, char_bytes};
@@ -77,7 +77,7 @@ struct Watcher<'a, 'b> {
     made: Origins,
 }
 
-impl Watch for Watcher<'_, '_> {
+impl MergeObserver for Watcher<'_, '_> {
     fn noted(&mut self, merged: u32, left: u32, right: u32) {
         if self.unused.get(merged as usize) == Some(&true) {
             self.made.insert(merged, (left, right));

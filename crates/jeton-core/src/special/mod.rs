@@ -8,7 +8,7 @@
 //! then, in each part that remains, on its normalized text, those matched after it. Of several
 //! tokens at one place the longest wins.
 
-mod open;
+mod resume;
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use crate::normalize::Normalizer;
 use crate::text::unicode::{UnicodeVersion, contains, parse_class};
 use regex_syntax::hir::ClassUnicode;
 
-pub(crate) use open::OpenTokens;
+pub(crate) use resume::OpenTokens;
 
 /// How an added token is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

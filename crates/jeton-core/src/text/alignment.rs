@@ -6,12 +6,12 @@
 /// normalized byte comes from the whole original stretch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alignment {
-    pub(crate) stretches: Vec<Stretch>,
+    pub(crate) stretches: Vec<Mapping>,
 }
 
 /// One stretch: `source_bytes` of the original became `target_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct Mapping {
     /// Bytes of the original text.
     pub source_bytes: usize,
     /// Bytes of the normalized text.
@@ -24,7 +24,7 @@ impl Alignment {
     /// The alignment of a text with itself.
     pub fn identity(bytes: usize) -> Self {
         Self {
-            stretches: vec![Stretch {
+            stretches: vec![Mapping {
                 source_bytes: bytes,
                 target_bytes: bytes,
                 unchanged: true,
@@ -40,7 +40,7 @@ impl Alignment {
 
 /// Answers rising queries in time linear in the text altogether.
 pub struct Lookup<'a> {
-    stretches: &'a [Stretch],
+    stretches: &'a [Mapping],
     index: usize,
     source: usize,
     target: usize,
@@ -57,7 +57,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// The stretch that holds a byte of the normalized text, with where it starts in both texts.
-    fn seek(&mut self, byte: usize) -> Option<(Stretch, usize, usize)> {
+    fn seek(&mut self, byte: usize) -> Option<(Mapping, usize, usize)> {
         while let Some(stretch) = self.stretches.get(self.index) {
             if byte < self.target + stretch.target_bytes {
                 return Some((*stretch, self.source, self.target));
@@ -142,7 +142,7 @@ impl<'a> Lookup<'a> {
 /// Stretches while they are found, as ranges of the source in rising order for bytes of the result.
 #[derive(Debug, Default)]
 pub(crate) struct Ranges {
-    stretches: Vec<Stretch>,
+    stretches: Vec<Mapping>,
     /// Where the source of the last stretch begins and ends.
     start: usize,
     end: usize,
@@ -169,7 +169,7 @@ impl Ranges {
                         last.source_bytes -= alone;
                         last.target_bytes -= alone;
                         self.start = start;
-                        self.stretches.push(Stretch {
+                        self.stretches.push(Mapping {
                             source_bytes: alone,
                             target_bytes: alone + target_bytes,
                             unchanged: false,
@@ -185,7 +185,7 @@ impl Ranges {
             }
         }
         self.omit(start);
-        self.stretches.push(Stretch {
+        self.stretches.push(Mapping {
             source_bytes: end - start,
             target_bytes,
             unchanged,
@@ -196,7 +196,7 @@ impl Ranges {
     /// Nothing comes from the source up to here.
     pub(crate) fn omit(&mut self, until: usize) {
         if until > self.end {
-            self.stretches.push(Stretch {
+            self.stretches.push(Mapping {
                 source_bytes: until - self.end,
                 target_bytes: 0,
                 unchanged: false,

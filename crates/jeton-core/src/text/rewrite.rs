@@ -3,7 +3,7 @@
 //! A step is written once, as calls on a [`Sink`]; the same calls make either the new text (fast) or
 //! the alignment (exact), so the two cannot disagree.
 
-use crate::text::alignment::{Alignment, Ranges, Stretch};
+use crate::text::alignment::{Alignment, Mapping, Ranges};
 
 /// Takes a rewritten text, piece by piece, left to right.
 pub trait Sink {
@@ -40,7 +40,7 @@ impl Sink for String {
 }
 
 /// The map back.
-impl Sink for Vec<Stretch> {
+impl Sink for Vec<Mapping> {
     fn keep(&mut self, source: &str) {
         if source.is_empty() {
             return;
@@ -50,7 +50,7 @@ impl Sink for Vec<Stretch> {
                 last.source_bytes += source.len();
                 last.target_bytes += source.len();
             }
-            _ => self.push(Stretch {
+            _ => self.push(Mapping {
                 source_bytes: source.len(),
                 target_bytes: source.len(),
                 unchanged: true,
@@ -66,7 +66,7 @@ impl Sink for Vec<Stretch> {
             Some(last) if target.is_empty() && last.target_bytes == 0 => {
                 last.source_bytes += source.len();
             }
-            _ => self.push(Stretch {
+            _ => self.push(Mapping {
                 source_bytes: source.len(),
                 target_bytes: target.len(),
                 unchanged: false,
@@ -83,7 +83,7 @@ pub fn rewritten(text: &str, step: impl FnOnce(&mut String)) -> Option<String> {
 }
 
 /// The map back.
-pub fn aligned(step: impl FnOnce(&mut Vec<Stretch>)) -> Alignment {
+pub fn aligned(step: impl FnOnce(&mut Vec<Mapping>)) -> Alignment {
     let mut stretches = Vec::new();
     step(&mut stretches);
     Alignment { stretches }
@@ -183,15 +183,15 @@ mod tests {
     use crate::text::alignment::compose;
     use proptest::prelude::*;
 
-    const fn stretch(source_bytes: usize, target_bytes: usize, unchanged: bool) -> Stretch {
-        Stretch {
+    const fn stretch(source_bytes: usize, target_bytes: usize, unchanged: bool) -> Mapping {
+        Mapping {
             source_bytes,
             target_bytes,
             unchanged,
         }
     }
 
-    fn alignment(stretches: &[Stretch]) -> Alignment {
+    fn alignment(stretches: &[Mapping]) -> Alignment {
         Alignment {
             stretches: stretches.to_vec(),
         }

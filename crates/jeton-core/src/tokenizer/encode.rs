@@ -7,7 +7,7 @@ use crate::inputs::template::Part;
 use crate::models::{Counter, Sink};
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
-use crate::raw_words::{RawWords, Slow};
+use crate::raw_words::{FullPath, RawWords};
 use crate::special::Allow;
 use crate::text::alignment::Alignment;
 
@@ -64,7 +64,7 @@ impl<K: Sink> Parts for K {
         let Some(raw_words) = tokenizer.raw_words() else {
             return Ok(false);
         };
-        let slow = Slow {
+        let slow = FullPath {
             normalizer: &tokenizer.normalizer,
             engine: &tokenizer.engine,
             begins,

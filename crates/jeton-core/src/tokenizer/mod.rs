@@ -41,7 +41,7 @@ pub(crate) use crate::documents::texts::as_text;
 pub use crate::engine::{Sampling, SamplingMethod};
 
 use crate::cache::budget::CacheBudget;
-use crate::cache::pool::{Lent, Pool};
+use crate::cache::pool::{Pool, Pooled};
 use crate::config::Reference;
 use crate::decode::Decoder;
 use crate::engine::{Engine, EngineScratch, Seams};
@@ -121,7 +121,7 @@ impl Scratch {
     }
 }
 
-impl Lent for Scratch {
+impl Pooled for Scratch {
     fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.engine.words.set_budget(budget);
         self.words.set_budget(budget);

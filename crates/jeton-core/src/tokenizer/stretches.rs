@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::Tokenizer;
 use crate::engine::Engine;
 use crate::inputs::template::Part;
-use crate::pipeline::section::Stretch;
+use crate::pipeline::section::ThreadSpan;
 use crate::special::Allow;
 use crate::text::code_points::floor_boundary;
 
@@ -23,7 +23,7 @@ pub(super) enum Piece {
     /// A special or added token.
     Token(u32),
     /// Text without such tokens.
-    Stretch(Stretch),
+    ThreadSpan(ThreadSpan),
 }
 
 /// How a text is cut.
@@ -104,7 +104,7 @@ impl Tokenizer {
         }
         starts.extend([n, n]);
         for places in starts.windows(3) {
-            pieces.push(Piece::Stretch(Stretch {
+            pieces.push(Piece::ThreadSpan(ThreadSpan {
                 section: section.clone(),
                 from: places[0],
                 until: places[1],

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::cpu::prefetch::ReadLater;
 use crate::documents::batch::DocumentBatch;
 use crate::format::{TiktokenOptions, from_tiktoken};
-use crate::pipeline::section::Stretch;
+use crate::pipeline::section::ThreadSpan;
 use crate::pretokenize::published::by_name;
 use crate::special::Allow;
 use crate::text::code_points::floor_boundary;
@@ -68,7 +68,7 @@ fn in_stretches(tokenizer: &Tokenizer, text: &str, cuts: &[usize]) -> Option<Vec
     let mut whole = Vec::new();
     let mut ahead = 0;
     for places in starts.windows(3) {
-        let stretch = Stretch {
+        let stretch = ThreadSpan {
             section: 0..text.len(),
             from: places[0],
             until: places[1],

@@ -14,7 +14,7 @@ use crate::documents::parallel::{Work, in_order};
 use crate::documents::transcode::Kept;
 use crate::error::{ErrorKind, Result};
 use crate::memory::huge_pages::prefer_huge_pages;
-use crate::pipeline::section::Stretch;
+use crate::pipeline::section::ThreadSpan;
 use crate::special::Allow;
 
 /// Characters of a part, and those around its end in which a place is looked for where two parts meet.
@@ -153,7 +153,7 @@ impl Tokenizer {
         let until_there = part.start..text.len().min(part.end + look);
         let section = text.part(until_there).text(room)?;
         let until = section.len() - n_ahead + behind;
-        let stretch = Stretch {
+        let stretch = ThreadSpan {
             section: 0..section.len(),
             from,
             until,

@@ -18,13 +18,13 @@
 //! answer "straddled" may be wrong, at the price of a longer unit, "a cut" never is. Two characters of one alphabet have a bit of
 //! their own instead ([`alphabets`]).
 
-pub(super) mod alphabets;
-mod parts;
-mod triples;
+mod partial_characters;
+pub(super) mod script_bitmaps;
+mod three_byte_simd;
 
-use self::alphabets::{Alphabets, N_WORDS};
-use self::parts::Parts;
-use self::triples::AT_ONCE;
+use self::partial_characters::Parts;
+use self::script_bitmaps::{Alphabets, N_WORDS};
+use self::three_byte_simd::AT_ONCE;
 use crate::cpu::dispatch::Kernel;
 use crate::vocab::Vocab;
 

@@ -2,22 +2,22 @@
 //! made again from each token's bytes.
 
 use super::table::GRID;
-use crate::memory::arena::{Shelf, Shelved};
+use crate::memory::arena::{ArenaVec, HugeArena};
 
 /// The tables as they lie in memory. That they are those of a vocabulary is not looked at; what could lead outside of its ids
 /// is.
 #[derive(Debug)]
 pub(crate) struct Known {
     /// Entries of the table of merges.
-    pub(super) entries: Shelved<u64>,
+    pub(super) entries: ArenaVec<u64>,
     /// Its filter.
-    pub(super) filter: Shelved<u64>,
+    pub(super) filter: ArenaVec<u64>,
     /// Pairs of bytes that merge.
     pub(super) grid: Vec<u64>,
     /// Where they will lie by their bytes.
-    pub(super) grid_room: Shelved<u32>,
+    pub(super) grid_room: ArenaVec<u32>,
     /// The entries of scripts, and their filters.
-    pub(super) scripts: [Shelved<u64>; 2],
+    pub(super) scripts: [ArenaVec<u64>; 2],
     /// How many pairs each script has.
     pub(super) script_pairs: Vec<u64>,
     /// Sets of boundaries that tokens straddle.
@@ -27,9 +27,9 @@ pub(crate) struct Known {
 impl Known {
     /// What [`Self::columns`] gave. What is made of the grid goes on the shelf.
     pub(crate) fn new(
-        [entries, filter, script_entries, script_filter]: [Shelved<u64>; 4],
+        [entries, filter, script_entries, script_filter]: [ArenaVec<u64>; 4],
         [grid, cuts, script_pairs]: [Vec<u64>; 3],
-        shelf: &mut Shelf,
+        shelf: &mut HugeArena,
     ) -> Self {
         Self {
             entries,

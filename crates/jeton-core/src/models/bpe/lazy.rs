@@ -15,15 +15,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use once_cell::race::OnceBox;
 
-use super::fresh::{self, Fresh};
 use super::listed::Listed;
 use super::merge::{BpeScratch, merge};
+use super::merge_without_tables::{self, Fresh};
 use super::pairs::{Merge, NO_MERGE, PairTable, Pairs};
 use super::table::{self, MergeTable};
 use super::token_filter::TokenFilter;
-use super::{NONE, small};
+use super::{NONE, merge_scalar};
 use crate::cpu::dispatch::Kernel;
-use crate::cpu::once_per_process::Maker;
+use crate::cpu::once_per_process::OncePerProcess;
 use crate::vocab::Vocab;
 
 /// Words that are merged without the tables where there is a list, in which pairs are searched for.
@@ -80,7 +80,7 @@ pub(super) struct LazyTables {
     /// When so many of them are left the filter is made.
     words_with_filter: u32,
     /// Who makes the tables.
-    maker: Maker,
+    maker: OncePerProcess,
     /// What words are merged with then.
     kernel: Kernel,
 }
@@ -95,7 +95,7 @@ impl LazyTables {
     ) -> Self {
         let n_listed = list.as_ref().map_or(0, Listed::len);
         // Of tokens with the same bytes the vocabulary finds one only.
-        let by_pieces = list.is_none() && !every && fresh::holds(vocab, symbols);
+        let by_pieces = list.is_none() && !every && merge_without_tables::holds(vocab, symbols);
         let (words_without, words_with_filter) = match list {
             _ if by_pieces => (WORDS_WITHOUT_FILTER, vocab.n_tokens()),
             None if !vocab.is_unique() => (0, 0),
@@ -115,7 +115,7 @@ impl LazyTables {
             by_pieces,
             free_words: AtomicU32::new(words_without.saturating_add(words_with_filter)),
             words_with_filter,
-            maker: Maker::default(),
+            maker: OncePerProcess::default(),
             kernel: Kernel::fastest(),
         }
     }
@@ -162,7 +162,7 @@ impl LazyTables {
             return true;
         }
         // Those for which there is no filter take longer.
-        let price = if n_bytes > small::MOST {
+        let price = if n_bytes > merge_scalar::MOST {
             n_bytes as u32
         } else {
             1
@@ -178,7 +178,7 @@ impl LazyTables {
             *free = free.saturating_sub(price);
             return false;
         }
-        self.maker.is_caller()
+        self.maker.claim()
     }
 
     /// Whether a word may be a token, as far as can be said at once.
@@ -206,12 +206,12 @@ impl LazyTables {
     /// Appends the ids of a word, without the tables; false if it is too long, or pairs are not those of pieces.
     #[inline]
     pub(super) fn merge_pieces(&self, vocab: &Vocab, word: &[u8], out: &mut Vec<u32>) -> bool {
-        if !self.by_pieces || word.len() > small::MOST {
+        if !self.by_pieces || word.len() > merge_scalar::MOST {
             return false;
         }
         let fresh = self.fresh.get().zip(self.filter.get());
         let fresh = fresh.or_else(|| self.make_fresh(vocab));
-        fresh::merge(fresh, vocab, &self.symbols, self.kernel, word, out);
+        merge_without_tables::merge(fresh, vocab, &self.symbols, self.kernel, word, out);
         true
     }
 
@@ -299,7 +299,7 @@ mod tests {
     use super::super::pairs::Pairs;
     use super::super::{BpeModel, BpeScratch, Merges, Missing};
     use super::*;
-    use crate::memory::arena::Shelf;
+    use crate::memory::arena::HugeArena;
     use crate::models::Model;
 
     fn vocab(tokens: &[Vec<u8>]) -> Vocab {
@@ -402,7 +402,7 @@ mod tests {
                     let is_wanted = !whole && (is_long || free == 0);
                     prop_assert_eq!(is_made, was_made || is_wanted);
                     if !whole && !is_made {
-                        free = free.saturating_sub(if word.len() > small::MOST { word.len() as u32 } else { 1 });
+                        free = free.saturating_sub(if word.len() > merge_scalar::MOST { word.len() as u32 } else { 1 });
                     }
                 }
             }
@@ -411,7 +411,7 @@ mod tests {
 
     /// As a file has them.
     fn known_of((lasting, others): ([&[u64]; 4], [&[u64]; 3])) -> Known {
-        let mut shelf = Shelf::with_room(0);
+        let mut shelf = HugeArena::with_room(0);
         let lasting = lasting.map(|column| column.to_vec().into());
         Known::new(lasting, others.map(<[u64]>::to_vec), &mut shelf)
     }

@@ -3,7 +3,7 @@
 //! The letters of a language lie beside each other in its alphabet, and so do what is known of them: forty of Arabic have 13 KB, which stay near,
 //! where places told by a hash are all over 64 KB. Nor has anything to be guessed: a pair has one place.
 
-use super::cuts::alphabets::{BITS_OF_TWO, N_OF_TWO, index};
+use super::cuts::script_bitmaps::{BITS_OF_TWO, N_OF_TWO, index};
 use super::neighbours::Start;
 
 const SPACE: u32 = b' ' as u32;

@@ -9,11 +9,11 @@
 //! is one letter or two (of Arabic under `cl100k_base` 3.2 bytes, in the mean), and two that merge are one symbol, whatever else merges, so that the
 //! loop that looks for the merge that comes first is only for what is longer.
 
-use super::lanes;
 use super::letter_pairs::{Left, LetterPairs, Place, is_of_one_alphabet};
+use super::merge_scalar::{NOTHING, first, push_left};
+use super::merge_simd;
 use super::neighbours::{All, Before};
 use super::scripts::ScriptSet;
-use super::small::{NOTHING, first, push_left};
 use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
 
 /// A word: what it begins with, a space, a letter or both as one symbol, and the letters behind.
@@ -100,7 +100,7 @@ fn merge_in<const N: usize>(
     if merging != 0 {
         // Letters merge with their neighbours less often than bytes do.
         let lookups = &table.lookups_of(ScriptSet::of(word.first)).by_filter();
-        there = lanes::merge(lookups, there, &mut candidates, &mut ids);
+        there = merge_simd::merge(lookups, there, &mut candidates, &mut ids);
     }
     push_left(there, &ids, out);
     true

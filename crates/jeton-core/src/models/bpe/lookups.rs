@@ -47,51 +47,51 @@ impl<'t> Lookups<'t> {
     /// As [`MergeTable::find`].
     #[inline(always)]
     pub(super) fn find(&self, left: u32, right: u32) -> u32 {
-        let sought = Sought::new(left, right);
-        self.find_behind(self.word(sought), sought)
+        let probe = PairProbe::new(left, right);
+        self.find_behind(self.word(probe), probe)
     }
 
     /// The same of two pairs, each if `is_there` says so: else it may be of any ids.
     #[inline(always)]
     pub(super) fn find_both(&self, pairs: [(u32, u32); 2], is_there: [bool; 2]) -> [u32; 2] {
-        let sought = pairs.map(|(left, right)| Sought::new(left, right));
-        let words = sought.map(|sought| self.word(sought));
+        let probe = pairs.map(|(left, right)| PairProbe::new(left, right));
+        let words = probe.map(|probe| self.word(probe));
         if self.asks_ahead {
-            prefetch(&self.entries[self.slot(sought[0])]);
-            prefetch(&self.entries[self.slot(sought[1])]);
+            prefetch(&self.entries[self.slot(probe[0])]);
+            prefetch(&self.entries[self.slot(probe[1])]);
         }
         let mut found = [NO_PAIR; 2];
         if is_there[0] {
-            found[0] = self.find_behind(words[0], sought[0]);
+            found[0] = self.find_behind(words[0], probe[0]);
         }
         if is_there[1] {
-            found[1] = self.find_behind(words[1], sought[1]);
+            found[1] = self.find_behind(words[1], probe[1]);
         }
         found
     }
 
     /// A pair's word of the filter.
     #[inline(always)]
-    fn word(&self, sought: Sought) -> u64 {
-        self.filter[scaled(sought.hash, self.filter.len())]
+    fn word(&self, probe: PairProbe) -> u64 {
+        self.filter[scaled(probe.hash, self.filter.len())]
     }
 
     #[inline(always)]
-    fn slot(&self, sought: Sought) -> usize {
-        scaled(sought.hash, self.entries.len())
+    fn slot(&self, probe: PairProbe) -> usize {
+        scaled(probe.hash, self.entries.len())
     }
 
     /// What is found of a pair behind its word of the filter.
     #[inline(always)]
-    fn find_behind(&self, word: u64, sought: Sought) -> u32 {
-        let bits = MergeTable::filter_bits(sought.hash);
+    fn find_behind(&self, word: u64, probe: PairProbe) -> u32 {
+        let bits = MergeTable::filter_bits(probe.hash);
         if word & bits != bits {
             return NO_PAIR;
         }
-        let mut slot = self.slot(sought);
+        let mut slot = self.slot(probe);
         loop {
             let entry = self.entries[slot];
-            if entry >> 24 == sought.key {
+            if entry >> 24 == probe.key {
                 return (entry as u32 & (MAX_INDEX as u32 - 1)) << PLACE_BITS;
             }
             if entry == EMPTY {
@@ -107,12 +107,12 @@ impl<'t> Lookups<'t> {
 
 /// A pair that is looked for.
 #[derive(Clone, Copy)]
-struct Sought {
+struct PairProbe {
     key: u64,
     hash: u64,
 }
 
-impl Sought {
+impl PairProbe {
     #[inline(always)]
     fn new(left: u32, right: u32) -> Self {
         Self {

@@ -119,7 +119,7 @@ fn merge_short<B: Beside + ?Sized>(pairs: &impl Pairs, ids: &mut [u32], beside: 
 }
 
 /// What the caller sees of the merges, and has a say in.
-pub(crate) trait Watch {
+pub(crate) trait MergeObserver {
     /// A pair that could merge is seen for the first time.
     fn noted(&mut self, merged: u32, left: u32, right: u32);
     /// A pair is about to merge: whether it shall not.
@@ -127,7 +127,7 @@ pub(crate) trait Watch {
 }
 
 /// Nothing.
-impl Watch for () {
+impl MergeObserver for () {
     fn noted(&mut self, _: u32, _: u32, _: u32) {}
     fn dropped(&mut self) -> bool {
         false
@@ -140,7 +140,7 @@ pub(crate) fn merge_long<B: Beside + ?Sized>(
     pairs: &impl Pairs,
     ids: &mut [u32],
     beside: &mut B,
-    watch: &mut impl Watch,
+    watch: &mut impl MergeObserver,
     scratch: &mut BpeScratch,
 ) -> usize {
     // The table of ranks is to take no more memory than the text's own arrays.
@@ -161,7 +161,7 @@ fn merge_huge<B: Beside + ?Sized>(
     pairs: &impl Pairs,
     ids: &mut [u32],
     beside: &mut B,
-    watch: &mut impl Watch,
+    watch: &mut impl MergeObserver,
     scratch: &mut BpeScratch,
 ) -> usize {
     let mut buckets = Buckets::new(pairs.n_ranks());
@@ -173,7 +173,7 @@ fn merge_huge<B: Beside + ?Sized>(
 fn candidates(
     pairs: &impl Pairs,
     ids: &[u32],
-    watch: &mut impl Watch,
+    watch: &mut impl MergeObserver,
 ) -> impl Iterator<Item = Candidate> {
     ids.windows(2)
         .zip(0u32..)
@@ -184,7 +184,7 @@ fn candidate(
     pairs: &impl Pairs,
     at: u32,
     (left, right): (u32, u32),
-    watch: &mut impl Watch,
+    watch: &mut impl MergeObserver,
 ) -> Option<Candidate> {
     let merge = pairs.get(left, right);
     if merge == NO_MERGE {
@@ -201,7 +201,7 @@ fn merge_queued<B: Beside + ?Sized>(
     pairs: &impl Pairs,
     ids: &mut [u32],
     beside: &mut B,
-    watch: &mut impl Watch,
+    watch: &mut impl MergeObserver,
     queue: &mut impl Queue,
     links: &mut Vec<Link>,
 ) -> usize {

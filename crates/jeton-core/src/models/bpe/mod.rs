@@ -15,9 +15,7 @@
 mod characters;
 mod cuts;
 mod dropout;
-mod fresh;
 pub(crate) mod known;
-mod lanes;
 mod last;
 mod lazy;
 mod letter_pairs;
@@ -25,13 +23,15 @@ mod letters;
 pub(crate) mod listed;
 mod lookups;
 pub(crate) mod merge;
+mod merge_scalar;
+mod merge_simd;
+mod merge_without_tables;
 #[cfg(test)]
 mod naive;
 mod neighbours;
 pub(crate) mod pairs;
 mod queue;
 mod scripts;
-mod small;
 mod starts;
 mod table;
 mod token_filter;
@@ -54,7 +54,7 @@ use std::sync::OnceLock;
 
 use crate::codec::gpt2_alphabet;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::arena::Shelf;
+use crate::memory::arena::HugeArena;
 use crate::models::Model;
 use crate::vocab::{Search, Vocab};
 
@@ -181,7 +181,7 @@ impl BpeModel {
         let cuts = self.cuts().raw();
         let [script_entries, script_filter, script_pairs] = raw.scripts;
         let lasting = [raw.entries, raw.filter, script_entries, script_filter];
-        let mut shelf = Shelf::with_room(0);
+        let mut shelf = HugeArena::with_room(0);
         Some(Known::new(
             lasting.map(Into::into),
             [raw.grid, cuts, script_pairs],
@@ -291,7 +291,7 @@ impl BpeModel {
             && table.complete()
         {
             if !self.merge_characters(table, pretoken, scratch, out)
-                && !small::merge(table, pretoken, out)
+                && !merge_scalar::merge(table, pretoken, out)
             {
                 Windows::merge(table, pretoken, scratch, out);
             }
@@ -373,10 +373,10 @@ impl Model for BpeModel {
             out.push(id);
             return Ok(());
         }
-        self.encode_unit(pretoken, scratch, out)
+        self.encode_segment(pretoken, scratch, out)
     }
 
-    fn encode_unit(
+    fn encode_segment(
         &self,
         pretoken: &[u8],
         scratch: &mut BpeScratch,
@@ -389,7 +389,7 @@ impl Model for BpeModel {
     }
 
     #[inline]
-    fn begin_whole(&self, pretoken: &[u8]) -> Search {
+    fn prefetch_whole(&self, pretoken: &[u8]) -> Search {
         if self.whole_pretokens {
             self.vocab.begin_search(pretoken)
         } else {
@@ -411,7 +411,7 @@ impl Model for BpeModel {
     }
 
     #[inline]
-    fn has_units(&self, n_bytes: usize) -> bool {
+    fn can_cut(&self, n_bytes: usize) -> bool {
         let is_ready = n_bytes >= WORTH_CUTS || self.cuts.get().is_some();
         is_ready && self.tables.are_complete()
     }

@@ -13,7 +13,7 @@
 
 use super::table::{EMPTY, FILTER_BITS, SLOTS_FOR_TWO, put};
 use crate::cpu::prefetch::prefetch;
-use crate::memory::arena::Shelved;
+use crate::memory::arena::ArenaVec;
 
 /// Numbers of a cache line.
 const LINE: usize = 8;
@@ -130,8 +130,8 @@ fn script_of(first: u32, second: u32) -> u64 {
 /// For each script its pairs, as a table of all pairs has them: entries by their hash, open addressing, and a filter.
 #[derive(Debug, Default)]
 pub(super) struct Scripts {
-    entries: Shelved<u64>,
-    filter: Shelved<u64>,
+    entries: ArenaVec<u64>,
+    filter: ArenaVec<u64>,
     /// Where the entries and the filter of each script begin, and where the last ones end; empty where there are no scripts.
     starts: Vec<[usize; 2]>,
 }
@@ -174,8 +174,8 @@ impl Scripts {
 
     /// What [`Self::raw`] gave; None if there is no room for so many pairs. What the entries are is not looked at.
     pub(super) fn from_raw(
-        entries: Shelved<u64>,
-        filter: Shelved<u64>,
+        entries: ArenaVec<u64>,
+        filter: ArenaVec<u64>,
         counts: &[u64],
     ) -> Option<Self> {
         let starts = match counts.len() {

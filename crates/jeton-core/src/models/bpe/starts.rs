@@ -24,9 +24,9 @@
 use super::cuts::{Cuts, character};
 use super::letter_pairs::{Left, Place, is_letter};
 use super::letters::{self, Word};
+use super::merge_scalar::{self, MergeSeed};
 use super::neighbours::{Begins, Neighbours, Start};
 use super::scripts::{N_SCRIPTS, ScriptSet};
-use super::small::{self, Begun};
 use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
 
 /// Characters that are known at a time: those of a script lie beside each other. At most 64 KB for each thread, so that what is
@@ -91,7 +91,7 @@ impl Starts {
         unit: &[u8],
         out: &mut Vec<u32>,
     ) -> bool {
-        let mut begun = Begun::default();
+        let mut begun = MergeSeed::default();
         if !self.begin(table, cuts, unit, &mut begun) {
             return false;
         }
@@ -199,7 +199,13 @@ impl Starts {
 
     /// Puts there what merging begins with; false if that cannot be done.
     #[inline(always)]
-    fn begin(&mut self, table: &MergeTable, cuts: &Cuts, unit: &[u8], begun: &mut Begun) -> bool {
+    fn begin(
+        &mut self,
+        table: &MergeTable,
+        cuts: &Cuts,
+        unit: &[u8],
+        begun: &mut MergeSeed,
+    ) -> bool {
         let Some((mut here, mut end)) = character(unit, 0) else {
             return unit.is_empty();
         };
@@ -279,7 +285,7 @@ impl Starts {
     fn note_joined(
         &mut self,
         table: &MergeTable,
-        begun: &Begun,
+        begun: &MergeSeed,
         [left, right]: [u32; 2],
         start: Start,
     ) {
@@ -308,7 +314,7 @@ impl Starts {
         is_bytes: bool,
         character: u32,
         bytes: &[u8],
-        begun: &mut Begun,
+        begun: &mut MergeSeed,
     ) -> bool {
         let mut symbols = if is_bytes {
             [NO_SYMBOL; MOST_SYMBOLS]
@@ -425,7 +431,7 @@ impl Starts {
         bytes: &[u8],
     ) -> [u32; MOST_SYMBOLS] {
         let mut ids = Vec::with_capacity(bytes.len());
-        small::merge_bytes(&table.lookups_of(ScriptSet::of(character)), bytes, &mut ids);
+        merge_scalar::merge_bytes(&table.lookups_of(ScriptSet::of(character)), bytes, &mut ids);
         let mut symbols = [NO_SYMBOL; MOST_SYMBOLS];
         if let Some(room) = symbols.get_mut(..ids.len()) {
             room.copy_from_slice(&ids);
@@ -457,7 +463,7 @@ impl Starts {
 
 /// How the last symbol merges with one that follows it.
 #[inline(never)]
-fn candidate(table: &MergeTable, begun: &Begun, symbol: u32) -> u32 {
+fn candidate(table: &MergeTable, begun: &MergeSeed, symbol: u32) -> u32 {
     let last = begun.symbols().last();
     let pairs = table.lookups_of(begun.scripts());
     last.map_or(NO_PAIR, |&last| pairs.find(last, symbol))
@@ -474,7 +480,7 @@ enum Beginning {
 fn beginning(table: &MergeTable, left: u8, right: &[u8]) -> Option<Beginning> {
     let merged = |bytes: &[u8]| {
         let mut ids = Vec::with_capacity(bytes.len());
-        small::merge(table, bytes, &mut ids);
+        merge_scalar::merge(table, bytes, &mut ids);
         ids
     };
     let one = |bytes: &[u8]| match merged(bytes)[..] {

@@ -63,12 +63,12 @@ proptest! {
                 if starts.merge(table, cuts, &unit, &mut ids) {
                     prop_assert_eq!(&ids, &expected);
                 } else {
-                    prop_assert!(unit.len() > small::MOST);
+                    prop_assert!(unit.len() > merge_scalar::MOST);
                     prop_assert!(ids.is_empty());
                 }
             }
             let mut ids = Vec::new();
-            model.encode_unit(&unit, &mut scratch, &mut ids).unwrap();
+            model.encode_segment(&unit, &mut scratch, &mut ids).unwrap();
             prop_assert_eq!(ids, expected);
         }
     }
@@ -123,7 +123,7 @@ proptest! {
                 if starts.merge(table, cuts, &unit, &mut ids) {
                     prop_assert_eq!(&ids[1..], &expected);
                 } else {
-                    prop_assert!(unit.len() > small::MOST);
+                    prop_assert!(unit.len() > merge_scalar::MOST);
                     prop_assert_eq!(ids, [7]);
                 }
             }
@@ -227,7 +227,7 @@ fn with_tokens(tokens: &[&[u8]]) -> BpeModel {
 }
 
 fn begun(model: &BpeModel, text: &str) -> Vec<u32> {
-    let mut begun = Begun::default();
+    let mut begun = MergeSeed::default();
     let (table, cuts) = (model.table().unwrap(), Cuts::new(model.vocab()));
     assert!(table.is_in_order());
     assert!(Starts::default().begin(table, &cuts, text.as_bytes(), &mut begun));

@@ -20,9 +20,9 @@ use super::listed::Listed;
 use super::lookups::Lookups;
 use super::pairs::{Merge, NO_MERGE, Pairs};
 use super::scripts::{ScriptSet, Scripts};
-use super::{NONE, small};
+use super::{NONE, merge_scalar};
 use crate::cpu::dispatch::{Kernel, Work, run_wide};
-use crate::memory::arena::Shelved;
+use crate::memory::arena::ArenaVec;
 use crate::memory::bloom::filter_bits;
 use crate::vocab::Vocab;
 
@@ -47,10 +47,10 @@ pub(super) const FILTER_BITS: usize = 10;
 #[derive(Debug)]
 pub(super) struct MergeTable {
     /// `left << 44 | right << 24 | index`, open addressing.
-    entries: Shelved<u64>,
-    filter: Shelved<u64>,
+    entries: ArenaVec<u64>,
+    filter: ArenaVec<u64>,
     /// For two bytes what [`Self::find`] says of their symbols.
-    grid: Shelved<u32>,
+    grid: ArenaVec<u32>,
     n_pairs: usize,
     n_ranks: usize,
     /// The id that a merge makes is its index and this, unless there is a list of them.
@@ -301,7 +301,7 @@ impl MergeTable {
 
     /// Merges a token's bytes, all of which have symbols: quickly if they are few.
     fn merge_token(&self, bytes: &[u8], parts: &mut Vec<u32>) {
-        if small::merge(self, bytes, parts) {
+        if merge_scalar::merge(self, bytes, parts) {
             return;
         }
         parts.extend(bytes.iter().map(|&byte| self.symbols[usize::from(byte)]));

@@ -4,7 +4,7 @@
 //! say no lies in a processor's second cache. The hash of a piece is a polynomial of its bytes, so that those of all pieces come from the
 //! hashes of a word's beginnings, by one multiplication each.
 
-use super::small::MOST;
+use super::merge_scalar::MOST;
 use crate::memory::bloom::filter_bits;
 use crate::vocab::Vocab;
 

@@ -21,13 +21,13 @@
 //! a token twice, that token can be put in front any number of times.
 
 use super::merge::{BpeScratch, merge_long};
-use super::small;
+use super::merge_scalar;
 use super::table::MergeTable;
 
 /// Bytes before the end of what is encoded that a window takes in again at least, so that its first token
 /// hardly ever changes (random letters: 1 of 2,000 windows).
 const OVERLAP: usize = 8;
-/// Fewest new bytes of a window of [`small::MOST`] bytes.
+/// Fewest new bytes of a window of [`merge_scalar::MOST`] bytes.
 const FEWEST_NEW: usize = 24;
 /// New bytes of a window that a queue merges.
 const WIDE_NEW: usize = 1024;
@@ -91,7 +91,7 @@ impl Windows {
                 .rposition(|&start| start as usize + OVERLAP <= done);
             let first = overlapping.unwrap_or_default();
             let start = self.starts.get(first).map_or(0, |&start| start as usize);
-            let end = n.min(start + small::MOST);
+            let end = n.min(start + merge_scalar::MOST);
             if end >= n.min(done + FEWEST_NEW)
                 && self.small_window(table, &pretoken[start..end], start, first, from, out)
             {
@@ -139,8 +139,8 @@ impl Windows {
         from: usize,
         out: &mut Vec<u32>,
     ) -> bool {
-        let mut ids = [0; small::MOST];
-        let mut left = small::merge_in_place(&table.lookups(), window, &mut ids);
+        let mut ids = [0; merge_scalar::MOST];
+        let mut left = merge_scalar::merge_in_place(&table.lookups(), window, &mut ids);
         if start > 0 && out[from + first] != ids[0] {
             return false;
         }
@@ -148,7 +148,7 @@ impl Windows {
         self.starts.truncate(first);
         while left != 0 {
             let place = left.trailing_zeros() as usize;
-            out.push(ids[place % small::MOST]);
+            out.push(ids[place % merge_scalar::MOST]);
             self.starts.push((start + place) as u32);
             left &= left - 1;
         }

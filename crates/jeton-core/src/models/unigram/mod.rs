@@ -13,10 +13,10 @@ pub(crate) mod emit;
 #[cfg(test)]
 mod naive;
 mod nbest;
-mod open;
 pub mod piece;
 mod queue;
 pub mod random;
+mod resume;
 mod sample;
 mod several;
 pub mod trie;
@@ -24,8 +24,8 @@ mod viterbi;
 mod words;
 
 pub use emit::{Emit, SpannedId};
-pub(crate) use open::PathsSoFar;
 pub use random::SplitMix64;
+pub(crate) use resume::PathsSoFar;
 pub use several::MAX_NBEST;
 pub(crate) use words::{LARGEST_SUM, MAX_CERTAIN_CHARS, Sum};
 

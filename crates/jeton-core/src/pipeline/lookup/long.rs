@@ -1,16 +1,16 @@
 //! The pretokens of a batch that are too long for a short key: where they would be, and what is known of them.
 
-use super::WordBatch;
+use super::BatchLookup;
 use crate::cache::key::{Hashed, Key, Role};
-use crate::cache::records::{MAX_PHRASE, hash};
-use crate::cache::tiers::{Caches, LONG_IDS};
+use crate::cache::records::{MAX_RECORD_BYTES, hash};
+use crate::cache::tiers::{LONG_IDS, PretokenCache};
 use crate::cache::two_way::Payload;
 use crate::vocab::Search;
 
-impl WordBatch {
+impl BatchLookup {
     /// Where they would be, and what is there on its way.
     #[inline(never)]
-    pub(super) fn fill_long(&mut self, text: &[u8], n_long: usize, caches: &Caches) {
+    pub(super) fn fill_long(&mut self, text: &[u8], n_long: usize, caches: &PretokenCache) {
         let (words, phrases) = (caches.long.places(), &caches.phrases);
         let mut n_phrases = 0;
         for long in 0..n_long {
@@ -22,7 +22,7 @@ impl WordBatch {
                     words.fetch_at(self.long_places[index]);
                     continue;
                 }
-            } else if end - begin <= MAX_PHRASE {
+            } else if end - begin <= MAX_RECORD_BYTES {
                 self.long_places[index] = hash(&text[begin..end]) as usize;
             } else {
                 continue;
@@ -44,7 +44,7 @@ impl WordBatch {
         index: usize,
         n_known: usize,
         text: &[u8],
-        caches: &Caches,
+        caches: &PretokenCache,
     ) -> Option<usize> {
         (self.is_new, self.search) = (false, Search::NotBegun);
         let (place, are_phrases) = (self.long_places[index], caches.are_phrases());
@@ -71,7 +71,7 @@ impl WordBatch {
             found = word.as_word_after_all(caches);
         }
         let Some(payload) = found else {
-            self.is_new = end - begin <= MAX_PHRASE;
+            self.is_new = end - begin <= MAX_RECORD_BYTES;
             return None;
         };
         *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
@@ -91,7 +91,7 @@ struct Long<'t> {
 impl Long<'_> {
     /// What is kept of it among words.
     #[inline(always)]
-    fn as_word(self, caches: &Caches) -> Option<&Payload<{ LONG_IDS + 1 }>> {
+    fn as_word(self, caches: &PretokenCache) -> Option<&Payload<{ LONG_IDS + 1 }>> {
         let key = Key::<2>::new(self.text, self.begin, self.end)?;
         let words = caches.long.places();
         let found = words.find(key, self.place);
@@ -100,7 +100,7 @@ impl Long<'_> {
 
     /// The same where few of them are kept as words.
     #[inline(never)]
-    fn as_word_after_all(self, caches: &Caches) -> Option<&Payload<{ LONG_IDS + 1 }>> {
+    fn as_word_after_all(self, caches: &PretokenCache) -> Option<&Payload<{ LONG_IDS + 1 }>> {
         self.as_word(caches)
     }
 }

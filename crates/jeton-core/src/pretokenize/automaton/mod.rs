@@ -18,10 +18,10 @@
 
 mod boundaries;
 mod classes;
-mod open;
 mod possessive;
 mod program;
 mod raw;
+mod resume;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;

@@ -11,8 +11,8 @@ mod tests;
 
 use std::ops::RangeInclusive;
 
+use super::multibyte::{AROUND, leads};
 use super::tables::{BLOCK, Codes, Found, Tables, WINDOW};
-use super::wide::{AROUND, leads};
 use crate::cpu::dispatch::Kernel;
 
 impl Kernel {

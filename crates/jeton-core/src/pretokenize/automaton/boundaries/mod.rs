@@ -13,25 +13,25 @@
 //! with runs of spaces of any length, what ends a run of one kind is looked at too.
 
 mod build;
-mod counted;
-mod fewer;
+mod digit_runs;
 mod kernels;
+mod multibyte;
 mod possible;
 mod raw;
 mod repeated;
 mod rows;
 mod rules;
+mod table_reduction;
 mod tables;
-mod wide;
 
-use self::counted::Counted;
+use self::digit_runs::Counted;
+use self::multibyte::{code_of, width};
 use self::repeated::Repeated;
 use self::rows::{Recent, Rows};
 use self::tables::{
     BLOCK, BOUNDARY, DEPENDS, Found, RUN, SPOILED_BOUNDARY, SPOILED_UNSURE, SPOILS, Tables, UNSURE,
     WINDOW,
 };
-use self::wide::{code_of, width};
 use super::Automaton;
 use super::classes::Characters;
 use crate::cpu::dispatch::Kernel;
@@ -67,7 +67,7 @@ pub(super) struct Progress {
     /// Characters of that block that spoil what comes next, and whether it has longer ones.
     spoils: u64,
     is_wide: bool,
-    /// What is before the next block, if it has longer ones: see [`Near::kinds`].
+    /// What is before the next block, if it has longer ones: see [`BlockContext::kinds`].
     last: [u8; 3],
     /// The rows of longer characters that came last.
     recent: Recent,

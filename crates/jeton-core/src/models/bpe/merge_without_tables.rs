@@ -8,10 +8,10 @@
 //! (`token_filter`). Two bytes have a table of their own then, and which tokens the last pairs made is kept.
 
 use super::last::LastPairs;
-use super::small::{Find, Pair};
+use super::merge_scalar::{Find, Pair};
 use super::table::{GRID, MAX_ID, NO_PAIR, PLACE_BITS};
 use super::token_filter::{Beginnings, TokenFilter};
-use super::{NONE, small};
+use super::{NONE, merge_scalar};
 use crate::cpu::dispatch::Kernel;
 use crate::vocab::Vocab;
 
@@ -23,7 +23,7 @@ const SPREAD: u64 = 0xD6E8_FEB8_6659_FD93;
 /// What makes looking for pieces quicker.
 #[derive(Debug)]
 pub(super) struct Fresh {
-    /// For two bytes what [`small::merge_bytes`] asks for.
+    /// For two bytes what [`merge_scalar::merge_bytes`] asks for.
     grid: Vec<u32>,
     last: LastPairs,
 }
@@ -34,7 +34,7 @@ pub(super) fn holds(vocab: &Vocab, symbols: &[u32; 256]) -> bool {
     vocab.is_unique() && vocab.size() < MAX_ID && !symbols.contains(&NONE)
 }
 
-/// Appends the ids of a word of at most [`small::MOST`] bytes. It must be a vocabulary for which this [holds].
+/// Appends the ids of a word of at most [`merge_scalar::MOST`] bytes. It must be a vocabulary for which this [holds].
 pub(super) fn merge(
     fresh: Option<(&Fresh, &TokenFilter)>,
     vocab: &Vocab,
@@ -50,7 +50,7 @@ pub(super) fn merge(
         kernel,
     };
     let Some((fresh, filter)) = fresh else {
-        return small::merge_bytes(&known, word, out);
+        return merge_scalar::merge_bytes(&known, word, out);
     };
     let filtered = Filtered {
         fresh,
@@ -58,7 +58,7 @@ pub(super) fn merge(
         known,
         begins: Beginnings::new(word),
     };
-    small::merge_bytes(&filtered, word, out);
+    merge_scalar::merge_bytes(&filtered, word, out);
 }
 
 impl Fresh {
@@ -177,8 +177,8 @@ impl Find for Filtered<'_> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::merge_scalar::MOST;
     use super::super::naive::encode_by_rank;
-    use super::super::small::MOST;
     use super::*;
 
     fn symbols(vocab: &Vocab) -> [u32; 256] {

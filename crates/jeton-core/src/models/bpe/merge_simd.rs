@@ -3,7 +3,7 @@
 //! In memory a candidate is written by itself and read together with the others, and such a read waits until what was written has
 //! reached the cache: a word of nine bytes that is not known takes a fifth less time with vectors (docs/engine.md).
 
-use super::small::{Find, merge_by};
+use super::merge_scalar::{Find, merge_by};
 use crate::cpu::dispatch::Kernel;
 
 /// Merges those of `ids` that are `there`, as [`merge_by`] does.
@@ -48,7 +48,7 @@ mod x86 {
         _mm512_reduce_min_epi32, _mm512_setzero_si512,
     };
 
-    use crate::models::bpe::small::{Candidates, Find, MOST, merge_by};
+    use crate::models::bpe::merge_scalar::{Candidates, Find, MOST, merge_by};
 
     /// Candidates of a vector.
     const WIDE: usize = 16;
@@ -181,7 +181,7 @@ mod x86 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::small::{Candidates, NOTHING, first};
+    use super::super::merge_scalar::{Candidates, NOTHING, first};
     use super::super::table::MergeTable;
     use super::*;
     use crate::cpu::dispatch::Level;

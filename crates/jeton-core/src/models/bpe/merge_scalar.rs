@@ -4,8 +4,8 @@
 //! found by counting zeros. A candidate is one number, its rank above its place: the least of all is the
 //! merge that comes first, of equals the leftmost.
 
-use super::lanes;
 use super::lookups::Lookups;
+use super::merge_simd;
 use super::scripts::ScriptSet;
 use super::table::{MergeTable, NO_PAIR, PLACE_BITS};
 use crate::cpu::dispatch::Kernel;
@@ -106,7 +106,7 @@ pub(super) fn merge_bytes(pairs: &impl Find, pretoken: &[u8], out: &mut Vec<u32>
 }
 
 /// Symbols, and how they merge: what merging begins with, one after the other.
-pub(super) struct Begun {
+pub(super) struct MergeSeed {
     ids: [u32; MOST],
     /// Of each with the one that follows it.
     candidates: [i32; MOST],
@@ -115,7 +115,7 @@ pub(super) struct Begun {
     scripts: ScriptSet,
 }
 
-impl Default for Begun {
+impl Default for MergeSeed {
     #[inline(always)]
     fn default() -> Self {
         Self {
@@ -127,7 +127,7 @@ impl Default for Begun {
     }
 }
 
-impl Begun {
+impl MergeSeed {
     /// What there is.
     #[inline(always)]
     pub(super) fn symbols(&self) -> &[u32] {
@@ -178,7 +178,7 @@ impl Begun {
         if let (Some(ids), Some(candidates)) = (ids, candidates) {
             // Characters merge with their neighbours less often than bytes do.
             let lookups = &table.lookups_of(self.scripts).by_filter();
-            let left = lanes::merge(lookups, first(self.n), candidates, ids);
+            let left = merge_simd::merge(lookups, first(self.n), candidates, ids);
             push_left(left, ids, out);
         }
     }
@@ -233,7 +233,7 @@ pub(super) fn merge_in_place<const N: usize>(
     for (id, &byte) in ids.iter_mut().zip(pretoken) {
         *id = pairs.symbol(byte);
     }
-    lanes::merge(pairs, first(pretoken.len()), &mut candidates, ids)
+    merge_simd::merge(pairs, first(pretoken.len()), &mut candidates, ids)
 }
 
 /// The first `n` places, at least one and at most [`MOST`].

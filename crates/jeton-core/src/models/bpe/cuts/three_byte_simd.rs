@@ -61,7 +61,7 @@ mod x86 {
         _mm512_test_epi32_mask, _mm512_xor_si512,
     };
 
-    use super::super::alphabets::WORDS_OF_ALL_E0;
+    use super::super::script_bitmaps::WORDS_OF_ALL_E0;
     use super::super::{Cuts, FACTOR, FOLD, Filter};
     use super::{AT_ONCE, Decided};
 

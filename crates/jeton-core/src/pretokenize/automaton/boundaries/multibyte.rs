@@ -22,7 +22,7 @@ pub(super) const AHEAD: usize = BLOCK + 8;
 
 /// What comes before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Near {
+pub(super) struct BlockContext {
     /// The kind that decides before the last character that begins before it (that of the one before that, or before a run
     /// of one kind: see [`super::repeated`]), and those of the last two.
     pub(super) kinds: [u8; 3],
@@ -100,12 +100,12 @@ impl Boundaries {
 
     /// What comes before a block: a wide one has said it, and others have bytes that are characters.
     #[inline(always)]
-    pub(super) fn near(&self, progress: &Progress, text: &[u8], start: usize) -> Near {
+    pub(super) fn near(&self, progress: &Progress, text: &[u8], start: usize) -> BlockContext {
         let kind = |back: usize| {
             let byte = start.checked_sub(back).and_then(|at| text.get(at));
             self.tables.kind[usize::from(byte.map_or(0, |byte| byte & 0x7F))]
         };
-        Near {
+        BlockContext {
             kinds: if progress.is_wide {
                 progress.last
             } else {
@@ -123,7 +123,7 @@ impl Boundaries {
         progress: &mut Progress,
         text: &[u8],
         start: usize,
-        before: Near,
+        before: BlockContext,
     ) -> (Found, u64) {
         let mut padded = [0; AROUND];
         let inside = start.checked_sub(BEFORE).and_then(|from| text.get(from..));

@@ -231,5 +231,5 @@ impl Normalizer {
 }
 
 #[cfg(test)]
-#[path = "open_tests.rs"]
+#[path = "resume_tests.rs"]
 mod tests;
