@@ -18,7 +18,7 @@ pub(crate) trait Pooled: Default {
     fn set_budget(&mut self, budget: &Arc<CacheBudget>);
 
     /// Said to an item that comes back when the budget has been made less than what is used.
-    fn fit(&mut self);
+    fn shrink_to_budget(&mut self);
 
     /// Gives back all that it keeps for later.
     fn clear(&mut self);
@@ -120,7 +120,7 @@ impl<T: Pooled> Drop for Lease<'_, T> {
             && !std::thread::panicking()
         {
             if self.pool.budget.is_exceeded() {
-                item.fit();
+                item.shrink_to_budget();
             }
             self.pool.lay_aside(item);
         }
@@ -134,7 +134,7 @@ mod tests {
     impl Pooled for Vec<u8> {
         fn set_budget(&mut self, _budget: &Arc<CacheBudget>) {}
 
-        fn fit(&mut self) {}
+        fn shrink_to_budget(&mut self) {}
 
         fn clear(&mut self) {
             *self = Self::new();

@@ -45,7 +45,7 @@ pub(crate) struct Records {
     /// How many slots are taken.
     n_kept: usize,
     /// A record: its head, the bytes and the ids (see [`record`]).
-    records: HugeSlice<u32>,
+    numbers: HugeSlice<u32>,
     /// How much of it records take.
     used: usize,
     /// How often nothing could be kept since it was last asked whether there may be a cache.
@@ -86,7 +86,7 @@ impl Records {
     }
 
     /// Gives the memory back if the budget has been made less than what is used.
-    pub(crate) fn fit(&mut self) {
+    pub(crate) fn shrink_to_budget(&mut self) {
         if self.share.is_exceeded() {
             self.clear();
         }
@@ -95,7 +95,7 @@ impl Records {
     /// Forgets all and gives the memory back.
     pub(crate) fn clear(&mut self) {
         let bytes = self.n_bytes();
-        (self.slots, self.records) = (HugeSlice::default(), HugeSlice::default());
+        (self.slots, self.numbers) = (HugeSlice::default(), HugeSlice::default());
         self.seen = Doorkeeper::default();
         (self.mask, self.n_kept, self.used, self.refused) = (0, 0, 0, 0);
         self.share.give_back(bytes);
@@ -106,7 +106,7 @@ impl Records {
     }
 
     fn n_bytes_of_records(&self) -> usize {
-        self.slots.len() * size_of::<u64>() + self.records.len() * size_of::<u32>()
+        self.slots.len() * size_of::<u64>() + self.numbers.len() * size_of::<u32>()
     }
 
     /// Takes `new` bytes from the budget in place of `old` ones, and says whether it has them. All that is here is counted with them, as a
@@ -128,7 +128,7 @@ impl Records {
     #[inline(always)]
     pub(crate) fn fetch_record(&self, hash: u32) {
         if let Some(&slot) = self.slots.get(self.home(hash))
-            && let Some(record) = self.records.get(begin(slot)..)
+            && let Some(record) = self.numbers.get(begin(slot)..)
         {
             record.first().into_iter().for_each(prefetch);
             record.get(16).into_iter().for_each(prefetch);
@@ -146,7 +146,7 @@ impl Records {
         if word.len() > MAX_RECORD_BYTES {
             return None;
         }
-        let (n_ids, from) = search(&self.slots, self.mask, &self.records, word, hash, role)?;
+        let (n_ids, from) = search(&self.slots, self.mask, &self.numbers, word, hash, role)?;
         Some(Found::new(n_ids as usize, from))
     }
 
@@ -164,10 +164,10 @@ impl Records {
             return;
         }
         let len = record::len(word, ids.len());
-        if self.used + len > self.records.len() && !self.make_room(len) {
+        if self.used + len > self.numbers.len() && !self.make_room(len) {
             return;
         }
-        let Some(there) = self.records.get_mut(self.used..self.used + len) else {
+        let Some(there) = self.numbers.get_mut(self.used..self.used + len) else {
             return;
         };
         record::write(there, word, role, ids);
@@ -223,8 +223,8 @@ impl Records {
         if n_bytes > old_bytes && self.exchange(old_bytes, n_bytes) {
             let slots = std::mem::replace(&mut self.slots, self.share.zeroed(n_slots(n_bytes)));
             let records =
-                std::mem::replace(&mut self.records, self.share.zeroed(n_records(n_bytes)));
-            if let Some(begin) = self.records.get_mut(..self.used) {
+                std::mem::replace(&mut self.numbers, self.share.zeroed(n_records(n_bytes)));
+            if let Some(begin) = self.numbers.get_mut(..self.used) {
                 begin.copy_from_slice(&records[..self.used]);
             }
             let in_use = &slots[..slots.len().min(self.mask + 1)];
@@ -232,10 +232,10 @@ impl Records {
                 Some(there) if !in_use.is_empty() => there.copy_from_slice(in_use),
                 _ => self.mask = FIRST_SLOTS.min(self.slots.len()) - 1,
             }
-        } else if self.records.is_empty() {
+        } else if self.numbers.is_empty() {
             self.refused = 1;
             return false;
-        } else if len > self.records.len() {
+        } else if len > self.numbers.len() {
             return false;
         } else {
             self.slots[..=self.mask].fill(0);
@@ -250,7 +250,7 @@ impl Records {
 fn search<'r>(
     slots: &[u64],
     mask: usize,
-    records: &'r [u32],
+    numbers: &'r [u32],
     word: &[u8],
     hash: u32,
     role: Role,
@@ -261,7 +261,7 @@ fn search<'r>(
             return None;
         }
         if (slot >> 32) as u32 == hash
-            && let Some(found) = record::read(records, begin(slot), word, role)
+            && let Some(found) = record::read(numbers, begin(slot), word, role)
         {
             return Some(found);
         }
@@ -360,7 +360,7 @@ mod tests {
                     prop_assert!(word.len() <= MAX_RECORD_BYTES);
                 } else {
                     let kept = word.len() <= MAX_RECORD_BYTES;
-                    prop_assert!(!kept || phrases.records.is_empty());
+                    prop_assert!(!kept || phrases.numbers.is_empty());
                 }
                 prop_assert_eq!(budget.used(), phrases.n_bytes());
                 prop_assert!(budget.used() <= budget.limit());
@@ -442,7 +442,7 @@ mod tests {
         }
         assert_eq!(found(&mut phrases, &word), Some(ids));
         budget.set_limit(1);
-        phrases.fit();
+        phrases.shrink_to_budget();
         assert_eq!(budget.used(), 0);
     }
 }

@@ -23,27 +23,27 @@ const MANY: u32 = OF_LAST * OF_LAST / 4;
 /// What knows words.
 #[derive(Debug, Default)]
 pub(crate) struct PretokenCache {
-    pub(crate) short: ShortWords,
-    pub(crate) rich: RichWords,
-    pub(crate) long: LongWords,
-    pub(crate) phrases: Records,
+    pub(crate) few_ids: ShortWords,
+    pub(crate) many_ids: RichWords,
+    pub(crate) medium: LongWords,
+    pub(crate) records: Records,
     /// Whether entries for short words have ids of two bytes each: see [`entry_ids`].
     small_ids: bool,
     /// The ids of such an entry.
     unpacked: [u32; IDS_PER_ENTRY],
-    /// How many of the long words that were kept last had too many ids for `long`: see [`Self::are_phrases`].
-    many_ids: u32,
-    /// Whether a short word had too many ids for `rich`.
+    /// How many of the long words that were kept last had too many ids for `medium`: see [`Self::are_phrases`].
+    many_ids_share: u32,
+    /// Whether a short word had too many ids for `many_ids`.
     are_crowded: bool,
 }
 
 impl PretokenCache {
     /// The budget that they share. Must be said before the first word is kept.
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
-        self.short.set_budget(budget);
-        self.rich.set_budget(budget);
-        self.long.set_budget(budget);
-        self.phrases.set_budget(budget);
+        self.few_ids.set_budget(budget);
+        self.many_ids.set_budget(budget);
+        self.medium.set_budget(budget);
+        self.records.set_budget(budget);
     }
 
     /// Has entries for short words keep ids of two bytes each, or of four. What was kept in the other way is forgotten. Only who asks for
@@ -63,19 +63,19 @@ impl PretokenCache {
     }
 
     /// Keep to a budget that was made less meanwhile.
-    pub(crate) fn fit(&mut self) {
-        self.short.fit();
-        self.rich.fit();
-        self.long.fit();
-        self.phrases.fit();
+    pub(crate) fn shrink_to_budget(&mut self) {
+        self.few_ids.shrink_to_budget();
+        self.many_ids.shrink_to_budget();
+        self.medium.shrink_to_budget();
+        self.records.shrink_to_budget();
     }
 
     /// Forget all words.
     pub(crate) fn clear(&mut self) {
-        self.short.clear();
-        self.rich.clear();
-        self.long.clear();
-        self.phrases.clear();
+        self.few_ids.clear();
+        self.many_ids.clear();
+        self.medium.clear();
+        self.records.clear();
         self.are_crowded = false;
     }
 
@@ -83,7 +83,7 @@ impl PretokenCache {
     /// in both places costs more than records do. What was kept before stays where it is.
     #[inline(always)]
     pub(crate) fn are_phrases(&self) -> bool {
-        self.many_ids > MANY
+        self.many_ids_share > MANY
     }
 
     /// Whether there may be short words among phrases: those with very many ids, which few texts have.
@@ -102,7 +102,7 @@ impl PretokenCache {
         end: usize,
     ) -> Option<&[u32]> {
         if let Some(key) = Key::<1>::new(text, start, end).map(|key| key.of(role)) {
-            if let Some(payload) = self.short.get(key) {
+            if let Some(payload) = self.few_ids.get(key) {
                 if !self.small_ids {
                     return payload.get(..payload[SHORT_IDS] as usize);
                 }
@@ -110,27 +110,27 @@ impl PretokenCache {
                 (self.unpacked, n_ids) = inline_ids::unpack::<true>(payload);
                 return self.unpacked.get(..n_ids);
             }
-            if let Some(payload) = self.rich.get(key) {
+            if let Some(payload) = self.many_ids.get(key) {
                 return payload.get(..payload[RICH_IDS] as usize);
             }
         } else if let Some(key) = Key::<2>::new(text, start, end).map(|key| key.of(role))
-            && let Some(payload) = self.long.get(key)
+            && let Some(payload) = self.medium.get(key)
         {
             return payload.get(..payload[LONG_IDS] as usize);
         }
-        self.phrases.get(&text[start..end], role)
+        self.records.get(&text[start..end], role)
     }
 
     /// Notes how often short words with few ids were found somewhere else than in their own set.
-    pub(crate) fn note_detours(&mut self, n: usize) {
-        if !self.short.note_detours(n) {
+    pub(crate) fn note_neighbour_hits(&mut self, n: usize) {
+        if !self.few_ids.note_neighbour_hits(n) {
             return;
         }
         // Now there is room for those that had none.
-        for entry in self.rich.entries() {
+        for entry in self.many_ids.entries() {
             let ids = entry.payload.get(..entry.payload[RICH_IDS] as usize);
             if let Some(payload) = ids.and_then(|ids| pack_short(self.small_ids, ids)) {
-                self.short.put(entry.key, payload);
+                self.few_ids.put(entry.key, payload);
             }
         }
     }
@@ -150,7 +150,7 @@ impl PretokenCache {
             && !self.are_phrases()
         {
             self.note_long(false);
-            self.long.put(key, payload);
+            self.medium.put(key, payload);
         } else if !self.keep_phrase(role, word, ids) {
             // A word that comes again counts once.
             self.note_long(has_many);
@@ -159,20 +159,20 @@ impl PretokenCache {
 
     /// Notes whether a long word had too many ids for `long`.
     fn note_long(&mut self, has_many: bool) {
-        self.many_ids -= self.many_ids / OF_LAST;
-        self.many_ids += if has_many { OF_LAST } else { 0 };
+        self.many_ids_share -= self.many_ids_share / OF_LAST;
+        self.many_ids_share += if has_many { OF_LAST } else { 0 };
     }
 
     /// The same of a short one, whose key in that role is known already.
     pub(crate) fn keep_short(&mut self, key: Key<1>, role: Role, word: &[u8], ids: &[u32]) {
         if let Some(payload) = pack_short(self.small_ids, ids)
-            && self.short.put_in_room(key, payload)
+            && self.few_ids.put_in_room(key, payload)
         {
             return;
         }
         // Those with more ids, and a few for which the other cache has no room.
         if let Some(payload) = payload_of(ids) {
-            return self.rich.put(key, payload);
+            return self.many_ids.put(key, payload);
         }
         self.are_crowded = true;
         self.keep_phrase(role, word, ids);
@@ -181,9 +181,9 @@ impl PretokenCache {
     /// The same of what no other cache has room for: a phrase is kept when it comes again, as most come once.
     /// Says whether it was kept.
     fn keep_phrase(&mut self, role: Role, word: &[u8], ids: &[u32]) -> bool {
-        let is_worth = self.phrases.comes_again(word);
+        let is_worth = self.records.comes_again(word);
         if is_worth {
-            self.phrases.put(word, ids, role);
+            self.records.put(word, ids, role);
         }
         is_worth
     }
@@ -224,21 +224,21 @@ mod tests {
             last.filter(|&(word, n)| knows(caches, word, n)).count()
         };
         assert!(n_known(&mut caches) > 29_700);
-        let elsewhere: Vec<_> = caches.rich.entries().copied().collect();
+        let elsewhere: Vec<_> = caches.many_ids.entries().copied().collect();
         assert!(!elsewhere.is_empty());
         assert!(
             elsewhere
                 .iter()
-                .all(|entry| caches.short.get(entry.key).is_none())
+                .all(|entry| caches.few_ids.get(entry.key).is_none())
         );
         // A few words that are looked for somewhere else do not make it grow.
-        caches.note_detours(1000);
-        assert!(caches.short.get(elsewhere[0].key).is_none());
-        caches.note_detours(1 << 20);
+        caches.note_neighbour_hits(1000);
+        assert!(caches.few_ids.get(elsewhere[0].key).is_none());
+        caches.note_neighbour_hits(1 << 20);
         assert!(n_known(&mut caches) > 29_700);
         let back = elsewhere
             .iter()
-            .filter(|entry| caches.short.get(entry.key).is_some());
+            .filter(|entry| caches.few_ids.get(entry.key).is_some());
         assert!(back.count() * 20 > elsewhere.len() * 19);
     }
 
@@ -290,7 +290,7 @@ mod tests {
                     }
                     caches.keep(Role::Pretoken, bytes, ids);
                     let key = Key::<1>::new(bytes, 0, bytes.len());
-                    let kept = key.and_then(|key| caches.short.get(key));
+                    let kept = key.and_then(|key| caches.few_ids.get(key));
                     let most = if small { 7 } else { 3 };
                     let fit = ids.len() <= most && (!small || ids.iter().all(|&id| id < 0x1_0000));
                     prop_assert_eq!(kept.is_some(), fit && key.is_some());
@@ -302,9 +302,9 @@ mod tests {
     #[test]
     fn detours_begin_no_cache() {
         let mut caches = PretokenCache::default();
-        caches.note_detours(0);
-        caches.note_detours(1 << 20);
-        assert_eq!(caches.short.entries().count(), 0);
-        assert!(!caches.short.note_detours(1 << 20));
+        caches.note_neighbour_hits(0);
+        caches.note_neighbour_hits(1 << 20);
+        assert_eq!(caches.few_ids.entries().count(), 0);
+        assert!(!caches.few_ids.note_neighbour_hits(1 << 20));
     }
 }

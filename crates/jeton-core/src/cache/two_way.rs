@@ -32,7 +32,7 @@ const LINE_BYTES: usize = 64;
 
 /// For each set that there is so many words found elsewhere make a cache grow: to wait for their lines takes about as long, then, as to fill
 /// the new sets with zeros and with words (estimated, not measured by itself).
-const DETOURS: usize = 2;
+const NEIGHBOUR_HITS: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
@@ -117,7 +117,7 @@ pub(crate) struct WordCache<const W: usize, const P: usize> {
     /// Words that are guests, were lost or were not kept, since the cache last grew or was not allowed to.
     displaced: usize,
     /// How often words were found somewhere else than in their own set since then.
-    n_detours: usize,
+    n_neighbour_hits: usize,
     share: Share,
 }
 
@@ -137,7 +137,7 @@ impl<const W: usize, const P: usize> WordCache<W, P> {
     }
 
     /// Gives the memory back if the budget has been made less than what is used.
-    pub(crate) fn fit(&mut self) {
+    pub(crate) fn shrink_to_budget(&mut self) {
         if self.share.is_exceeded() {
             self.clear();
         }
@@ -147,7 +147,7 @@ impl<const W: usize, const P: usize> WordCache<W, P> {
     pub(crate) fn clear(&mut self) {
         let bytes = self.sets.len() * Self::SET_BYTES;
         self.sets = HugeSlice::default();
-        (self.displaced, self.n_detours) = (0, 0);
+        (self.displaced, self.n_neighbour_hits) = (0, 0);
         self.share.give_back(bytes);
     }
 }
@@ -202,10 +202,10 @@ where
 
     /// Notes that words were found somewhere else than in their own set, so often; the cache grows when that has taken as long as growing
     /// does. Says whether it has become as large as it may be.
-    pub(crate) fn note_detours(&mut self, n: usize) -> bool {
-        self.n_detours += n;
+    pub(crate) fn note_neighbour_hits(&mut self, n: usize) -> bool {
+        self.n_neighbour_hits += n;
         let n_sets = self.sets.len();
-        let is_worth = n_sets > 0 && self.n_detours >= n_sets * DETOURS;
+        let is_worth = n_sets > 0 && self.n_neighbour_hits >= n_sets * NEIGHBOUR_HITS;
         if !is_worth || n_sets >= Self::MAX_SETS {
             return false;
         }
@@ -252,7 +252,7 @@ where
         if self.sets.is_empty() && self.displaced > 0 {
             return;
         }
-        (self.displaced, self.n_detours) = (0, 0);
+        (self.displaced, self.n_neighbour_hits) = (0, 0);
         let n_sets = (self.sets.len() * 4).clamp(Self::MIN_SETS, Self::MAX_SETS);
         // The old sets are there until their words have moved.
         let old_bytes = self.sets.len() * Self::SET_BYTES;
@@ -502,11 +502,11 @@ mod tests {
         let budget = Arc::new(CacheBudget::default());
         let mut cache = with_budget(&budget);
         fill(&mut cache, 100_000);
-        cache.fit();
+        cache.shrink_to_budget();
         let used = budget.used();
         assert!(used > 1 << 20);
         budget.set_limit(used - 1);
-        cache.fit();
+        cache.shrink_to_budget();
         assert_eq!((budget.used(), cache.sets.len()), (0, 0));
     }
 }

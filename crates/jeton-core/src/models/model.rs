@@ -21,11 +21,11 @@ pub trait Model: Send + Sync {
 
     /// The id of a pretoken that is a token, where that counts whatever its parts make: it may not be what the same bytes
     /// become inside another pretoken. `search`: what [`Self::prefetch_whole`] said of it, if it was asked.
-    fn whole(&self, _pretoken: &[u8], _search: Search) -> Option<u32> {
+    fn lookup_whole(&self, _pretoken: &[u8], _search: Search) -> Option<u32> {
         None
     }
 
-    /// Asks memory for what [`Self::whole`] looks at, where that is known before.
+    /// Asks memory for what [`Self::lookup_whole`] looks at, where that is known before.
     fn prefetch_whole(&self, _pretoken: &[u8]) -> Search {
         Search::NotBegun
     }
@@ -35,7 +35,7 @@ pub trait Model: Send + Sync {
         false
     }
 
-    /// Whether [`Self::units`] may find more than one in a pretoken of so many bytes, and is ready to look for them or it is
+    /// Whether [`Self::safe_cuts`] may find more than one in a pretoken of so many bytes, and is ready to look for them or it is
     /// worth to make it so.
     fn can_cut(&self, _n_bytes: usize) -> bool {
         false
@@ -44,7 +44,7 @@ pub trait Model: Send + Sync {
     /// Cuts a pretoken that is no token as a whole into units whose ids, each encoded by [`Self::encode_segment`], are its own:
     /// fills `ends` with the ends of the next of them and returns how many there are. The first one begins at
     /// `from`, which is 0 or an end that was given before; the last one of all ends where the pretoken ends.
-    fn units(&self, pretoken: &[u8], _from: usize, ends: &mut [usize]) -> usize {
+    fn safe_cuts(&self, pretoken: &[u8], _from: usize, ends: &mut [usize]) -> usize {
         ends[0] = pretoken.len();
         1
     }

@@ -70,7 +70,7 @@ pub(crate) struct BatchLookup {
     is_new: bool,
     search: Search,
     /// Short words with few ids that were not in their own set, in this text so far.
-    n_detours: usize,
+    n_neighbour_hits: usize,
     /// Short words that were not among those with few ids, in this batch so far; whether there were many in the last one.
     n_rich: usize,
     is_rich: bool,
@@ -119,7 +119,7 @@ impl Default for BatchLookup {
             n_known: 0,
             is_new: false,
             search: Search::NotBegun,
-            n_detours: 0,
+            n_neighbour_hits: 0,
             n_rich: 0,
             is_rich: false,
             is_mixed: false,
@@ -130,12 +130,12 @@ impl Default for BatchLookup {
 impl BatchLookup {
     /// Begins with a text.
     pub(crate) fn begin(&mut self) {
-        (self.at, self.start, self.n_known, self.n_detours) = (0, 0, 0, 0);
+        (self.at, self.start, self.n_known, self.n_neighbour_hits) = (0, 0, 0, 0);
     }
 
     /// How many short words with few ids were not in their own set.
-    pub(crate) fn n_detours(&self) -> usize {
-        self.n_detours
+    pub(crate) fn n_neighbour_hits(&self) -> usize {
+        self.n_neighbour_hits
     }
 
     /// Whether all pretokens of a text have been looked up.
@@ -182,7 +182,7 @@ impl BatchLookup {
     // fits the registers, as it would not beside the loop that cuts.
     #[inline(always)]
     fn make_keys<const RICH: bool>(&mut self, text: &[u8], caches: &PretokenCache) -> usize {
-        let (places, rich) = (caches.short.places(), caches.rich.places());
+        let (places, rich) = (caches.few_ids.places(), caches.many_ids.places());
         let (made, mut n_long) = self.make_eights::<RICH>(text, caches);
         let mut from = self.end_before(made);
         for index in made..self.n.min(IDS_PER_ENTRY) {
@@ -212,7 +212,7 @@ impl BatchLookup {
         caches: &PretokenCache,
     ) -> (usize, usize) {
         let (mut made, mut n_long) = (0, 0);
-        let (short, rich) = (caches.short.places(), caches.rich.places());
+        let (short, rich) = (caches.few_ids.places(), caches.many_ids.places());
         let mut from = self.start;
         let (ends, _) = self.ends[..self.n.min(IDS_PER_ENTRY)].as_chunks();
         let (keys, _) = self.keys.as_chunks_mut();
@@ -275,7 +275,7 @@ impl BatchLookup {
         caches: &PretokenCache,
         search: &impl Fn(&[u8]) -> Search,
     ) -> bool {
-        let (short, rich) = (caches.short.places(), caches.rich.places());
+        let (short, rich) = (caches.few_ids.places(), caches.many_ids.places());
         let n = self.n.min(IDS_PER_ENTRY);
         let (mut n_known, mut n_rich) = (0, 0);
         let mut index = self.at;
@@ -363,7 +363,7 @@ impl BatchLookup {
         let (key, place) = (self.keys[index], self.places[index]);
         let (begin, end) = (self.end_before(index), self.ends[index]);
         (self.is_new, self.search) = (false, Search::NotBegun);
-        let (short, rich) = (caches.short.places(), caches.rich.places());
+        let (short, rich) = (caches.few_ids.places(), caches.many_ids.places());
         let found = short.find(key, place);
         if found.is_none() {
             // Where many have many ids, their set was asked for with the word's own.
@@ -378,7 +378,7 @@ impl BatchLookup {
             self.search = search(&text[begin..end]);
         }
         if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
-            self.n_detours += usize::from(found.is_none());
+            self.n_neighbour_hits += usize::from(found.is_none());
             *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
             return Some(payload[SHORT_IDS] as usize);
         }
@@ -397,7 +397,7 @@ impl BatchLookup {
     fn take_rich(&mut self, n_known: usize, payload: &Payload<{ RICH_IDS + 1 }>) -> Option<usize> {
         let n_ids = payload[RICH_IDS] as usize;
         self.n_rich += 1;
-        self.n_detours += usize::from(n_ids <= SHORT_IDS);
+        self.n_neighbour_hits += usize::from(n_ids <= SHORT_IDS);
         *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
         Some(n_ids)
     }

@@ -67,8 +67,8 @@ impl WordScratch {
     }
 
     /// Keeps to a budget that was made less meanwhile.
-    pub(crate) fn fit(&mut self) {
-        self.caches.fit();
+    pub(crate) fn shrink_to_budget(&mut self) {
+        self.caches.shrink_to_budget();
     }
 
     /// Forgets all words.
@@ -79,7 +79,7 @@ impl WordScratch {
     /// What tells where a short word would be, on its way from memory when this returns.
     #[inline(always)]
     pub(crate) fn fetch(&self, key: Key<1>) -> usize {
-        self.caches.short.places().fetch(key)
+        self.caches.few_ids.places().fetch(key)
     }
 
     /// What short words are kept with: see [`PretokenCache::keep_small_ids`].
@@ -102,7 +102,7 @@ impl WordScratch {
         key: Key<1>,
         place: usize,
     ) -> Option<([u32; IDS_PER_ENTRY], usize)> {
-        let payload = self.caches.short.places().find(key, place)?;
+        let payload = self.caches.few_ids.places().find(key, place)?;
         Some(unpack::<SMALL>(payload))
     }
 
@@ -226,7 +226,7 @@ impl<M: Model> Pipeline<M> {
         batch.begin();
         prefetch_beginning(bytes);
         let result = self.encode_batches(bytes, pieces, &mut batch, words, scratch, sink);
-        words.caches.note_detours(batch.n_detours());
+        words.caches.note_neighbour_hits(batch.n_neighbour_hits());
         words.batch = Some(batch);
         result
     }
@@ -307,7 +307,7 @@ impl<M: Model> Pipeline<M> {
         sink: &mut K,
     ) -> Result<()> {
         let pretoken = &bytes[unknown.start..unknown.end];
-        if let Some(id) = self.model.whole(pretoken, unknown.search) {
+        if let Some(id) = self.model.lookup_whole(pretoken, unknown.search) {
             // What is a unit elsewhere is kept apart from it.
             words.keep_unknown(unknown, pretoken, &[id]);
             sink.take(&[id]);
@@ -347,11 +347,11 @@ impl<M: Model> Pipeline<M> {
         let mut units = Segments::new(self.kernel, self.role_of_units());
         let (mut start, mut n_units) = (0, 0);
         while start < pretoken.len() {
-            let n = self.model.units(pretoken, start, units.ends());
+            let n = self.model.safe_cuts(pretoken, start, units.ends());
             n_units += n;
             units.make_keys(text, start, n, &words.caches);
             for (key, place, end) in units.all(n) {
-                if let Some(known) = words.caches.short.places().find(key, place) {
+                if let Some(known) = words.caches.few_ids.places().find(key, place) {
                     // All of them are written, as many as count stay: no loop, no branch.
                     let counting = ids.len() + known[SHORT_IDS] as usize;
                     ids.extend_from_slice(known);

@@ -111,7 +111,7 @@ impl Segments {
         // The last eight are as many: what is behind them is empty.
         let last = n.checked_sub(1).map_or(start, |last| self.ends[last]);
         self.ends[n..n.next_multiple_of(EIGHT)].fill(last);
-        let short = caches.short.places();
+        let short = caches.few_ids.places();
         let mut from = start;
         let (ends, _) = self.ends[..n.next_multiple_of(EIGHT)].as_chunks();
         let (keys, _) = self.keys.as_chunks_mut();

@@ -168,9 +168,9 @@ impl RawScratch {
     }
 
     /// Keeps to a budget that was made less meanwhile.
-    pub(crate) fn fit(&mut self) {
-        self.words.fit();
-        self.sentence.near.fit();
+    pub(crate) fn shrink_to_budget(&mut self) {
+        self.words.shrink_to_budget();
+        self.sentence.near.shrink_to_budget();
     }
 
     /// Forgets all words.

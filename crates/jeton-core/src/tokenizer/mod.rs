@@ -127,9 +127,9 @@ impl Pooled for Scratch {
         self.words.set_budget(budget);
     }
 
-    fn fit(&mut self) {
-        self.engine.words.fit();
-        self.words.fit();
+    fn shrink_to_budget(&mut self) {
+        self.engine.words.shrink_to_budget();
+        self.words.shrink_to_budget();
     }
 
     fn clear(&mut self) {

@@ -369,7 +369,7 @@ impl Model for BpeModel {
         scratch: &mut BpeScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if let Some(id) = self.whole(pretoken, Search::NotBegun) {
+        if let Some(id) = self.lookup_whole(pretoken, Search::NotBegun) {
             out.push(id);
             return Ok(());
         }
@@ -398,7 +398,7 @@ impl Model for BpeModel {
     }
 
     #[inline]
-    fn whole(&self, pretoken: &[u8], search: Search) -> Option<u32> {
+    fn lookup_whole(&self, pretoken: &[u8], search: Search) -> Option<u32> {
         if !self.whole_pretokens || !self.tables.may_be_token(pretoken) {
             return None;
         }
@@ -416,7 +416,7 @@ impl Model for BpeModel {
         is_ready && self.tables.are_complete()
     }
 
-    fn units(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
+    fn safe_cuts(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
         self.cuts().ends(pretoken, from, ends)
     }
 

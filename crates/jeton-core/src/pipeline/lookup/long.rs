@@ -11,7 +11,7 @@ impl BatchLookup {
     /// Where they would be, and what is there on its way.
     #[inline(never)]
     pub(super) fn fill_long(&mut self, text: &[u8], n_long: usize, caches: &PretokenCache) {
-        let (words, phrases) = (caches.long.places(), &caches.phrases);
+        let (words, phrases) = (caches.medium.places(), &caches.records);
         let mut n_phrases = 0;
         for long in 0..n_long {
             let index = self.long[long];
@@ -63,7 +63,7 @@ impl BatchLookup {
         }
         if found.is_none() {
             let word = &text[begin..end];
-            if let Some(phrase) = caches.phrases.find(word, place as u32, Role::Pretoken) {
+            if let Some(phrase) = caches.records.find(word, place as u32, Role::Pretoken) {
                 return phrase.copy_to(self.known.get_mut(n_known..)?);
             }
         }
@@ -93,7 +93,7 @@ impl Long<'_> {
     #[inline(always)]
     fn as_word(self, caches: &PretokenCache) -> Option<&Payload<{ LONG_IDS + 1 }>> {
         let key = Key::<2>::new(self.text, self.begin, self.end)?;
-        let words = caches.long.places();
+        let words = caches.medium.places();
         let found = words.find(key, self.place);
         found.or_else(|| words.find_beside(key, self.place))
     }
