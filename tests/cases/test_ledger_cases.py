@@ -24,7 +24,7 @@ CASES = sorted((Path(__file__).parent / "ledger").glob("*.json"))
 
 def content(file: dict[str, Any]) -> bytes:
     """The bytes of a file of a case."""
-    name, records = file["name"].removesuffix(".gz"), file.get("records")
+    name, records = file["name"].removesuffix(".gz"), file.get("records", [])
     if "text" in file:
         data = file["text"].encode()
     elif name.endswith(".json"):
