@@ -35,10 +35,12 @@ from jeton.corpus.requests.columns import (
 from jeton.corpus.requests.fields import FieldNames, is_known_column
 from jeton.corpus.requests.history import HandedOut, History, with_usage
 from jeton.corpus.requests.issues import IssueLog, LogIssue
-from jeton.corpus.requests.joining import Change, Row
+from jeton.corpus.requests.joining import Change
 from jeton.corpus.requests.messages import ChatRenderer
-from jeton.corpus.requests.parsing import RecordParser, Turns
+from jeton.corpus.requests.parsing import RecordParser
+from jeton.corpus.requests.reading import ReadOptions, Turns
 from jeton.corpus.requests.records import RecordFormat, files_or_records, records_of_file
+from jeton.corpus.requests.rows import Row
 from jeton.corpus.requests.summary import RequestsSummary, RequestsTally
 from jeton.corpus.times import TimeUnit
 from jeton.errors import EmptyCorpusError, RecordError, UsageError
@@ -461,16 +463,10 @@ def open_requests(
         )
 
     issues = IssueLog()
+    options = ReadOptions(fields, turns, time_unit)
 
     def parser(place: Callable[[int], str]) -> RecordParser:
-        return RecordParser(
-            names=fields,
-            template=template,
-            turns=turns,
-            time_unit=time_unit,
-            issues=issues,
-            place=place,
-        )
+        return RecordParser(options, template=template, issues=issues, place=place)
 
     return RequestStream(
         files,
