@@ -49,6 +49,8 @@ class RecordParser:
         """Requests by the convention of their usage."""
         self.unread: Counter[str] = Counter()
         """Unknown names of amounts."""
+        self.uses_overhead = False
+        """Whether the published overhead was added to a request."""
         self.joiner = Joiner(self._report)
         """The rows of the next batch."""
         self.reader = RecordReader(
@@ -96,7 +98,7 @@ class RecordParser:
         """How chats became text, in words."""
         if self._has_template:
             return "rendered by the chat template"
-        if self.reader.uses_overhead:
+        if self.uses_overhead:
             return (
                 "messages joined by line breaks; overhead by OpenAI's published formula "
                 f"({OVERHEAD_SOURCE})"
@@ -212,10 +214,12 @@ class RecordParser:
         if request.earlier and not self.joiner.is_repeat(request):
             for before in request.earlier:
                 self.joiner.append(before)
+        row = request.row
+        if row.overhead_tokens:
+            self.uses_overhead = True
         if not self.joiner.add(request):
             return
         self.shapes[request.shape] += 1
-        row = request.row
         if row.usage.convention:
             self.conventions[row.usage.convention] += 1
         for oddity in request.oddities:

@@ -102,8 +102,6 @@ class RecordReader:
         take: Callable[[ReadRequest], None],
         stateful: Callable[[str, Mapping[str, Any], Fields], bool],
     ) -> None:
-        self.uses_overhead = False
-        """Whether the published overhead was added to a request."""
         self.line = 0
         """Of the record that is read."""
         self.record_id = ""
@@ -303,7 +301,6 @@ class RecordReader:
                 self._report("template_failed", str(error).split("\n", 1)[0])
         if not chat.messages or _is_unpublished(parsed.chat_format):
             return chat.joined(), 0
-        self.uses_overhead = True
         return chat.joined(), published_overhead(chat)
 
     def _time(self, value: Any) -> float:
