@@ -123,13 +123,12 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each chunk was answered by a process."""
     seen: list[bool] = []
-    taken = pool.records_of_chunk
 
     def noted(chunk: Chunk, answer: bytes, **options: Any) -> Any:
         seen.append(bool(answer))
-        return taken(chunk, answer, **options)
+        return records_of_chunk(chunk, answer, **options)
 
-    monkeypatch.setattr(pool, "records_of_chunk", noted)
+    monkeypatch.setattr("jeton.corpus.requests.pool.records_of_chunk", noted)
     return seen
 
 
@@ -187,7 +186,7 @@ def test_without_an_interpreter_the_log_is_read_here(
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"\n".join(lines_of_all_kinds()))
     here = everything(open_requests(path, num_processes=0))
-    monkeypatch.setattr(pool.sys, "executable", str(tmp_path / "none"))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "none"))
     assert everything(open_requests(path, num_processes=2)) == here
     assert not any(answers)
 
