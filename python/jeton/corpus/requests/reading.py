@@ -105,8 +105,11 @@ class RecordReader:
     def read(self, record: Any, line: int) -> None:
         """Take the requests of a record."""
         self.line = line
-        if isinstance(record, dict) and ASIDE.isdisjoint(record):
-            self._read_part(record)  # nearly every record
+        if type(record) is dict and ASIDE.isdisjoint(record):
+            try:
+                self._read_record(record)  # nearly every record
+            except RecursionError:
+                self._report("not_a_request", "nested too deeply")
             return
         is_empty = True
         for part in parts_of(record):
