@@ -177,7 +177,11 @@ def text_of(content: Any) -> tuple[str, int]:
     """The text of a content, parts joined by line breaks, and how many parts are no text."""
     if isinstance(content, str):
         return content, 0
-    if isinstance(content, list):
+    if type(content) is dict and type(content.get("content")) is str:
+        # A message, of which the content is all there is, or its refusal beside it is null.
+        if _EXTRAS.isdisjoint(content):
+            return content["content"], 0
+    elif isinstance(content, list):
         plain = _plain_parts(content)
         if plain is not None:
             return plain, 0

@@ -171,7 +171,7 @@ class RecordReader:
     def add(self, parsed: ParsedRequest) -> None:
         """Take a request as a row."""
         domain = (text_or_none(parsed.domain) or None) if self._names.domain else None
-        time_s = self._time(parsed.time)
+        time_s = math.nan if parsed.time is None else self._time(parsed.time)
         chat = parsed.chat
         earlier: tuple[Row, ...] = ()
         text, overhead = "", 0
@@ -296,8 +296,6 @@ class RecordReader:
         return chat.joined(), published_overhead(chat)
 
     def _time(self, value: Any) -> float:
-        if value is None:
-            return math.nan
         time_s, kind = parse_time(value, unit=self._time_unit)
         if kind:
             self._report(kind, repr(value)[:60])
