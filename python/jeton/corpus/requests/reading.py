@@ -24,11 +24,11 @@ from jeton.corpus.requests.messages import (
 )
 from jeton.corpus.requests.observations import parse_langfuse, parse_langsmith
 from jeton.corpus.requests.parsed import ParsedRequest
-from jeton.corpus.requests.pieces import answer_of
 from jeton.corpus.requests.rows import ReadRequest, Reported, Row
 from jeton.corpus.requests.sessions import SESSION_READERS
 from jeton.corpus.requests.shapes import parse_record
-from jeton.corpus.requests.spans import is_span, parse_span, spans_of_export
+from jeton.corpus.requests.spans import as_span, parse_span
+from jeton.corpus.requests.unwrapping import ASIDE, parts_of
 from jeton.corpus.requests.usage import UNKNOWN_USAGE
 from jeton.corpus.times import TimeUnit, parse_time
 from jeton.errors import JetonError
@@ -47,18 +47,6 @@ formats add that the overhead leaves out (a begin of sequence, a date, a hidden 
 JOINED_PIECES: Final = "stream_pieces"
 """A kind of joining (``joining.JOINED_KINDS``) that a record by itself may report."""
 
-_WRAPPERS: Final = ("data", "records", "requests", "spans", "traces", "items", "logs", "results")
-_EXPORTS: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
-_ASIDE: Final = frozenset((*_WRAPPERS, *_EXPORTS))
-_OWN: Final = frozenset(
-    {
-        "usage", "messages", "prompt", "input", "request", "response", "choices", "model", "body",
-        "model_id", "modelId", "inputTextTokenCount", "start_time", "starting_at",
-    }
-)  # fmt: skip
-"""Fields of a record that is a request itself, whatever lists it has."""
-
-_MAX_UNWRAPPING: Final = 4
 # Chat formats for which the overhead of OpenAI's would be an invention.
 _UNPUBLISHED: Final = ("anthropic", "google", "gcp", "bedrock", "aws", "mistral", "cohere")
 _ASSISTANTS: Final = ("assistant", "model", "gpt", "bot", "ai", "chatgpt")
@@ -117,11 +105,11 @@ class RecordReader:
     def read(self, record: Any, line: int) -> None:
         """Take the requests of a record."""
         self.line = line
-        if isinstance(record, dict) and _ASIDE.isdisjoint(record):
+        if isinstance(record, dict) and ASIDE.isdisjoint(record):
             self._read_part(record)  # nearly every record
             return
         is_empty = True
-        for part in _parts(record, 0):
+        for part in parts_of(record):
             is_empty = False
             self._read_part(part)
         if is_empty:
@@ -153,9 +141,10 @@ class RecordReader:
         if kind in STATEFUL:
             return self._stateful(kind, record, known)
         if kind == "span":
-            if not is_span(record):
+            span = as_span(record)
+            if span is None:
                 return False
-            self.add(parse_span(record, self._names.domain, self._report))
+            self.add(parse_span(span, self._names.domain, self._report))
             return True
         if kind in ("langfuse", "langsmith"):
             parse = parse_langfuse if kind == "langfuse" else parse_langsmith
@@ -322,42 +311,6 @@ def _hash_of(conversation: str) -> int:
     """64 bits, the same in every process: logs are read in parts and merged."""
     digest = hashlib.blake2b(conversation.encode("utf-8", errors="replace"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True) or 1
-
-
-def _parts(record: Any, depth: int) -> Iterator[Any]:
-    """The records inside a record: spans of an export, elements of a list or of a wrapper."""
-    if isinstance(record, list):
-        if record and all(isinstance(item, dict) and _has_role(item) for item in record):
-            yield {"messages": record}
-            return
-        if len(record) > 1 and answer_of(record) is not None:
-            yield {"response": record}
-            return
-        for item in record:
-            yield from _parts(item, depth + 1) if depth < _MAX_UNWRAPPING else (item,)
-        return
-    if isinstance(record, dict):
-        if any(name in record for name in _EXPORTS):
-            yield from spans_of_export(record)
-            return
-        # A wrapper has its list and little else: totals, a cursor, the kind of object.
-        is_small = depth < _MAX_UNWRAPPING and len(record) <= 8
-        if is_small and _OWN.isdisjoint(record):
-            for key in _WRAPPERS:
-                inner = record.get(key)
-                if isinstance(inner, list) and inner and all(isinstance(i, dict) for i in inner):
-                    yield from _parts(inner, depth + 1)
-                    return
-            if len(record) <= 2 and isinstance(record.get("data"), dict):
-                yield from _parts(record["data"], depth + 1)
-                return
-    yield record
-
-
-def _has_role(item: Mapping[str, Any]) -> bool:
-    return ("role" in item and ("content" in item or "parts" in item)) or (
-        "from" in item and "value" in item
-    )
 
 
 def _kind_of(value: Any) -> str:

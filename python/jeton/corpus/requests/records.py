@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from jeton import _core
-from jeton.corpus.csv_records import csv_rows
+from jeton.corpus.csv_records import csv_rows, delimiter_of
 from jeton.corpus.documents import MEMORY, files_of
 from jeton.corpus.inputs import InputFile
 from jeton.corpus.json_records import is_one_array, json_lines, json_values, looks_like_values
@@ -112,8 +112,9 @@ def records_of_file(
     pieces = _pieces(file, max_decompressed_bytes, report if pool is None else notes, on_bytes)
     if format == "csv":
         notes.pass_on()
-        delimiter = "\t" if ".tsv" in file.path.lower() else ","
-        yield from csv_rows(pieces, delimiter, max_record_bytes, report)
+        head = next(pieces, b"")
+        pieces = itertools.chain([head], pieces)
+        yield from csv_rows(pieces, delimiter_of(head), max_record_bytes, report)
         return
     if format == "auto":
         first, second = next(pieces, b""), next(pieces, None)

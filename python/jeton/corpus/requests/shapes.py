@@ -99,10 +99,32 @@ def _assembled(response: Any) -> tuple[Any, int]:
         pieces = response
     elif isinstance(response, str):
         pieces = pieces_of_text(response)
-    elif piece_kind(response):
-        pieces = [response]
+    elif isinstance(response, dict):
+        known = fields_of(response)
+        if piece_kind(response, known):
+            pieces = [response]
+        elif known.streams and known.has.isdisjoint(("choices", "candidates")):
+            pieces = _kept_pieces(response, known)
     answer = answer_of(pieces) if pieces else None
     return (response, 0) if answer is None else (answer.response(), answer.n_pieces)
+
+
+def _kept_pieces(fields: Mapping[str, Any], known: Fields) -> list[Any] | None:
+    """The pieces of an answer that are kept as a list or as a text; None: there are none."""
+    for key in known.streams:
+        value = parsed_json(fields.get(key))
+        if isinstance(value, str):
+            value = pieces_of_text(value)
+        if isinstance(value, list):
+            # A gateway may keep each piece as the text that came.
+            pieces = [parsed_json(piece) for piece in value]
+            if answer_of(pieces) is not None:
+                return pieces
+            text = "\n".join(piece for piece in pieces if isinstance(piece, str))
+            found = pieces_of_text(text) if text else None
+            if found is not None:
+                return found
+    return None
 
 
 def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any], Any]:
@@ -123,7 +145,7 @@ def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any]
     for place in names.request_places:
         inner = _body(record.get(place), _REQUEST_MARKS)
         if isinstance(inner, dict):
-            body = inner.get("body")
+            body = parsed_json(inner.get("body", inner.get("request_body")))
             request = body if isinstance(body, dict) else inner
             break
     else:
@@ -137,6 +159,10 @@ def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any]
             return request, _unwrapped(inner)
         if isinstance(inner, str) and pieces_of_text(inner) is not None:
             return request, inner
+    if names.streams and not names.usage and "choices" not in has:
+        kept = _kept_pieces(record, names)
+        if kept is not None:
+            return request, kept
     if isinstance(bedrock_out, dict):
         is_answer = "stopReason" in record or "stop_reason" in record
         return request, record if is_answer else _unwrapped(bedrock_out)
