@@ -191,13 +191,31 @@ def _usage_message(error: click.ClickException) -> str:
     return message
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_NOT_ALLOWED = "look at the permissions of the file and its folder, or name another place"
+_HINTS = {
+    **dict.fromkeys(_FULL, "make room there, or name another disk; nothing was left half-written"),
+    errno.EACCES: _NOT_ALLOWED,
+    errno.EPERM: _NOT_ALLOWED,
+    errno.EROFS: "name a place that can be written to",
+    errno.ENOENT: "look at the spelling, and whether the folder is there",
+    errno.ENOTDIR: "a part of the path is a file; name another path",
+    errno.EISDIR: "name a file in it",
+    errno.ENAMETOOLONG: "take a shorter name",
+    errno.EMFILE: "close files, or raise the limit: ulimit -n",
+}
+
+
 def _os_message(error: OSError) -> str:
     reason = error.strerror
     if not reason:
         return str(error) or type(error).__name__
     text = reason[:1].lower() + reason[1:]
+    hint = _HINTS.get(error.errno or 0)
+    if hint is not None:
+        text += f"\nhint: {hint}"
     if error.filename is None:
-        return f"cannot write the output: {text}" if error.errno == errno.ENOSPC else text
+        return f"cannot write the output: {text}" if error.errno in _FULL else text
     places = [
         os.fsdecode(p) for p in (error.filename, error.filename2) if isinstance(p, str | bytes)
     ]

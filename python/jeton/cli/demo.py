@@ -69,7 +69,7 @@ def demo(*, folder: str, as_json: bool) -> None:
 
 def _copy(place: Path) -> Path:
     """Copy the sample; the folder of its notes."""
-    from jeton._files import write_whole
+    from jeton._files import write_together
     from jeton.corpus.sample import sample_files
 
     if place.exists() and not place.is_dir():
@@ -81,9 +81,7 @@ def _copy(place: Path) -> Path:
                 f"{file} is there, and is not the sample's\nhint: name another folder: "
                 "jeton demo FOLDER"
             )
-    for file, data in files.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, data)
+    write_together(files)
     return place / "notes"
 
 
