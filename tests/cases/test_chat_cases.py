@@ -13,7 +13,7 @@ from tests.cases.places import load_cases
 
 @pytest.mark.parametrize("is_trusted", [False, True], ids=["isolated", "here"])
 @pytest.mark.parametrize("case", load_cases("chat"))
-def test_case(case: dict[str, Any], is_trusted: bool) -> None:  # noqa: FBT001
+def test_case(case: dict[str, Any], is_trusted: bool) -> None:
     template = ChatTemplate.from_source(case["template"], is_trusted=is_trusted)
     arguments = case.get("arguments", {})
     wanted = case["expected"]
