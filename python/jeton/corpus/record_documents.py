@@ -19,7 +19,14 @@ from jeton.corpus.lookup import lookup, parsed_json, text_or_none
 from jeton.corpus.places import RecordPlaces, record_id
 from jeton.errors import InvalidTextError, LimitError, RecordError, UsageError
 
-__all__ = ["OnBadRecord", "RecordDocuments", "check_on_bad_record", "decoded_pieces", "has_field"]
+__all__ = [
+    "OnBadRecord",
+    "RecordDocuments",
+    "check_on_bad_record",
+    "decoded_pieces",
+    "field_hint",
+    "has_field",
+]
 
 OnBadRecord: TypeAlias = Literal["stop", "skip"]
 
@@ -149,9 +156,8 @@ class RecordDocuments:
             shown = ", ".join(f'"{name}"' for name in names[:20])
             raise RecordError(
                 f'{self._path}: no column "{self._field}"; the columns there are {shown}\n'
-                "hint: name the one that holds the text with field= (--field)",
+                f"hint: {field_hint(names)}",
                 path=self._path,
-                line=1,
             )
         rows = csv_rows(_chained(first, pieces), delimiter, MAX_RECORD_BYTES, self._refuse)
         for line, row in rows:
@@ -187,7 +193,7 @@ class RecordDocuments:
                 found = f"it is of type {type(value).__name__}"
         self._bad(
             f'{self._path}, line {line}: no string in the field "{self._field}"; {found}\n'
-            "hint: name the field with field= (--field)",
+            f"hint: {field_hint(record if isinstance(record, dict) else ())}",
             line,
         )
         return None
@@ -211,6 +217,16 @@ class RecordDocuments:
             raise RecordError(message, path=self._path, line=line)
         self.n_bad += 1
         self.first_bad = self.first_bad or message.split("\n")[0]
+
+
+def field_hint(names: Iterable[str]) -> str:
+    """Say how to name the field of the text, given the fields of a record that lacks it."""
+    if "messages" in names:
+        return (
+            "field='messages[].content' (--field) takes the texts of chats; jeton count --chat "
+            "counts them with what a chat template writes"
+        )
+    return "name the one that holds the text with field= (--field)"
 
 
 def has_field(path: str, *, format: str, encoding: str, field: str) -> bool:  # noqa: A002
