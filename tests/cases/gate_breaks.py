@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import html
 import json
 import random
+import re
 import unicodedata
 import urllib.parse
 from collections.abc import Callable
@@ -82,6 +84,45 @@ def _dump(text: str) -> str:
     return "\n".join(f"{i * 16:08x}: {row.hex(' ', 2)}  ." for i, row in enumerate(rows))
 
 
+def _markdown_table(text: str) -> str:
+    rows = "\n".join(f"| {i} | guest | {line} |" for i, line in enumerate(_lines(text)))
+    return f"| no | who | said |\n|---:|-----|------|\n{rows}"
+
+
+def _yaml(text: str) -> str:
+    entries = (
+        f"  - role: user\n    index: {i}\n    content: >-\n      {line}"
+        for i, line in enumerate(_lines(text))
+    )
+    return "messages:\n" + "\n".join(entries)
+
+
+def _spans(text: str) -> str:
+    words = "".join(f'<div class="cell"><span>{word}</span></div>' for word in text.split(" "))
+    return f"<html><body>{words}</body></html>"
+
+
+def _uuencoded(text: str) -> str:
+    data = text.encode()
+    lines = (binascii.b2a_uu(data[i : i + 45]).decode() for i in range(0, len(data), 45))
+    return "begin 644 case.txt\n" + "".join(lines) + "`\nend\n"
+
+
+def _logged(text: str) -> str:
+    return "\n".join(
+        f"2026-11-27 12:30:{i % 60:02d},{i * 7 % 1000:03d} - app.desk - INFO - {line}"
+        for i, line in enumerate(_lines(text))
+    )
+
+
+def _syslog(text: str) -> str:
+    return "\n".join(
+        f"Nov 27 12:30:{i % 60:02d} desk-3 app[4711]: {line}" for i, line in enumerate(_lines(text))
+    )
+
+
+_CYRILLIC_TWINS = str.maketrans("aceopxy", "\u0430\u0441\u0435\u043e\u0440\u0445\u0443")
+
 BREAKS: dict[str, Callable[[str], str]] = {
     "json.dumps": json.dumps,
     "json.dumps twice": lambda text: json.dumps(json.dumps(text)),
@@ -135,6 +176,33 @@ BREAKS: dict[str, Callable[[str], str]] = {
     "time stamps": lambda text: "\n".join(
         f"2026-11-27T12:30:{i % 60:02d}Z INFO {line}" for i, line in enumerate(_lines(text))
     ),
+    "logger": _logged,
+    "syslog": _syslog,
+    "markdown table": _markdown_table,
+    "bold words": lambda text: re.sub(r"(\w+)", r"**\1**", text),
+    "markdown quotes": lambda text: "\n".join(f"> - **{line}**" for line in _lines(text)),
+    "links": lambda text: re.sub(
+        r"\b([^\W\d_]{5,})\b", r"[\1](https://www.example.org/words?of=\1&from=desk)", text
+    ),
+    "citations": lambda text: re.sub(r"([.!?])\s", r"\1[1][2][3] ", text),
+    "yaml": _yaml,
+    "spans": _spans,
+    "list of python": lambda text: repr(text.split(" ")),
+    "uuencode": _uuencoded,
+    "list of bytes": lambda text: str(list(text.encode())),
+    "list of code points": lambda text: ", ".join(str(ord(c)) for c in text),
+    "names of characters": lambda text: text.encode("ascii", "namereplace").decode(),
+    "utf-7": lambda text: text.encode("utf-7").decode(),
+    "koi8-r": lambda text: text.encode().decode("koi8_r"),
+    "gb18030": lambda text: text.encode().decode("gb18030", "replace"),
+    "colours of a terminal": lambda text: re.sub(r"(\S+)", "\x1b[1;32m\\1\x1b[0m", text),
+    "letters two blanks apart": "  ".join,
+    "words twice": lambda text: re.sub(r"(\S+)", r"\1 \1", text),
+    "sentences three times": lambda text: re.sub(r"([^.!?\n]+[.!?])\s?", r"\1 \1 \1 ", text),
+    "padding": lambda text: text + "<pad>" * 300,
+    "struck out": lambda text: "".join(c + "\u0336" if c.isalpha() else c for c in text),
+    "letters of another alphabet": lambda text: text.translate(_CYRILLIC_TWINS),
+    "exclamation marks": lambda text: re.sub(r"[.!?]", "!?!?!?!?" + "!" * 40, text),
     "rules": lambda text: text.replace("\n\n", "\n" + "-" * 80 + "\n") + "\n" + "=" * 100,
 }
 """Every break by the name that the cases call it."""

@@ -19,7 +19,8 @@ from tests.cases.gate_breaks import BREAKS, corpus
 CASES = sorted(Path(__file__).with_name("gate").glob("*.json"))
 BUDGETS = ("tokens_per_document>+-0.1%",)
 QUICK: dict[str, Any] = {"quality": False}
-N_REAL_DOCUMENTS = 25
+N_REAL_DOCUMENTS = 15
+N_PARTS = 10
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -88,12 +89,20 @@ def real(shared: Path) -> list[str]:
     return texts
 
 
-def test_real_text_broken_in_every_way(real: list[str], tokenizer: Tokenizer) -> None:
-    before = run(real, tokenizer, **QUICK)[0]
-    for path in CASES:
+@pytest.fixture(scope="module")
+def real_before(real: list[str], tokenizer: Tokenizer) -> Baseline:
+    return run(real, tokenizer, **QUICK)[0]
+
+
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_real_text_broken_in_every_way(
+    part: int, real: list[str], tokenizer: Tokenizer, real_before: Baseline
+) -> None:
+    for path in CASES[part::N_PARTS]:
         case = json.loads(path.read_text(encoding="utf-8"))
         change = BREAKS[case["input"]["break"]]
-        assert_named(judged([change(text) for text in real], tokenizer, before), case["expected"])
+        result = judged([change(text) for text in real], tokenizer, real_before)
+        assert_named(result, case["expected"])
 
 
 REPLAYS: dict[str, Callable[[list[str]], list[str]]] = {

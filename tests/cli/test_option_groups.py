@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 
 import click
+import pytest
 from click.testing import CliRunner, Result
 
+from jeton.cli.app import app
 from jeton.cli.audit import audit
 from jeton.cli.audit_options import FIRST, GROUPS
 from jeton.cli.option_groups import GroupedCommand, OptionGroup
@@ -79,3 +81,37 @@ def test_a_command_gets_one_value_a_group() -> None:
 
     result = CliRunner().invoke(say, ["a", "--loud", "--n", "3"])
     assert result.output == "a True 3\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "audit",
+        "bench",
+        "compare",
+        "count-pretokens",
+        "doctor",
+        "encode",
+        "recommend",
+        "sweep",
+        "train",
+    ],
+)
+def test_long_lists_of_options_stand_under_headings(name: str) -> None:
+    text = CliRunner().invoke(app, [name, "--help"], terminal_width=80).output
+    headings = re.findall(r"^([A-Z][\w ]+):$", text, re.MULTILINE)
+    assert len(headings) >= 4
+    assert headings[-1] == "Help"
+    # No option was forgotten: those under no heading come last.
+    assert text.split("\nHelp:\n")[1].strip() == "-h, --help  Show this message and exit."
+
+
+def test_only_short_lists_have_no_headings() -> None:
+    context = click.Context(app)
+    flat = [
+        name
+        for name in app.list_commands(context)
+        if type(command := app.get_command(context, name)) is click.Command
+        and sum(isinstance(p, click.Option) for p in command.params) > 13
+    ]
+    assert flat == []

@@ -12,7 +12,7 @@ from jeton.auditing.deep_sample import DeepSample
 from jeton.auditing.measuring import Facts
 from jeton.catalog import price as find_price
 from jeton.corpus import ChatRenderer, Progress, RequestsSummary, RequestStream, open_requests
-from jeton.corpus.requests.parsing import Turns
+from jeton.corpus.requests.reading import Turns
 from jeton.corpus.requests.records import RecordFormat
 from jeton.corpus.times import TimeUnit
 from jeton.economics.ledger import Ledger

@@ -206,6 +206,9 @@ _REGIONS = re.compile(
 _LONG_CONTEXT = re.compile(r"\[\d+m\]$")
 _AT_VERSION = re.compile(r"@(\d{8}|\d{3}|default|latest|v\d+)$")
 _BEDROCK_VERSION = re.compile(r"(-v\d+)?(:\d+)?(:\d+k)?$")
+_ROUTING = re.compile(r":(?:nitro|floor|exacto|online)$")
+"""Suffixes of OpenRouter that choose the endpoint or add a search; the model is the same."""
+
 _EFFORT = re.compile(r"[-_: ]\(?(?:none|minimal|low|medium|high|xhigh)\)?$")
 _TAKES_EFFORT = re.compile(
     r"^(?:[a-z0-9_.~-]+/)?(?:o[134](?:-|$)|gpt-(?:[5-9]|oss)|codex|grok-(?:3-mini|[4-9])|"
@@ -225,6 +228,7 @@ def _rewritten(name: str, provider: str | None = None) -> Iterator[tuple[str, st
         (_without_region, "region prefix"),
         (_without_long_context, "context mark"),
         (_with_version, "version after @"),
+        (_without_routing, "routing suffix"),
         (_without_effort, "reasoning effort"),
     ):
         for form, rules in list(forms):
@@ -277,6 +281,10 @@ def _with_version(name: str) -> str:
         return ""
     version = match[1]
     return name[: match.start()] + (f"-{version}" if version[-1].isdigit() else "")
+
+
+def _without_routing(name: str) -> str:
+    return _ROUTING.sub("", name) if "/" in name else ""
 
 
 def _without_effort(name: str) -> str:

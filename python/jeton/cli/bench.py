@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import options, outputs, streams, tables
+from jeton.cli.option_groups import SectionedCommand
 
 if TYPE_CHECKING:
     from jeton import TextBatch
@@ -18,7 +19,34 @@ __all__ = ["bench"]
 EXIT_FINE, EXIT_DIFFERENT = 0, 1
 
 
-@click.command()
+_SECTIONS = {
+    "Most used": (
+        "tokenizer_name",
+        "libraries",
+        "text",
+    ),
+    "Measures": (
+        "n_rounds",
+        "max_mb",
+        "timeout_s",
+        "num_threads",
+    ),
+    "Input": (
+        "file_format",
+        "field",
+        "documents",
+        "strict",
+        "pattern",
+    ),
+    "Output": (
+        "json_file",
+        "markdown",
+        "quiet",
+    ),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
 @options.tokenizer_option
 @options.text_option

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import options, outputs, streams, tables
+from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import corpus_progress
 
 if TYPE_CHECKING:
@@ -15,7 +16,37 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
-@click.command()
+_SECTIONS = {
+    "Most used": (
+        "tokenizers",
+        "current",
+        "text",
+        "html",
+    ),
+    "Input": (
+        "file_format",
+        "field",
+        "documents",
+        "domains",
+        "domain_field",
+        "strict",
+        "num_threads",
+    ),
+    "Measures": (
+        "no_quality",
+        "no_speed",
+        "sample_mb",
+        "seed",
+    ),
+    "Output": (
+        "json_file",
+        "markdown",
+        "quiet",
+    ),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
 @click.option(
     "-t",

@@ -9,12 +9,53 @@ from typing import Any, Literal
 import click
 
 from jeton.cli import corpus_options, options, streams, training_corpus
+from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import training_progress
 
 __all__ = ["count_pretokens"]
 
 
-@click.command(name="count-pretokens")
+_SECTIONS = {
+    "Most used": (
+        "output",
+        "algorithm",
+        "field",
+        "documents",
+    ),
+    "Vocabulary": (
+        "base",
+        "pattern",
+        "rules",
+        "indents",
+        "normalizers",
+        "option_pairs",
+        "characters",
+    ),
+    "Corpus": (
+        "weights",
+        "balance",
+        "duplicates",
+        "near_duplicates",
+        "quality",
+        "hold_out",
+        "hold_out_by",
+        "held_out",
+        "strict",
+        "on_bad_record",
+    ),
+    "Run": (
+        "max_memory",
+        "temp_dir",
+        "checkpoint",
+        "resume",
+        "num_threads",
+        "quiet",
+        "as_json",
+    ),
+}
+
+
+@click.command(name="count-pretokens", cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
     "-o",

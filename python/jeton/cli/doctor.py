@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.token_rows import terminal_width
 
 if TYPE_CHECKING:
@@ -27,7 +28,43 @@ _SEVERITIES = ("error", "warning", "info")
 _LABEL_COLUMNS = 9
 
 
-@click.command()
+_SECTIONS = {
+    "Look at": (
+        "tokenizer_name",
+        "model_dir",
+        "batches",
+        "outputs",
+        "texts",
+        "training_texts",
+        "against",
+        "settings",
+        "snapshot",
+    ),
+    "Use": (
+        "task",
+        "context_tokens",
+        "max_output_tokens",
+        "chunk_tokens",
+        "embedder",
+        "embedder_max_tokens",
+        "embedder_prefix",
+    ),
+    "Input": (
+        "documents",
+        "file_format",
+        "field",
+    ),
+    "Output": (
+        "ignore",
+        "fail_on",
+        "list_all",
+        "explain",
+        "as_json",
+    ),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("subject", required=False)
 @click.option(
     "-t",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.option_groups import SectionedCommand
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,7 +16,37 @@ if TYPE_CHECKING:
 __all__ = ["encode"]
 
 
-@click.command()
+_SECTIONS = {
+    "Most used": (
+        "tokenizer_name",
+        "text",
+        "add_special_tokens",
+        "allow_special",
+        "as_json",
+    ),
+    "Sequences": (
+        "pair",
+        "max_length",
+        "truncation",
+        "truncation_side",
+        "windows",
+        "stride",
+        "pad",
+        "padding_side",
+        "pad_token",
+    ),
+    "Input": (
+        "file_format",
+        "field",
+        "documents",
+        "strict",
+        "num_threads",
+        "pattern",
+    ),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("file", required=False)
 @options.tokenizer_option
 @options.text_option

@@ -7,13 +7,13 @@ that holds what was given and turns it into arguments.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import click
 
-__all__ = ["GroupedCommand", "OptionDecorator", "OptionGroup"]
+__all__ = ["GroupedCommand", "OptionDecorator", "OptionGroup", "SectionedCommand"]
 
 OptionDecorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 """What ``click.option(...)`` returns, or a function of `options` that applies one."""
@@ -92,15 +92,44 @@ class GroupedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one list of options a group."""
-        shown = {id(parameter) for _, found in self._sections for parameter in found}
-        others: list[click.Parameter] = [
-            p for p in self.get_params(ctx) if isinstance(p, click.Option) and id(p) not in shown
+        _write_sections(self, ctx, formatter, self._sections)
+
+
+class SectionedCommand(click.Command):
+    """A command whose options reach it one by one, and stand under headings in its help.
+
+    Args:
+        sections: Headings with the names of the parameters under each, in the order of the help.
+    """
+
+    def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        of_name = {str(parameter.name): parameter for parameter in self.params}
+        self._sections = [
+            (title, [of_name[name] for name in names]) for title, names in sections.items()
         ]
-        for title, found in (*self._sections, (_LAST, others)):
-            records = [_help_record(parameter, ctx) for parameter in found]
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl(records)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one list of options a section."""
+        _write_sections(self, ctx, formatter, self._sections)
+
+
+def _write_sections(
+    command: click.Command,
+    ctx: click.Context,
+    formatter: click.HelpFormatter,
+    sections: Sequence[tuple[str, Sequence[click.Parameter]]],
+) -> None:
+    """Options under their headings; those under none come last."""
+    shown = {id(parameter) for _, found in sections for parameter in found}
+    others: list[click.Parameter] = [
+        p for p in command.get_params(ctx) if isinstance(p, click.Option) and id(p) not in shown
+    ]
+    for title, found in (*sections, (_LAST, others)):
+        records = [_help_record(parameter, ctx) for parameter in found]
+        if records:
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 def _help_record(parameter: click.Parameter, ctx: click.Context) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import click
 
 from jeton._plain import counted
 from jeton.cli import options, outputs, planning_options, streams, tables
+from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import training_progress
 
 if TYPE_CHECKING:
@@ -21,7 +22,31 @@ if TYPE_CHECKING:
 __all__ = ["recommend"]
 
 
-@click.command()
+_SECTIONS = {
+    "Most used": (
+        "models",
+        "gpu",
+        "output_tokens",
+        "vocab_sizes",
+    ),
+    "Corpus": (
+        "field",
+        "documents",
+        "domains",
+        "domain_field",
+        "hold_out_by",
+        "strict",
+        "on_bad_record",
+        "num_threads",
+    ),
+    "Output": (
+        "json_file",
+        "quiet",
+    ),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @planning_options.models_option(purpose="The first decides the size.")
 @planning_options.gpu_option

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import options, outputs, planning_options, streams, tables
+from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import training_progress
 from jeton.errors import UsageError
 
@@ -18,7 +19,34 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 
-@click.command()
+_SECTIONS = {
+    "Most used": (
+        "vocab_sizes",
+        "models",
+        "gpu",
+        "output_tokens",
+        "minimise",
+        "output",
+    ),
+    "Corpus": (
+        "field",
+        "documents",
+        "heldout",
+        "pattern",
+        "strict",
+        "on_bad_record",
+        "num_threads",
+    ),
+    "Output": (
+        "html",
+        "json_file",
+        "markdown",
+        "quiet",
+    ),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @planning_options.sizes_option(
     default="8k,16k,32k,64k,128k",

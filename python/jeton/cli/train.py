@@ -10,13 +10,64 @@ import click
 
 from jeton.cli import corpus_options, options, outputs, streams, training_corpus
 from jeton.cli.held_out import check_held_out
+from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.planning_options import Size
 from jeton.cli.progress import training_progress
 
 __all__ = ["train"]
 
 
-@click.command()
+_SECTIONS = {
+    "Most used": (
+        "output",
+        "vocab_size",
+        "algorithm",
+        "field",
+        "documents",
+        "card",
+    ),
+    "Vocabulary": (
+        "base",
+        "pattern",
+        "rules",
+        "segmenter",
+        "indents",
+        "normalizers",
+        "min_frequency",
+        "special_tokens",
+        "no_special_tokens",
+        "max_token_bytes",
+        "tie_rule",
+        "option_pairs",
+        "name",
+    ),
+    "Corpus": (
+        "from_counts",
+        "min_count",
+        "weights",
+        "balance",
+        "duplicates",
+        "near_duplicates",
+        "quality",
+        "hold_out",
+        "hold_out_by",
+        "held_out",
+        "strict",
+        "on_bad_record",
+    ),
+    "Run": (
+        "max_memory",
+        "temp_dir",
+        "checkpoint",
+        "resume",
+        "num_threads",
+        "quiet",
+        "as_json",
+    ),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
     "--vocab-size",

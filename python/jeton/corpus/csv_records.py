@@ -6,13 +6,22 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-__all__ = ["csv_rows"]
+__all__ = ["csv_rows", "delimiter_of"]
 
 PIECE_BYTES: Final = 4 << 20
 """4 MiB: a longer line comes in parts."""
 
 Report = Callable[[str, int, str], None]
 """Called with the kind of an issue, the line, and a detail."""
+
+
+_DELIMITERS: Final = ",\t;|"
+
+
+def delimiter_of(first: bytes) -> str:
+    """The sign between the cells: the one that is most in the header."""
+    header = first.partition(b"\n")[0].decode("utf-8", "replace").strip()
+    return max(_DELIMITERS, key=header.count)
 
 
 def csv_rows(

@@ -23,6 +23,7 @@ from jeton import _core
 from jeton.corpus import parquet
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, expand_inputs
+from jeton.corpus.line_documents import LineDocuments
 from jeton.corpus.names import Names
 from jeton.corpus.places import RecordPlaces
 from jeton.corpus.record_documents import (
@@ -124,7 +125,7 @@ class DocumentStream(Iterator[tuple[InputFile, _core.TextBatch]]):
         index into ``domains``; -1: in none. None: no domains were asked for."""
         self.batch_places: RecordPlaces | None = None
         """Lines and ids of the records of the batch handed out last; None where they are not known
-        (text, Parquet, memory) or not asked for."""
+        (whole files, memory) or not asked for."""
         self._domains = Names()
         self._domains_by = domains_by
         self._has_domain_field = has_domain_field
@@ -274,8 +275,8 @@ def open_documents(
         domain_field: JSONL and Parquet: where the domain's name is (a service, a language); text
             files are in no domain then. See ``DocumentStream.batch_domains``.
         domains_by: The domain is the ``file`` or the ``folder`` of a document instead.
-        with_places: Say the line and the id of each record of JSONL, see
-            ``DocumentStream.batch_places``; reading is slower then.
+        with_places: Say the line (row of Parquet) and the id of each record, and the line of each
+            line that is a document, see ``DocumentStream.batch_places``; reading is slower then.
         batch_bytes: Batches are about this large.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
         on_progress: Called after each batch and each file.
@@ -322,6 +323,7 @@ def open_documents(
                 strict=strict,
                 batch_bytes=batch_bytes,
                 max_decompressed_bytes=max_decompressed_bytes,
+                with_places=with_places,
             )
             for batch, n_nulls in reader:
                 stream.n_null_documents += n_nulls
@@ -329,6 +331,7 @@ def open_documents(
                 if len(batch):
                     if domain_field:
                         stream.set_batch_domains(reader.batch_domains)
+                    stream.batch_places = reader.batch_places
                     yield batch
         elif file.format in ("json", "csv") or (
             file.format == "jsonl"
@@ -338,6 +341,17 @@ def open_documents(
         elif file.encoding:
             pieces = decoded_pieces(file.path, file.encoding, strict=strict)
             yield from _batches_of_pieces(stream, pieces, documents, batch_bytes)
+        elif with_places and documents == "line" and file.format == "text":
+            line_reader = LineDocuments(
+                file.path,
+                strict=strict,
+                batch_bytes=batch_bytes,
+                max_decompressed_bytes=max_decompressed_bytes,
+            )
+            for batch in line_reader:
+                stream.batch_places = line_reader.batch_places
+                stream.set_bytes_of_file(line_reader.n_bytes_read)
+                yield batch
         else:
             core_reader = _core.DocumentReader(
                 file.path,

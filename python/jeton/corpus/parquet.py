@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jeton import _core
+from jeton.corpus.places import ID_COLUMNS, RecordPlaces, record_id
 from jeton.errors import MissingExtraError, RecordError
 
 if TYPE_CHECKING:
@@ -42,8 +43,11 @@ class ParquetDocuments:
         strict: bool,
         batch_bytes: int,
         max_decompressed_bytes: int | None = None,
+        with_places: bool = False,
     ) -> None:
         """Open the file and find the column; with ``domain_field`` that of the domains too.
+
+        ``with_places`` reads the columns that name a record, for ``batch_places``.
 
         Raises:
             MissingExtraError: pyarrow is not installed.
@@ -70,6 +74,12 @@ class ParquetDocuments:
         self._has_domain_field = bool(domain_field)
         self.batch_domains: list[str | None] = []
         """The domains of the texts of the batch handed out last, if a field was named."""
+        self._id_columns = (
+            [name for name in ID_COLUMNS if name in schema.names] if with_places else []
+        )
+        self._has_places = with_places
+        self.batch_places: RecordPlaces | None = None
+        """Rows and ids of the texts of the batch handed out last, if they were asked for."""
         self._batch_bytes = batch_bytes
         self._rows_per_read = self._rows_for(batch_bytes)
         self._n_rows_read = 0
@@ -90,9 +100,11 @@ class ParquetDocuments:
         columns = [".".join(self._keys)]
         if self._has_domains:
             columns.append(".".join(self._domain_keys))
+        columns += [name for name in self._id_columns if name not in columns]
         reads = self._file.iter_batches(batch_size=self._rows_per_read, columns=columns)
         parts: list[Any] = []
         domains: list[str | None] = []
+        places: list[tuple[int, str]] = []
         n_bytes = n_nulls = 0
         while True:
             with _explained(self._path):
@@ -102,17 +114,32 @@ class ParquetDocuments:
                 part, n_nulls_of_part = self._column(rows)
                 if self._has_domain_field:
                     domains += self._domains(rows)
+                if self._has_places:
+                    places += self._places(rows)
             parts.append(part)
             n_nulls += n_nulls_of_part
             n_bytes += part.nbytes
             self._n_rows_read += rows.num_rows
             if n_bytes >= self._batch_bytes:
-                self.batch_domains = domains
+                self._set_batch(domains, places)
                 yield self._batch(parts), n_nulls
-                parts, domains, n_bytes, n_nulls = [], [], 0, 0
+                parts, domains, places, n_bytes, n_nulls = [], [], [], 0, 0
         if parts:
-            self.batch_domains = domains
+            self._set_batch(domains, places)
             yield self._batch(parts), n_nulls
+
+    def _set_batch(self, domains: list[str | None], places: list[tuple[int, str]]) -> None:
+        self.batch_domains = domains
+        if self._has_places:
+            self.batch_places = RecordPlaces([row for row, _ in places], [id_ for _, id_ in places])
+
+    def _places(self, rows: pa.RecordBatch) -> list[tuple[int, str]]:
+        """Number and id of each row that has a text."""
+        has_text = _at(rows, self._keys).is_valid().to_pylist()
+        records = rows.select(self._id_columns).to_pylist() if self._id_columns else []
+        ids = [record_id(record) for record in records] or [""] * rows.num_rows
+        first = self._n_rows_read + 1
+        return [(first + i, id_) for i, id_ in enumerate(ids) if has_text[i]]
 
     def _batch(self, parts: list[Any]) -> _core.TextBatch:
         import pyarrow as pa

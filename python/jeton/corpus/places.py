@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from jeton.corpus.lookup import lookup, text_or_none
 
-__all__ = ["RecordPlaces", "record_id"]
+__all__ = ["ID_COLUMNS", "RecordPlaces", "record_id"]
 
 ID_FIELDS: Final = (
     "custom_id",
@@ -28,6 +28,9 @@ ID_FIELDS: Final = (
 )
 """Fields that name a record, the first that is there; what the sender chose goes before what the
 provider made up."""
+
+ID_COLUMNS: Final = tuple(name for name in ID_FIELDS if "." not in name)
+"""Those of them that a column of a table may be."""
 
 _MAX_ID_CHARS: Final = 200
 """A longer value is no id; it would only fill a file."""
@@ -59,7 +62,12 @@ def record_id(record: Any) -> str:
     if names is None:
         names = _names_of(keys)
     for name in names:
-        value = record[name] if "." not in name else lookup(record, name)
+        if name in record:
+            value = record[name]
+        else:
+            head, _, rest = name.partition(".")
+            inner = record[head]
+            value = inner.get(rest) if type(inner) is dict else lookup(record, name)
         found = value if isinstance(value, str) else text_or_none(value)
         if found and len(found) <= _MAX_ID_CHARS:
             return found

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from jeton import _core
-from jeton.corpus.csv_records import csv_rows
+from jeton.corpus.csv_records import csv_rows, delimiter_of
 from jeton.corpus.json_records import json_lines, json_values
 from jeton.corpus.lookup import lookup, parsed_json, text_or_none
 from jeton.corpus.places import RecordPlaces, record_id
@@ -38,8 +38,6 @@ _MAX_TEXTS_PER_BATCH = 65_536
 
 MAX_RECORD_BYTES = 1 << 30
 """1 GiB, in bytes: as in the core's reader, a longer line is an error."""
-
-_DELIMITERS = ",;\t|"
 
 
 class RecordDocuments:
@@ -149,8 +147,7 @@ class RecordDocuments:
     def _rows(self, pieces: Iterator[bytes]) -> Iterator[tuple[int, Any]]:
         first = next(pieces, b"").removeprefix(codecs.BOM_UTF8)
         header = first.partition(b"\n")[0].decode("utf-8", "replace").strip()
-        # Cells of a header have no delimiter in them but in quotes; the one that is most there.
-        delimiter = max(_DELIMITERS, key=header.count)
+        delimiter = delimiter_of(first)
         names = [name.strip().strip('"') for name in header.split(delimiter)]
         if self._field not in names:
             shown = ", ".join(f'"{name}"' for name in names[:20])

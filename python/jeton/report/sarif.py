@@ -5,7 +5,8 @@ Of the format (OASIS Standard, "Static Analysis Results Interchange Format (SARI
 the rules (3.18, 3.19), ``artifacts`` (3.24) and ``results`` (3.27). Every result has a rule that is
 listed, a level, a message and a location in a file of the inputs, because services that annotate
 pull requests drop results without one. An exceeded budget has the documents that moved it as its
-locations: the first is the one that is shown, the others are related locations.
+locations: the first is the one that is shown, the others are related locations. A finding stands at
+the document that has most of it, where the gate measured that.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from jeton._core import __version__
 from jeton._files import write_whole
 from jeton._plain import strict_json
 from jeton.auditing.gate import BudgetResult, ChangedDocument, GateResult
+from jeton.auditing.gate.results import FeaturePlace
 from jeton.auditing.result import AuditReport
 from jeton.findings import Finding, Severity
 from jeton.report.gate import budget_lines, document_line
@@ -65,7 +67,8 @@ def gate_to_sarif(result: GateResult, report: AuditReport) -> str:
     results = [_budget(item, rules, fallback) for item in result.failures]
     for finding in report.findings:
         if finding.severity is not Severity.GOOD:
-            results.append(_finding(finding, rules, fallback))
+            place = result.places.get(finding.id)
+            results.append(_finding(finding, rules, fallback, place))
     indices = {rule: index for index, rule in enumerate(rules)}
     for entry in results:
         entry["ruleIndex"] = indices[entry["ruleId"]]
@@ -145,7 +148,10 @@ def _budget(
 
 
 def _finding(
-    finding: Finding, rules: dict[str, dict[str, Any]], fallback: str | None
+    finding: Finding,
+    rules: dict[str, dict[str, Any]],
+    fallback: str | None,
+    place: FeaturePlace | None,
 ) -> dict[str, Any]:
     rule = f"audit/{finding.id}"
     level = _LEVELS[finding.severity]
@@ -170,7 +176,9 @@ def _finding(
         "message": {"text": "\n".join(visible(part) for part in parts if part)},
         "partialFingerprints": {"finding/v1": _digest(finding.id, finding.where)},
     }
-    if fallback is not None:
+    if place is not None and _is_file(place.source):
+        entry["locations"] = [_location(place.source, line=place.line)]
+    elif fallback is not None:
         entry["locations"] = [_location(fallback)]
     return entry
 
@@ -192,7 +200,11 @@ def _rule(rule: str, short: str, full: str, level: str, help_: str) -> dict[str,
 
 
 def _location(
-    source: str, document: ChangedDocument | None = None, *, id_: int | None = None
+    source: str,
+    document: ChangedDocument | None = None,
+    *,
+    id_: int | None = None,
+    line: int = 0,
 ) -> dict[str, Any]:
     location: dict[str, Any] = {}
     if id_ is not None:
@@ -200,7 +212,7 @@ def _location(
     location["physicalLocation"] = {
         "artifactLocation": {"uri": _uri(source)},
         # A file that is one document, and formats without lines: the first.
-        "region": {"startLine": 1 if document is None else max(1, document.line)},
+        "region": {"startLine": max(1, line if document is None else document.line)},
     }
     if document is not None:
         location["message"] = {"text": document_line(document)}

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from jeton.auditing.analyses import (
     cut_text,
+    doubled_words,
     encoded_blobs,
     encoded_text,
     escaped_text,
@@ -25,6 +26,8 @@ from jeton.auditing.analyses import (
     mojibake,
     output,
     plain_content,
+    plain_letters,
+    plain_markdown,
     repetition,
     unicode_forms,
     values,
@@ -53,6 +56,10 @@ REWRITES: dict[str, Rewrite] = {
     "without_json_keys": plain_content.without_json_keys,
     "without_chat_markers": plain_content.without_chat_markers,
     "without_line_labels": plain_content.without_line_labels,
+    "with_literals_as_json": plain_content.with_literals_as_json,
+    "without_markdown": plain_markdown.without_markdown,
+    "without_doubled_words": doubled_words.without_doubled_words,
+    "with_plain_letters": plain_letters.with_plain_letters,
     "without_markup": markup.without_markup,
     "without_markup_noise": markup.without_markup_noise,
     "without_json_layout": minified_json.without_json_layout,

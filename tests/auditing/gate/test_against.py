@@ -116,3 +116,16 @@ def test_rules_of_sarif_are_sentences(work: Path) -> None:
     assert found["fullDescription"]["text"].startswith("Escaped characters: ")
     assert "budget" not in found["help"]["text"]
     assert "json.dumps" in found["help"]["text"]
+
+
+def test_a_finding_stands_at_the_record_that_has_most_of_it(work: Path) -> None:
+    texts = ["A plain line.", "", "Zwei \u00c4pfel und f\u00fcnf \u00d6len."] * 4
+    escaped = [*texts, json.dumps("\u00e4\u00f6\u00fc " * 200), "The end."]
+    Path("lines.txt").write_text("\n".join(escaped) + "\n", encoding="utf-8")
+    audit("lines.txt", "--documents", "line", "--save-baseline", "lines.base", "-q")
+    audit(
+        "lines.txt", "--documents", "line", "--baseline", "lines.base", "--sarif", "s.sarif", "-q"
+    )
+    results = read_json("s.sarif")["runs"][0]["results"]
+    found = next(r for r in results if r["ruleId"] == "audit/escaped-characters")
+    assert found["locations"][0]["physicalLocation"]["region"] == {"startLine": 13}

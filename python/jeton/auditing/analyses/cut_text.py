@@ -24,9 +24,9 @@ MIN_SPACED_SHARE = 0.8
 
 MIN_SIGNS = 4
 
-_SPACES = (" ", "\u00a0", "\t", "\n", "\u2009", "\u200a", "\u202f")
-_BETWEEN = (*_SPACES, "-", ".", "_", "|", "\u00b7", "/", ",")
-"""What programs put between letters."""
+_SPACES = ("   ", "  ", " ", "\u00a0", "\t", "\n", "\u2009", "\u200a", "\u202f", "\u3000")
+_BETWEEN = (*_SPACES, "-", ".", "_", "|", "\u00b7", "/", ", ", ",", "*", "+")
+"""What programs put between letters, longer ones before their parts."""
 
 
 def _patterns_of(between: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -36,9 +36,9 @@ def _patterns_of(between: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """
     sign = re.escape(between)
     least = MIN_LETTERS if between.isspace() else MIN_LETTERS_OF_SIGNS
-    letter = rf"[^\s{sign}]{sign}(?:[\s{sign}]{sign}){{0,8}}"
+    letter = rf"[^\s{sign}](?:{sign})(?:[\s{sign}](?:{sign})){{0,8}}"
     return (
-        re.compile(rf"{sign}(?:[^\s{sign}]{sign}){{4}}"),
+        re.compile(rf"{sign}(?:[^\s{sign}](?:{sign})){{4}}"),
         # Possessive: linear on text that only begins like it.
         re.compile(rf"(?<!\S)(?:{letter}){{{least - 1},}}+(?:.(?!\S))?", re.DOTALL),
     )
@@ -57,18 +57,18 @@ def without_letter_spacing(text: str) -> tuple[str, int]:
         if text.count(between) < MIN_LETTERS - 1 or not start.search(text):
             continue
 
-        def joined(match: re.Match[str]) -> str:
+        def joined(match: re.Match[str], n_between: int = len(between)) -> str:
             nonlocal n_bytes
             found = match.group()
-            letters = found[::2]
+            letters = found[:: 1 + n_between]
             written = [character for character in letters if not character.isspace()]
             n_letters = sum(c.isalpha() or unicodedata.category(c)[0] == "M" for c in written)
             if n_letters < MIN_LETTERS or n_letters < MIN_LETTER_SHARE * len(written):
                 return found
             n_bytes += MAX_UTF8_BYTES * len(found)
             # The last sign is that of the text behind, where there is more.
-            is_cut = len(found) % 2 == 0 and match.end() < len(match.string)
-            return letters + found[-1] if is_cut else letters
+            is_cut = not len(found) % (1 + n_between) and match.end() < len(match.string)
+            return letters + found[-n_between:] if is_cut else letters
 
         text = stretch.sub(joined, text)
     return text, n_bytes

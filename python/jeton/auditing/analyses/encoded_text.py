@@ -35,6 +35,10 @@ _BASE32 = re.compile(r"[A-Z2-7\s]+=*\s*")
 _HEX = re.compile(r"(?:0x)?[0-9A-Fa-f\s:,]+")
 _PREFIXED_HEX = re.compile(r"(?:(?:0x|\\x|%|#)[0-9A-Fa-f]{2}[\s,;]*)+")
 _BITS = re.compile(r"(?:[01]{8}\s*)+")
+_NUMBERS = re.compile(r"[\[({]?\s*\d{1,7}(?:\s*[,;]?\s+\d{1,7}|,\d{1,7})+\s*[,;]?\s*[\])}]?")
+_NUMBER = re.compile(r"\d+")
+_LAST_CODE_POINT = 0x10FFFF
+_UUENCODED = re.compile(r"begin [0-7]{3} \S+\r?\n")
 _DUMP_ADDRESS = re.compile(r"(?:0x)?[0-9A-Fa-f]{4,16}:?")
 _DUMP_GROUP = re.compile(r"(?:[0-9A-Fa-f]{2}){1,8}")
 _DUMP_LINE_DIGITS = 32
@@ -112,6 +116,28 @@ def _hexadecimal(text: str) -> bytes | None:
     return None
 
 
+def _numbers(text: str) -> bytes | None:
+    """A list of bytes, or of code points."""
+    if not _NUMBERS.fullmatch(text):
+        return None
+    values = [int(number) for number in _NUMBER.findall(text)]
+    if max(values) < 256:
+        data = bytes(values)
+        if _as_text(data) is not None:
+            return data
+    if max(values) > _LAST_CODE_POINT:
+        return None
+    return "".join(map(chr, values)).encode("utf-8")
+
+
+def _uuencoded(text: str) -> bytes | None:
+    begin = _UUENCODED.match(text)
+    if begin is None:
+        return None
+    lines = text[begin.end() :].split("\n")
+    return b"".join(binascii.a2b_uu(line) for line in lines if line not in ("end", "`", ""))
+
+
 def _bits(text: str) -> bytes | None:
     if not _BITS.fullmatch(text):
         return None
@@ -174,5 +200,11 @@ def _base85(text: str) -> bytes | None:
 
 _Decoder: TypeAlias = Callable[[str], bytes | None]
 
-_SPACED_DECODERS: tuple[_Decoder, ...] = (_hexadecimal, _bits, _dump)
+_SPACED_DECODERS: tuple[_Decoder, ...] = (
+    _hexadecimal,
+    _bits,
+    _numbers,
+    _uuencoded,
+    _dump,
+)
 _DECODERS: tuple[_Decoder, ...] = (_base32, _base64, _base85)

@@ -25,6 +25,9 @@ text they hold hardly any."""
 MIN_SEQUENCES = 3
 """Characters that must have been garbled, likewise."""
 
+PROBE_CHARS = 4096
+"""Beginning of a text that shows its code page; Windows-1252 is looked for everywhere."""
+
 _FIRST_HIGH = 0x80
 _LEADS = (range(0xC2, 0xE0), range(0xE0, 0xF0), range(0xF0, 0xF5))
 """First bytes of sequences of two, three and four bytes (RFC 3629)."""
@@ -83,7 +86,7 @@ class _CodePage:
                 new = data.decode("utf-8")
             except UnicodeDecodeError:
                 return run
-            n_visible += len(new) > 1 or not any(map(str.isspace, run))
+            n_visible += not new.isspace()
             n_chars += len(run)
             n_sequences += len(new)
             return new
@@ -110,8 +113,26 @@ def _has(name: str, byte: int) -> bool:
 _HIGH = re.compile("[^\x00-\x7f]+")
 _CODE_PAGES = (
     _CodePage.of("cp1252", every_run=True),
-    *map(_CodePage.of, ("cp1251", "mac_roman", "cp437")),
+    *map(
+        _CodePage.of,
+        (
+            "cp1251",
+            "mac_roman",
+            "cp437",
+            "koi8_r",
+            "cp866",
+            "cp1250",
+            "cp850",
+            "iso8859_2",
+            "cp1253",
+        ),
+    ),
 )
+_WIDE_CODE_PAGES = ("gb18030", "cp932", "cp949", "big5")
+"""Two bytes a character: what is left of UTF-8 in them has characters of the page's own script."""
+
+MAX_LOST_SHARE = 0.25
+"""Characters that could not be won back, where a reader paired the bytes of different letters."""
 
 
 def without_mojibake(text: str) -> tuple[str, int]:
@@ -121,9 +142,30 @@ def without_mojibake(text: str) -> tuple[str, int]:
         if text.isascii():
             break
         # Of several pages that some of it fits, the one that most of it does.
-        new, n_more = max((page.mended(text) for page in _CODE_PAGES), key=lambda found: found[1])
+        start = text[:PROBE_CHARS]
+        pages = [page for page in _CODE_PAGES if page.every_run or page.mended(start)[1]]
+        new, n_more = max((page.mended(text) for page in pages), key=lambda found: found[1])
+        if not n_more:
+            new, n_more = _mended_from_wide(text)
         if not n_more:
             break
         text = new
         n_bytes += n_more
     return text, n_bytes
+
+
+def _mended_from_wide(text: str) -> tuple[str, int]:
+    """Text whose UTF-8 was read two bytes at a time; genuine text gives hardly any valid UTF-8."""
+    n_high = sum(map(len, _HIGH.findall(text)))
+    if n_high < MIN_SEQUENCES:
+        return text, 0
+    start = text[:PROBE_CHARS]
+    if len(start) < len(text) and not _mended_from_wide(start)[1]:
+        return text, 0
+    for page in _WIDE_CODE_PAGES:
+        new = text.encode(page, "replace").decode("utf-8", "replace")
+        n_won = sum(not c.isascii() and c != _LOST for c in new)
+        n_lost = new.count(_LOST)
+        if n_won >= MIN_SEQUENCES and n_lost <= MAX_LOST_SHARE * (n_won + n_lost):
+            return new, MAX_UTF8_BYTES * n_high
+    return text, 0

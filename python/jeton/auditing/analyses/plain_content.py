@@ -6,6 +6,8 @@ of a prompt. Each function is a `rewriting.Rewrite`.
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from jeton.auditing.analyses.minified_json import find_json
 from jeton.auditing.analyses.rewriting import MAX_UTF8_BYTES
 
 __all__ = [
+    "with_literals_as_json",
     "without_all_markup",
     "without_chat_markers",
     "without_json_keys",
@@ -25,10 +28,18 @@ __all__ = [
 MAX_DEPTH = 100
 """Nesting of JSON that is looked into."""
 
+MAX_LITERAL_CHARS = 8 << 20
+
 MAX_LABEL_CHARS = 16
 """A string that stands in one JSON value many times and is no longer is a label ("user")."""
 
 MIN_LABELS = 3
+
+MIN_WORDS = 8
+"""Different words alone in strings that are text cut to pieces, not codes."""
+
+MIN_KEY_SHARE = 0.3
+"""Lines with a key that comes again, of all lines, for a text to be YAML or settings."""
 
 MIN_LABELLED_SHARE = 0.8
 """Lines that begin with a number or a time for these to be labels of lines."""
@@ -51,34 +62,54 @@ _MARKERS = re.compile(
     r"|<\uff5c[^<>\uff5c]{1,40}\uff5c>\s*"
     rf"|<(?:start|end)_of_turn>(?:(?:{_ROLES})\b)?\s*"
     r"|\[/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL_RESULTS)\]\s*|<</?SYS>>\s*"
-    r"|</?s>|<(?:bos|eos|pad|unk)>"
+    r"|</?s>|<(?:bos|eos|pad|unk|mask|sep|cls)>|<extra_id_\d+>"
     r"|\[(?:CLS|SEP|BOS|EOS|PAD)\]\s*"
     r"|^(?:\#{2,3} (?:Instruction|Input|Response|System|User|Assistant|Human):?)[ \t]*\n"
     r"|^(?:Human|Assistant|USER|ASSISTANT|SYSTEM|User|System): ?",
     re.MULTILINE | re.IGNORECASE,
 )
 
+_LEVEL = r"(?:DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|TRACE)\b:?"
+_TIME = r"\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:[ ]?[AP]M\b)?(?:[ ]?(?:Z|UTC\b|[+-]\d\d:?\d\d))?"
+_STAMP = (
+    rf"[\[(]?(?:\d{{4}}[-/.]\d\d[-/.]\d\d[T ])?{_TIME}[\])]?"
+    r"|[\[(]?\d{4}[-/.]\d\d[-/.]\d\d[\])]?"
+    rf"|\[?\d\d?/[A-Z][a-z]{{2}}/\d{{4}}:{_TIME}\]?"
+    rf"|[A-Z][a-z]{{2}}[ ]+\d\d?[ ]{_TIME}(?:[ ][\w.-]+)?"
+    r"|\[?1\d{9}(?:\d{3}|\.\d+)?\]?(?=[ :])"
+)
+_NUMBERED = r"\[?L?\d{1,7}\]?[:.)|>-]?(?=[ \t|:>]|$)"
 _LABEL = re.compile(
-    r"[ \t]*(?:\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\]?"
-    r"|\[?\d{4}-\d\d-\d\d\]?|\[?L?\d{1,7}\]?[:.)|>-]?(?=[ \t|:>]|$))(?:[ \t]*\|)?[ \t]*"
-    r"(?:(?:DEBUG|INFO|WARN|WARNING|ERROR|TRACE)\b:?[ \t]*)?",
+    rf"[ \t]*(?:(?:{_STAMP})(?:[ \t]*(?:[-|:][ ]|{_LEVEL}|\[[\w.$ -]{{1,40}}\]:?"
+    r"|[\w.$/-]{1,60}(?:\[\d+\]:|(?=[ ]-[ ])))){0,6}"
+    rf"|{_NUMBERED})(?:[ \t]*\|)?[ \t]*(?:{_LEVEL}[ \t]*)?",
     re.IGNORECASE,
 )
+
+_KEY_LINE = re.compile(
+    r"^[ \t]*(?:-[ \t]+)?(?P<key>[A-Za-z_][\w.-]{0,39})(?::(?=[ \t]|$)|[ \t]*=[ \t])"
+    r"[ \t]*(?P<value>.*)$"
+)
+_BLOCK_SIGN = re.compile(r"[>|][+-]?\d?")
+_PLAIN_VALUE = re.compile(r"[-+]?\d[\d.,eE+-]*|true|false|null|~|", re.IGNORECASE)
 
 
 def without_all_markup(text: str) -> tuple[str, int]:
     """The text between the elements of HTML and XML; elements that break lines are a line end."""
     if "<" not in text or ">" not in text:
         return text, 0
+    # Those are of chat templates, which have a name of their own.
     names = Counter(
         name.group().lower()
         for found in _ELEMENT.findall(text)
-        if (name := _NAME.search(found)) is not None
+        if (name := _NAME.search(found)) is not None and not _MARKERS.fullmatch(found)
     )
     if not names:
         return text, 0
 
     def separator(match: re.Match[str]) -> str:
+        if _MARKERS.fullmatch(match.group()):
+            return match.group()
         name = _NAME.search(match.group())
         return "" if name is not None and name.group().lower() in _INLINE else "\x1e"
 
@@ -89,22 +120,52 @@ def without_all_markup(text: str) -> tuple[str, int]:
 
 
 def without_json_keys(text: str) -> tuple[str, int]:
-    """The strings that JSON holds, a line each, where it holds words; without keys and numbers."""
+    """The strings that JSON or YAML holds, a line each, where it holds words; no keys, numbers."""
+    found = [(start, end, list(_strings(value, 0))) for start, end, value in find_json(text)]
+    everything = [string for _, _, strings in found for string in strings]
+    words = {string for string in everything if string.isalpha()}
     parts, position, n_bytes = [], 0, 0
-    for start, end, value in find_json(text):
-        strings = list(_strings(value, 0))
-        if not any(" " in s or not s.isascii() or len(s) > MAX_LABEL_CHARS for s in strings):
+    for start, end, strings in found:
+        if len(words) < MIN_WORDS and not any(_is_worded(string) for string in strings):
             continue
         times = Counter(strings)
-        kept = [
-            s
-            for s in strings
-            if not (times[s] >= MIN_LABELS and 0 < len(s) <= MAX_LABEL_CHARS and " " not in s)
-        ]
-        parts += [text[position:start], "\n".join(kept)]
+        parts += [text[position:start], "\n".join(s for s in strings if not _is_label(s, times))]
         position = end
         n_bytes += MAX_UTF8_BYTES * (end - start)
-    return ("".join([*parts, text[position:]]), n_bytes) if n_bytes else (text, 0)
+    return ("".join([*parts, text[position:]]), n_bytes) if n_bytes else _without_yaml_keys(text)
+
+
+def _is_worded(string: str) -> bool:
+    return " " in string or not string.isascii() or len(string) > MAX_LABEL_CHARS
+
+
+def _is_label(string: str, times: Counter[str]) -> bool:
+    is_short = 0 < len(string) <= MAX_LABEL_CHARS and " " not in string
+    return is_short and times[string] >= MIN_LABELS
+
+
+def _without_yaml_keys(text: str) -> tuple[str, int]:
+    """The values of lines such as ``key: value`` and ``key = value``, where keys come again."""
+    lines = text.split("\n")
+    if len(lines) < 2 * MIN_LABELS:
+        return text, 0
+    found = [_KEY_LINE.match(line) for line in lines]
+    keys = Counter(match["key"] for match in found if match)
+    n_again = sum(n for n in keys.values() if n >= MIN_LABELS)
+    if n_again < MIN_KEY_SHARE * sum(map(bool, map(str.strip, lines))):
+        return text, 0
+    values = Counter(match["value"].strip("\"' ") for match in found if match)
+    kept = []
+    for line, match in zip(lines, found, strict=True):
+        if match is None:
+            kept.append(line.strip())
+            continue
+        value = match["value"].strip("\"' ")
+        is_sign = _PLAIN_VALUE.fullmatch(value) or _BLOCK_SIGN.fullmatch(value)
+        if not is_sign and not _is_label(value, values):
+            kept.append(value)
+    new = "\n".join(kept)
+    return new, MAX_UTF8_BYTES * max(0, len(text) - len(new))
 
 
 def _strings(value: Any, depth: int) -> Iterator[str]:
@@ -117,6 +178,24 @@ def _strings(value: Any, depth: int) -> Iterator[str]:
     elif isinstance(value, dict | list) and depth < MAX_DEPTH:
         for item in value.values() if isinstance(value, dict) else value:
             yield from _strings(item, depth + 1)
+
+
+def with_literals_as_json(text: str) -> tuple[str, int]:
+    """A whole text that is a list or dictionary as Python prints it, as JSON."""
+    stripped = text.strip()
+    if stripped[:1] + stripped[-1:] not in ("[]", "{}", "()") or "'" not in stripped:
+        return text, 0
+    if len(stripped) > MAX_LITERAL_CHARS:
+        return text, 0
+    try:
+        json.loads(stripped)
+    except (ValueError, RecursionError):
+        try:
+            new = json.dumps(ast.literal_eval(stripped), ensure_ascii=False, separators=(",", ":"))
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return text, 0
+        return new, MAX_UTF8_BYTES * len(text)
+    return text, 0
 
 
 def without_chat_markers(text: str) -> tuple[str, int]:

@@ -12,10 +12,12 @@ from jeton.auditing.gate.causes import Sides, explain
 from jeton.auditing.gate.changes import ChangedDocument, changed_documents
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.details import detail
+from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.intervals import ChangeInterval, change_interval
 from jeton.auditing.gate.matching import Matches, match_documents
 from jeton.auditing.gate.names import unknown_domain, unknown_figure
-from jeton.auditing.gate.results import BudgetResult, Cause, GateResult
+from jeton.auditing.gate.results import BudgetResult, Cause, FeaturePlace, GateResult
+from jeton.auditing.gate.rewriting import STEPS
 from jeton.auditing.gate.values import domain_values
 from jeton.errors import UsageError
 
@@ -80,7 +82,21 @@ def judge(
         is_bridged=comparison is not None and comparison.scale == 1,
         notes=judged.notes,
         sides=sides,
+        places=_feature_places(collector),
     )
+
+
+def _feature_places(collector: Collector) -> dict[str, FeaturePlace]:
+    """For each check, the document with most tokens of the features that it looks for."""
+    steps = [(step, FEATURES[name].check) for step, name in enumerate(STEPS)]
+    found: dict[str, FeaturePlace] = {}
+    for document in collector.current.documents.documents:
+        tokens = document.n_tokens
+        for step, check in steps:
+            n = tokens[step] - tokens[step + 1]
+            if check and n > 0 and (check not in found or n > found[check].n_tokens):
+                found[check] = FeaturePlace(document.source, document.line, n)
+    return found
 
 
 class _Judge:

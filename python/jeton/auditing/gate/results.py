@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -107,6 +108,15 @@ class BudgetResult:
 
 
 @dataclass(frozen=True, slots=True)
+class FeaturePlace:
+    """The document that has most of a feature: its file, its line (0: not known), the tokens."""
+
+    source: str
+    line: int
+    n_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class GateResult:
     """What the gate says. ``to_dict`` is its JSON; `GATE_SCHEMA` names the schema."""
 
@@ -119,6 +129,8 @@ class GateResult:
     """What a reader of the verdict should know, a sentence each."""
     sides: tuple[str, str] | None = None
     """Names of the baseline and of today's corpus, where two corpora were compared."""
+    places: Mapping[str, FeaturePlace] = field(default_factory=dict)
+    """Of each check of the audit that looks for a feature, where most of it stands today."""
 
     @property
     def is_passed(self) -> bool:

@@ -26,6 +26,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 from jeton.auditing.analyses.cut_text import without_letter_spacing, without_punctuation_spacing
+from jeton.auditing.analyses.doubled_words import without_doubled_words
 from jeton.auditing.analyses.encoded_text import decoded_text
 from jeton.auditing.analyses.escaped_text import unescaped_text
 from jeton.auditing.analyses.layout import (
@@ -36,11 +37,14 @@ from jeton.auditing.analyses.layout import (
 from jeton.auditing.analyses.minified_json import without_json_layout
 from jeton.auditing.analyses.mojibake import without_mojibake
 from jeton.auditing.analyses.plain_content import (
+    with_literals_as_json,
     without_all_markup,
     without_chat_markers,
     without_json_keys,
     without_line_labels,
 )
+from jeton.auditing.analyses.plain_letters import with_plain_letters
+from jeton.auditing.analyses.plain_markdown import without_markdown
 from jeton.auditing.analyses.repetition import without_repeated_passages
 from jeton.auditing.analyses.rewriting import Rewrite, chain
 from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
@@ -51,21 +55,23 @@ MIN_CUT_SHARE = 0.1
 """Part of a text that goes when its letters are joined: half of it, where all are set apart."""
 
 # Format characters (Unicode category Cf, ranges with their unassigned neighbours of the same
-# blocks), controls except white space, variation selectors, the Hangul and Braille fillers.
+# blocks), controls except white space, variation selectors, the Hangul and Braille fillers. A
+# joiner and the selector of colour belong to the emoji before them.
 _INVISIBLE = re.compile(
-    "[\u0000-\u0008\u000e-\u001b\u007f\u0080-\u0084\u0086-\u009f\u00ad\u034f\u061c\u115f\u1160"
-    "\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
-    "\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
+    "(?:[\u0000-\u0008\u000e-\u001b\u007f\u0080-\u0084\u0086-\u009f\u00ad\u034f\u061c\u115f"
+    "\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "|(?<![\u2190-\u2bff\u3030\u303d\u3297\u3299\ufe0f\U0001f000-\U0001faff])[\u200d\ufe0f])+"
 )
 
+# Colours and movements of a terminal.
+_TERMINAL = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _INVISIBLE_ASCII = re.compile("[\x00-\x08\x0e-\x1b\x7f]+")
-
-# White space has a step of its own: a no-break space is a space there.
-_NOT_PLAIN = re.compile(r"[^\s\x00-\x7f]+")
 
 # Possessive: linear on a megabyte of spaces. A lone space and a lone line end stay untouched.
 _WHITE_SPACE = re.compile(r"\s{2,}+|[^\S \n]")
 _RULE = re.compile(r"^[ \t]*([-=_*#~.─━═+])\1{2,}[ \t]*(?:\n|\Z)", re.MULTILINE)
+_RUN_OF_SIGNS = re.compile(r"([!?.,;:\u2026\u3002\uff01\uff1f])\1{3,}")
 _LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -74,13 +80,9 @@ def _composed(text: str) -> str:
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
 
 
-def _compatible(text: str) -> str:
-    if unicodedata.is_normalized("NFKC", text):
-        return text
-    return _NOT_PLAIN.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
-
-
 def _visible(text: str) -> str:
+    if "\x1b" in text:
+        text = _TERMINAL.sub("", text)
     return (_INVISIBLE_ASCII if text.isascii() else _INVISIBLE).sub("", text)
 
 
@@ -93,7 +95,25 @@ def _one(run: re.Match[str]) -> str:
 
 
 def _without_separators(text: str) -> str:
-    return _RULE.sub("", with_short_separators(text)[0])
+    return _RUN_OF_SIGNS.sub(r"\1", _RULE.sub("", with_short_separators(text)[0]))
+
+
+_WITHOUT_FORM = chain(without_all_markup, without_markdown, without_json_keys, without_chat_markers)
+
+
+def _without_repeats(text: str) -> str:
+    """Text without what comes again, where its words do: tags and keys come again by nature."""
+    new, _ = _WITHOUT_REPEATS(text)
+    if new == text:
+        return text
+    words, _ = _WITHOUT_FORM(text)
+    share = 1 - len(new) / len(text)
+    if words == text or not words:
+        return new
+    return new if 1 - len(_WITHOUT_REPEATS(words)[0]) / len(words) >= share / 2 else text
+
+
+_WITHOUT_REPEATS = chain(without_repeated_passages, without_doubled_words)
 
 
 def _in_one_piece(text: str) -> str:
@@ -121,18 +141,18 @@ def _squeezed_after(step: Callable[[str], str]) -> Callable[[str], str]:
 _STEPS: dict[str, Callable[[str], str]] = {
     "unicode_form": _composed,
     "mojibake": _text_of(without_mojibake),
-    "json_layout": _text_of(without_json_layout),
+    "json_layout": _text_of(chain(with_literals_as_json, without_json_layout)),
     "line_labels": _text_of(without_line_labels),
     "cut_text": _in_one_piece,
     "white_space": _squeezed,
     "invisible_characters": _squeezed_after(_visible),
-    "compatibility_forms": _squeezed_after(_compatible),
+    "compatibility_forms": _squeezed_after(_text_of(with_plain_letters)),
     "encoded_data": _squeezed_after(_text_of(decoded_text)),
     "escaped_characters": _squeezed_after(_text_of(unescaped_text)),
     "letter_case": str.casefold,
     "separator_runs": _squeezed_after(_without_separators),
-    "repeated_passages": _squeezed_after(_text_of(without_repeated_passages)),
-    "markup": _squeezed_after(_text_of(without_all_markup)),
+    "repeated_passages": _squeezed_after(_without_repeats),
+    "markup": _squeezed_after(_text_of(chain(without_all_markup, without_markdown))),
     "json_keys": _squeezed_after(_text_of(without_json_keys)),
     "chat_markers": _squeezed_after(_text_of(without_chat_markers)),
     "torn_words": _squeezed_after(_text_of(chain(with_usual_spacing, with_joined_lines))),

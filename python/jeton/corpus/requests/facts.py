@@ -25,13 +25,15 @@ from jeton.corpus.requests.tariffs import tariff_of
 from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage, settle
 from jeton.corpus.requests.usage_names import REQUESTS
 from jeton.corpus.requests.usage_paths import Amounts, collect, collect_flat
+from jeton.corpus.requests.variants import searches_of_gateway, variant_of
 
-__all__ = ["read_facts", "usage_of_amounts", "usage_of_mapping"]
+__all__ = ["read_facts", "take_beside", "usage_of_amounts", "usage_of_mapping"]
 
 _FIRST_FAILING_STATUS: Final = 400
 _FAILED_STATUS: Final = ("error", "failed", "failure")
 _FAILED_TYPES: Final = ("errored", "expired", "canceled", "error")
 _ID_CHARS: Final = 128
+_WITH_VARIANTS: Final = ("perplexity", "openrouter")
 
 
 def read_facts(
@@ -64,6 +66,10 @@ def read_facts(
         _take_counts_of_bedrock(amounts, record, report)
     if plan.may_have_fees:
         _take_fees(amounts, response, of_response, parsed.model)
+    if parsed.provider == "openrouter" or parsed.model.endswith(":online"):
+        n_searches = searches_of_gateway(parsed.provider, parsed.model, places)
+        if n_searches:
+            amounts.rest.setdefault("web_searches", n_searches)
     usage = usage_of_amounts(amounts, report, parsed)
     if usage.output < 0 <= usage.input and _has_no_output(parsed.model, of_response, of_record):
         usage = usage._replace(output=0)
@@ -72,6 +78,10 @@ def read_facts(
         parsed.n_requests = max(amounts.rest.get(REQUESTS, 1), 1)
     if plan.tells_tariff or amounts.words or parsed.id.startswith("batch_req_"):
         _take_tariff(parsed, amounts, places, report)
+    if amounts.words or parsed.provider in _WITH_VARIANTS or "/" in parsed.model:
+        variant = variant_of(parsed.provider, parsed.model, amounts.words, places)
+        if variant:
+            parsed.tariff = f"{parsed.tariff}+{variant}".removeprefix("standard+")
     parsed.time = lookup(record, names.time) if names.time else _time(things, plan)
     if names.domain:
         parsed.domain = lookup(record, names.domain)
@@ -127,7 +137,7 @@ def _find_amounts(
         if amounts.is_settled:
             break
     for place, key in plan.beside:
-        _take_beside(amounts, things[place][key], report)
+        take_beside(amounts, things[place][key], report)
 
 
 def _take_place(
@@ -159,7 +169,7 @@ def _take_counts_of_bedrock(amounts: Amounts, record: Mapping[str, Any], report:
         collect({**answer, **given}, amounts, report)
 
 
-def _take_beside(amounts: Amounts, value: Any, report: Report) -> None:
+def take_beside(amounts: Amounts, value: Any, report: Report) -> None:
     """What the AI SDK keeps of the provider's own usage, by the provider's name."""
     amounts.is_strict = False
     value = parsed_json(value)
@@ -233,10 +243,12 @@ def _take_models(
         is_own = asked.startswith("arn:") and "/application-inference-profile/" in asked
         parsed.model, parsed.model_asked = (served if is_own and served else asked), asked
         return
-    if not asked and not served and plan.has_metadata:
-        metadata = parsed_json(record.get("metadata"))
-        if isinstance(metadata, dict):
-            served = _name(metadata, fields_of(metadata))
+    if not asked and not served:
+        for place, key in plan.inner_models:
+            inner = parsed_json(things[place][key])
+            served = _name(inner, fields_of(inner)) if isinstance(inner, dict) else ""
+            if served:
+                break
     parsed.model, parsed.model_asked = served or asked, asked
 
 

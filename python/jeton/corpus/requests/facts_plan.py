@@ -27,6 +27,7 @@ class FactsPlan(NamedTuple):
     Attributes:
         served: Of the model that answered.
         asked: Of the model asked for.
+        inner_models: Of mappings that may name the model where nothing else does.
         is_bedrock_log: Whether the id of the model is the record's own.
         ids: Of the id; the record's own last.
         request_id: The record's key of a request's id; empty: it has none.
@@ -49,6 +50,7 @@ class FactsPlan(NamedTuple):
 
     served: tuple[Source, ...]
     asked: tuple[Source, ...]
+    inner_models: tuple[Source, ...]
     is_bedrock_log: bool
     ids: tuple[Source, ...]
     request_id: str
@@ -137,6 +139,12 @@ def _plan(
     return FactsPlan(
         served=tuple(served),
         asked=tuple(asked),
+        inner_models=tuple(
+            (place, known.keys[name])
+            for place, known in places
+            for name in _INNER_MODELS
+            if name in known.keys
+        ),
         is_bedrock_log=is_bedrock_log,
         ids=tuple(ids),
         request_id=record.keys.get("request_id", ""),
@@ -164,6 +172,10 @@ def _plan(
     )
 
 
+_INNER_MODELS: Final = (
+    "response_metadata", "generation_info", "llm_output", "metadata", "invocation_params", "meta",
+)  # fmt: skip
+
 _BATCH_FIELDS: Final = ("batch", "is_batch", "custom_id", "record_id", "key", "processed_time")
 
 
@@ -174,7 +186,7 @@ def _proven(response: Fields, record: Fields) -> str:
         return "groq"
     if "schema_type" in has or "model_input" in has or "input_text_token_count" in has:
         return "aws"
-    if "native_tokens_prompt" in has or "native_tokens_completion" in has:
+    if has & {"native_tokens_prompt", "native_tokens_completion", "model_permaslug"}:
         return "openrouter"
     if (
         "candidates" in has
@@ -188,4 +200,6 @@ def _proven(response: Fields, record: Fields) -> str:
         return "aws"
     if "prompt_eval_count" in has or "eval_count" in has:
         return "ollama"
+    if has & {"tokens_evaluated", "timings"}:
+        return "llama-cpp"
     return ""

@@ -36,14 +36,15 @@ RESPONSE_FIELDS: Final = (
 TIME_FIELDS: Final = (
     "timestamp", "time", "ts", "created_at", "created", "start_time", "request_time",
     "request_timestamp", "datetime", "date", "@timestamp", "starting_at", "start_time_iso",
-    "usage_date_utc", "aggregation_timestamp", "time_created",
+    "usage_date_utc", "aggregation_timestamp", "time_created", "request_created_at",
+    "request_started_at", "event_time", "logging_time", "time_generated", "event_timestamp",
 )  # fmt: skip
 """Where the time is looked for, in this order: of the record, then of the response."""
 
 MODEL_FIELDS: Final = (
     "model", "model_name", "model_id", "model_version", "snapshot_id", "model_permaslug",
     "ls_model_name", "provided_model_name", "internal_model", "response_model", "model_slug",
-    "deployment",
+    "ai_model", "request_model", "deployment",
 )  # fmt: skip
 ID_FIELDS: Final = (
     "id", "response_id", "request_id", "generation_id", "message_id", "completion_id",
@@ -52,19 +53,31 @@ ROW_FIELDS: Final = ("custom_id", "record_id", "key")
 """Names of rows of batches: each file has its own."""
 
 STATUS_FIELDS: Final = ("status_code", "status", "http_status")
-REQUEST_PLACES: Final = ("request", "body", "params", "request_body", "kwargs", "model_input")
-RESPONSE_PLACES: Final = ("response", "result", "response_body", "model_output", "raw_response")
+REQUEST_PLACES: Final = (
+    "request", "body", "params", "request_body", "kwargs", "model_input",
+    "full_request", "request_obj", "request_payload", "request_data",
+)  # fmt: skip
+RESPONSE_PLACES: Final = (
+    "response", "result", "response_body", "model_output", "raw_response", "response_obj",
+    "full_response", "response_payload", "completion_response", "response_data",
+)  # fmt: skip
+STREAM_FIELDS: Final = (
+    "chunks", "stream", "events", "pieces", "sse", "stream_chunks", "response_chunks",
+    "stream_events", "response_stream", "raw_stream", "streamed_data", "streaming_chunks",
+)  # fmt: skip
+"""Where a record or a response keeps the pieces of a streamed answer."""
+
 ANSWER_FIELDS: Final = (
     "candidates", "output", "content", "message", "text", "completion", "generation",
     "generated_text",
 )  # fmt: skip
 """Where a response object has its text, if it has no ``choices``."""
 
-WRAPPING_FIELDS: Final = ("body", "message", "data", "response", "result")
+WRAPPING_FIELDS: Final = ("body", "response_body", "message", "data", "response", "result")
 
 PROVIDER_FIELDS: Final = (
     "custom_llm_provider", "llm_provider", "model_provider", "provider_id", "ls_provider",
-    "provider", "provider_name", "ai_provider",
+    "provider", "provider_name", "ai_provider", "ai_org",
 )  # fmt: skip
 """Where the provider is named, in this order; words of gateways that name nobody are passed."""
 
@@ -84,6 +97,7 @@ CONVERSATION_FIELDS: Final = (
 _USAGE: Final = (
     "usage", "usage_metadata", "usage_details", "token_usage", "token_counts", "usage_info",
     "usage_object", "amazon_bedrock_invocation_metrics", "tokens_usage", "token_usage_details",
+    "total_usage",
 )  # fmt: skip
 """Where a record or a response keeps its usage."""
 
@@ -92,7 +106,7 @@ _LOOSE: Final = ("metrics", "meta")
 
 _NESTED: Final = (
     "x_groq", "metadata", "response_metadata", "llm_output", "additional_kwargs", "_hidden_params",
-    "hidden_params", "extra_info",
+    "hidden_params", "extra_info", "generation_info",
 )  # fmt: skip
 """What may hold a place of a usage itself."""
 
@@ -103,7 +117,7 @@ FIELD_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "what was sent": PROMPT_FIELDS,
     "what came back": RESPONSE_FIELDS,
     "the request": REQUEST_PLACES,
-    "the response": RESPONSE_PLACES,
+    "the response": (*RESPONSE_PLACES, *STREAM_FIELDS),
     "the usage": (*_USAGE, *_LOOSE, *_NESTED, *_BESIDE),
     "the model": MODEL_FIELDS,
     "the provider": PROVIDER_FIELDS,
@@ -128,7 +142,11 @@ _OTHER_FIELDS: Final = (
     "trace_id", "session_id", "data", "event", "server_content", "search_results", "citations",
     "native_tokens_prompt", "native_tokens_completion", "input_text_token_count", "eval_count",
     "prompt_eval_count", "latency_checkpoint", "dotted_order", "parent_id", "thread", "turn_id",
-    "response_id",
+    "response_id", "info", "invocation_params", "parts", "log", "@message", "msg", "line",
+    "json_payload", "text_payload", "_raw", "log_events", "gen_ai", "llm", "ai", "openinference",
+    "span_attributes", "resource_attributes", "parent_span_id", "tokens_evaluated", "timings",
+    "search_type", "route", "plugins", "web_search_options", "observations", "child_runs",
+    "model_permaslug", "requests",
 )  # fmt: skip
 """What else is looked at in a record."""
 
@@ -150,10 +168,16 @@ _FLAT_MARKS: Final = frozenset(
 EXPORT_MARKS: Final = frozenset(
     {
         "num_model_requests", "n_requests", "num_requests", "n_context_tokens_total",
-        "uncached_input_tokens", "usage_input_tokens_no_cache",
+        "uncached_input_tokens", "usage_input_tokens_no_cache", "request_count", "requests",
+        "model_permaslug",
     }
 )  # fmt: skip
 """Fields of the rows of usage exports, which add up many requests."""
+
+SPAN_COLUMNS: Final = (
+    "attributes.", "span_attributes.", "gen_ai.", "llm.token_count.", "ai.usage.",
+)  # fmt: skip
+"""Beginnings of the columns of a table of spans."""
 
 _BEDROCK_EVENTS: Final = frozenset(
     {
@@ -202,6 +226,7 @@ class Fields(NamedTuple):
         status: Of ``STATUS_FIELDS``.
         request_places: Of ``REQUEST_PLACES``.
         response_places: Of ``RESPONSE_PLACES``.
+        streams: Of ``STREAM_FIELDS``.
         answer: Of ``ANSWER_FIELDS``.
         wrapping: Of ``WRAPPING_FIELDS``.
         provider: Of ``PROVIDER_FIELDS``.
@@ -227,6 +252,7 @@ class Fields(NamedTuple):
     status: tuple[str, ...]
     request_places: tuple[str, ...]
     response_places: tuple[str, ...]
+    streams: tuple[str, ...]
     answer: tuple[str, ...]
     wrapping: tuple[str, ...]
     provider: tuple[str, ...]
@@ -291,9 +317,9 @@ def _fields(given: tuple[Any, ...]) -> Fields:
     return Fields(
         has, keys, of(PROMPT_FIELDS), of(RESPONSE_FIELDS), of(TIME_FIELDS), of(MODEL_FIELDS),
         of(ID_FIELDS), of(STATUS_FIELDS), of(REQUEST_PLACES), of(RESPONSE_PLACES),
-        of(ANSWER_FIELDS), of(WRAPPING_FIELDS), of(PROVIDER_FIELDS), of(TIER_FIELDS),
-        of(SPEED_FIELDS), of(GATEWAY_CACHE_FIELDS), of(CONVERSATION_FIELDS), tuple(places),
-        of(_BESIDE), is_usage, is_export, _special(has, given, n_unknown),
+        of(STREAM_FIELDS), of(ANSWER_FIELDS), of(WRAPPING_FIELDS), of(PROVIDER_FIELDS),
+        of(TIER_FIELDS), of(SPEED_FIELDS), of(GATEWAY_CACHE_FIELDS), of(CONVERSATION_FIELDS),
+        tuple(places), of(_BESIDE), is_usage, is_export, _special(has, given, n_unknown),
         next(_serials),
     )  # fmt: skip
 
@@ -304,7 +330,7 @@ def _special(has: frozenset[str], given: tuple[Any, ...], n_unknown: int) -> tup
     names = {snake(key) for key in given if isinstance(key, str) and len(key) <= _MAX_NAME_CHARS}
     if names and names <= _BEDROCK_EVENTS:
         kinds.append("bedrock-event")
-    if "attributes" in has:
+    if has & {"attributes", "span_attributes"} or any(n.startswith(SPAN_COLUMNS) for n in names):
         kinds.append("span")
     if {"type", "payload"} <= has:
         kinds.append("codex")
@@ -316,6 +342,8 @@ def _special(has: frozenset[str], given: tuple[Any, ...], n_unknown: int) -> tup
         kinds.append("session-line")
     if "tokens" in has and has & {"model_id", "provider_id", "session_id", "message_id"}:
         kinds.append("opencode")
+    if "info" in has and has & {"parts", "messages"}:
+        kinds.append("opencode-export")
     if "tokens" in has and "type" in has:
         kinds.append("gemini-cli-message")
     if {"session_id", "messages"} <= has and has & {"project_hash", "last_updated"}:

@@ -17,10 +17,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from jeton.corpus.requests.parsed import ParsedRequest, SpanPlace
-from jeton.corpus.requests.usage import Usage
+from jeton.corpus.requests.parsed import SpanPlace
+from jeton.corpus.requests.rows import ReadRequest, Row
 
-__all__ = ["JOINED_KINDS", "MAX_ANSWERS", "MAX_SPANS", "Change", "Joiner", "Row"]
+__all__ = ["JOINED_KINDS", "MAX_ANSWERS", "MAX_SPANS", "Change", "Joiner"]
 
 MAX_ANSWERS: Final = 1_000_000
 """Answers compared with one another; later ones are not looked up."""
@@ -47,27 +47,6 @@ JOINED_KINDS: Final[dict[str, str]] = {
     "running_totals": "totals of a session that were given again, or that sum up its calls",
 }
 """Kinds of joining, with what was joined."""
-
-
-class Row(NamedTuple):
-    """One request as it enters a batch."""
-
-    text: str
-    response: str | None
-    usage: Usage
-    model: str
-    model_asked: str
-    provider: str
-    tariff: str
-    conversation: int
-    n_requests: int
-    from_gateway_cache: bool
-    time_s: float
-    domain: str | None
-    overhead_tokens: int
-    has_text: bool
-    line: int = 0
-    record_id: str = ""
 
 
 class Change(NamedTuple):
@@ -146,20 +125,20 @@ class Joiner:
         self.n_chars += len(row.text) + len(row.response or "")
         return self._first_ticket + len(self.pending) - 1
 
-    def add(self, row: Row, parsed: ParsedRequest) -> bool:
+    def add(self, request: ReadRequest) -> bool:
         """Count a request, or join it with an earlier one; whether it counts."""
-        if parsed.place is not None and parsed.place.span:
-            return self._add_span(row, parsed, parsed.place)
-        if parsed.id:
-            return self._add_answer(row, parsed) >= 0
-        self.append(row)
+        if request.place is not None and request.place.span:
+            return self._add_span(request, request.place)
+        if request.id:
+            return self._add_answer(request) >= 0
+        self.append(request.row)
         return True
 
-    def is_repeat(self, row: Row, parsed: ParsedRequest) -> bool:
+    def is_repeat(self, request: ReadRequest) -> bool:
         """Whether a request would be joined with an earlier one."""
-        if not parsed.id or parsed.place is not None:
+        if not request.id or request.place is not None:
             return False
-        return self._find(_identity(row, parsed))[0] >= 0
+        return self._find(_identity(request))[0] >= 0
 
     def take(self) -> tuple[list[Row], list[Change]]:
         """The rows of the next batch, and changes to rows of earlier ones."""
@@ -176,9 +155,10 @@ class Joiner:
 
     # Answers
 
-    def _add_answer(self, row: Row, parsed: ParsedRequest) -> int:
+    def _add_answer(self, request: ReadRequest) -> int:
         """The ticket of a new row; -1 if it was joined."""
-        identity = _identity(row, parsed)
+        row = request.row
+        identity = _identity(request)
         key, scope, _, digest, _ = identity
         found, last = self._find(identity)
         if found >= 0:
@@ -187,9 +167,9 @@ class Joiner:
             return -1
         ticket = self.append(row)
         if last >= 0:
-            self._report("duplicate_id", parsed.id)
+            self._report("duplicate_id", request.id)
         if len(self._tickets) >= MAX_ANSWERS:
-            self._report("joining_limited", f"the id {parsed.id} and those behind it")
+            self._report("joining_limited", f"the id {request.id} and those behind it")
             return ticket
         slot = len(self._tickets)
         self._tickets.append(ticket)
@@ -253,7 +233,8 @@ class Joiner:
 
     # Spans
 
-    def _add_span(self, row: Row, parsed: ParsedRequest, place: SpanPlace) -> bool:
+    def _add_span(self, request: ReadRequest, place: SpanPlace) -> bool:
+        row = request.row
         spans = self._spans_of(place.trace)
         span = spans.get(place.span)
         if span is None:
@@ -268,7 +249,7 @@ class Joiner:
                     self._replace_if_larger(span.ticket, row)
                 return False
             # Several calls were logged as events of one span.
-            return self._add_answer(row, parsed) >= 0
+            return self._add_answer(request) >= 0
         span.is_known = True
         span.parent, span.is_call, span.answer = place.parent, place.is_call, place.answer
         if span.covering is not None:
@@ -285,7 +266,7 @@ class Joiner:
             detail = "a span without content and without token counts" if place.is_call else ""
             self._report(kind, detail)
             return False
-        span.ticket = self._add_answer(row, parsed) if parsed.id else self.append(row)
+        span.ticket = self._add_answer(request) if request.id else self.append(row)
         return span.ticket >= 0
 
     def _without_links(self, spans: dict[str, _Span], span: _Span) -> bool:
@@ -364,14 +345,15 @@ class Joiner:
             self._replace(ticket, row)
 
 
-def _identity(row: Row, parsed: ParsedRequest) -> _Identity:
+def _identity(request: ReadRequest) -> _Identity:
+    row = request.row
     usage = row.usage
     parts: tuple[object, ...] = (row.model, usage[:4], row.from_gateway_cache)
     if not usage.is_known:
         parts = (*parts, row.text, row.response)
-    if not parsed.is_own_id or row.from_gateway_cache:
+    if not request.is_own_id or row.from_gateway_cache:
         # The log's own numbers of rows begin anew in each file; a cache gives one answer often.
         time_s = None if math.isnan(row.time_s) else row.time_s
         parts = (*parts, usage.output, time_s, row.text)
-    scope = hash(parsed.scope) if parsed.scope else 0
-    return _Identity(hash(parsed.id), scope, parsed.is_strict_scope, hash(parts), usage.output)
+    scope = hash(request.scope) if request.scope else 0
+    return _Identity(hash(request.id), scope, request.is_strict_scope, hash(parts), usage.output)

@@ -28,6 +28,10 @@ def parse_langfuse(
 ) -> ParsedRequest:
     """The request of an observation; a step without counts has only its place."""
     kind = str(first(record, ("type", "observation_type", "observationType")) or "").lower()
+    if "usage" in record and first(record, ("usageDetails", "usage_details")):
+        # The older field has the sums alone.
+        record = {key: value for key, value in record.items() if key != "usage"}
+        known = fields_of(record)
     parsed = _parsed(record, known, names, report, is_call=kind in _CALLS)
     parsed.shape = "langfuse"
     parsed.place = SpanPlace(
@@ -50,6 +54,8 @@ def parse_langsmith(
     extra = parsed_json(record.get("extra"))
     metadata = extra.get("metadata") if isinstance(extra, dict) else None
     facts = metadata if isinstance(metadata, dict) else {}
+    params = extra.get("invocation_params") if isinstance(extra, dict) else None
+    params = params if isinstance(params, dict) else {}
     sent, received = parsed_json(record.get("inputs")), parsed_json(record.get("outputs"))
     inner = dict(record)
     if isinstance(sent, dict):
@@ -58,7 +64,8 @@ def parse_langsmith(
         inner["response"] = _answer(received)
     parsed = _parsed(inner, fields_of(inner), names, report, is_call=kind in _CALLS)
     parsed.shape = "langsmith"
-    parsed.model = str(facts.get("ls_model_name") or parsed.model)
+    asked = first(params, ("model", "model_name")) or ""
+    parsed.model = str(facts.get("ls_model_name") or parsed.model or asked)
     parsed.provider = provider_id(str(facts.get("ls_provider") or "")) or parsed.provider
     trace = str(record.get("trace_id") or "")
     parsed.place = SpanPlace(

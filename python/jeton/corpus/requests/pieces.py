@@ -23,6 +23,7 @@ PIECE_KINDS: Final[dict[str, str]] = {
     "cohere": "`message-start` ... `message-end`, or `event_type`",
     "ollama": "`done` with a `model`",
     "gemini": "a list of objects with `usageMetadata`",
+    "invocation": "the last has `amazon-bedrock-invocationMetrics`",
 }
 """Whose pieces are known, by what they are told."""
 
@@ -53,6 +54,7 @@ _FINISHED: Final = (
     "response.completed", "response.incomplete", "response.failed", "response.done",
     "response.cancelled",
 )  # fmt: skip
+_METRICS: Final = "amazon-bedrock-invocationMetrics"
 _WRAPPERS: Final = ("chunk", "data", "event")
 _MAX_TEXTS: Final = 1_000_000
 
@@ -152,7 +154,7 @@ class Answer:
         if self.kind == "bedrock":
             message = {"message": {"role": "assistant", "content": [{"text": text}]}}
             return {"stopReason": "", **self._facts, "output": message, **usage}
-        if self.kind == "ollama":
+        if self.kind in ("ollama", "invocation"):
             return {**self._facts, "text": text}
         if self.kind == "cohere":
             return {**self._facts, "text": text, **usage}
@@ -200,9 +202,8 @@ class Answer:
         if isinstance(delta, dict):
             for key in ("text", "thinking", "partial_json"):
                 self._text(delta.get(key))
-        metrics = piece.get("amazon-bedrock-invocationMetrics")
-        if isinstance(metrics, dict):
-            self._facts["amazon-bedrock-invocationMetrics"] = metrics
+        if isinstance(piece.get(_METRICS), dict):
+            self._facts[_METRICS] = piece[_METRICS]
         self.is_finished = piece.get("type") == "message_stop"
 
     def _add_responses(self, piece: Mapping[str, Any]) -> None:
@@ -253,6 +254,14 @@ class Answer:
         self._take_facts(piece, but=("message", "response", "context"))
         self.is_finished = piece.get("done") is True
 
+    def _add_invocation(self, piece: Mapping[str, Any]) -> None:
+        self._take_facts(piece, but=("generation", "outputText", "completion", "outputs"))
+        for key in ("generation", "outputText", "completion"):
+            self._text(piece.get(key))
+        outputs = piece.get("outputs")
+        for output in outputs if isinstance(outputs, list) else ():
+            self._text(output.get("text") if isinstance(output, dict) else None)
+
     def _add_gemini(self, piece: Mapping[str, Any]) -> None:
         self._take_id(piece.get("responseId") or piece.get("response_id"))
         self._take_facts(piece, but=("candidates", "usageMetadata", "usage_metadata"))
@@ -281,7 +290,7 @@ def answer_of(pieces: list[Any]) -> Answer | None:
         if kind:
             break
     else:
-        kind = "gemini" if _are_gemini(pieces) else ""
+        kind = "gemini" if _are_gemini(pieces) else "invocation" if _are_invoked(pieces) else ""
     if not kind:
         return None
     answer = Answer(kind)
@@ -289,6 +298,12 @@ def answer_of(pieces: list[Any]) -> Answer | None:
         if isinstance(piece, dict):
             answer.add(piece)
     return answer
+
+
+def _are_invoked(pieces: list[Any]) -> bool:
+    """Whether objects are pieces of an answer of a model of Bedrock without events of its own."""
+    last = pieces[-1] if pieces else None
+    return isinstance(last, dict) and _METRICS in last
 
 
 def _are_gemini(pieces: list[Any]) -> bool:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from jeton import _core
-from jeton.corpus.csv_records import csv_rows
+from jeton.corpus.csv_records import csv_rows, delimiter_of
 from jeton.corpus.documents import MEMORY, files_of
 from jeton.corpus.inputs import InputFile
 from jeton.corpus.json_records import is_one_array, json_lines, json_values, looks_like_values
 from jeton.errors import UsageError
+
+if TYPE_CHECKING:
+    from jeton.corpus.requests.pool import ReadingPool
 
 __all__ = ["PIECE_BYTES", "RecordFormat", "files_or_records", "record_format_of", "records_of_file"]
 
@@ -72,6 +75,7 @@ def records_of_file(
     is_wanted: Callable[[str], bool],
     report: Report,
     on_bytes: Callable[[int], None],
+    pool: ReadingPool | None = None,
 ) -> Iterator[tuple[int, Any]]:
     """``(line, record)`` for each record; for Parquet ``(row, record)``.
 
@@ -83,6 +87,7 @@ def records_of_file(
         is_wanted: Whether a column of a table may matter.
         report: Called for what is left out.
         on_bytes: Called with the stored bytes read so far.
+        pool: Reads the records of JSON lines too; they come as what was read from them.
 
     Raises:
         RecordError: The whole file is unreadable.
@@ -103,18 +108,52 @@ def records_of_file(
             on_bytes=on_bytes,
         )
         return
-    pieces = _pieces(file, max_decompressed_bytes, report, on_bytes)
+    notes = _Notes(report)
+    pieces = _pieces(file, max_decompressed_bytes, report if pool is None else notes, on_bytes)
     if format == "csv":
-        delimiter = "\t" if ".tsv" in file.path.lower() else ","
-        yield from csv_rows(pieces, delimiter, max_record_bytes, report)
+        notes.pass_on()
+        head = next(pieces, b"")
+        pieces = itertools.chain([head], pieces)
+        yield from csv_rows(pieces, delimiter_of(head), max_record_bytes, report)
         return
     if format == "auto":
         first, second = next(pieces, b""), next(pieces, None)
         pieces = itertools.chain([first], [] if second is None else [second], pieces)
         is_values = looks_like_values(first) and not (second is None and is_one_array(first))
         format = "json" if is_values else "jsonl"  # noqa: A001
+    if pool is not None:
+        if format == "jsonl":
+            yield from pool.records(pieces, take_notes=notes.take, report=report)
+            return
+        notes.pass_on()
     read = json_values if format == "json" else json_lines
     yield from read(pieces, max_record_bytes=max_record_bytes, report=report)
+
+
+class _Notes:
+    """Reports about the text of a file, kept until the lines there are read."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._waiting: list[tuple[str, int, str]] = []
+        self._is_kept = True
+
+    def __call__(self, kind: str, line: int, detail: str) -> None:
+        if self._is_kept:
+            self._waiting.append((kind, line, detail))
+        else:
+            self._report(kind, line, detail)
+
+    def take(self) -> tuple[tuple[str, int, str], ...]:
+        """What was reported since the last time."""
+        notes, self._waiting = tuple(self._waiting), []
+        return notes
+
+    def pass_on(self) -> None:
+        """Keep nothing back from now on."""
+        self._is_kept = False
+        for note in self.take():
+            self._report(*note)
 
 
 def _pieces(

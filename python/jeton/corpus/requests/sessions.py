@@ -240,6 +240,25 @@ def _opencode(
     return _with_domain([parsed], record, names)
 
 
+def _opencode_export(
+    record: Mapping[str, Any], known: Fields, state: FileState, names: FieldNames, report: Report
+) -> list[ParsedRequest] | None:
+    """A message with its parts, or a whole session of such messages (``opencode export``)."""
+    messages = record.get("messages")
+    found: list[ParsedRequest] = []
+    n_others = 0
+    for message in messages if isinstance(messages, list) else [record]:
+        info = message.get("info") if isinstance(message, dict) else None
+        parsed = _opencode(info, known, state, names, report) if isinstance(info, dict) else None
+        found += parsed or ()
+        n_others += parsed is None
+    if not found:
+        return None
+    if n_others:
+        report("not_a_model_call", f"{n_others:,} messages without tokens")
+    return _with_domain(found, record, names)
+
+
 def _gemini_cli(
     record: Mapping[str, Any], known: Fields, state: FileState, names: FieldNames, report: Report
 ) -> list[ParsedRequest] | None:
@@ -304,6 +323,7 @@ SESSION_READERS: Final[Mapping[str, Reader]] = {
     "session-line": _session_line,
     "codex": _codex,
     "opencode": _opencode,
+    "opencode-export": _opencode_export,
     "gemini-cli": _gemini_cli,
     "gemini-cli-message": _gemini_cli_message,
 }

@@ -83,11 +83,13 @@ def parse_record(
     parsed = _sent(record, request, response, of_request, names)
     _received(parsed, record, places, names)
     read_facts(parsed, record, places, names, report)
-    if not parsed.has_text and not parsed.usage.is_known and parsed.response is None:
+    if parsed.has_text:
+        return parsed, n_pieces
+    if not parsed.usage.is_known and parsed.response is None:
         keys = ", ".join(str(key) for key in list(record)[:8])
         report("not_a_request", f"its fields are {keys or 'none'}")
         return None, n_pieces
-    if not parsed.has_text and parsed.shape == "plain":
+    if parsed.shape == "plain":
         parsed.shape = "export" if of_record.is_export else "usage"
     return parsed, n_pieces
 
@@ -99,10 +101,32 @@ def _assembled(response: Any) -> tuple[Any, int]:
         pieces = response
     elif isinstance(response, str):
         pieces = pieces_of_text(response)
-    elif piece_kind(response):
-        pieces = [response]
+    elif isinstance(response, dict):
+        known = fields_of(response)
+        if piece_kind(response, known):
+            pieces = [response]
+        elif known.streams and known.has.isdisjoint(("choices", "candidates")):
+            pieces = _kept_pieces(response, known)
     answer = answer_of(pieces) if pieces else None
     return (response, 0) if answer is None else (answer.response(), answer.n_pieces)
+
+
+def _kept_pieces(fields: Mapping[str, Any], known: Fields) -> list[Any] | None:
+    """The pieces of an answer that are kept as a list or as a text; None: there are none."""
+    for key in known.streams:
+        value = parsed_json(fields.get(key))
+        if isinstance(value, str):
+            value = pieces_of_text(value)
+        if isinstance(value, list):
+            # A gateway may keep each piece as the text that came.
+            pieces = [parsed_json(piece) for piece in value]
+            if answer_of(pieces) is not None:
+                return pieces
+            text = "\n".join(piece for piece in pieces if isinstance(piece, str))
+            found = pieces_of_text(text) if text else None
+            if found is not None:
+                return found
+    return None
 
 
 def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any], Any]:
@@ -121,9 +145,11 @@ def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any]
         return (body if isinstance(body, dict) else {}), answer
     request: Mapping[str, Any] = record
     for place in names.request_places:
-        inner = _body(record.get(place), _REQUEST_MARKS)
+        inner = record.get(place)
+        if type(inner) is not dict:
+            inner = _body(inner, _REQUEST_MARKS)
         if isinstance(inner, dict):
-            body = inner.get("body")
+            body = parsed_json(inner.get("body", inner.get("request_body")))
             request = body if isinstance(body, dict) else inner
             break
     else:
@@ -132,11 +158,17 @@ def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any]
         ):
             request = bedrock_in
     for place in names.response_places:
-        inner = _body(record.get(place), _RESPONSE_MARKS)
+        inner = record.get(place)
+        if type(inner) is not dict:
+            inner = _body(inner, _RESPONSE_MARKS)
         if isinstance(inner, dict | list):
             return request, _unwrapped(inner)
         if isinstance(inner, str) and pieces_of_text(inner) is not None:
             return request, inner
+    if names.streams and not names.usage and "choices" not in has:
+        kept = _kept_pieces(record, names)
+        if kept is not None:
+            return request, kept
     if isinstance(bedrock_out, dict):
         is_answer = "stopReason" in record or "stop_reason" in record
         return request, record if is_answer else _unwrapped(bedrock_out)
@@ -318,6 +350,9 @@ def _answer_text(response: Any, names: Fields) -> tuple[str | None, int]:
         return None, 0
     choices = response.get("choices")
     if isinstance(choices, list):
+        if len(choices) == 1 and isinstance(choices[0], dict):
+            choice = choices[0]
+            return text_of(choice.get("message") or choice.get("text") or "")
         parts = [
             text_of(choice.get("message") or choice.get("text") or "")
             for choice in choices

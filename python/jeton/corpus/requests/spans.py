@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from jeton.corpus.lookup import lookup, text_or_none
-from jeton.corpus.requests.facts import usage_of_amounts
+from jeton.corpus.requests.facts import take_beside, usage_of_amounts
+from jeton.corpus.requests.fields import SPAN_COLUMNS
 from jeton.corpus.requests.messages import chat_of, text_of
 from jeton.corpus.requests.parsed import ParsedRequest, Report, SpanPlace, first
 from jeton.corpus.requests.providers import provider_id, provider_of_answer, provider_of_model
@@ -29,10 +30,11 @@ from jeton.corpus.requests.usage_names import (
     TOTAL,
     WRITE_BESIDE,
     WRITE_INSIDE,
+    snake,
 )
 from jeton.corpus.requests.usage_paths import Amounts, collect
 
-__all__ = ["USAGE_PREFIXES", "is_span", "parse_span", "spans_of_export"]
+__all__ = ["USAGE_PREFIXES", "as_span", "parse_span", "spans_of_export"]
 
 CALL_OPERATIONS: Final = frozenset(
     {"chat", "text_completion", "generate_content", "completion", "embeddings"}
@@ -48,11 +50,12 @@ _NUMBERED = re.compile(
 )
 _MODEL_FIELDS: Final = (
     "gen_ai.response.model", "llm.response.model", "ai.response.model", "gen_ai.request.model",
-    "llm.model_name", "ai.model.id", "llm.request.model",
+    "llm.model_name", "ai.model.id", "llm.request.model", "mlflow.llm.model",
 )  # fmt: skip
 _ASKED_FIELDS: Final = ("gen_ai.request.model", "ai.model.id", "llm.request.model")
 _PROVIDER_FIELDS: Final = (
     "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider",
+    "mlflow.llm.provider",
 )  # fmt: skip
 _SERVED_FIELDS: Final = (
     "openai.response.service_tier", "gen_ai.openai.response.service_tier",
@@ -81,6 +84,9 @@ _JSON_USAGES: Final = (
 )  # fmt: skip
 """Attributes that hold a whole usage."""
 
+_BESIDE_FIELDS: Final = ("ai.response.providerMetadata",)
+"""Attributes that add to a usage what the provider itself said."""
+
 _START_FIELDS: Final = (
     "timeUnixNano",
     "startTimeUnixNano",
@@ -90,20 +96,48 @@ _START_FIELDS: Final = (
     "timestamp",
 )
 _MAX_NAME_CHARS: Final = 120
+_MAX_DEPTH: Final = 8
+_CALL_ATTRIBUTES: Final = ("gen_ai.", "llm.", "ai.usage.")
 _ERROR_CODES: Final = (2, "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR")
 
 
-def is_span(record: Mapping[str, Any]) -> bool:
+def _is_span(record: Mapping[str, Any]) -> bool:
     """Whether a record is one span (of any kind)."""
     attributes = record.get("attributes")
     if isinstance(attributes, dict):
         return any(
             key in record for key in ("context", "span_id", "spanId", "trace_id", "traceId")
-        ) or any(
-            isinstance(key, str) and key.startswith(("gen_ai.", "llm.", "ai.usage."))
-            for key in attributes
-        )
+        ) or any(isinstance(key, str) and key.startswith(_CALL_ATTRIBUTES) for key in attributes)
     return isinstance(attributes, list) and ("spanId" in record or "traceId" in record)
+
+
+def as_span(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A record as one span (of any kind), with its attributes in one mapping; None: it is none.
+
+    Tables of spans have the attributes as JSON in a string, or each in a column of its own.
+    """
+    given = record.get("attributes")
+    if isinstance(given, dict | list):
+        return record if _is_span(record) else None
+    given = _json(
+        given if given is not None else first(record, ("SpanAttributes", "span_attributes"))
+    )
+    found = dict(given) if isinstance(given, dict) else {}
+    rest: dict[str, Any] = {}
+    for key, value in record.items():
+        name = key if isinstance(key, str) else ""
+        for start in ("attributes.", "span_attributes.", "SpanAttributes."):
+            name = name.removeprefix(start)
+        if name != key or name.startswith(SPAN_COLUMNS):
+            found[name] = value
+        elif name.startswith("context."):
+            rest[name.removeprefix("context.")] = value
+        else:
+            rest[snake(name)] = value
+    found = _attributes(found)
+    if not any(isinstance(key, str) and key.startswith(_CALL_ATTRIBUTES) for key in found):
+        return None
+    return {**rest, "attributes": found}
 
 
 def spans_of_export(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -131,11 +165,12 @@ def parse_span(span: Mapping[str, Any], domain_field: str, report: Report) -> Pa
     plan = _plan(attributes)
     is_call = _is_model_call(attributes, plan)
     parsed = ParsedRequest("otel")
-    given = str(first(attributes, plan.provider) or "")
+    given = str(first(attributes, plan.provider) or "").strip('"')
     parsed.chat_format = given
     if is_call:
         _read_messages(parsed, attributes, plan, _events(span.get("events")))
-    parsed.model = text_or_none(first(attributes, plan.model)) or ""
+    # MLflow writes each value as JSON.
+    parsed.model = (text_or_none(first(attributes, plan.model)) or "").strip('"')
     parsed.model_asked = text_or_none(first(attributes, plan.asked)) or ""
     answer = attributes.get("gen_ai.response.id", attributes.get("ai.response.id"))
     parsed.id = answer[:128] if isinstance(answer, str) else ""
@@ -185,6 +220,7 @@ class _Plan(NamedTuple):
 
     Attributes:
         paths: What holds an amount, with the path that it is.
+        beside: Of ``_BESIDE_FIELDS``.
         usages: Of ``_JSON_USAGES``; so are the rest.
         model: Of ``_MODEL_FIELDS``.
         asked: Of ``_ASKED_FIELDS``.
@@ -200,6 +236,7 @@ class _Plan(NamedTuple):
     """
 
     paths: tuple[tuple[str, str], ...]
+    beside: tuple[str, ...]
     usages: tuple[str, ...]
     model: tuple[str, ...]
     asked: tuple[str, ...]
@@ -241,7 +278,7 @@ def _plan(attributes: Mapping[str, Any]) -> _Plan:
         return tuple(name for name in wanted if name in attributes)
 
     found = _Plan(
-        tuple(paths), of(_JSON_USAGES), of(_MODEL_FIELDS), of(_ASKED_FIELDS),
+        tuple(paths), of(_BESIDE_FIELDS), of(_JSON_USAGES), of(_MODEL_FIELDS), of(_ASKED_FIELDS),
         of(_PROVIDER_FIELDS), of(_SERVED_FIELDS), of(_TIER_FIELDS), of(_SPEED_FIELDS),
         of(_CONVERSATION_FIELDS), of(_CACHE_FIELDS), of(_SENT_FIELDS), of(_RECEIVED_FIELDS),
         tuple(numbered),
@@ -268,6 +305,8 @@ def _usage(
         value = _json(attributes[name])
         if isinstance(value, dict) and not amounts.is_whole:
             collect(value, amounts, report)
+    for name in plan.beside:
+        take_beside(amounts, attributes[name], report)
     rest = amounts.rest
     beside = [name for name in (READ_BESIDE, WRITE_BESIDE) if name in rest]
     if beside:
@@ -355,8 +394,23 @@ def _numbered(
 def _attributes(given: Any) -> dict[str, Any]:
     """Attributes by name, from a mapping or from OTLP's list of keys and typed values."""
     if isinstance(given, dict):
-        return given
+        return given if given.keys().isdisjoint(_HEADS) else _flat(given)
     return {str(item.get("key")): _value(item.get("value"), 0) for item in _dicts(given)}
+
+
+_HEADS: Final = frozenset({"gen_ai", "llm", "ai", "openinference", "traceloop", "openai"})
+"""Beginnings of attributes; some collectors nest them, so that each is a key with a table."""
+
+
+def _flat(given: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    """Nested attributes under their full names."""
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if isinstance(value, dict) and depth < _MAX_DEPTH and (prefix or key in _HEADS):
+            found.update(_flat(value, f"{prefix}{key}.", depth + 1))
+        else:
+            found[f"{prefix}{key}"] = value
+    return found
 
 
 def _value(value: Any, depth: int) -> Any:

@@ -35,10 +35,13 @@ from jeton.corpus.requests.columns import (
 from jeton.corpus.requests.fields import FieldNames, is_known_column
 from jeton.corpus.requests.history import HandedOut, History, with_usage
 from jeton.corpus.requests.issues import IssueLog, LogIssue
-from jeton.corpus.requests.joining import Change, Row
+from jeton.corpus.requests.joining import Change
 from jeton.corpus.requests.messages import ChatRenderer
-from jeton.corpus.requests.parsing import RecordParser, Turns
+from jeton.corpus.requests.parsing import RecordParser
+from jeton.corpus.requests.pool import MAX_PROCESSES, ReadingPool, processes_for
+from jeton.corpus.requests.reading import ReadOptions, Turns
 from jeton.corpus.requests.records import RecordFormat, files_or_records, records_of_file
+from jeton.corpus.requests.rows import Row
 from jeton.corpus.requests.summary import RequestsSummary, RequestsTally
 from jeton.corpus.times import TimeUnit
 from jeton.errors import EmptyCorpusError, RecordError, UsageError
@@ -72,6 +75,7 @@ class RequestStream(Iterator[RequestBatch]):
         domains_by: DomainsBy | None,
         strict: bool,
         on_progress: Callable[[Progress], None] | None,
+        on_end: Callable[[], None],
     ) -> None:
         """Not for callers: see ``open_requests``."""
         self.files: tuple[InputFile, ...] = tuple(f for f in files if not f.skipped_because)
@@ -100,6 +104,7 @@ class RequestStream(Iterator[RequestBatch]):
         self._bytes_of_file = 0
         self._file = files[0] if files else InputFile(MEMORY, "memory")
         self._on_progress = on_progress
+        self._on_end = on_end
         self._iterator = self._iterate(records)
 
     def __iter__(self) -> RequestStream:
@@ -207,19 +212,27 @@ class RequestStream(Iterator[RequestBatch]):
     def _iterate(
         self, records: Callable[[RequestStream, InputFile], Iterator[tuple[int, Any]]]
     ) -> Generator[RequestBatch, None, None]:
-        for file in self.files:
-            self._file = file
-            self._parser.start_file()
-            self._file_domain = domain_of_file(file, self._domains_by) if self._domains_by else None
-            for rows, changes in self._batches_of_rows(records(self, file)):
-                batch = self._batch(file, rows, changes)
-                self._report_progress()
-                yield batch
-            self._bytes_before += self._bytes_of_file if file.n_bytes is None else file.n_bytes
-            self._bytes_of_file = 0
-            self._report_progress()
+        try:
+            for file in self.files:
+                yield from self._iterate_file(file, records(self, file))
+        finally:
+            self._on_end()
         if not self.n_requests:
             raise self._empty()
+
+    def _iterate_file(
+        self, file: InputFile, records: Iterator[tuple[int, Any]]
+    ) -> Iterator[RequestBatch]:
+        self._file = file
+        self._parser.start_file()
+        self._file_domain = domain_of_file(file, self._domains_by) if self._domains_by else None
+        for rows, changes in self._batches_of_rows(records):
+            batch = self._batch(file, rows, changes)
+            self._report_progress()
+            yield batch
+        self._bytes_before += self._bytes_of_file if file.n_bytes is None else file.n_bytes
+        self._bytes_of_file = 0
+        self._report_progress()
 
     def _batches_of_rows(
         self, records: Iterator[tuple[int, Any]]
@@ -376,6 +389,7 @@ def open_requests(
     domain_field: str = "",
     domains_by: DomainsBy | None = None,
     strict: bool = False,
+    num_processes: int | None = None,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_decompressed_bytes: int | None = None,
@@ -407,6 +421,8 @@ def open_requests(
             name of an attribute.
         domains_by: The domain is the ``file`` or the ``folder`` of a record instead.
         strict: A record that cannot be read is an error instead of being counted and left out.
+        num_processes: How many processes read JSON lines beside this one; the result is the same
+            for any number. 0: none. By default two for a large log on several cores, else none.
         batch_bytes: Batches are about this large.
         max_record_bytes: A longer record is counted and left out unread.
         max_decompressed_bytes: A compressed file that becomes larger is an error.
@@ -420,6 +436,11 @@ def open_requests(
         MissingExtraError: Parquet without pyarrow, while iterating.
         UsageError: Arguments that cannot be meant.
     """
+    if num_processes is not None and not 0 <= num_processes <= MAX_PROCESSES:
+        raise UsageError(
+            f"num_processes is {num_processes}; it should be from 0 to {MAX_PROCESSES}\n"
+            "hint: two or three keep the process busy that takes what they read"
+        )
     if batch_bytes < 1 or max_record_bytes < 1:
         name, value = (
             ("batch_bytes", batch_bytes)
@@ -446,6 +467,17 @@ def open_requests(
             "hint: give the path of a file"
         )
 
+    options = ReadOptions(fields, turns, time_unit)
+    pool = None
+    # Rendered, or by its turns, a chunk would grow beyond all bounds; strictness ends early.
+    if template is None and turns == "last" and not strict and memory is None:
+        if num_processes is None:
+            num_processes = processes_for(file.n_bytes or 0 for file in files)
+        if num_processes > 0:
+            pool = ReadingPool(
+                options, max_record_bytes=max_record_bytes, n_processes=num_processes
+            )
+
     def records(stream: RequestStream, file: InputFile) -> Iterator[tuple[int, Any]]:
         if memory is not None and file.format == "memory":
             yield from enumerate(memory, start=1)
@@ -458,19 +490,13 @@ def open_requests(
             is_wanted=partial(is_known_column, fields),
             report=stream.report,
             on_bytes=stream.set_bytes_of_file,
+            pool=pool,
         )
 
     issues = IssueLog()
 
     def parser(place: Callable[[int], str]) -> RecordParser:
-        return RecordParser(
-            names=fields,
-            template=template,
-            turns=turns,
-            time_unit=time_unit,
-            issues=issues,
-            place=place,
-        )
+        return RecordParser(options, template=template, issues=issues, place=place)
 
     return RequestStream(
         files,
@@ -481,4 +507,9 @@ def open_requests(
         domains_by=domains_by,
         strict=strict,
         on_progress=on_progress,
+        on_end=pool.close if pool is not None else _nothing,
     )
+
+
+def _nothing() -> None:
+    """Nothing is to be closed."""

@@ -94,6 +94,9 @@ class Usage(NamedTuple):
 UNKNOWN_USAGE: Final = Usage()
 
 _PLAIN: Final = frozenset({TOTAL, READ_INSIDE, REASONING})
+_LOOSE_TOTALS: Final = ("anthropic", "aws", "")
+"""Whose totals leave the cached tokens out as often as not."""
+
 _ALL_BESIDE: Final = ("cursor",)
 """Providers whose amounts all stand beside one another, whatever the names say elsewhere."""
 
@@ -214,7 +217,9 @@ def _general(amounts: Amounts, report: Report, provider: str, model: str) -> Usa
         if is_beside or scheme == "short":
             in_options.reverse()
         if says_beside and scheme != "short":
-            in_options = in_options[:1]  # such totals leave the cached tokens out as often as not
+            family = family or family_of(provider, model)
+            if total < 0 or family in _LOOSE_TOTALS:
+                in_options = in_options[:1]
         if n_cached > given:
             in_options = in_options if len(in_options) == 1 else [(given + n_cached, "exclusive")]
             if says_inside:
@@ -278,6 +283,11 @@ def _pair(amounts: Amounts, total: int) -> tuple[str, int, int]:
         for scheme in whole:
             if inputs[scheme] + outputs[scheme] == total:
                 return scheme, inputs[scheme], outputs[scheme]
+        # Two names of which one is in use for the input and the other for the output.
+        for scheme, given in inputs.items():
+            for number in outputs.values():
+                if given and number and given + number == total:
+                    return scheme, given, number
     # Zeros of a scheme that is not in use say nothing.
     for scheme in (*whole, *schemes):
         if inputs.get(scheme, 0) or outputs.get(scheme, 0):

@@ -101,6 +101,12 @@ SCHEMES: Final = (
         ("llm.token_count.prompt",),
         ("llm.token_count.completion",),
     ),
+    Scheme(
+        "gateway",
+        "gateways of Cloudflare and Portkey",
+        ("tokens_in", "req_units", "request_units"),
+        ("tokens_out", "res_units", "response_units"),
+    ),
     Scheme("ollama", "Ollama", ("prompt_eval_count",), ("eval_count",)),
     Scheme("llama.cpp", "llama.cpp", ("tokens_evaluated",), ("tokens_predicted",)),
     Scheme("timings", "llama.cpp, timings", (), ("timings.predicted_n",)),
@@ -226,6 +232,7 @@ _SINGLE: Final[dict[str, str | None]] = {
     "prompt_cache_hit_tokens": READ_INSIDE, "cached_content_token_count": READ_INSIDE,
     "cached_tokens": READ_INSIDE, "cached_prompt_tokens": READ_INSIDE,
     "prompt_cached_tokens": READ_INSIDE, "cached_prompt_text_tokens": READ_INSIDE,
+    "prompt_cache_read_tokens": READ_INSIDE,
     "native_tokens_cached": READ_INSIDE, "cached_input_token_count": READ_INSIDE,
     "cache_read_tokens": READ_INSIDE, "details.cache_read_tokens": READ_INSIDE,
     "cache_read.input_tokens": READ_INSIDE, "details.cache_read_input_tokens": READ_INSIDE,
@@ -239,6 +246,7 @@ _SINGLE: Final[dict[str, str | None]] = {
     "details.cache_write_tokens": WRITE_INSIDE, "cache_write.input_tokens": WRITE_INSIDE,
     "cache_creation.input_tokens": WRITE_INSIDE, "prompt_cache_creation_tokens": WRITE_INSIDE,
     "details.cache_creation_input_tokens": WRITE_INSIDE,
+    "prompt_cache_write_tokens": WRITE_INSIDE,
     "cache_creation.ephemeral_5m_input_tokens": WRITE_5M,
     "cache_creation.ephemeral_1h_input_tokens": WRITE_1H,
     "cache_creation_token_details.ephemeral_5m_input_tokens": WRITE_5M,
@@ -298,6 +306,7 @@ _SINGLE: Final[dict[str, str | None]] = {
     "num_model_requests": REQUESTS, "n_requests": REQUESTS, "num_requests": REQUESTS,
     # words
     "service_tier": "word:tier", "traffic_type": "word:tier", "speed": "word:speed",
+    "search_type": "word:search", "search_context_size": "word:context",
     "inference_geo": "word:geo", "service_tier.type": "word:tier",
     "timings.cache_n": READ_INSIDE, "timings.prompt_n": FRESH,
 }  # fmt: skip
@@ -380,6 +389,9 @@ FLAT_PATHS: Final[Mapping[str, Meaning]] = {
     },
     # A bucket of OpenAI's usage API.
     "input_cached_tokens": Meaning("amount", READ_INSIDE),
+    # Rows of an export.
+    "requests": Meaning("amount", REQUESTS),
+    "request_count": Meaning("amount", REQUESTS),
 }
 """Those that are read among the fields of a record too."""
 

@@ -10,7 +10,7 @@ from jeton.catalog.api_price import ApiPrice
 from jeton.catalog.model_names import find_listed, runs_on_own_machines
 from jeton.catalog.prices import nearest_prices
 from jeton.economics.ledger.model_map import ModelMap
-from jeton.economics.ledger.rates import GivenPrice, ListPrice, PriceOf
+from jeton.economics.ledger.rates import GivenPrice, ListPrice, PriceOf, free_price
 from jeton.economics.ledger.tariffs import price_contexts
 from jeton.errors import UnknownPriceError
 
@@ -19,6 +19,11 @@ __all__ = ["NoPrice", "PriceBook", "Prices"]
 Prices = Mapping[str, ApiPrice] | Callable[[str, date | None, str], ApiPrice]
 """Prices by model name (and ``NAME@TARIFF`` for another tariff than the standard one), or a
 function of model, day and tariff."""
+
+
+_OPENROUTER = "openrouter"
+_FREE = ":free"
+"""Suffix of OpenRouter's variants that cost nothing; the list has them without rates, or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ class PriceBook:
             given = price(mapped)
             return GivenPrice(mapped, lambda day: given)
         listed = find_listed(model, provider or None)
+        if model.endswith(_FREE) and "/" in model and provider.casefold() in ("", _OPENROUTER):
+            return free_price(_OPENROUTER, model)
         if listed is None:
             if runs_on_own_machines(provider):
                 why = f"{provider} runs on machines of one's own: nobody charges by the token"

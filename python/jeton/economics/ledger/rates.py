@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.catalog.api_price import ApiPrice
+from jeton.catalog.api_price import ApiPrice, PriceTier
 from jeton.dimensions import DIMENSIONS, SCALE, holds
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from jeton.catalog.model_names import ListedModel
 
-__all__ = ["GivenPrice", "ListPrice", "PriceOf", "Rates"]
+__all__ = ["GivenPrice", "ListPrice", "PriceOf", "Rates", "free_price"]
 
 _RATE_STEP = Decimal("1e-20")
 """Rates by the hour, split into milliseconds, are rounded here once: 1e-13 of the smallest rate.
@@ -255,6 +255,16 @@ class GivenPrice:
     def lacks_tariff(self, period: int) -> bool:
         """Always False: a price is given for the tariff that was asked for."""
         return False
+
+
+def free_price(provider: str, model: str) -> GivenPrice:
+    """Return the price of a model that costs nothing."""
+    zero, on = Decimal(0), date.min
+    tier = PriceTier(0, zero, None, zero)
+    price = ApiPrice(
+        provider, model, zero, None, zero, zero, (tier,), on, on, "free by the name of its variant"
+    )
+    return GivenPrice(model, lambda day: price)
 
 
 PriceOf = ListPrice | GivenPrice

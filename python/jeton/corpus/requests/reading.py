@@ -1,0 +1,319 @@
+"""From a record to the requests in it, each as a row: all that needs nothing but the record.
+
+A record is one request, several (an export of spans, a chat by its turns), a piece of one, or none.
+What depends on the records before it is asked of ``stateful`` (pieces of streams, sessions).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from jeton.corpus.lookup import text_or_none
+from jeton.corpus.places import record_id
+from jeton.corpus.requests.exports import rows_of_bucket
+from jeton.corpus.requests.fields import FieldNames, Fields, fields_of
+from jeton.corpus.requests.messages import (
+    Chat,
+    ChatRenderer,
+    published_overhead,
+    text_of,
+)
+from jeton.corpus.requests.observations import parse_langfuse, parse_langsmith
+from jeton.corpus.requests.parsed import ParsedRequest
+from jeton.corpus.requests.rows import ReadRequest, Reported, Row
+from jeton.corpus.requests.sessions import SESSION_READERS
+from jeton.corpus.requests.shapes import parse_record
+from jeton.corpus.requests.spans import as_span, parse_span
+from jeton.corpus.requests.unwrapping import ASIDE, parts_of
+from jeton.corpus.requests.usage import UNKNOWN_USAGE
+from jeton.corpus.times import TimeUnit, parse_time
+from jeton.errors import JetonError
+
+__all__ = ["JOINED_PIECES", "STATEFUL", "ReadOptions", "RecordReader", "Turns"]
+
+Turns: TypeAlias = Literal["last", "each"]
+
+MAX_TURNS: Final = 1_000
+"""Requests made of one chat: its text grows with the square of its turns."""
+
+USAGE_SLACK_TOKENS: Final = 64
+"""Input tokens beyond one for each byte before a usage counts as larger than its text can be: what
+formats add that the overhead leaves out (a begin of sequence, a date, a hidden preamble)."""
+
+JOINED_PIECES: Final = "stream_pieces"
+"""A kind of joining (``joining.JOINED_KINDS``) that a record by itself may report."""
+
+# Chat formats for which the overhead of OpenAI's would be an invention.
+_UNPUBLISHED: Final = ("anthropic", "google", "gcp", "bedrock", "aws", "mistral", "cohere")
+_ASSISTANTS: Final = ("assistant", "model", "gpt", "bot", "ai", "chatgpt")
+
+STATEFUL: Final = frozenset({"piece", "bedrock-event", *SESSION_READERS})
+"""Kinds of records that are read with what came before in the file."""
+
+
+class ReadOptions(NamedTuple):
+    """How records are read.
+
+    Attributes:
+        names: Fields that the user named.
+        turns: Whether a chat is one request or one for each of its answers.
+        time_unit: Of times that are numbers.
+    """
+
+    names: FieldNames
+    turns: Turns = "last"
+    time_unit: TimeUnit = "auto"
+
+
+class RecordReader:
+    """Reads one record after another; keeps nothing of them.
+
+    Args:
+        options: How they are read.
+        template: Writes a chat as it is sent; None: messages are joined.
+        report: Called with the kind of an issue, its detail and how often.
+        take: Called with each request.
+        stateful: Called with the kind of a record of ``STATEFUL``; returns False if the record is
+            not of it after all.
+    """
+
+    def __init__(
+        self,
+        options: ReadOptions,
+        *,
+        template: ChatRenderer | None,
+        report: Callable[[str, str, int], None],
+        take: Callable[[ReadRequest], None],
+        stateful: Callable[[str, Mapping[str, Any], Fields], bool],
+    ) -> None:
+        self.line = 0
+        """Of the record that is read."""
+        self.record_id = ""
+        """What that record calls itself."""
+        self._names = options.names
+        self._turns = options.turns
+        self._time_unit: TimeUnit = options.time_unit
+        self._template = template
+        self._report_n = report
+        self._take = take
+        self._stateful = stateful
+
+    def read(self, record: Any, line: int) -> None:
+        """Take the requests of a record."""
+        self.line = line
+        if type(record) is dict and ASIDE.isdisjoint(record):
+            try:
+                self._read_record(record)  # nearly every record
+            except RecursionError:
+                self._report("not_a_request", "nested too deeply")
+            return
+        is_empty = True
+        for part in parts_of(record):
+            is_empty = False
+            self._read_part(part)
+        if is_empty:
+            self._report("not_a_request", "it holds no record")
+
+    def _report(self, kind: str, detail: str) -> None:
+        self._report_n(kind, detail, 1)
+
+    def _read_part(self, part: Any) -> None:
+        if not isinstance(part, dict):
+            self._report("not_a_request", f"it is {_kind_of(part)}")
+            return
+        try:
+            self._read_record(part)
+        except RecursionError:
+            # It could be read, and is nested too deeply to be written again.
+            self._report("not_a_request", "nested too deeply")
+
+    def _read_record(self, record: Mapping[str, Any]) -> None:
+        self.record_id = record_id(record)
+        known = fields_of(record)
+        for kind in known.kinds:
+            if self._read_special(kind, record, known):
+                return
+        self._read_plain(record, known)
+
+    def _read_special(self, kind: str, record: Mapping[str, Any], known: Fields) -> bool:
+        """Read a record of a special kind; False: it is not, by its values."""
+        if kind in STATEFUL:
+            return self._stateful(kind, record, known)
+        if kind == "span":
+            span = as_span(record)
+            if span is None:
+                return False
+            self.add(parse_span(span, self._names.domain, self._report))
+            return True
+        if kind in ("langfuse", "langsmith"):
+            parse = parse_langfuse if kind == "langfuse" else parse_langsmith
+            self.add(parse(record, known, self._names, self._report))
+            return True
+        # A bucket of an export.
+        rows = rows_of_bucket(record)
+        if rows is None:
+            return False
+        for row in rows:
+            self._read_plain(row, fields_of(row))
+        return True
+
+    def _read_plain(self, record: Mapping[str, Any], known: Fields) -> None:
+        parsed, n_pieces = parse_record(record, known, self._names, self._report)
+        if n_pieces > 1:
+            self._report_n(JOINED_PIECES, "", n_pieces - 1)
+        if parsed is not None:
+            self.add(parsed)
+
+    def add(self, parsed: ParsedRequest) -> None:
+        """Take a request as a row."""
+        domain = (text_or_none(parsed.domain) or None) if self._names.domain else None
+        time_s = math.nan if parsed.time is None else self._time(parsed.time)
+        chat = parsed.chat
+        earlier: tuple[Row, ...] = ()
+        text, overhead = "", 0
+        if chat is not None or parsed.prompt:
+            if chat is not None and self._turns == "each":
+                earlier = tuple(self._earlier_turns(parsed, chat, time_s, domain))
+            text, overhead = self._text(parsed, chat)
+        row = Row(
+            text,
+            parsed.response,
+            parsed.usage,
+            parsed.model,
+            parsed.model_asked,
+            parsed.provider,
+            parsed.tariff,
+            _hash_of(parsed.conversation) if parsed.conversation else 0,
+            parsed.n_requests,
+            parsed.from_gateway_cache,
+            time_s,
+            domain,
+            overhead,
+            parsed.has_text,
+            self.line,
+            self.record_id,
+        )
+        self._take(
+            ReadRequest(
+                row,
+                parsed.shape,
+                parsed.id,
+                parsed.scope,
+                parsed.is_own_id,
+                parsed.is_strict_scope,
+                parsed.place,
+                self._oddities(parsed, row),
+                earlier,
+            )
+        )
+
+    def _oddities(self, parsed: ParsedRequest, row: Row) -> tuple[Reported, ...]:
+        """Issues of a request, for when it counts."""
+        found: list[Reported] = []
+        usage = parsed.usage
+        if parsed.failed:
+            found.append(Reported("failed_request", parsed.failed))
+        if parsed.n_attachments:
+            found.append(Reported("attachment", n=parsed.n_attachments))
+        if not row.has_text:
+            found.append(Reported("missing_text"))
+        if parsed.response is None and not parsed.is_session and parsed.shape != "export":
+            found.append(Reported("missing_response"))
+        if usage.input < 0 or usage.output < 0:
+            if not usage.is_known:
+                found.append(Reported("missing_usage"))
+            elif usage.is_half_known:
+                given, missing = ("input", "output") if usage.input >= 0 else ("output", "input")
+                found.append(
+                    Reported("usage_half_known", f"the {given} is known and the {missing} is not")
+                )
+        if not parsed.model:
+            found.append(Reported("missing_model"))
+        if self._names.domain and row.domain is None:
+            found.append(Reported("missing_domain"))
+        if parsed.time is None:
+            found.append(Reported("missing_time"))
+        limit = len(row.text) + row.overhead_tokens + USAGE_SLACK_TOKENS
+        if usage.input > limit and row.has_text and not parsed.n_attachments:
+            n_bytes = len(row.text.encode("utf-8", errors="replace"))
+            if usage.input > n_bytes + row.overhead_tokens + USAGE_SLACK_TOKENS:
+                found.append(
+                    Reported("usage_exceeds_text", f"{usage.input:,} tokens, {n_bytes:,} bytes")
+                )
+        return tuple(found)
+
+    def _earlier_turns(
+        self, parsed: ParsedRequest, chat: Chat, time_s: float, domain: str | None
+    ) -> Iterator[Row]:
+        """A request for each answer inside a chat: what preceded it was sent then."""
+        answers = [
+            index
+            for index, message in enumerate(chat.messages)
+            if index and message["role"] in _ASSISTANTS
+        ]
+        if len(answers) > MAX_TURNS:
+            self._report("too_many_turns", f"{len(answers):,} turns")
+            answers = answers[-MAX_TURNS:]
+        for index in answers:
+            before = Chat(messages=chat.messages[:index], tools=chat.tools)
+            text, overhead = self._text(parsed, before)
+            said, _ = text_of({k: v for k, v in chat.messages[index].items() if k != "role"})
+            # What the provider counted is the last request's alone.
+            yield Row(
+                text,
+                said,
+                UNKNOWN_USAGE,
+                parsed.model,
+                parsed.model_asked,
+                parsed.provider,
+                parsed.tariff,
+                _hash_of(parsed.conversation) if parsed.conversation else 0,
+                1,
+                from_gateway_cache=False,
+                time_s=time_s,
+                domain=domain,
+                overhead_tokens=overhead,
+                has_text=True,
+                line=self.line,
+                record_id=self.record_id,
+            )
+
+    def _text(self, parsed: ParsedRequest, chat: Chat | None) -> tuple[str, int]:
+        """What was sent as one text, and the tokens that the chat's format adds."""
+        if chat is None:
+            return parsed.prompt or "", 0
+        if self._template is not None:
+            try:
+                return self._template(chat.messages, chat.tools), 0
+            except JetonError as error:
+                self._report("template_failed", str(error).split("\n", 1)[0])
+        if not chat.messages or _is_unpublished(parsed.chat_format):
+            return chat.joined(), 0
+        return chat.joined(), published_overhead(chat)
+
+    def _time(self, value: Any) -> float:
+        time_s, kind = parse_time(value, unit=self._time_unit)
+        if kind:
+            self._report(kind, repr(value)[:60])
+        return time_s
+
+
+@lru_cache(maxsize=256)
+def _is_unpublished(chat_format: str) -> bool:
+    return any(name in chat_format for name in _UNPUBLISHED)
+
+
+@lru_cache(maxsize=4096)
+def _hash_of(conversation: str) -> int:
+    """64 bits, the same in every process: logs are read in parts and merged."""
+    digest = hashlib.blake2b(conversation.encode("utf-8", errors="replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True) or 1
+
+
+def _kind_of(value: Any) -> str:
+    names = {str: "a string", int: "a number", float: "a number", bool: "a truth value"}
+    return "null" if value is None else names.get(type(value), f"of type {type(value).__name__}")
