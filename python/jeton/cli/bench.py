@@ -36,7 +36,9 @@ _SECTIONS = {
         "field",
         "documents",
         "strict",
+        "on_bad_record",
         "pattern",
+        "special_tokens",
     ),
     "Output": (
         "json_file",

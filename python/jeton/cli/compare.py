@@ -30,6 +30,7 @@ _SECTIONS = {
         "domains",
         "domain_field",
         "strict",
+        "on_bad_record",
         "num_threads",
     ),
     "Measures": (

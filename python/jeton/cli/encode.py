@@ -40,8 +40,10 @@ _SECTIONS = {
         "field",
         "documents",
         "strict",
+        "on_bad_record",
         "num_threads",
         "pattern",
+        "special_tokens",
     ),
 }
 
