@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from jeton._files import written_whole
+from jeton._plain import strict_json
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class HeldOutFile:
                 record["line"] = places.lines[index]
                 if places.ids[index]:
                     record["id"] = places.ids[index]
-            self._file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+            self._file.write(strict_json(record).encode() + b"\n")
 
     def measure(self, tokenizer: Tokenizer, *, num_threads: int | None) -> tuple[HeldOut, ...]:
         """Count the tokens of what was written, by source; empty where a pipe cannot be read."""

@@ -8,7 +8,6 @@ so Ctrl-C works there. Cost: O(bytes); memory of one batch and the longest docum
 from __future__ import annotations
 
 import os
-import re
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -31,8 +30,8 @@ from jeton.corpus.record_documents import (
     RecordDocuments,
     check_on_bad_record,
     decoded_pieces,
-    field_hint,
     has_field,
+    with_field_hint,
 )
 from jeton.errors import EmptyCorpusError, EndlessInputWarning, RecordError, UsageError
 
@@ -375,7 +374,7 @@ def open_documents(
                 # The core stops at a null and at a bad record; a pipe cannot be read again.
                 is_null = "invalid type: null" in str(error)
                 if file.n_bytes is None or not (is_null or on_bad_record == "skip"):
-                    raise _with_hint(error) from None
+                    raise with_field_hint(error) from None
                 yield from records(stream, file, n_read)
                 return
             stream.set_bytes_of_file(core_reader.n_bytes_read)
@@ -415,15 +414,6 @@ def open_documents(
     return DocumentStream(
         files, batches, on_progress, domains_by=domains_by, has_domain_field=bool(domain_field)
     )
-
-
-def _with_hint(error: RecordError) -> RecordError:
-    """The core's error, with what to do where a record lacks the field."""
-    there = re.search(r'no field ".*"; the fields there are (.*)', str(error))
-    if there is None:
-        return error
-    hint = field_hint(re.findall(r'"([^"]*)"', there[1]))
-    return RecordError(f"{error}\nhint: {hint}", path=error.path, line=error.line)
 
 
 def _if_usable(file: InputFile, field: str) -> InputFile:

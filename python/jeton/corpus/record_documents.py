@@ -8,6 +8,7 @@ field is in no domain. A text that is null is no document, as in Parquet, and is
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -24,8 +25,8 @@ __all__ = [
     "RecordDocuments",
     "check_on_bad_record",
     "decoded_pieces",
-    "field_hint",
     "has_field",
+    "with_field_hint",
 ]
 
 OnBadRecord: TypeAlias = Literal["stop", "skip"]
@@ -153,7 +154,7 @@ class RecordDocuments:
             shown = ", ".join(f'"{name}"' for name in names[:20])
             raise RecordError(
                 f'{self._path}: no column "{self._field}"; the columns there are {shown}\n'
-                f"hint: {field_hint(names)}",
+                f"hint: {_field_hint(names)}",
                 path=self._path,
             )
         rows = csv_rows(_chained(first, pieces), delimiter, MAX_RECORD_BYTES, self._refuse)
@@ -190,7 +191,7 @@ class RecordDocuments:
                 found = f"it is of type {type(value).__name__}"
         self._bad(
             f'{self._path}, line {line}: no string in the field "{self._field}"; {found}\n'
-            f"hint: {field_hint(record if isinstance(record, dict) else ())}",
+            f"hint: {_field_hint(record if isinstance(record, dict) else ())}",
             line,
         )
         return None
@@ -216,7 +217,7 @@ class RecordDocuments:
         self.first_bad = self.first_bad or message.split("\n")[0]
 
 
-def field_hint(names: Iterable[str]) -> str:
+def _field_hint(names: Iterable[str]) -> str:
     """Say how to name the field of the text, given the fields of a record that lacks it."""
     if "messages" in names:
         return (
@@ -224,6 +225,15 @@ def field_hint(names: Iterable[str]) -> str:
             "counts them with what a chat template writes"
         )
     return "name the one that holds the text with field= (--field)"
+
+
+def with_field_hint(error: RecordError) -> RecordError:
+    """The core's error, with what to do where a record lacks the field."""
+    there = re.search(r'no field ".*"; the fields there are (.*)', str(error))
+    if there is None:
+        return error
+    hint = _field_hint(re.findall(r'"([^"]*)"', there[1]))
+    return RecordError(f"{error}\nhint: {hint}", path=error.path, line=error.line)
 
 
 def has_field(path: str, *, format: str, encoding: str, field: str) -> bool:  # noqa: A002
