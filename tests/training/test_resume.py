@@ -343,7 +343,9 @@ def test_records_that_are_held_out_keep_their_line_and_id(
         assert record == {**row, "source": "a.jsonl", "line": record["line"]}
     lines = [record for record in held if record["source"] == "b.txt"]
     assert len(lines) > 20
-    assert all(set(record) == {"text", "source"} for record in lines)
+    for record in lines:
+        assert set(record) == {"text", "source", "line"}
+        assert record["text"] == f"{rows[record['line'] - 1]['text']}."
     found = {item.source: item for item in read_card("t/training_card.json").heldout}
     tokenizer = jeton.load("t")
     for source, texts in (("a.jsonl", records), ("b.txt", lines)):

@@ -41,7 +41,8 @@ class HeldOutFile:
         for index, text in enumerate(texts):
             record: dict[str, Any] = {"text": text, "source": source.path}
             if places is not None:
-                record["line"] = places.lines[index]
+                if places.lines[index]:
+                    record["line"] = places.lines[index]
                 if places.ids[index]:
                     record["id"] = places.ids[index]
             self._file.write(strict_json(record).encode() + b"\n")
