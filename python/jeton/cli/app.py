@@ -18,7 +18,7 @@ from jeton.errors import JetonError, JetonWarning
 
 __all__ = ["COMMANDS", "app"]
 
-EXIT_FINE, EXIT_ERROR = 0, 2
+EXIT_FINE, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
 
 # Name: (module, attribute, the first line of its help). The line stands here so that
 # `jeton --help` imports no command; a test compares it with the command's own.
@@ -160,6 +160,8 @@ class _Root(click.Group):
         except (KeyboardInterrupt, click.Abort) as error:
             # Work that can be taken up again says so.
             _say(f"jeton: interrupted: {shown(str(error))}" if str(error) else "jeton: interrupted")
+            _discard(sys.stdout)
+            return EXIT_INTERRUPTED
         except click.ClickException as error:
             _say_error(_usage_message(error))
         except JetonError as error:
@@ -275,9 +277,9 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     name="jeton",
     cls=_Root,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit code 0: fine. 1: a finding. 2: an error. Data goes to standard output, words to "
-    "standard error. Vocabularies are looked for in the package, in $JETON_VOCAB_DIR and in the "
-    "user's cache.",
+    epilog="Exit code 0: fine. 1: a finding. 2: an error. 130: interrupted. Data goes to "
+    "standard output, words to standard error. Vocabularies are looked for in the package, in "
+    "$JETON_VOCAB_DIR and in the user's cache.",
 )
 @click.option(
     "--version",

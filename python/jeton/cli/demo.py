@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jeton._plain import counted
 from jeton.cli import options, streams
 from jeton.errors import MissingExtraError, UsageError
 
@@ -56,7 +57,7 @@ def demo(*, folder: str, as_json: bool) -> None:
         return
     corpus = report.corpus
     streams.write_line(
-        f"audited {corpus.n_documents:,} documents, {corpus.n_bytes / 1000:.1f} kB, with "
+        f"audited {counted(corpus.n_documents, 'document')}, {corpus.n_bytes / 1000:.1f} kB, with "
         f"{' and '.join(TOKENIZERS)}; {REQUESTS_PER_DAY:,} requests a day are assumed"
     )
     for number, finding in enumerate(report.findings[:_SHOWN_FINDINGS], start=1):
