@@ -1,4 +1,4 @@
-"""Write the list of modules in ARCHITECTURE.md from the modules' own first lines.
+"""Write the list of folders in ARCHITECTURE.md from the modules' own first lines.
 
 ``module_map.py`` rewrites the part between the two markers; ``--check`` only says whether it is
 up to date (exit code 1 when it is not). Python: the first line of the docstring; Rust: the first
@@ -36,17 +36,27 @@ def describe_rust(path: Path) -> str:
 
 
 def render(root: Path) -> str:
-    """Return the list of modules below ``root`` as Markdown, sorted by path."""
+    """Return the list of folders and single modules below ``root`` as Markdown, sorted by path."""
+    rust = [crate / "src" for crate in sorted((root / "crates").glob("*"))]
+    python = [root / "python" / "jeton"]
     lines: list[str] = []
-    for title, folder, pattern, describe in (
-        ("Rust", "crates", "*/src/**/*.rs", describe_rust),
-        ("Python", "python/jeton", "**/*.py", describe_python),
+    for title, tops, ending, first, describe in (
+        ("Rust", rust, ".rs", ("lib.rs", "mod.rs"), describe_rust),
+        ("Python", python, ".py", ("__init__.py",), describe_python),
     ):
         rows = []
-        for path in sorted((root / folder).glob(pattern)):
-            text = describe(path)
-            if text:
-                rows.append(f"- `{path.relative_to(root).as_posix()}`: {text}")
+        for top in tops:
+            for path in [top, *sorted(top.glob("*"))]:
+                name = path.relative_to(root).as_posix()
+                if path.is_dir():
+                    sources = [path / one for one in first if (path / one).is_file()]
+                    text, name = describe(sources[0]) if sources else "", f"{name}/"
+                else:
+                    text = (
+                        describe(path) if path.suffix == ending and path.name not in first else ""
+                    )
+                if text:
+                    rows.append(f"- `{name}`: {text}")
         if rows:
             lines += [f"### {title}", "", *rows, ""]
     return "\n".join(lines)
@@ -60,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     path = ROOT / "ARCHITECTURE.md"
     text = path.read_text(encoding="utf-8")
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        print(f"error: {path.name} lacks the markers of the module list", file=sys.stderr)
+        print(f"error: {path.name} lacks the markers of the list", file=sys.stderr)
         return 2
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
@@ -69,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if options.check:
         print(
-            f"error: the list of modules in {path.name} is stale\nhint: make docs", file=sys.stderr
+            f"error: the list of folders in {path.name} is stale\nhint: make docs", file=sys.stderr
         )
         return 1
     path.write_text(wanted, encoding="utf-8")

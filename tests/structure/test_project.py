@@ -168,7 +168,12 @@ def test_the_module_map_reads_first_lines(tmp_path: Path) -> None:
     source.mkdir(parents=True)
     (source / "lib.rs").write_text("//! What the crate is\n//! More.\n", encoding="utf-8")
     (source / "bare.rs").write_text("fn f() {}\n//! too late\n", encoding="utf-8")
+    (source / "room").mkdir()
+    (source / "room" / "mod.rs").write_text("//! A room.\n", encoding="utf-8")
+    (source / "room" / "file.rs").write_text("//! A file of it.\n", encoding="utf-8")
     text = module_map.render(tmp_path)
     assert "- `python/jeton/a.py`: What a is." in text
-    assert "- `crates/jeton-core/src/lib.rs`: What the crate is\n" in text
+    assert "- `crates/jeton-core/src/`: What the crate is\n" in text
+    assert "- `crates/jeton-core/src/room/`: A room.\n" in text
+    assert "A file of it" not in text
     assert "bare.rs" not in text
