@@ -35,6 +35,14 @@ _UNITS: dict[Objective, str] = {
 }
 
 
+_BEST: dict[Objective, str] = {
+    "memory_bytes": "Least memory",
+    "usd_per_month": "Cheapest",
+    "seconds_per_request": "Fastest",
+    "bits_per_byte": "Fewest bits per byte",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """What a candidate costs in each respect; None where it is not known.
@@ -190,10 +198,19 @@ def _choose(
         if bounds
         else (f"{len(points)} candidates, no limits")
     )
-    reason = f"{best.name} has the fewest {_UNITS[first]} ({_known(value[first]):,.6g}); {among}"
+    reason = f"{_BEST[first]}: {best.name}, {_amount(first, _known(value[first]))}; {among}"
     if first != prefer:
         reason += f"; {_UNITS[prefer]} are not known of every candidate"
     return best.name, reason
+
+
+def _amount(objective: Objective, value: Decimal) -> str:
+    """A value in words, with its unit."""
+    if objective == "usd_per_month":
+        return f"${value:,.2f} a month" if value >= 1 else f"${value:.3g} a month"
+    if objective == "memory_bytes":
+        return f"{value / 10**9:,.2f} GB"
+    return f"{value:,.4g} {_UNITS[objective]}"
 
 
 def _dominates(one: Sequence[Decimal], other: Sequence[Decimal]) -> bool:
