@@ -39,6 +39,12 @@ _NUMBERS = re.compile(r"[\[({]?\s*\d{1,7}(?:\s*[,;]?\s+\d{1,7}|,\d{1,7})+\s*[,;]
 _NUMBER = re.compile(r"\d+")
 _LAST_CODE_POINT = 0x10FFFF
 _UUENCODED = re.compile(r"begin [0-7]{3} \S+\r?\n")
+_INNER_DATA = re.compile(
+    r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :,]){24,}+[0-9A-Fa-f]{2}(?![0-9A-Fa-f])"
+    r"|[\[(]?(?<!\d)\d{1,7}(?:,[ ]?\d{1,7}+){31,}+[\])]?"
+    r"|begin [0-7]{3} \S++\n(?:[!-`]{2,61}+\n)++(?:`\n)?end\b"
+    r"|[!-~]{80,}+"
+)
 _DUMP_ADDRESS = re.compile(r"(?:0x)?[0-9A-Fa-f]{4,16}:?")
 _DUMP_GROUP = re.compile(r"(?:[0-9A-Fa-f]{2}){1,8}")
 _DUMP_LINE_DIGITS = 32
@@ -59,7 +65,8 @@ def decoded_text(text: str) -> tuple[str, int]:
         text = whole
     blobs = find_blobs(text)
     if not blobs:
-        return text, n_bytes
+        new = _INNER_DATA.sub(lambda match: _whole(match.group()) or match.group(), text)
+        return new, n_bytes + (len(text) if new != text else 0)
     parts, position = [], 0
     for blob in blobs:
         found = text[blob.start : blob.end]

@@ -27,10 +27,8 @@ _MAX_LITERAL_CHARS = 8 << 20
 _LAST_CODE_POINT = 0x10FFFF
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
-# Beside the signs of JSON it is a value there, and stays one.
-_INNER_STRING = re.compile(
-    r'(?<![:,\[{\\\w])(?<![:,\[{]\s)"(?:[^"\\\n]++|\\.)*+"(?!\s*[:,\]}])', re.DOTALL
-)
+# Before a sign of JSON it is a key or a value there, and stays one.
+_INNER_STRING = re.compile(r'(?<![\\\w])"(?:[^"\\\n]++|\\.)*+"(?!\s*[:,\]}])')
 _ESCAPE = re.compile(r'\\["\\/bfnrtu]')
 _MAY_BE_ESCAPED = re.compile("[&%=]")
 _UNITS = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\U000?[0-9a-fA-F]{5})+")
@@ -197,8 +195,15 @@ def _short_escapes(text: str) -> str:
         n_quotes >= 2 and n_quotes >= text.count('"') / 2
     )
     if not is_escaped:
-        return text
+        # A part of a prompt may have been escaped alone: it is one line with many ends in it.
+        return "\n".join(map(_short_in_line, text.split("\n"))) if n_lines >= MIN_ESCAPES else text
     return _SHORT.sub(lambda m: _SHORT_CHARACTERS.get(m.group(1), m.group(1)), text)
+
+
+def _short_in_line(line: str) -> str:
+    if line.count("\\n") < MIN_ESCAPES:
+        return line
+    return _SHORT.sub(lambda m: _SHORT_CHARACTERS.get(m.group(1), m.group(1)), line)
 
 
 def _entities(text: str) -> str:
