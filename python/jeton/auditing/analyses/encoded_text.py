@@ -20,6 +20,9 @@ __all__ = ["decoded_text"]
 MIN_CHARS = 16
 """A shorter text without spaces is a word or an identifier."""
 
+MIN_KINDS = 10
+"""Different characters of data within a text."""
+
 MAX_ROUNDS = 2
 """Texts are encoded twice now and then (a JSON body in a JSON envelope)."""
 
@@ -65,7 +68,7 @@ def decoded_text(text: str) -> tuple[str, int]:
         text = whole
     blobs = find_blobs(text)
     if not blobs:
-        new = _INNER_DATA.sub(lambda match: _whole(match.group()) or match.group(), text)
+        new = _INNER_DATA.sub(_inner, text)
         return new, n_bytes + (len(text) if new != text else 0)
     parts, position = [], 0
     for blob in blobs:
@@ -77,6 +80,14 @@ def decoded_text(text: str) -> tuple[str, int]:
         position = blob.end
         n_bytes += blob.end - blob.start
     return "".join([*parts, text[position:]]), n_bytes
+
+
+def _inner(match: re.Match[str]) -> str:
+    found = match.group()
+    # Rules of one sign, rows of padding and addresses are no data.
+    if len(set(found)) < MIN_KINDS or "://" in found:
+        return found
+    return _whole(found) or found
 
 
 def _whole(text: str) -> str | None:
