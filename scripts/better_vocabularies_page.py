@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 
 from jeton import _core
 from jeton.corpus import CorpusCare, HoldOut, InputFile, NearDuplicateSettings
+from jeton.corpus.places import RecordPlaces
 from jeton.metrics import gini
 from jeton.metrics.bootstrap import bootstrap_sums
 from jeton.planning import cost_aware
 from jeton.training import TrainSettings, count_languages, count_pretokens, learn_from_counts
+from jeton.training.counting import OnHeldOut
 from scripts.marked import Part
 
 __all__ = ["articles", "main"]
@@ -216,10 +218,8 @@ def members_table(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def _keeper(
-    batches: list[_core.TextBatch],
-) -> Callable[[InputFile, _core.TextBatch], None]:
-    def keep(_file: InputFile, batch: _core.TextBatch) -> None:
+def _keeper(batches: list[_core.TextBatch]) -> OnHeldOut:
+    def keep(_file: InputFile, batch: _core.TextBatch, _places: RecordPlaces | None) -> None:
         batches.append(batch)
 
     return keep

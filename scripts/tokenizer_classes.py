@@ -17,9 +17,11 @@ from typing import Any
 
 import transformers
 from transformers import PreTrainedTokenizerBase
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 from transformers.models.auto.tokenization_auto import (
     MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS,
     TOKENIZER_MAPPING_NAMES,
+    tokenizer_class_from_name,
 )
 from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
@@ -54,11 +56,24 @@ def main() -> None:
     tree = {
         "source": f"transformers {transformers.__version__}",
         "classes": classes,
+        "other_names": _other_names(classes),
         "models_with_the_generic_class": sorted(generic),
         "models_with_another_class": instead,
     }
     text = json.dumps(tree, ensure_ascii=False, indent=1, sort_keys=True)
     TARGET.write_text(text + "\n", encoding="utf-8")
+
+
+def _other_names(classes: dict[str, Any]) -> dict[str, str]:
+    """Names under which a class is found, too: those of models that share another one's."""
+    names = {name.removesuffix("Config") + "Tokenizer" for name in CONFIG_MAPPING_NAMES.values()}
+    found = {}
+    for name in sorted(names - set(classes)):
+        kind = tokenizer_class_from_name(name)
+        own = None if kind is None else kind.__name__.removesuffix("Fast")
+        if own in classes and own != name:
+            found[name] = own
+    return found
 
 
 def _facts(kind: Any) -> dict[str, Any]:

@@ -33,12 +33,13 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
     content = data.encode("utf-8") if isinstance(data, str) else data
     target = Path(os.path.realpath(path))
     try:
-        mode = target.stat().st_mode
+        # Not of the target: what a link to a pipe resolves to cannot be looked for.
+        mode = Path(path).stat().st_mode
     except OSError:
         mode = None
     try:
         if mode is not None and not stat.S_ISREG(mode):
-            target.write_bytes(content)
+            Path(path).write_bytes(content)
             return
         _replace(target, content, None if mode is None else stat.S_IMODE(mode))
     except OSError as error:
@@ -52,25 +53,27 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
 def written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write piece by piece, which takes its name only if all goes well.
 
-    What is no regular file (``/dev/stdout``, a pipe) is written to directly.
+    It may be read again while it is written. What is no regular file (``/dev/stdout``, a pipe) is
+    written to directly.
 
     Raises:
         OSError: Or a subclass that names ``path``: the folder is missing, the disk is full, ...
     """
     target = Path(os.path.realpath(path))
     try:
-        mode = target.stat().st_mode
+        # Not of the target: what a link to a pipe resolves to cannot be looked for.
+        mode = Path(path).stat().st_mode
     except OSError:
         mode = None
     temporary: Path | None = None
     try:
         if mode is not None and not stat.S_ISREG(mode):
-            with target.open("wb") as stream:
+            with Path(path).open("wb") as stream:
                 yield stream
             return
         temporary = target.parent / f".jeton-{secrets.token_hex(8)}.tmp"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with os.fdopen(descriptor, "wb") as stream:
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(descriptor, "w+b") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

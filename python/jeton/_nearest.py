@@ -25,6 +25,9 @@ name (``llama-3`` for ``llama-3-8b``) is the commonest mistake."""
 MIN_CONTAINED_CHARS = 3
 """Shorter fragments are contained in unrelated names by chance."""
 
+MIN_PREFIX_CHARS = 2
+"""A name may begin with what was asked, from so many characters on (``t5`` for ``t5-small``)."""
+
 _SEPARATORS = re.compile(r"[\s_]+")
 
 
@@ -46,7 +49,8 @@ def nearest(name: str, names: Iterable[str], *, limit: int = DEFAULT_LIMIT) -> t
     scored: list[tuple[float, int, str]] = []
     for candidate in dict.fromkeys(names):
         folded = fold(candidate)
-        if len(asked) >= MIN_CONTAINED_CHARS and asked in folded:
+        is_part = len(asked) >= MIN_CONTAINED_CHARS and asked in folded
+        if is_part or (len(asked) >= MIN_PREFIX_CHARS and folded.startswith(asked)):
             share = len(asked) / len(folded)
             score = CONTAINED_SIMILARITY + (1 - CONTAINED_SIMILARITY) * share
         else:

@@ -1,4 +1,4 @@
-"""Values of results as JSON has them."""
+"""Values of results as JSON has them, and numbers of things in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["finite_values", "plain_values", "strict_json"]
+__all__ = ["counted", "finite_values", "plain_values", "strict_json"]
+
+
+def counted(n: int, noun: str) -> str:
+    """Write a number with its noun: ``1 document``, ``2,000 documents``."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def plain_values(value: Any) -> Any:

@@ -7,6 +7,8 @@ A file's value in a case is text, JSON, or an object with one of these keys:
 - ``$tokenizer``: a small byte-level BPE as tokenizer.json; its value has ``special`` (text to id),
   ``bos`` and ``normalizer``, as ``tests.doctor.ward.tokenizer_json`` takes them.
 - ``$ranks``: a rank file of the bytes and of these further tokens.
+- ``$pieces``: a SentencePiece model of these pieces (text, score, number of the kind); ``type`` is
+  the number of its algorithm, and with ``bytes`` the 256 byte pieces stand behind the third.
 - ``$shared``: a vocabulary of the shared data; the case is skipped where that is absent.
 - ``$merge``: a path in the tokenizer.json of ``$tokenizer`` and what stands there.
 """
@@ -21,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from jeton.compat.sentencepiece import sentencepiece_model_pb2
 from jeton.formats.reading import read
 from tests.conftest import SHARED
 from tests.doctor import ward
@@ -61,12 +64,30 @@ def _data(value: Any) -> bytes:
             tokens += [text.encode("utf-8") for text in value["$ranks"]]
             lines = (base64.b64encode(t) + b" %d\n" % i for i, t in enumerate(tokens))
             return b"".join(lines)
+        if "$pieces" in value:
+            return _model(value)
         if "$shared" in value:
             if not SHARED.is_dir():
                 pytest.skip("needs the shared data folder beside the project")
             return read(SHARED / "data" / "vocab" / value["$shared"])
         value = value.get("$json", value)
     return json.dumps(value).encode("utf-8")
+
+
+def _model(told: Mapping[str, Any]) -> bytes:
+    pieces = list(told["$pieces"])
+    if told.get("bytes"):
+        pieces[3:3] = [[f"<0x{number:02X}>", 0, 6] for number in range(256)]
+    model = sentencepiece_model_pb2.ModelProto()
+    for text, score, kind in pieces:
+        piece = model.pieces.add()
+        piece.piece, piece.score, piece.type = text, score, kind
+    model.trainer_spec.model_type = told["type"]
+    model.trainer_spec.byte_fallback = bool(told.get("bytes"))
+    model.normalizer_spec.add_dummy_prefix = True
+    model.normalizer_spec.escape_whitespaces = True
+    data: bytes = model.SerializeToString()
+    return data
 
 
 def contains(whole: Any, part: Any) -> bool:

@@ -64,7 +64,11 @@ def _write(tokenizer: jeton.Tokenizer, named: str, target: Path, step: dict[str,
             tokenizer.save(target, lossy=True)
             left: tuple[str, ...] = ()
         else:
-            left = jeton.convert(named, target, lossy=True).left_behind
+            done = jeton.convert(named, target, lossy=True)
+            left = done.left_behind
+            told = "\n".join(map(str, done.losses))
+            for part in step.get("losses", ()):
+                assert part in told, told
     for part in step.get("left_behind", ()):
         assert any(part in words for words in left), left
     for name, part in step.get("files", {}).items():
@@ -73,5 +77,7 @@ def _write(tokenizer: jeton.Tokenizer, named: str, target: Path, step: dict[str,
     if "metadata" in step:
         assert contains(dict(read_gguf(target).metadata), step["metadata"])
     again = jeton.load(target)
+    for text, ids in step.get("decoded", {}).items():
+        assert again.decode(ids) == text
     for text, ids in step.get("ids", {}).items():
         assert again.encode(text, allow_special="all") == ids

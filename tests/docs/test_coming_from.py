@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 
 import pytest
-import sentencepiece
 
 import jeton
 
@@ -19,27 +17,11 @@ def page(name: str) -> str:
     return (DOCS / f"coming-from-{name}.md").read_text(encoding="utf-8")
 
 
-def toy_model() -> bytes:
-    """A model for the examples of sentencepiece's page."""
-    out = io.BytesIO()
-    sentences = ["hello world", "the cat sat on the mat", "world of cats and mats"] * 9
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sentences),
-        model_writer=out,
-        vocab_size=40,
-        hard_vocab_limit=False,
-        minloglevel=2,
-    )
-    return out.getvalue()
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_the_examples_of_the_page_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if name == "sentencepiece":
-        Path("toy.model").write_bytes(toy_model())
     blocks = re.findall(r"```python\n(.*?)```", page(name), flags=re.DOTALL)
     assert len(blocks) >= 2
     names: dict[str, object] = {}

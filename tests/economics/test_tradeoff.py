@@ -54,7 +54,7 @@ def test_what_is_unknown_of_one_counts_for_none_but_breaks_a_limit() -> None:
     assert found.points[1].is_on_front
     assert found.points[1].violates == ("bits_per_byte (unknown)",)
     assert found.best == "good"
-    assert "not known of every candidate" in found.reason
+    assert "bits per byte are not compared: not known for silent" in found.reason
 
 
 def test_preferring_time() -> None:

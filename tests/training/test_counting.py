@@ -14,6 +14,7 @@ import pytest
 
 from jeton import _core
 from jeton.corpus import CorpusCare, HoldOut, InputFile
+from jeton.corpus.places import RecordPlaces
 from jeton.errors import CorpusError, EmptyCorpusError, FormatError, UsageError
 from jeton.training import (
     TrainProgress,
@@ -152,8 +153,11 @@ def test_what_is_held_out_is_handed_over_and_not_counted(tmp_path: Path) -> None
     folder = files_of(tmp_path / "in", texts)
     held_out: list[str] = []
 
-    def take(file: InputFile, batch: _core.TextBatch) -> None:
-        held_out.extend(batch)
+    def take(file: InputFile, texts: _core.TextBatch, places: RecordPlaces | None) -> None:
+        assert file.path.startswith(str(folder))
+        assert places is not None
+        assert len(places.lines) == len(texts)
+        held_out.extend(texts)
 
     corpus = count_pretokens(
         folder, settings=WORDS, care=CorpusCare(holdout=HoldOut(share=0.2)), on_held_out=take

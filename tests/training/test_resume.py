@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import jeton
 from jeton import _core
 from jeton.cli.app import app
 from jeton.corpus import CorpusCare, HoldOut, NearDuplicateSettings  # noqa: F401 - evaluated
@@ -26,6 +28,7 @@ from jeton.training import (
     TrainSettings,
     count_pretokens,
     learn_from_counts,
+    read_card,
     save_counts,
 )
 from jeton.training.checkpoints import Checkpoint
@@ -253,7 +256,7 @@ def test_the_command_says_what_it_kept_and_goes_on(
         else:
             patch.setattr("jeton.training.trainer._core.train_bpe_with", _interrupted)
         found = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "t")])
-    assert found.exit_code == 2
+    assert found.exit_code == 130
     assert f"jeton: interrupted: {part}" in found.stderr
     assert "hint: the same command with --resume goes on from it" in found.stderr
     assert part.exists()
@@ -275,3 +278,77 @@ def _interrupted(counts: _core.PretokenCounts, **arguments: Any) -> _core.Tokeni
 
 
 train_bpe_with = _core.train_bpe_with
+
+
+@pytest.mark.parametrize("stage", ["count", "merge"])
+def test_a_command_that_holds_out_goes_on_to_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    make_files(tmp_path / "in", 4)
+    monkeypatch.chdir(tmp_path)
+    words = ["train", "in", "--vocab-size", "900", "--hold-out", "0.3", "--near-duplicates"]
+
+    def command(name: str) -> list[str]:
+        return [*words, "--held-out", f"{name}.jsonl", "-o", name, "--checkpoint", f"{name}.part"]
+
+    assert CliRunner().invoke(app, command("whole")).exit_code == 0
+    n_calls = 0
+
+    def stop(progress: TrainProgress) -> None:
+        nonlocal n_calls
+        n_calls += progress.stage == stage
+        if n_calls == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("jeton.cli.train.training_progress", lambda **_: nullcontext(stop))
+        stopped = CliRunner().invoke(app, command("again"))
+    assert stopped.exit_code == 130
+    assert "again.part" in stopped.stderr
+    assert "--resume goes on from it" in stopped.stderr
+    assert not Path("again.jsonl").exists()
+    assert not Path("again").exists()
+    assert CliRunner().invoke(app, [*command("again"), "--resume"]).exit_code == 0
+    assert Path("again.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    cards = [read_card(f"{name}/training_card.json") for name in ("again", "whole")]
+    assert cards[0].fingerprint == cards[1].fingerprint
+    assert cards[0].heldout == cards[1].heldout
+    assert sum(held.n_documents for held in cards[0].heldout) == len(
+        Path("whole.jsonl").read_text(encoding="utf-8").splitlines()
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "again", "again.jsonl", "in", "whole", "whole.jsonl"
+    ]  # fmt: skip
+
+
+def test_records_that_are_held_out_keep_their_line_and_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"r{i}", "text": f"the number {i * 7} of {i * i}"} for i in range(200)]
+    Path("a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    Path("b.txt").write_text("\n".join(row["text"] + "." for row in rows), encoding="utf-8")
+    words = ["train", "a.jsonl", "b.txt", "--documents", "line", "--hold-out", "0.3"]
+    result = CliRunner().invoke(
+        app, [*words, "--held-out", "h.jsonl", "--vocab-size", "270", "-o", "t", "-q"]
+    )
+    assert result.exit_code == 0
+    assert "left out" not in result.stderr
+    held = [json.loads(line) for line in Path("h.jsonl").read_text(encoding="utf-8").splitlines()]
+    records = [record for record in held if record["source"] == "a.jsonl"]
+    assert len(records) > 20
+    for record in records:
+        row = rows[record["line"] - 1]
+        assert record == {**row, "source": "a.jsonl", "line": record["line"]}
+    lines = [record for record in held if record["source"] == "b.txt"]
+    assert len(lines) > 20
+    for record in lines:
+        assert set(record) == {"text", "source", "line"}
+        assert record["text"] == f"{rows[record['line'] - 1]['text']}."
+    found = {item.source: item for item in read_card("t/training_card.json").heldout}
+    tokenizer = jeton.load("t")
+    for source, texts in (("a.jsonl", records), ("b.txt", lines)):
+        assert found[source].n_documents == len(texts)
+        assert found[source].n_bytes == sum(len(record["text"]) for record in texts)
+        assert found[source].n_tokens == sum(tokenizer.count(record["text"]) for record in texts)

@@ -81,6 +81,10 @@ class SourceList:
         documents_before, bytes_before = self._sources.get(source, (0, 0))
         self._sources[source] = (documents_before + n_documents, bytes_before + n_bytes)
 
+    def __len__(self) -> int:
+        """How many inputs there were, those beyond the limit too."""
+        return len(self._sources) - ("" in self._sources) + self._n_more
+
     def merge(self, other: Self) -> SourceList:
         """The inputs of both, this one's first."""
         merged = SourceList()
@@ -133,6 +137,7 @@ class Counts:
         self.n_replacements = 0
         self.n_cut_documents = 0
         self.n_null_documents = 0
+        self.n_bad_records = 0
         self.n_skipped_files = 0
         self.requests: RequestCollector | None = None
         self.sampled: SampledWorkload | None = None
@@ -165,6 +170,8 @@ class Counts:
             n_cut_documents=self.n_cut_documents,
             n_null_documents=self.n_null_documents,
             n_skipped_files=self.n_skipped_files,
+            n_bad_records=self.n_bad_records,
+            n_sources=len(self.sources),
         )
 
     def merge(self, other: Self) -> Counts:
@@ -223,5 +230,6 @@ _NUMBERS: Sequence[str] = (
     "n_replacements",
     "n_cut_documents",
     "n_null_documents",
+    "n_bad_records",
     "n_skipped_files",
 )

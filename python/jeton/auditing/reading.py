@@ -95,6 +95,14 @@ class Portions(Protocol):
         """Rows without a text."""
 
     @property
+    def n_bad_records(self) -> int:
+        """Records that were left out because they cannot be used."""
+
+    @property
+    def first_bad_record(self) -> str:
+        """The first of them, in words."""
+
+    @property
     def n_cut_documents(self) -> int:
         """Documents that came in pieces."""
 
@@ -120,6 +128,16 @@ class PortionsOfStream:
     def n_null_documents(self) -> int:
         """Rows without a text."""
         return self._stream.n_null_documents
+
+    @property
+    def n_bad_records(self) -> int:
+        """Records that were left out because they cannot be used."""
+        return self._stream.n_bad_records
+
+    @property
+    def first_bad_record(self) -> str:
+        """The first of them, in words."""
+        return self._stream.first_bad_record
 
     @property
     def n_cut_documents(self) -> int:
@@ -160,6 +178,8 @@ class RequestPortions:
     has_overhead = True
     may_lack_text = True
     n_null_documents = 0
+    n_bad_records = 0
+    first_bad_record = ""
     n_cut_documents = 0
 
     def __init__(self, stream: RequestStream, collector: RequestCollector) -> None:

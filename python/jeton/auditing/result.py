@@ -88,8 +88,10 @@ class CorpusSummary:
         n_replacements: U+FFFD written in place of such bytes.
         n_repeated_whitespace_bytes: Bytes of white space that follows other white space.
         n_cut_documents: Text documents above the reader's size limit, read in pieces.
-        n_null_documents: Parquet rows without a text, which were skipped.
+        n_null_documents: Records and rows whose text is null, which were skipped.
         n_skipped_files: Files found in folders that are not text.
+        n_bad_records: Records that cannot be used and were left out, as ``on_bad_record`` has it.
+        n_sources: How many inputs there were, listed or not.
     """
 
     sources: tuple[Source, ...]
@@ -104,6 +106,8 @@ class CorpusSummary:
     n_cut_documents: int
     n_null_documents: int = 0
     n_skipped_files: int = 0
+    n_bad_records: int = 0
+    n_sources: int = 0
 
 
 @dataclass(frozen=True, slots=True)

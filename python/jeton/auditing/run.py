@@ -75,6 +75,7 @@ class Audit:
         field: str = "text",
         documents: Literal["file", "line"] = "file",
         strict: bool = False,
+        on_bad_record: Literal["stop", "skip"] = "stop",
         logs: LogOptions | bool = False,
         domains: Domains = "auto",
         domain_field: str = "",
@@ -157,6 +158,7 @@ class Audit:
         self._field = field
         self._documents: Literal["file", "line"] = documents
         self._strict = strict
+        self._on_bad_record: Literal["stop", "skip"] = on_bad_record
         self._domains: Domains = domains
         self._domain_field = domain_field
         self._observers = tuple(observers)
@@ -272,6 +274,7 @@ class Audit:
             field=self._field,
             documents=self._documents,
             strict=self._strict,
+            on_bad_record=self._on_bad_record,
             domain_field=self._domain_field,
             # Only who compares documents with those of another day wants to know them again.
             with_places=bool(self._observers),
@@ -312,6 +315,7 @@ def audit(
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     strict: bool = False,
+    on_bad_record: Literal["stop", "skip"] = "stop",
     logs: LogOptions | bool = False,
     domains: Domains = "auto",
     domain_field: str = "",
@@ -366,6 +370,8 @@ def audit(
         field: Field of the text in JSONL and Parquet.
         documents: Whether a plain text file is one document or one a line.
         strict: Bytes that are not UTF-8 are an error instead of being replaced and counted.
+        on_bad_record: A record that cannot be used: ``"stop"``, or ``"skip"`` and count it. Records
+            of logs are always skipped and counted.
         logs: The inputs are request logs: True, or how to read them.
         domains: What is reported apart: each input file, each folder, nothing; by default files or
             folders where there are 2 to 20 of them.
@@ -420,6 +426,7 @@ def audit(
         field=field,
         documents=documents,
         strict=strict,
+        on_bad_record=on_bad_record,
         logs=logs,
         domains=domains,
         domain_field=domain_field,

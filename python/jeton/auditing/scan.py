@@ -49,6 +49,7 @@ def scan(
         counts.term_counts = terms.counts
     counts.n_cut_documents = portions.n_cut_documents
     counts.n_null_documents = portions.n_null_documents
+    counts.n_bad_records = portions.n_bad_records
     counts.n_skipped_files = len(portions.skipped)
     if not portions.may_lack_text:
         require_text(
@@ -56,6 +57,8 @@ def scan(
             n_bytes=counts.text_stats.n_bytes,
             skipped=portions.skipped,
             n_null_documents=portions.n_null_documents,
+            n_bad_records=portions.n_bad_records,
+            first_bad_record=portions.first_bad_record,
         )
     return counts
 

@@ -274,9 +274,20 @@ def _sentence(words: str, scope: str, name: str, hour: int, levels: tuple[float,
     when = datetime.fromtimestamp(hour * _HOUR_S, tz=UTC)
     of = "" if scope == "all" else f" of {name or '(no name)'}"
     return (
-        f"Since {when:%Y-%m-%d %H:00} UTC: {levels[1]:,.4g} {words}{of} instead of "
-        f"{levels[0]:,.4g} ({levels[1] / levels[0] - 1:+.0%})"
+        f"Since {when:%Y-%m-%d %H:00} UTC: {_plain(levels[1])} {words}{of} instead of "
+        f"{_plain(levels[0])} ({levels[1] / levels[0] - 1:+.0%})"
     )
+
+
+def _plain(level: float) -> str:
+    """A level in three digits or more, without an exponent."""
+    if level >= _WHOLE:
+        return f"{level:,.0f}"
+    return f"{level:.3g}" if level >= _SMALL else f"{level:.8f}".rstrip("0")
+
+
+_WHOLE = 100
+_SMALL = 1e-4
 
 
 def _iso(hour: int) -> str:

@@ -9,6 +9,8 @@ parent, which kills it; a limit of CPU time stands by for the case that the pare
 
 from __future__ import annotations
 
+import codecs
+import encodings
 import json
 import os
 import sys
@@ -29,6 +31,21 @@ _MAX_TEMPLATES = 8
 """Compiled templates that are kept."""
 _CPU_MARGIN_SECONDS = 2
 """CPU time beyond the wall-clock limit at which the system ends the process."""
+_LATE_MODULES = (
+    "html",  # striptags
+    "jinja2.constants",
+    "jinja2.debug",
+    "linecache",
+    "textwrap",
+    "unicodedata",
+)
+_ENCODINGS = (
+    *("ascii", "latin-1", "utf-8", "utf-8-sig", "utf-7", "idna", "punycode"),
+    *("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"),
+    *("cp437", "cp1250", "cp1251", "cp1252", "iso8859-15", "koi8-r"),
+    *("big5", "euc-jp", "euc-kr", "gb18030", "gbk", "shift_jis"),
+)
+"""Encodings that a template may ask a text for; what they need is imported before files close."""
 _TEXT, _TUPLE, _MAPPING = "text", "tuple", "mapping"
 
 
@@ -164,10 +181,22 @@ def main() -> None:
         write_frame(answers, _answer(request, known))
 
 
+def _known_codec(name: str) -> codecs.CodecInfo | None:
+    """A codec that is imported already; another one has no file here, and so is unknown."""
+    try:
+        return encodings.search_function(name)
+    except OSError:
+        return None
+
+
 def _warm_up() -> None:
     """Import what rendering imports late: afterwards no file can be opened."""
-    for module in ("jinja2.constants", "jinja2.debug", "linecache", "textwrap", "unicodedata"):
+    for module in _LATE_MODULES:
         import_module(module)
+    for encoding in _ENCODINGS:
+        codecs.lookup(encoding)
+    codecs.unregister(encodings.search_function)
+    codecs.register(_known_codec)
     Compiled("{{ '%s' % 1 }}{{ strftime_now('%c') }}{{ [1]|tojson }}").render({}, max_chars=100)
     with suppress(TemplateError):
         Compiled("{% if %}")

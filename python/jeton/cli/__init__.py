@@ -1,8 +1,8 @@
 """The command line: parse, call the library, show what it returned.
 
 Data goes to standard output, words and progress to standard error; ``-`` is standard input.
-Exit code 0: fine. 1: a finding. 2: an error. Each command has its own file and is imported
-when it is used, so that ``jeton --help`` is quick.
+Exit code 0: fine. 1: a finding. 2: an error. 130: interrupted. Each command has its own
+file and is imported when it is used, so that ``jeton --help`` is quick.
 """
 
 from __future__ import annotations

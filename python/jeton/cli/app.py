@@ -18,7 +18,7 @@ from jeton.errors import JetonError, JetonWarning
 
 __all__ = ["COMMANDS", "app"]
 
-EXIT_FINE, EXIT_ERROR = 0, 2
+EXIT_FINE, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
 
 # Name: (module, attribute, the first line of its help). The line stands here so that
 # `jeton --help` imports no command; a test compares it with the command's own.
@@ -160,6 +160,8 @@ class _Root(click.Group):
         except (KeyboardInterrupt, click.Abort) as error:
             # Work that can be taken up again says so.
             _say(f"jeton: interrupted: {shown(str(error))}" if str(error) else "jeton: interrupted")
+            _discard(sys.stdout)
+            return EXIT_INTERRUPTED
         except click.ClickException as error:
             _say_error(_usage_message(error))
         except JetonError as error:
@@ -191,13 +193,31 @@ def _usage_message(error: click.ClickException) -> str:
     return message
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_NOT_ALLOWED = "look at the permissions of the file and its folder, or name another place"
+_HINTS = {
+    **dict.fromkeys(_FULL, "make room there, or name another disk; nothing was left half-written"),
+    errno.EACCES: _NOT_ALLOWED,
+    errno.EPERM: _NOT_ALLOWED,
+    errno.EROFS: "name a place that can be written to",
+    errno.ENOENT: "look at the spelling, and whether the folder is there",
+    errno.ENOTDIR: "a part of the path is a file; name another path",
+    errno.EISDIR: "name a file in it",
+    errno.ENAMETOOLONG: "take a shorter name",
+    errno.EMFILE: "close files, or raise the limit: ulimit -n",
+}
+
+
 def _os_message(error: OSError) -> str:
     reason = error.strerror
     if not reason:
         return str(error) or type(error).__name__
     text = reason[:1].lower() + reason[1:]
+    hint = _HINTS.get(error.errno or 0)
+    if hint is not None:
+        text += f"\nhint: {hint}"
     if error.filename is None:
-        return f"cannot write the output: {text}" if error.errno == errno.ENOSPC else text
+        return f"cannot write the output: {text}" if error.errno in _FULL else text
     places = [
         os.fsdecode(p) for p in (error.filename, error.filename2) if isinstance(p, str | bytes)
     ]
@@ -257,9 +277,9 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     name="jeton",
     cls=_Root,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit code 0: fine. 1: a finding. 2: an error. Data goes to standard output, words to "
-    "standard error. Vocabularies are looked for in the package, in $JETON_VOCAB_DIR and in the "
-    "user's cache.",
+    epilog="Exit code 0: fine. 1: a finding. 2: an error. 130: interrupted. Data goes to "
+    "standard output, words to standard error. Vocabularies are looked for in the package, in "
+    "$JETON_VOCAB_DIR and in the user's cache.",
 )
 @click.option(
     "--version",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jeton.cli import outputs, streams, tables
+from jeton.cli import options, outputs, streams, tables
 from jeton.cli.audit_options import (
     FIRST,
     GROUPS,
@@ -77,8 +77,18 @@ def audit(
     _say_mixed_states(inputs)
 
     def run(paths: Sequence[str], observers: Sequence[Observer]) -> AuditReport:
-        with _hint_of_logs(logs), corpus_progress("reading", quiet=output.quiet) as on_progress:
-            return run_audit(list(paths), on_progress=on_progress, observers=observers, **arguments)
+        with (
+            _hint_of_logs(logs),
+            options.bad_records_explained(),
+            corpus_progress("reading", quiet=output.quiet) as on_progress,
+        ):
+            report = run_audit(
+                list(paths), on_progress=on_progress, observers=observers, **arguments
+            )
+        streams.warn_left_out(
+            n_null=report.corpus.n_null_documents, n_bad=report.corpus.n_bad_records
+        )
+        return report
 
     after, before = gate.audit_before(inputs, lambda paths, seen: run(paths, (seen,)))
     report = run(after, gate.observers)

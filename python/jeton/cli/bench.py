@@ -36,7 +36,9 @@ _SECTIONS = {
         "field",
         "documents",
         "strict",
+        "on_bad_record",
         "pattern",
+        "special_tokens",
     ),
     "Output": (
         "json_file",
@@ -86,10 +88,12 @@ _SECTIONS = {
 )
 @options.threads_option
 @options.pattern_option
+@options.special_id_option
 @options.field_option
 @options.documents_option
 @options.format_option
 @options.strict_option
+@options.on_bad_record_option
 @outputs.json_file_option
 @outputs.markdown_option
 @click.option("-q", "--quiet", is_flag=True, help="No table and no words, only the files.")
@@ -104,10 +108,12 @@ def bench(
     timeout_s: float,
     num_threads: int | None,
     pattern: str | None,
+    special_tokens: tuple[str, ...],
     field: str,
     documents: Literal["file", "line"],
     file_format: Literal["auto", "text", "jsonl"],
     strict: bool,
+    on_bad_record: Literal["stop", "skip"],
     json_file: str | None,
     markdown: str | None,
     quiet: bool,
@@ -129,11 +135,19 @@ def bench(
     from jeton.benchmarking import bench as run_bench
 
     outputs.check_outputs(json_file=json_file, markdown=markdown)
-    tokenizer = options.load_tokenizer(tokenizer_name, pattern=pattern)
+    tokenizer = options.load_tokenizer(
+        tokenizer_name, pattern=pattern, special_tokens=special_tokens
+    )
     if tokenizer.name is None:
         tokenizer = tokenizer.with_name(tokenizer_name)
     texts = _texts(
-        inputs, text, field=field, documents=documents, file_format=file_format, strict=strict
+        inputs,
+        text,
+        field=field,
+        documents=documents,
+        file_format=file_format,
+        strict=strict,
+        on_bad_record=on_bad_record,
     )
     report = run_bench(
         texts,
@@ -158,6 +172,7 @@ def _texts(
     documents: Literal["file", "line"],
     file_format: Literal["auto", "text", "jsonl"],
     strict: bool,
+    on_bad_record: Literal["stop", "skip"],
 ) -> Iterator[tuple[str, TextBatch]]:
     if text is not None:
         if inputs:
@@ -165,10 +180,17 @@ def _texts(
         yield "--text", streams.text_batch(text)
         return
     stream = streams.open_stream(
-        inputs, field=field, documents=documents, file_format=file_format, strict=strict
+        inputs,
+        field=field,
+        documents=documents,
+        file_format=file_format,
+        strict=strict,
+        on_bad_record=on_bad_record,
     )
-    for file, batch in stream:
-        yield file.path, batch
+    with options.bad_records_explained():
+        for file, batch in stream:
+            yield file.path, batch
+    streams.warn_stream(stream)
 
 
 def _write(

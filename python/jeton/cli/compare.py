@@ -30,6 +30,7 @@ _SECTIONS = {
         "domains",
         "domain_field",
         "strict",
+        "on_bad_record",
         "num_threads",
     ),
     "Measures": (
@@ -67,6 +68,7 @@ _SECTIONS = {
 @options.documents_option
 @options.format_option
 @options.strict_option
+@options.on_bad_record_option
 @options.threads_option
 @click.option(
     "--domains",
@@ -108,6 +110,7 @@ def compare(
     documents: Literal["file", "line"],
     file_format: Literal["auto", "text", "jsonl"],
     strict: bool,
+    on_bad_record: Literal["stop", "skip"],
     num_threads: int | None,
     domains: Literal["auto", "file", "folder", "none"],
     domain_field: str,
@@ -141,7 +144,10 @@ def compare(
     source: Any = list(inputs) or ["-"]
     if text is not None:
         source = iter(list(streams.text_batch(text)))
-    with corpus_progress("reading", quiet=quiet) as on_progress:
+    with (
+        options.bad_records_explained(),
+        corpus_progress("reading", quiet=quiet) as on_progress,
+    ):
         comparison = run_compare(
             source,
             tokenizers=tokenizers,
@@ -150,6 +156,7 @@ def compare(
             documents=documents,
             format=None if file_format == "auto" else file_format,
             strict=strict,
+            on_bad_record=on_bad_record,
             domains=domains,
             domain_field=domain_field,
             measure_quality=not no_quality,
@@ -167,6 +174,7 @@ def compare(
             f"jeton: warning: bytes that are not UTF-8 in {summary.n_replaced_documents:,} "
             "documents were replaced by U+FFFD; --strict makes this an error"
         )
+    streams.warn_left_out(n_null=summary.n_null_documents, n_bad=summary.n_bad_records)
     if summary.n_skipped_files:
         streams.say(f"jeton: warning: {summary.n_skipped_files:,} files were skipped: binary")
 

@@ -56,11 +56,14 @@ def continue_tokenizer(
     """
     from jeton import training
     from jeton.formats import card_path, name_of_file
+    from jeton.training.counting import counts_like
 
     training_corpus.refuse_given(
         _ONLY_WHEN_NEW, "cannot be given with --base, which has it already"
     )
     tokenizer = load_tokenizer(base)
+    # What cannot be continued is refused first, whatever it is to be saved as.
+    counts_like(tokenizer)
     outputs.check_can_hold(training.TrainSettings(), target, base=tokenizer)
     with training_corpus.resumable(care) as held_out:
         with training_progress(quiet=quiet) as on_progress:
@@ -82,7 +85,7 @@ def continue_tokenizer(
                 name=name or name_of_file(Path(output).resolve()),
                 on_progress=on_progress,
             )
-        corpus_options.say_counted(corpus)
+        corpus_options.say_counted(corpus, quiet=quiet)
         saved = outputs.save_trained(found.tokenizer, output)
         made, written = saved.tokenizer, saved.files
         if card:
@@ -95,6 +98,9 @@ def continue_tokenizer(
                     settings=settings,
                     date=datetime.datetime.now(tz=datetime.UTC).date(),
                     command=command,
+                    heldout=(
+                        () if held_out is None else held_out.measure(made, num_threads=num_threads)
+                    ),
                     learned=found.facts,
                     base=tokenizer,
                     loading=saved.loading,

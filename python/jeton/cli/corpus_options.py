@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from jeton._files import written_whole
+from jeton._plain import counted
 from jeton.cli import streams
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
-    from jeton._core import TextBatch
-    from jeton.corpus import InputFile
+    from jeton.cli.held_out import HeldOutFile
     from jeton.training import CountedCorpus
 
 __all__ = [
     "SIZE",
-    "bad_records_explained",
-    "check_held_out",
     "check_resume",
     "corpus_options",
     "counting_arguments",
-    "held_out_file",
     "memory_options",
     "say_counted",
 ]
@@ -157,42 +151,8 @@ def check_resume(given: Mapping[str, Any]) -> None:
         raise UsageError("--resume needs --checkpoint: the file to go on from")
 
 
-@contextmanager
-def bad_records_explained() -> Iterator[None]:
-    """Say of a record that stops a command how to go on without it."""
-    from jeton.errors import RecordError
-
-    try:
-        yield
-    except RecordError as error:
-        # A file as a whole cannot be skipped that way.
-        if error.line is None:
-            raise
-        way = "leave such records out (--on-bad-record skip)"
-        joint = ", or " if "\nhint: " in str(error) else "\nhint: "
-        raise RecordError(f"{error}{joint}{way}", path=error.path, line=error.line) from None
-
-
-def check_held_out(given: Mapping[str, Any]) -> None:
-    """Raise ``UsageError`` for ``--held-out`` without anything that is held out."""
-    if given["held_out"] and not given["hold_out"]:
-        raise UsageError("--held-out needs --hold-out: how much to keep apart")
-
-
-@contextmanager
-def held_out_file(given: Mapping[str, Any]) -> Iterator[IO[bytes] | None]:
-    """The file of ``--held-out``, which is there only when the whole run went well."""
-    check_held_out(given)
-    if not given["held_out"]:
-        yield None
-        return
-    # Where a run goes on, all of what is held out is looked at again, so the file is whole.
-    with written_whole(given["held_out"]) as file:
-        yield file
-
-
 def counting_arguments(
-    given: Mapping[str, Any], held_out: IO[bytes] | None = None
+    given: Mapping[str, Any], held_out: HeldOutFile | None = None
 ) -> dict[str, Any]:
     """The options as arguments of ``count_pretokens``; what is held out goes to ``held_out``.
 
@@ -222,43 +182,33 @@ def counting_arguments(
         "checkpoint": given["checkpoint"],
         "resume": given["resume"],
     }
-    return arguments if held_out is None else {**arguments, "on_held_out": _writer(held_out)}
+    return arguments if held_out is None else {**arguments, "on_held_out": held_out.write}
 
 
-def _writer(file: IO[bytes]) -> Callable[[InputFile, TextBatch], None]:
-    def write(source: InputFile, batch: TextBatch) -> None:
-        for text in batch:
-            record = {"text": text, "source": source.path}
-            file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+def say_counted(corpus: CountedCorpus, *, quiet: bool) -> None:
+    """Tell on standard error what was skipped, replaced, left out and spilled.
 
-    return write
-
-
-def say_counted(corpus: CountedCorpus) -> None:
-    """Tell on standard error what was skipped, replaced, left out and spilled."""
+    ``quiet``: only what nobody asked for.
+    """
     for file in corpus.skipped:
         streams.say(f"jeton: warning: {file.path} was skipped: {file.skipped_because}")
     for source in corpus.sources:
         if source.n_replaced_documents:
             streams.say(
                 f"jeton: warning: {source.name}: bytes that are not UTF-8 were replaced by U+FFFD "
-                f"in {source.n_replaced_documents:,} documents; --strict makes this an error"
+                f"in {counted(source.n_replaced_documents, 'document')}; --strict makes this an "
+                "error"
             )
     if corpus.n_cut_documents:
         streams.say(
             f"jeton: warning: {corpus.n_cut_documents:,} documents or lines of more than 64 MiB "
             "were counted in pieces"
         )
-    if corpus.n_null_documents:
-        streams.say(
-            f"jeton: warning: {corpus.n_null_documents:,} records have a text that is null and "
-            "were left out"
-        )
-    if corpus.n_bad_records:
-        streams.say(
-            f"jeton: warning: {corpus.n_bad_records:,} records cannot be used and were left out, "
-            f"the first: {corpus.first_bad_record}"
-        )
+    streams.warn_left_out(
+        n_null=corpus.n_null_documents, n_bad=corpus.n_bad_records, first=corpus.first_bad_record
+    )
+    if quiet:
+        return
     left_out = corpus.left_out
     for number, words in (
         (left_out.n_low_quality, "of low quality"),
@@ -269,7 +219,7 @@ def say_counted(corpus: CountedCorpus) -> None:
         (left_out.n_weightless, "of weight 0"),
     ):
         if number:
-            streams.say(f"{number:,} documents left out: {words}")
+            streams.say(f"{counted(number, 'document')} left out: {words}")
     for rule, number in left_out.n_broken.items():
         if number:
             streams.say(f"  {number:,} broke the rule {rule}")

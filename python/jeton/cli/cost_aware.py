@@ -43,6 +43,7 @@ _ALGORITHMS = ("trimmed-bpe", "min-token-unigram", "superbpe")
 @options.field_option
 @options.documents_option
 @options.strict_option
+@options.on_bad_record_option
 @options.threads_option
 @click.option(
     "-o",
@@ -64,6 +65,7 @@ def cost_aware(
     field: str,
     documents: Literal["file", "line"],
     strict: bool,
+    on_bad_record: Literal["stop", "skip"],
     num_threads: int | None,
     output: str | None,
     json_file: str | None,
@@ -86,7 +88,7 @@ def cost_aware(
     outputs.check_outputs(json_file=json_file)
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"--output {output}: there is a file of that name already")
-    with training_progress(quiet=quiet) as on_progress:
+    with options.bad_records_explained(), training_progress(quiet=quiet) as on_progress:
         found = learn(
             inputs,
             model=model,
@@ -98,10 +100,15 @@ def cost_aware(
             field=field,
             documents=documents,
             strict=strict,
+            on_bad_record=on_bad_record,
             num_threads=num_threads,
             on_progress=on_progress,
             on_step=None if quiet else streams.say,
         )
+    corpus = found.corpus
+    streams.warn_left_out(
+        n_null=corpus.n_null_documents, n_bad=corpus.n_bad_records, first=corpus.first_bad_record
+    )
     outputs.write_output(json_file, lambda: safe_json(found.to_dict()))
     if not quiet and json_file != "-":
         _print(found)

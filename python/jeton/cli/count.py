@@ -57,8 +57,10 @@ class _Count:
 @options.format_option
 @options.field_option
 @options.strict_option
+@options.on_bad_record_option
 @options.threads_option
 @options.pattern_option
+@options.special_id_option
 @options.json_option
 def count(
     *,
@@ -71,8 +73,10 @@ def count(
     file_format: Literal["auto", "text", "jsonl"],
     field: str,
     strict: bool,
+    on_bad_record: Literal["stop", "skip"],
     num_threads: int | None,
     pattern: str | None,
+    special_tokens: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Count the tokens of files.
@@ -93,30 +97,41 @@ def count(
         raise click.UsageError("give files or --text, not both")
     if as_chats and (text is not None or allow_special):
         raise click.UsageError("--chat takes files, and the template says which tokens count")
-    tokenizer = options.load_tokenizer(tokenizer_name, pattern=pattern)
+    tokenizer = options.load_tokenizer(
+        tokenizer_name, pattern=pattern, special_tokens=special_tokens
+    )
     if as_chats:
         counts = {file: _of_chats(file, tokenizer) for file in files or ("-",)}
         _write(list(counts.values()), tokenizer, as_json=as_json)
         return
+    stream = None
     if text is not None:
         batches = ((TEXT, batch) for batch in [streams.text_batch(text)])
         counts = {TEXT: _Count(TEXT)}
     else:
         stream = streams.open_stream(
-            files, field=field, documents=documents, file_format=file_format, strict=strict
+            files,
+            field=field,
+            documents=documents,
+            file_format=file_format,
+            strict=strict,
+            on_bad_record=on_bad_record,
         )
         batches = ((file.path, batch) for file, batch in stream)
         # A file without a document counts too: as zero.
         counts = {file.path: _Count(file.path) for file in stream.files}
         for file in stream.skipped:
             streams.say(f"jeton: warning: {file.path} was skipped: {file.skipped_because}")
-    for path, batch in batches:
-        lengths = tokenizer.count_batch(
-            batch, num_threads=num_threads, allow_special=streams.allowed(allow_special)
-        )
-        counts[path].add(batch, n_tokens=int(lengths.sum()))
+    with options.bad_records_explained():
+        for path, batch in batches:
+            lengths = tokenizer.count_batch(
+                batch, num_threads=num_threads, allow_special=streams.allowed(allow_special)
+            )
+            counts[path].add(batch, n_tokens=int(lengths.sum()))
     for entry in counts.values():
         entry.warn()
+    if stream is not None:
+        streams.warn_stream(stream)
     _write(list(counts.values()), tokenizer, as_json=as_json)
 
 

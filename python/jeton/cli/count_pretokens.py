@@ -125,7 +125,7 @@ def count_pretokens(
     """
     from jeton import training
     from jeton._files import write_whole
-    from jeton._plain import strict_json
+    from jeton._plain import counted, strict_json
     from jeton.corpus import CharacterStatistics
     from jeton.corpus.own_output import inputs_without_output
 
@@ -203,9 +203,9 @@ def count_pretokens(
     else:
         for file in files:
             streams.write_line(str(file) if corpus.languages else output)
-    corpus_options.say_counted(corpus)
+    corpus_options.say_counted(corpus, quiet=quiet)
     if not quiet:
         streams.say(
             f"{len(counts):,} distinct of {counts.n_pretokens:,} pretokens in "
-            f"{counts.n_documents:,} documents"
+            f"{counted(counts.n_documents, 'document')}"
         )

@@ -31,6 +31,7 @@ __all__ = ["decode"]
     help="Ids that end within a character: write the bytes as they are, or stop.",
 )
 @options.pattern_option
+@options.special_id_option
 @options.json_option
 def decode(
     *,
@@ -39,6 +40,7 @@ def decode(
     skip_special_tokens: bool,
     errors: str,
     pattern: str | None,
+    special_tokens: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Turn token ids back into text.
@@ -54,7 +56,9 @@ def decode(
       echo "15339 1917" | jeton decode --tokenizer cl100k_base
       jeton decode -t o200k_base ids.jsonl --json
     """
-    tokenizer = options.load_tokenizer(tokenizer_name, pattern=pattern)
+    tokenizer = options.load_tokenizer(
+        tokenizer_name, pattern=pattern, special_tokens=special_tokens
+    )
     place = "standard input" if file in (None, "-") else str(file)
     first = True
     for number, line in _lines(file):

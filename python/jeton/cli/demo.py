@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jeton._plain import counted
 from jeton.cli import options, streams
 from jeton.errors import MissingExtraError, UsageError
 
@@ -56,7 +57,7 @@ def demo(*, folder: str, as_json: bool) -> None:
         return
     corpus = report.corpus
     streams.write_line(
-        f"audited {corpus.n_documents:,} documents, {corpus.n_bytes / 1000:.1f} kB, with "
+        f"audited {counted(corpus.n_documents, 'document')}, {corpus.n_bytes / 1000:.1f} kB, with "
         f"{' and '.join(TOKENIZERS)}; {REQUESTS_PER_DAY:,} requests a day are assumed"
     )
     for number, finding in enumerate(report.findings[:_SHOWN_FINDINGS], start=1):
@@ -69,7 +70,7 @@ def demo(*, folder: str, as_json: bool) -> None:
 
 def _copy(place: Path) -> Path:
     """Copy the sample; the folder of its notes."""
-    from jeton._files import write_whole
+    from jeton._files import write_together
     from jeton.corpus.sample import sample_files
 
     if place.exists() and not place.is_dir():
@@ -81,9 +82,7 @@ def _copy(place: Path) -> Path:
                 f"{file} is there, and is not the sample's\nhint: name another folder: "
                 "jeton demo FOLDER"
             )
-    for file, data in files.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, data)
+    write_together(files)
     return place / "notes"
 
 

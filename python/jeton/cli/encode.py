@@ -40,8 +40,10 @@ _SECTIONS = {
         "field",
         "documents",
         "strict",
+        "on_bad_record",
         "num_threads",
         "pattern",
+        "special_tokens",
     ),
 }
 
@@ -97,8 +99,10 @@ _SECTIONS = {
 @options.format_option
 @options.field_option
 @options.strict_option
+@options.on_bad_record_option
 @options.threads_option
 @options.pattern_option
+@options.special_id_option
 @options.json_option
 def encode(
     *,
@@ -120,8 +124,10 @@ def encode(
     file_format: Literal["auto", "text", "jsonl"],
     field: str,
     strict: bool,
+    on_bad_record: Literal["stop", "skip"],
     num_threads: int | None,
     pattern: str | None,
+    special_tokens: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Turn text into token ids, one document a line.
@@ -139,7 +145,9 @@ def encode(
       jeton encode -t qwen --text "<|im_start|>" --allow-special all --json
       jeton encode -t bert.json --add-special-tokens --max-length 512 --windows --stride 64 a.txt
     """
-    tokenizer = options.load_tokenizer(tokenizer_name, pattern=pattern)
+    tokenizer = options.load_tokenizer(
+        tokenizer_name, pattern=pattern, special_tokens=special_tokens
+    )
     rows: dict[str, Any] = {
         "truncation": truncation,
         "truncation_side": truncation_side,
@@ -158,37 +166,39 @@ def encode(
         }
     as_rows = max_length is not None or pair is not None
     n_documents = 0
-    for batch in streams.batches(
-        file,
-        text=text,
-        field=field,
-        documents=documents,
-        file_format=file_format,
-        strict=strict,
-    ):
-        if as_rows:
-            inputs = tokenizer.model_inputs(
+    with options.bad_records_explained():
+        for batch in streams.batches(
+            file,
+            text=text,
+            field=field,
+            documents=documents,
+            file_format=file_format,
+            strict=strict,
+            on_bad_record=on_bad_record,
+        ):
+            if as_rows:
+                inputs = tokenizer.model_inputs(
+                    batch,
+                    None if pair is None else [pair] * len(batch),
+                    add_special_tokens=add_special_tokens,
+                    allow_special=streams.allowed(allow_special),
+                    num_threads=num_threads,
+                    **rows,
+                )
+                _write_rows(inputs, first_document=n_documents, as_json=as_json)
+                n_documents += len(batch)
+                continue
+            encoded = tokenizer.encode_batch(
                 batch,
-                None if pair is None else [pair] * len(batch),
+                num_threads=num_threads,
                 add_special_tokens=add_special_tokens,
                 allow_special=streams.allowed(allow_special),
-                num_threads=num_threads,
-                **rows,
             )
-            _write_rows(inputs, first_document=n_documents, as_json=as_json)
-            n_documents += len(batch)
-            continue
-        encoded = tokenizer.encode_batch(
-            batch,
-            num_threads=num_threads,
-            add_special_tokens=add_special_tokens,
-            allow_special=streams.allowed(allow_special),
-        )
-        for ids in encoded.to_lists():
-            if as_json:
-                streams.write_json({"ids": ids}, indent=None)
-            else:
-                streams.write_line(" ".join(map(str, ids)))
+            for ids in encoded.to_lists():
+                if as_json:
+                    streams.write_json({"ids": ids}, indent=None)
+                else:
+                    streams.write_line(" ".join(map(str, ids)))
 
 
 def _write_rows(inputs: ModelInputs, *, first_document: int, as_json: bool) -> None:

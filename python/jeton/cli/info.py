@@ -99,7 +99,7 @@ def info(
         ("name", str(facts["name"])),
         *([("format", facts["format"])] if facts["format"] else []),
         ("algorithm", facts["algorithm"]),
-        ("ids equal those of", facts["reference"]),
+        ("reference of ids", facts["reference"]),
         ("vocab size", f"{facts['vocab_size']:,}"),
         ("tokens", f"{facts['n_tokens']:,}"),
         ("longest token", f"{facts['longest_token_bytes']:,} bytes"),

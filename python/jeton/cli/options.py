@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "allow_special_option",
+    "bad_records_explained",
     "documents_option",
     "field_option",
     "format_option",
@@ -191,6 +193,22 @@ def on_bad_record_option(function: _F) -> _F:
         show_default=True,
         help="At a record that does not parse or has no text: stop, or leave it out and count it.",
     )(function)
+
+
+@contextmanager
+def bad_records_explained() -> Iterator[None]:
+    """Say of a record that stops a command how to go on without it."""
+    from jeton.errors import RecordError
+
+    try:
+        yield
+    except RecordError as error:
+        # A file as a whole cannot be skipped that way.
+        if error.line is None:
+            raise
+        way = "leave such records out (--on-bad-record skip)"
+        joint = ", or " if "\nhint: " in str(error) else "\nhint: "
+        raise RecordError(f"{error}{joint}{way}", path=error.path, line=error.line) from None
 
 
 def threads_option(function: _F) -> _F:

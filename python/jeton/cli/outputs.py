@@ -149,8 +149,11 @@ def save_trained(
         return SavedTokenizer(read, written, {})
     if is_rank_file(written[0]):
         loading = dict(saved.options)
-        if pattern and loading.get("pattern") == published_patterns().get(pattern):
-            loading["pattern"] = pattern
+        names = [pattern, *published_patterns()]
+        for name in names:
+            if loading.get("pattern") == published_patterns().get(name):
+                loading["pattern"] = name
+                break
         return SavedTokenizer(tokenizer, written, loading)
     return SavedTokenizer(load_file(written[0], name=tokenizer.name), written, {})
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from jeton.cli import corpus_options, options, outputs, planning_options, streams, tables
+from jeton._plain import counted
+from jeton.cli import options, outputs, planning_options, streams, tables
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import training_progress
 
@@ -108,7 +109,7 @@ def recommend(
         if not quiet and sys.stderr.isatty():
             streams.say(f"trying {words}")
 
-    with corpus_options.bad_records_explained(), training_progress(quiet=quiet) as on_progress:
+    with options.bad_records_explained(), training_progress(quiet=quiet) as on_progress:
         found = run_recommend(
             inputs,
             models=models,
@@ -140,7 +141,7 @@ def _print(
     strict: bool,
     domains: str | None,
 ) -> None:
-    streams.say(f"tried on {found.n_documents:,} documents, {found.n_bytes / 1e6:,.1f} MB")
+    streams.say(f"tried on {counted(found.n_documents, 'document')}, {found.n_bytes / 1e6:,.1f} MB")
     tables.print_table(
         ["Choice", "Take", "Because"],
         [[d.question, d.choice, d.reason] for d in found.decisions],

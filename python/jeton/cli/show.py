@@ -47,6 +47,7 @@ __all__ = ["show", "visible"]
 @options.field_option
 @options.strict_option
 @options.pattern_option
+@options.special_id_option
 @options.json_option
 @click.option(
     "--html",
@@ -68,6 +69,7 @@ def show(
     field: str,
     strict: bool,
     pattern: str | None,
+    special_tokens: tuple[str, ...],
     as_json: bool,
     html: str | None,
 ) -> None:
@@ -89,7 +91,7 @@ def show(
     if html is not None and as_json:
         raise UsageError("--html and --json were given; expected one of them")
     check_outputs(html=html)
-    chosen = _chosen(tokenizer_names, pattern)
+    chosen = _chosen(tokenizer_names, pattern, special_tokens)
     batches = streams.batches(
         file, text=text, field=field, documents=documents, file_format=file_format, strict=strict
     )
@@ -119,10 +121,15 @@ def show(
             _write_lines(cuts, document, below)
 
 
-def _chosen(names: Sequence[str], pattern: str | None) -> list[Chosen]:
+def _chosen(
+    names: Sequence[str], pattern: str | None, special_tokens: tuple[str, ...]
+) -> list[Chosen]:
     from jeton.auditing.choice import choose_tokenizers
 
-    loaded = [options.load_tokenizer(name, pattern=pattern) for name in names]
+    loaded = [
+        options.load_tokenizer(name, pattern=pattern, special_tokens=special_tokens)
+        for name in names
+    ]
     return choose_tokenizers(
         [
             item if item.name is not None else item.with_name(name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from jeton._plain import strict_json
+from jeton._plain import counted, strict_json
 from jeton.errors import InvalidTextError, UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ __all__ = [
     "say",
     "shown",
     "text_batch",
+    "warn_left_out",
     "warn_replaced",
+    "warn_stream",
     "write_bytes",
     "write_json",
     "write_line",
@@ -38,6 +40,7 @@ def open_stream(
     documents: Literal["file", "line"],
     file_format: Literal["auto", "text", "jsonl"],
     strict: bool,
+    on_bad_record: Literal["stop", "skip"] = "stop",
 ) -> DocumentStream:
     """Open files, folders, globs and standard input (``-``; also where nothing is named).
 
@@ -52,6 +55,7 @@ def open_stream(
         documents=documents,
         format=None if file_format == "auto" else file_format,
         strict=strict,
+        on_bad_record=on_bad_record,
     )
     if not stream.files:
         require_text(n_documents=0, n_bytes=0, skipped=stream.skipped)
@@ -80,10 +84,12 @@ def batches(
     documents: Literal["file", "line"],
     file_format: Literal["auto", "text", "jsonl"],
     strict: bool,
+    on_bad_record: Literal["stop", "skip"] = "stop",
 ) -> Iterator[TextBatch]:
     """Yield the documents of one input, or the one given text.
 
-    Bytes that are not UTF-8 are replaced and counted; the count is said at the end.
+    Bytes that are not UTF-8 are replaced and counted, and records without a text are left out; both
+    are said at the end.
 
     Raises:
         UsageError: A file and a text were given.
@@ -96,13 +102,20 @@ def batches(
         return
     n_documents = n_replacements = 0
     paths = [] if path is None else [path]
-    for _, batch in open_stream(
-        paths, field=field, documents=documents, file_format=file_format, strict=strict
-    ):
+    stream = open_stream(
+        paths,
+        field=field,
+        documents=documents,
+        file_format=file_format,
+        strict=strict,
+        on_bad_record=on_bad_record,
+    )
+    for _, batch in stream:
         n_documents += batch.n_replaced_documents
         n_replacements += batch.n_replacements
         yield batch
     warn_replaced(path or "-", n_replacements=n_replacements, n_documents=n_documents)
+    warn_stream(stream)
 
 
 def warn_replaced(path: str, *, n_replacements: int, n_documents: int) -> None:
@@ -111,8 +124,25 @@ def warn_replaced(path: str, *, n_replacements: int, n_documents: int) -> None:
         name = "standard input" if path == "-" else path
         say(
             f"jeton: warning: {name}: {n_replacements:,} stretches of bytes that are not UTF-8 in "
-            f"{n_documents:,} documents were replaced by U+FFFD; --strict makes this an error"
+            f"{counted(n_documents, 'document')} were replaced by U+FFFD; --strict makes this an "
+            "error"
         )
+
+
+def warn_stream(stream: DocumentStream) -> None:
+    """Say which records of a stream were left out, where any were; to be called at its end."""
+    warn_left_out(
+        n_null=stream.n_null_documents, n_bad=stream.n_bad_records, first=stream.first_bad_record
+    )
+
+
+def warn_left_out(*, n_null: int, n_bad: int, first: str = "") -> None:
+    """Say how many records were left out for a text that is null, or because they are bad."""
+    if n_null:
+        say(f"jeton: warning: left out: {counted(n_null, 'record')} whose text is null")
+    if n_bad:
+        cause = f", the first: {first}" if first else ""
+        say(f"jeton: warning: left out: {counted(n_bad, 'record')} that cannot be used{cause}")
 
 
 def allowed(allow_special: tuple[str, ...]) -> tuple[str, ...] | Literal["all"]:
@@ -140,6 +170,10 @@ def say(text: str) -> None:
     click.echo(shown(text), err=True)
 
 
+_SPACES = frozenset("\n\u00a0\u202f")
+"""What is no printable character and may stand: the line end, and spaces in numbers with units."""
+
+
 def shown(text: str) -> str:
     """Return a message as a terminal may get it.
 
@@ -148,7 +182,7 @@ def shown(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c == "\n" or c.isprintable() else _escape(c) for c in text)
+    return "".join(c if c in _SPACES or c.isprintable() else _escape(c) for c in text)
 
 
 def _escape(char: str) -> str:

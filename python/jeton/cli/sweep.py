@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import corpus_options, options, outputs, planning_options, streams, tables
+from jeton.cli import options, outputs, planning_options, streams, tables
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import training_progress
 from jeton.errors import UsageError
@@ -125,7 +125,7 @@ def sweep(
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"--output {output}: there is a file of that name already")
     read = inputs_without_output(inputs, tokenizer=(output,))
-    with corpus_options.bad_records_explained(), training_progress(quiet=quiet) as on_progress:
+    with options.bad_records_explained(), training_progress(quiet=quiet) as on_progress:
         found = run_sweep(
             read,
             vocab_sizes=vocab_sizes,
@@ -143,6 +143,10 @@ def sweep(
             on_progress=on_progress,
         )
     _write(found, html=html, json_file=json_file, markdown=markdown, quiet=quiet)
+    corpus = found.corpus
+    streams.warn_left_out(
+        n_null=corpus.n_null_documents, n_bad=corpus.n_bad_records, first=corpus.first_bad_record
+    )
     if output is not None:
         import datetime
 

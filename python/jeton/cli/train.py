@@ -9,6 +9,7 @@ from typing import Any, Literal
 import click
 
 from jeton.cli import corpus_options, options, outputs, streams, training_corpus
+from jeton.cli.held_out import check_held_out
 from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.planning_options import Size
 from jeton.cli.progress import training_progress
@@ -206,7 +207,7 @@ def train(
       jeton train notes/ --base o200k_base --vocab-size 210000 -o notes-o200k
       jeton train texts/ --algorithm parity-bpe -O language_by=folder --vocab-size 64000 -o fair
       jeton train --from-counts a.counts b.counts --vocab-size 64000 -o both
-      jeton train web/ --checkpoint web.part --resume --max-memory 8GB --vocab-size 64000 -o web
+      jeton train web/ --checkpoint web.part --resume --max-memory 8GB --vocab-size 64k -o web-64k
       zcat big.txt.gz | jeton train - --vocab-size 8000 --special-token "<|end|>" -o t.json
     """
     from jeton import training
@@ -218,8 +219,11 @@ def train(
     target = Path(output)
     place = outputs.trained_target(output, algorithm)
     if not target.resolve().parent.is_dir():
-        raise FileNotFoundError(f"--output {target}: the folder {target.parent} does not exist")
-    corpus_options.check_held_out(care)
+        raise FileNotFoundError(
+            f"--output {target}: the folder {target.parent} does not exist\n"
+            f"hint: mkdir -p {target.parent}"
+        )
+    check_held_out(care)
     corpus_options.check_resume(care)
     reading = {
         "field": field,
@@ -303,7 +307,7 @@ def train(
                 on_progress=on_progress,
             )
         tokenizer = learned.tokenizer
-        corpus_options.say_counted(corpus)
+        corpus_options.say_counted(corpus, quiet=quiet)
         saved = outputs.save_trained(
             tokenizer, output, algorithm=algorithm, pattern=settings.pattern
         )
@@ -315,6 +319,9 @@ def train(
                 settings=settings,
                 date=datetime.datetime.now(tz=datetime.UTC).date(),
                 command=outputs.command_line(),
+                heldout=(
+                    () if held_out is None else held_out.measure(tokenizer, num_threads=num_threads)
+                ),
                 learned=learned.facts,
                 loading=saved.loading,
             )

@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from jeton.cli import corpus_options, streams
+from jeton.cli import corpus_options, options, streams
+from jeton.cli.held_out import HeldOutFile, held_out_file
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def refuse_given(parameters: tuple[str, ...], reason: str) -> None:
 
 
 @contextmanager
-def resumable(care: Mapping[str, Any]) -> Iterator[IO[bytes] | None]:
+def resumable(care: Mapping[str, Any]) -> Iterator[HeldOutFile | None]:
     """Say at Ctrl-C what was kept and how to go on; when all is done, remove the checkpoint.
 
     Yields the file of ``--held-out``, where one is asked for.
@@ -137,11 +138,11 @@ def resumable(care: Mapping[str, Any]) -> Iterator[IO[bytes] | None]:
 
     checkpoint = care["checkpoint"]
     if checkpoint is None:
-        with corpus_options.held_out_file(care) as held_out:
+        with held_out_file(care) as held_out:
             yield held_out
         return
     try:
-        with corpus_options.held_out_file(care) as held_out:
+        with held_out_file(care) as held_out:
             yield held_out
     except KeyboardInterrupt:
         kept = [path for path in (Path(checkpoint), merges_path(checkpoint)) if path.exists()]
@@ -166,7 +167,7 @@ def corpus_of(
     reading: Mapping[str, Any],
     num_threads: int | None,
     on_progress: Callable[[TrainProgress], None] | None,
-    held_out: IO[bytes] | None = None,
+    held_out: HeldOutFile | None = None,
 ) -> CountedCorpus:
     """Count the inputs, or load them where they are files of counts.
 
@@ -185,7 +186,7 @@ def corpus_of(
                     f"--weight {name}={names.count(name)} makes it count so often"
                 )
         arguments = corpus_options.counting_arguments(care, held_out)
-        with corpus_options.bad_records_explained():
+        with options.bad_records_explained():
             return training.count_pretokens(
                 list(inputs),
                 settings=settings,

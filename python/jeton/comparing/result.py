@@ -44,6 +44,8 @@ class TextSummary:
         n_replaced_documents: Documents in which bytes that are not UTF-8 were replaced.
         n_sources: Inputs.
         n_skipped_files: Inputs that were not read.
+        n_null_documents: Records whose text is null, which were left out.
+        n_bad_records: Records that cannot be used and were left out.
         sample_is_whole: Whether what needs the text again (quality, languages, speed) saw all of
             it; else an even draw of `sample_bytes`.
         sample_documents: Documents of that draw.
@@ -58,6 +60,8 @@ class TextSummary:
     n_replaced_documents: int
     n_sources: int
     n_skipped_files: int
+    n_null_documents: int
+    n_bad_records: int
     sample_is_whole: bool
     sample_documents: int
     sample_bytes: int

@@ -50,6 +50,7 @@ def compare(
     documents: Literal["file", "line"] = "file",
     format: Literal["text", "jsonl"] | None = None,  # noqa: A002 - as in `open_documents`
     strict: bool = False,
+    on_bad_record: Literal["stop", "skip"] = "stop",
     domains: Domains = "auto",
     domain_field: str = "",
     measure_quality: bool = True,
@@ -74,6 +75,7 @@ def compare(
         documents: Whether a plain text file is one document or one a line.
         format: How to read inputs whose names do not tell.
         strict: Bytes that are not UTF-8 are an error instead of being replaced and counted.
+        on_bad_record: A record that cannot be used: ``"stop"``, or ``"skip"`` and count it.
         domains: What makes a domain: each file, each folder, nothing; by default files or folders
             where there are 2 to 20 of them.
         domain_field: Field that names the domain of a document.
@@ -103,6 +105,7 @@ def compare(
         documents=documents,
         format=format,
         strict=strict,
+        on_bad_record=on_bad_record,
         domain_field=domain_field,
         on_progress=on_progress,
     )
@@ -144,8 +147,10 @@ def _text(counts: Counts, sample: DeepSample) -> TextSummary:
         n_words=stats.n_words,
         word_splitter=WORD_SPLITTER,
         n_replaced_documents=counts.n_replaced_documents,
-        n_sources=len(counts.sources.sources()),
+        n_sources=len(counts.sources),
         n_skipped_files=counts.n_skipped_files,
+        n_null_documents=counts.n_null_documents,
+        n_bad_records=counts.n_bad_records,
         sample_is_whole=sample.is_whole,
         sample_documents=len(sample.documents),
         sample_bytes=sample.n_bytes,

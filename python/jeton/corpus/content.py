@@ -84,10 +84,28 @@ _TOKENIZER_JSON: Final = re.compile(
 )
 _CANONICAL: Final = re.compile(rb'\s*\{\s*"jeton"\s*:\s*\d')
 _RANKS: Final = re.compile(rb"(?:[A-Za-z0-9+/]+=* \d+\r?\n){2}")
+_VOCABULARIES: Final = (
+    ("vocab.txt", re.compile(rb"(?:[^\n]*\n){0,200}?\[(?:UNK|PAD|CLS)\]\r?\n")),
+    ("vocab.json", re.compile(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d+\s*,\s*"')),
+    ("merges.txt", re.compile(rb"#version: ?\d")),
+)
+"""Ends of the names of word lists and merges, and how such files begin."""
+
+_CONTROLS: Final = bytes({*range(32), 127} - {*b"\t\n\r\f\x1b"})
+
+_LEAST_JUDGED_BYTES: Final = 64
+"""From so many bytes on, data is told from text by its share of bytes that text has not."""
+
+_MOST_STRANGE_SHARE: Final = 0.25
+"""Share of control characters and NULs, or of characters that are not UTF-8: tables of terminals
+have some, and text in an older encoding that is mostly ASCII has less."""
+
 _TOKENIZER_NAMES: Final = frozenset(
     {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "training_card.json"}
 )
 """Small files beside a saved tokenizer, by which a folder of one is known."""
+
+_LIST_IN_OBJECT: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"([^"\\]+)"\s*:\s*\[\s*\{')
 
 _ENCODINGS: Final = (
     (b"\xff\xfe\x00\x00", "utf-32"),
@@ -112,6 +130,7 @@ class Content:
         is_binary: Whether its first bytes hold a NUL that no encoding explains.
         encoding: ``"utf-16"`` or ``"utf-32"`` where a mark says so; empty: UTF-8.
         records: Where a JSON file holds records: ``"array"`` or ``"lines"``; empty: text.
+        list_field: Field of a JSON object that holds a list of objects; empty: no such file.
     """
 
     kind: str = ""
@@ -119,6 +138,7 @@ class Content:
     is_binary: bool = False
     encoding: str = ""
     records: str = ""
+    list_field: str = ""
 
 
 def look_at(path: Path) -> Content:
@@ -145,8 +165,36 @@ def look_at(path: Path) -> Content:
             kind=f"{kind} without a byte order mark",
             hint=f"convert it first (iconv -f {kind} -t UTF-8 FILE)",
         )
-    records = _records(text) if _plain_name(name).endswith(".json") else ""
-    return Content(is_binary=b"\0" in text, encoding=encoding, records=records)
+    strange = _strange(text)
+    if strange is not None:
+        return strange
+    is_json = _plain_name(name).endswith(".json")
+    records = _records(text) if is_json else ""
+    found_list = _LIST_IN_OBJECT.match(text) if is_json and not records else None
+    return Content(
+        is_binary=b"\0" in text,
+        encoding=encoding,
+        records=records,
+        list_field="" if found_list is None else found_list[1].decode("utf-8", "replace"),
+    )
+
+
+def _strange(text: bytes) -> Content | None:
+    """Tell data, and text of another encoding, by how much of the beginning is no text."""
+    n = len(text)
+    if n < _LEAST_JUDGED_BYTES:
+        return None
+    if n - len(text.translate(None, _CONTROLS)) > _MOST_STRANGE_SHARE * n:
+        return Content(kind="binary data", hint=_NO_TEXT)
+    if text.isascii():
+        return None
+    read = text.decode("utf-8", "replace")
+    if read.count("\ufffd") - text.count(b"\xef\xbf\xbd") > _MOST_STRANGE_SHARE * len(read):
+        return Content(
+            kind="not UTF-8 for the most part",
+            hint="convert it first (iconv -f ENCODING -t UTF-8 FILE), or leave it out",
+        )
+    return None
 
 
 def _no_text(name: str, head: bytes) -> Content | None:
@@ -170,6 +218,9 @@ def _no_text(name: str, head: bytes) -> Content | None:
         _plain_name(name).endswith(".tiktoken") and _RANKS.match(head)
     ):
         return Content(kind="a tokenizer, not text", hint=_NO_TEXT)
+    plain = _plain_name(name)
+    if any(plain.endswith(end) and mark.match(head) for end, mark in _VOCABULARIES):
+        return Content(kind="the vocabulary of a tokenizer, not text", hint=_NO_TEXT)
     if name in _TOKENIZER_NAMES:
         return Content(kind="a file of a saved tokenizer, not text", hint=_NO_TEXT)
     return None

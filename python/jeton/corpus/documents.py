@@ -31,6 +31,7 @@ from jeton.corpus.record_documents import (
     check_on_bad_record,
     decoded_pieces,
     has_field,
+    with_field_hint,
 )
 from jeton.errors import EmptyCorpusError, EndlessInputWarning, RecordError, UsageError
 
@@ -373,7 +374,7 @@ def open_documents(
                 # The core stops at a null and at a bad record; a pipe cannot be read again.
                 is_null = "invalid type: null" in str(error)
                 if file.n_bytes is None or not (is_null or on_bad_record == "skip"):
-                    raise
+                    raise with_field_hint(error) from None
                 yield from records(stream, file, n_read)
                 return
             stream.set_bytes_of_file(core_reader.n_bytes_read)

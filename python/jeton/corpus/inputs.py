@@ -13,6 +13,7 @@ import glob
 import os
 import re
 import stat
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from jeton.corpus.content import Content, look_at
-from jeton.errors import RecordError
+from jeton.errors import JetonWarning, RecordError
 
 __all__ = ["STANDARD_INPUT", "Format", "InputFile", "expand_inputs", "format_of"]
 
@@ -242,6 +243,13 @@ def _named(path: Path) -> InputFile:
             f"{path} is {content.kind}; expected documents or logs\nhint: {content.hint}",
             path=str(path),
         )
+    if content.list_field:
+        warnings.warn(
+            f"{path} is read as text: its records are in the list {content.list_field!r}\n"
+            f"hint: jq -c '.{content.list_field}[]' {path.name} > records.jsonl makes them records",
+            JetonWarning,
+            stacklevel=2,
+        )
     return InputFile(
         str(path), _by_content(name_format, content), status.st_size, encoding=content.encoding
     )
@@ -330,4 +338,5 @@ def _nearest(path: Path) -> str:
         is_word = "." not in path.name and len(path.parts) == 1
         return f"{hint} {_TEXTS_HINT}" if is_word else hint
     hint = f"the folder {str(parent.resolve())!r} has no name like it"
-    return f"{hint}; {_TEXTS_HINT}" if any(c.isspace() for c in path.name) else hint
+    is_word = path.suffix == "" and len(path.parts) == 1
+    return f"{hint}; {_TEXTS_HINT}" if is_word or any(c.isspace() for c in path.name) else hint

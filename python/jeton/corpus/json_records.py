@@ -24,6 +24,7 @@ __all__ = [
     "looks_like_values",
     "parse_line",
     "value_of_line",
+    "without_collector",
 ]
 
 Report = Callable[[str, int, str], None]
@@ -52,11 +53,15 @@ def parse_line(line: bytes) -> Any:
         ValueError: Not JSON.
         RecursionError: Nested too deeply.
     """
+    if len(line) >= LONG_BYTES:
+        with without_collector():
+            return _parsed(str(line, "utf-8"))
     text = str(line, "utf-8")
-    if len(line) < LONG_BYTES:
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
         return _parsed(text)
-    with _without_collector():
-        return _parsed(text)
+    return value if end == len(text) else _parsed(text)
 
 
 _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
@@ -74,7 +79,8 @@ def _parsed(text: str) -> Any:
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
+    """Let the collector of cycles rest: it walks all containers again while many are made."""
     is_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -206,7 +212,7 @@ def json_values(
         reason = ""
         if at < len(text):
             try:
-                with _without_collector():
+                with without_collector():
                     value, end = decoder.raw_decode(text, at)
             except (ValueError, RecursionError) as error:
                 reason = _reason(error)

@@ -62,7 +62,12 @@ def record_id(record: Any) -> str:
     if names is None:
         names = _names_of(keys)
     for name in names:
-        value = record[name] if "." not in name else lookup(record, name)
+        if name in record:
+            value = record[name]
+        else:
+            head, _, rest = name.partition(".")
+            inner = record[head]
+            value = inner.get(rest) if type(inner) is dict else lookup(record, name)
         found = value if isinstance(value, str) else text_or_none(value)
         if found and len(found) <= _MAX_ID_CHARS:
             return found

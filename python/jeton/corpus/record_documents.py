@@ -8,6 +8,7 @@ field is in no domain. A text that is null is no document, as in Parquet, and is
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -19,7 +20,14 @@ from jeton.corpus.lookup import lookup, parsed_json, text_or_none
 from jeton.corpus.places import RecordPlaces, record_id
 from jeton.errors import InvalidTextError, LimitError, RecordError, UsageError
 
-__all__ = ["OnBadRecord", "RecordDocuments", "check_on_bad_record", "decoded_pieces", "has_field"]
+__all__ = [
+    "OnBadRecord",
+    "RecordDocuments",
+    "check_on_bad_record",
+    "decoded_pieces",
+    "has_field",
+    "with_field_hint",
+]
 
 OnBadRecord: TypeAlias = Literal["stop", "skip"]
 
@@ -146,9 +154,8 @@ class RecordDocuments:
             shown = ", ".join(f'"{name}"' for name in names[:20])
             raise RecordError(
                 f'{self._path}: no column "{self._field}"; the columns there are {shown}\n'
-                "hint: name the one that holds the text with field= (--field)",
+                f"hint: {_field_hint(names)}",
                 path=self._path,
-                line=1,
             )
         rows = csv_rows(_chained(first, pieces), delimiter, MAX_RECORD_BYTES, self._refuse)
         for line, row in rows:
@@ -184,7 +191,7 @@ class RecordDocuments:
                 found = f"it is of type {type(value).__name__}"
         self._bad(
             f'{self._path}, line {line}: no string in the field "{self._field}"; {found}\n'
-            "hint: name the field with field= (--field)",
+            f"hint: {_field_hint(record if isinstance(record, dict) else ())}",
             line,
         )
         return None
@@ -208,6 +215,25 @@ class RecordDocuments:
             raise RecordError(message, path=self._path, line=line)
         self.n_bad += 1
         self.first_bad = self.first_bad or message.split("\n")[0]
+
+
+def _field_hint(names: Iterable[str]) -> str:
+    """Say how to name the field of the text, given the fields of a record that lacks it."""
+    if "messages" in names:
+        return (
+            "field='messages[].content' (--field) takes the texts of chats; jeton count --chat "
+            "counts them with what a chat template writes"
+        )
+    return "name the one that holds the text with field= (--field)"
+
+
+def with_field_hint(error: RecordError) -> RecordError:
+    """The core's error, with what to do where a record lacks the field."""
+    there = re.search(r'no field ".*"; the fields there are (.*)', str(error))
+    if there is None:
+        return error
+    hint = _field_hint(re.findall(r'"([^"]*)"', there[1]))
+    return RecordError(f"{error}\nhint: {hint}", path=error.path, line=error.line)
 
 
 def has_field(path: str, *, format: str, encoding: str, field: str) -> bool:  # noqa: A002

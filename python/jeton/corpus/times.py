@@ -28,6 +28,8 @@ def parse_time(value: Any, *, unit: TimeUnit = "auto") -> tuple[float, str]:
         taken in the largest unit in which it lies before the year 2100, unless ``unit`` says more:
         so logs from 1970-01-30 on are told apart by their size, traces that start at 0 are not.
     """
+    if unit == "auto" and type(value) in (int, float) and 0 <= value <= LAST_TIME_S:
+        return float(value), ""  # what most logs have
     if isinstance(value, datetime):  # Parquet
         return _from_datetime(value, "" if value.tzinfo else "time_without_zone")
     if isinstance(value, str):

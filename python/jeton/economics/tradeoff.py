@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from jeton._plain import counted as counted_things
 from jeton.errors import UsageError
 
 __all__ = ["Candidate", "Limits", "Objective", "TradeOff", "TradeOffPoint", "trade_off"]
@@ -27,19 +28,14 @@ OBJECTIVES: tuple[Objective, ...] = (
 )
 """In the order in which ties are broken."""
 
+_N_NAMED = 3
+"""Candidates of unknown figures that are named."""
+
 _UNITS: dict[Objective, str] = {
     "memory_bytes": "bytes of memory",
     "usd_per_month": "USD per month",
     "seconds_per_request": "seconds per request",
     "bits_per_byte": "bits per byte",
-}
-
-
-_BEST: dict[Objective, str] = {
-    "memory_bytes": "Least memory",
-    "usd_per_month": "Cheapest",
-    "seconds_per_request": "Fastest",
-    "bits_per_byte": "Fewest bits per byte",
 }
 
 
@@ -193,24 +189,21 @@ def _choose(
         keeping,
         key=lambda pair: (*(_known(pair[1][objective]) for objective in order), pair[0].name),
     )
-    among = (
-        f"{len(keeping)} of {len(points)} candidates keep the limits"
-        if bounds
-        else (f"{len(points)} candidates, no limits")
-    )
-    reason = f"{_BEST[first]}: {best.name}, {_amount(first, _known(value[first]))}; {among}"
+    among = f"of {counted_things(len(points), 'candidate')}"
+    if bounds:
+        among = f"of those that keep the limits, {len(keeping)} of {len(points)}"
+    figure = f"{_known(value[first]):,.4g}"
+    reason = f"{best.name} has the fewest {_UNITS[first]} {among}: {figure}"
+    if len(points) == 1:
+        reason = f"{best.name} is the only candidate: {figure} {_UNITS[first]}"
     if first != prefer:
-        reason += f"; {_UNITS[prefer]} are not known of every candidate"
+        unknown = [
+            point.name for point, of in zip(points, values, strict=True) if of[prefer] is None
+        ]
+        named = ", ".join(unknown[:_N_NAMED]) + (" ..." if len(unknown) > _N_NAMED else "")
+        missing = "none is known" if len(unknown) == len(points) else f"not known for {named}"
+        reason += f"; {_UNITS[prefer]} are not compared: {missing}"
     return best.name, reason
-
-
-def _amount(objective: Objective, value: Decimal) -> str:
-    """A value in words, with its unit."""
-    if objective == "usd_per_month":
-        return f"${value:,.2f} a month" if value >= 1 else f"${value:.3g} a month"
-    if objective == "memory_bytes":
-        return f"{value / 10**9:,.2f} GB"
-    return f"{value:,.4g} {_UNITS[objective]}"
 
 
 def _dominates(one: Sequence[Decimal], other: Sequence[Decimal]) -> bool:

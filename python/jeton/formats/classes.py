@@ -60,7 +60,14 @@ def _table() -> dict[str, ClassFacts]:
 
 def class_facts(name: str | None) -> ClassFacts | None:
     """The facts about a class, with or without ``Fast``; None where it is not known."""
-    return None if name is None else _table().get(name.removesuffix("Fast"))
+    return None if name is None else _table().get(_own_name(name))
+
+
+def _own_name(name: str) -> str:
+    """The name of a class where models share it (``BartTokenizer`` is RoBERTa's), without Fast."""
+    plain = name.removesuffix("Fast")
+    own: str = _document()["other_names"].get(plain, plain)
+    return own
 
 
 def class_in_use(name: str | None, model_type: str | None) -> str | None:

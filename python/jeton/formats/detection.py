@@ -74,7 +74,7 @@ def detect(data: bytes, *, path: str | None = None) -> FileFormat:
     stripped = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     # A word list may start with "[PAD]", which is no JSON.
     if stripped.startswith(b"{") or (stripped.startswith(b"[") and not stripped[1:2].isalpha()):
-        found = _detect_json(data)
+        found = _detect_json(data, name)
         # A word list, or merges, may begin with a brace.
         if found is not FileFormat.OTHER_JSON or not name.endswith(".txt"):
             return found
@@ -107,11 +107,13 @@ def json_seen(data: bytes) -> str:
         return "its JSON is nested too deeply"
     if not isinstance(value, dict):
         return "its JSON is not an object"
+    if "model" in value:
+        return 'the "model" of its JSON is no object'
     keys = [repr(key) for key in list(value)[:5]]
     return f'its JSON has no "model", only {", ".join(keys) or "nothing"}'
 
 
-def _detect_json(data: bytes) -> FileFormat:
+def _detect_json(data: bytes, name: str) -> FileFormat:
     if re.match(_TEKKEN_CONFIG, data[:_HEAD_BYTES]):
         return FileFormat.TEKKEN
     if re.search(_HF_MODEL, data):
@@ -125,7 +127,9 @@ def _detect_json(data: bytes) -> FileFormat:
         return FileFormat.OTHER_JSON
     if isinstance(value, dict):
         # Any of these words may be a token of a vocab.json, whose values are numbers.
-        if len(value) > 1 and all(type(item) is int for item in value.values()):
+        # One number alone is a vocabulary only by its name.
+        fewest = 1 if name.endswith(("vocab.json", "encoder.json")) else 2
+        if len(value) >= fewest and all(type(item) is int for item in value.values()):
             return FileFormat.GPT2_VOCAB
         if {"config", "vocab"} <= value.keys():
             return FileFormat.TEKKEN

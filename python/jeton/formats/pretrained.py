@@ -35,8 +35,22 @@ __all__ = ["load_folder"]
 _RANKS = (FileFormat.TIKTOKEN, FileFormat.TEKKEN, FileFormat.RWKV)
 _CLIP = {"CLIPTokenizer"}
 _PLAIN_PAIR = {"GPT2Tokenizer", "CodeGenTokenizer"}
-_ROBERTA = {"RobertaTokenizer", "LongformerTokenizer", "LEDTokenizer", "BartTokenizer"}
-_BERT = {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MobileBertTokenizer"}
+_ROBERTA = {
+    "RobertaTokenizer",
+    "LongformerTokenizer",
+    "LEDTokenizer",
+    "BartTokenizer",
+    "MvpTokenizer",
+}
+_BERT = {
+    "BertTokenizer",
+    "DistilBertTokenizer",
+    "ElectraTokenizer",
+    "MobileBertTokenizer",
+    "LayoutLMTokenizer",
+    "LxmertTokenizer",
+    "SqueezeBertTokenizer",
+}
 _LLAMA = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"}
 _PLAIN_MODEL = _LLAMA | {"T5Tokenizer", "BigBirdTokenizer", "DebertaV2Tokenizer"}
 

@@ -71,8 +71,10 @@ def put_tokens(
     by_text = {token["content"]: token for token in listed}
     taken = {token["id"] for token in listed}
     size = tokenizer.vocab_size
-    # Control and unknown pieces are no tokens of text.
-    pieces = {piece[0]: number for number, piece in enumerate(tree["model"].get("pieces", ()))}
+    # Control and unknown pieces are no tokens of text. Unigram's pieces of a tokenizer.json have no
+    # types, and added tokens stand outside of them.
+    typed = tree["model"].get("pieces", ()) if tree["reference"] == "sentencepiece" else ()
+    pieces = {piece[0]: number for number, piece in enumerate(typed)}
     for token in tokens:
         if slots and _named_anew(token, listed, by_text, taken):
             continue

@@ -87,18 +87,7 @@ def reachability(tokenizer: Tokenizer, *, num_threads: int | None = None) -> Rea
     special = {token.id for token in tokenizer.added_tokens}
     if tokenizer.unknown_id is not None:
         special.add(tokenizer.unknown_id)
-    texts: dict[int, str] = {}
-    for id_ in range(tokenizer.vocab_size):
-        if id_ in special:
-            categories[id_] = Category.SPECIAL
-            continue
-        text = _text(tokenizer, id_)
-        if text is None:
-            has_token = _has_token(tokenizer, id_)
-            categories[id_] = Category.UNDECODABLE if has_token else Category.NO_TOKEN
-        else:
-            texts[id_] = text
-    missing = texts
+    missing = _texts(tokenizer, special, categories)
     for before in _CONTEXTS:
         missing = _still_missing(tokenizer, missing, (before, ""), categories, num_threads)
     for letter in _LETTERS:
@@ -122,20 +111,30 @@ def reachability(tokenizer: Tokenizer, *, num_threads: int | None = None) -> Rea
     )
 
 
-def _has_token(tokenizer: Tokenizer, id_: int) -> bool:
-    try:
-        tokenizer.id_to_bytes(id_)
-    except LookupError:
-        return False
-    return True
-
-
-def _text(tokenizer: Tokenizer, id_: int) -> str | None:
-    """The text that a token stands for inside a text; None where it is no whole text."""
-    try:
-        return tokenizer.id_to_bytes(id_).decode("utf-8") or None
-    except (LookupError, UnicodeDecodeError):
-        return None
+def _texts(
+    tokenizer: Tokenizer, special: set[int], categories: NDArray[np.uint8]
+) -> dict[int, str]:
+    """The texts that tokens stand for inside a text; the categories of the others are written."""
+    texts: dict[int, str] = {}
+    undecodable: list[int] = []
+    bytes_of = tokenizer.id_to_bytes
+    for id_ in range(tokenizer.vocab_size):
+        try:
+            text = bytes_of(id_).decode()
+        except UnicodeDecodeError:
+            undecodable.append(id_)
+        except LookupError:
+            continue  # a hole
+        else:
+            if text:
+                texts[id_] = text
+            else:
+                undecodable.append(id_)
+    categories[undecodable] = Category.UNDECODABLE
+    for id_ in special.intersection(range(len(categories))):
+        texts.pop(id_, None)
+        categories[id_] = Category.SPECIAL
+    return texts
 
 
 def _still_missing(
@@ -149,7 +148,10 @@ def _still_missing(
     if not texts:
         return texts
     before, behind = context
-    batch = TextBatch.from_texts([before + text + behind for text in texts.values()])
+    if any(context):
+        batch = TextBatch.from_texts([before + text + behind for text in texts.values()])
+    else:
+        batch = TextBatch.from_texts(list(texts.values()))
     encoded = tokenizer.encode_batch(batch, num_threads=num_threads)
     wanted = np.fromiter(texts, dtype=np.int64, count=len(texts))
     n_ids = np.diff(encoded.offsets)

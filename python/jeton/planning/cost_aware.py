@@ -21,7 +21,7 @@ from jeton import _core
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
-from jeton.corpus import NearDuplicateSettings, open_documents
+from jeton.corpus import DocumentStream, NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
 from jeton.economics.own_gpu import own_gpu_cost
 from jeton.economics.workload import Workload
@@ -64,6 +64,7 @@ def cost_aware(
     field: str = "text",
     documents: Literal["file", "line"] = "file",
     strict: bool = False,
+    on_bad_record: Literal["stop", "skip"] = "stop",
     seed: int = 0,
     num_threads: int | None = None,
     name: str | None = None,
@@ -86,6 +87,7 @@ def cost_aware(
         field: JSONL and Parquet: where the text is.
         documents: Text files: the whole file is one document, or each line.
         strict: Text that is not valid Unicode is an error instead of being replaced.
+        on_bad_record: A record that cannot be used: ``"stop"``, or ``"skip"`` and count it.
         seed: Of the intervals.
         num_threads: Threads; None: all there are. Does not change the result.
         name: What the tokenizer is called.
@@ -112,7 +114,12 @@ def cost_aware(
     text = _read(
         inputs,
         tried,
-        {"field": field, "documents": documents, "strict": strict},
+        {
+            "field": field,
+            "documents": documents,
+            "strict": strict,
+            "on_bad_record": on_bad_record,
+        },
         num_threads=num_threads,
         on_progress=on_progress,
     )
@@ -296,11 +303,19 @@ class _Text:
     sources: tuple[Source, ...]
     choosing: _core.TextBatch
     judging: _core.TextBatch
+    stream: DocumentStream
 
     def corpus(self, settings: TrainSettings) -> CountedCorpus:
         """What an algorithm learns from."""
         cutting = settings.method.new_counts(settings).cutting
-        return CountedCorpus(counts=self.counts[cutting], sources=self.sources)
+        return CountedCorpus(
+            counts=self.counts[cutting],
+            sources=self.sources,
+            skipped=self.stream.skipped,
+            n_null_documents=self.stream.n_null_documents,
+            n_bad_records=self.stream.n_bad_records,
+            first_bad_record=self.stream.first_bad_record,
+        )
 
 
 def _read(
@@ -355,4 +370,4 @@ def _read(
             "hint: make each line a document (documents='line', --documents line)"
         )
     choosing, judging = (_core.TextBatch.from_texts(texts) for texts in kept)
-    return _Text(counts, tuple(sources.values()), choosing, judging)
+    return _Text(counts, tuple(sources.values()), choosing, judging, stream)

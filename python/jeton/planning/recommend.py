@@ -9,7 +9,7 @@ interval is below none: the default is what most tools read.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -136,6 +136,12 @@ def recommend(
         "algorithm",
         [(name, TrainSettings(**_for_algorithm(base, name))) for name in dict.fromkeys(algorithms)],
     )
+    if "normalization_rule_name" in _option_names(algorithm.choice):
+        algorithm = replace(
+            algorithm,
+            reason=f"{algorithm.reason}; text does not come back as it was: runs of spaces become "
+            "one, and rare characters unknown (byte_fallback=true keeps these)",
+        )
     domains = _domain_trials(run, base)
     run.on_step("vocabulary sizes")
     sizes = sweep(
@@ -175,6 +181,11 @@ def _for_algorithm(base: TrainSettings, algorithm: str) -> dict[str, Any]:
     if base.normalizer is not None:
         kept |= {"normalizer": base.normalizer}
     return kept
+
+
+def _option_names(algorithm: str) -> set[str]:
+    """Names of an algorithm's own options."""
+    return {option.name for option in fields(find_algorithm(algorithm).options)}
 
 
 class _Runner:
@@ -343,6 +354,9 @@ def _sharing(domains: Sequence[DomainTrial]) -> Decision:
         f"a vocabulary of its own would save {most.domain} {most.saving:.1%} of its tokens, more "
         f"than any other of {len(domains)} domains"
     )
+    if most.saving <= 0:
+        reason = f"a vocabulary of its own would save none of {len(domains)} domains any tokens"
+        return Decision(question, "one", reason)
     if most.saving >= OWN_VOCABULARY_SAVING:
         apart = [d.domain for d in domains if d.saving >= OWN_VOCABULARY_SAVING]
         return Decision(

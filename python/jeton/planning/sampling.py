@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
 from jeton import _core
+from jeton._plain import counted
 from jeton.corpus import DomainsBy, NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
+from jeton.errors import JetonWarning
 
 __all__ = ["Sample", "read_sample"]
 
@@ -80,6 +83,14 @@ def read_sample(
             kept = [item for item in kept if item[1] < ceiling]
             n_bytes = sum(len(text.encode()) for *_, text in kept)
     stream.require_text()
+    if stream.n_null_documents or stream.n_bad_records:
+        first = f", the first: {stream.first_bad_record}" if stream.n_bad_records else ""
+        warnings.warn(
+            f"left out: {counted(stream.n_null_documents, 'record')} whose text is null, "
+            f"{counted(stream.n_bad_records, 'record')} that cannot be used{first}",
+            JetonWarning,
+            stacklevel=3,
+        )
     sample = Sample([], [], [], [], list(stream.domains))
     split = HoldOutSplit(
         HoldOut(share=HELD_OUT_SHARE, by=hold_out_by, near=NearDuplicateSettings(), seed=_SEED)

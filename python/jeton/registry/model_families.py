@@ -158,12 +158,16 @@ FAMILIES: tuple[Family, ...] = (
     Family("starcoder", r"starcoder(base)?(-.*)?", ("starcoder",), "arXiv:2305.06161"),
     Family("falcon", r"falcon-(7b|40b|180b)(-.*)?", ("falcon",), "tiiuae/falcon-7b"),
     Family("claude", r"claude-(v?[12]|instant)\b.*", ("claude",), "anthropic-tokenizer-typescript"),
-    Family("bert_base_uncased", r"bert-(base|large)-uncased", ("bert_base_uncased",), "BERT"),
-    Family("bert_base_cased", r"bert-(base|large)-cased", ("bert_base_cased",), "BERT"),
+    Family(
+        "bert_base_uncased", r"(distil)?bert-(base|large)-uncased", ("bert_base_uncased",), "BERT"
+    ),
+    Family("bert_base_cased", r"(distil)?bert-(base|large)-cased", ("bert_base_cased",), "BERT"),
     Family("bert_chinese", r"bert-base-chinese", ("bert_chinese",), "BERT"),
     Family("bert_multi_cased", r"bert-base-multilingual-cased", ("bert_multi_cased",), "BERT"),
-    Family("roberta-base", r"(distil)?roberta-(base|large)", ("roberta-base", "gpt2"), "RoBERTa"),
-    Family("t5-small", r"t5-(small|base|large|3b|11b)|flan-t5-.*", ("t5-small",), "T5"),
+    Family(
+        "roberta-base", r"(distil)?roberta(-(base|large))?", ("roberta-base", "gpt2"), "RoBERTa"
+    ),
+    Family("t5-small", r"t5(-(small|base|large|3b|11b))?|flan-t5(-.*)?", ("t5-small",), "T5"),
     Family("modernbert", r"modernbert-(base|large)", ("modernbert",), "arXiv:2412.13663"),
 )
 
@@ -176,13 +180,14 @@ _VENDOR = re.compile(
 )
 _BEDROCK_VERSION = re.compile(r"(?:-v\d+)?:\d+(?::\S+)?$")
 _SEPARATORS = re.compile(r"[\s_]+")
+_JOINED = re.compile(r"(?<=^gpt)(?=\d)")
 
 
 def plain_names(name: str) -> tuple[str, ...]:
     """The forms of a model's name that families are looked for by, whole before its last part.
 
     Lower case; without folders, a provider before ``:``, Bedrock's vendor and version, and with
-    ``-`` for spaces, underscores and the ``:`` of a tag.
+    ``-`` for spaces, underscores and the ``:`` of a tag, and where people leave it out (``gpt4o``).
     """
     whole = name.strip().casefold()
     last = whole.rstrip("/").rpartition("/")[2]
@@ -190,6 +195,7 @@ def plain_names(name: str) -> tuple[str, ...]:
     forms = [whole, last, bare, last.replace(":", "-"), last.rpartition(":")[2]]
     forms.append(last.partition(":")[2])
     forms += [_SEPARATORS.sub("-", form) for form in forms]
+    forms += [_JOINED.sub("-", form) for form in forms]
     return tuple(dict.fromkeys(form for form in forms if form))
 
 

@@ -148,9 +148,10 @@ def _missing(model: str, family: Family) -> UnknownTokenizerError:
     published = published_vocabularies()
     name = next((n for n in family.vocabularies if n in published), family.vocabularies[0])
     how = how_to_get(name) if name in published else f"jeton vocab add FILE --name {name}"
+    of = f"the tokenizer of {model!r} is {name}, which is" if model != name else f"{model!r} is"
     return _error(
         model,
-        f"the tokenizer of {model!r} is {name}, which is not at hand\n"
+        f"{of} not at hand\n"
         f"hint: `{how}` brings it; $JETON_VOCAB_DIR may name a folder that has it",
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from jeton._plain import counted
 from jeton.report.json_report import embed_json, safe_json
 from jeton.report.markdown_text import escaped, rows, text, written
 from jeton.report.numbers import Numbers, Shown
@@ -134,17 +135,17 @@ def sweep_words(found: Sweep) -> tuple[str, ...]:
     numbers = Numbers(data)
     held = data["held_out"]
     n_seen = held["n_trained_on"]
-    what = "documents" if n_seen else "others"
+    measured = counted(held["n_documents"], "document" if n_seen else "other")
     words = [
-        f"trained on {written(numbers.show('trained_on.n_documents', 'count'))} documents, "
-        f"{written(numbers.show('trained_on.n_bytes', 'bytes'))}; measured on "
-        f"{written(numbers.show('held_out.n_documents', 'count'))} {what}, "
+        f"trained on {counted(data['trained_on']['n_documents'], 'document')}, "
+        f"{written(numbers.show('trained_on.n_bytes', 'bytes'))}; measured on {measured}, "
         f"{written(numbers.show('held_out.n_bytes', 'bytes'))}"
     ]
     if n_seen:
         words.append(
-            f"{n_seen:,} of the measured documents were trained on: what is measured looks better "
-            "than other text will; give text that is not among the inputs"
+            f"{n_seen:,} of the {counted(held['n_documents'], 'measured document')} "
+            f"{'was' if n_seen == 1 else 'were'} trained on: what is measured looks better than "
+            "other text will; give text that is not among the inputs"
         )
     if held["n_documents"] < 2:
         words.append("one held-out document says nothing of others: no intervals")

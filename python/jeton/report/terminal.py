@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jeton._plain import counted
 from jeton.report import terminal_parts as parts_of
 from jeton.report.numbers import Numbers, Shown
 from jeton.report.simulation_text import simulation_grid
@@ -108,12 +109,11 @@ class _Printer:
     def _print_headline(self) -> None:
         corpus, first = self._data["corpus"], headline(self._numbers)
         show = self._numbers.show
-        n_sources = len(corpus["sources"])
         facts = [
-            f"{_written(show('corpus.n_documents', 'count'))} documents",
+            counted(corpus["n_documents"], "document"),
             f"{_written(show('corpus.n_bytes', 'bytes'))}",
             f"{_written(show('corpus.n_words', 'count'))} words",
-            f"{n_sources:,} {'source' if n_sources == 1 else 'sources'}",
+            counted(corpus["n_sources"], "source"),
         ]
         self._print_labelled("Input   ", workload_line(self._numbers))
         if self._data["tokenizers"]:

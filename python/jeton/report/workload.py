@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -99,12 +100,21 @@ def workload_line(numbers: Numbers) -> str:
 def title_of(data: dict[str, Any]) -> str:
     """Return the name of the workload: as given, or after its inputs."""
     given = data.get("title") or ""
-    paths = [source["path"] for source in data["corpus"]["sources"]]
-    return visible(given) if given else title_of_inputs(paths)
+    if given:
+        return visible(given)
+    corpus = data["corpus"]
+    paths = [source["path"] for source in corpus["sources"]]
+    # Where not all are listed, the last entry stands for the others.
+    if paths and re.fullmatch(r"\([\d,]+ more\)", paths[-1]):
+        del paths[-1]
+    return title_of_inputs(paths, n_more=max(0, corpus["n_sources"] - len(paths)))
 
 
-def title_of_inputs(paths: Sequence[str]) -> str:
-    """Return a name after inputs: the file, their folder, or the first one and how many more."""
+def title_of_inputs(paths: Sequence[str], *, n_more: int = 0) -> str:
+    """Return a name after inputs: the file, their folder, or the first one and how many more.
+
+    ``n_more``: how many there are besides these.
+    """
     names = ["standard input" if path == "-" else path.replace("\\", "/") for path in paths]
     if not names:
         return "Workload"
@@ -115,9 +125,9 @@ def title_of_inputs(paths: Sequence[str]) -> str:
     except ValueError:  # absolute and relative ones
         folder = ""
     if _last(folder):
-        return f"{_short(_last(folder))}, {len(names):,} files"
-    others = "file" if len(names) == 2 else "files"
-    return f"{_short(_last(names[0]))} and {len(names) - 1:,} more {others}"
+        return f"{_short(_last(folder))}, {len(names) + n_more:,} files"
+    n_others = len(names) - 1 + n_more
+    return f"{_short(_last(names[0]))} and {n_others:,} more {'file' if n_others == 1 else 'files'}"
 
 
 def _last(path: str) -> str:

@@ -15,7 +15,7 @@ from jeton import _core
 from jeton.errors import JetonWarning, UsageError
 from jeton.training.algorithms.base import check_at_least
 from jeton.training.counted import CountedCorpus
-from jeton.training.counting import count_pretokens
+from jeton.training.counting import count_pretokens, counts_like
 from jeton.training.progress import TrainProgress
 
 __all__ = [
@@ -232,7 +232,7 @@ def _continue(
     *,
     stacklevel: int,
 ) -> ContinuedTokenizer:
-    if corpus.counts.cutting != _core.counts_for(base).cutting:
+    if corpus.counts.cutting != counts_like(base).cutting:
         raise UsageError(
             "these counts were not cut as the tokenizer to continue cuts text\n"
             "hint: count with that tokenizer (base, --base)"

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from jeton import _core
 from jeton.corpus import InputFile, open_documents
 from jeton.corpus import Progress as ReadProgress
 from jeton.corpus.care import CareTally, CorpusCare, CorpusCarer
+from jeton.corpus.places import RecordPlaces
 from jeton.corpus.weights import balanced_weights
-from jeton.errors import CorpusError, EmptyCorpusError, UsageError
+from jeton.errors import CorpusError, EmptyCorpusError, TrainingError, UsageError
 from jeton.pretokenizing.indentation import texts_between_levels
 from jeton.training.checkpoints import (
     CHECKPOINT_SECONDS,
@@ -35,7 +36,29 @@ from jeton.training.counted import CountedCorpus, LanguageCounts, Source
 from jeton.training.languages import LanguageCounter, count_development
 from jeton.training.settings import TrainProgress, TrainSettings
 
-__all__ = ["count_pretokens"]
+__all__ = ["OnHeldOut", "count_pretokens", "counts_like"]
+
+OnHeldOut: TypeAlias = Callable[[InputFile, _core.TextBatch, RecordPlaces | None], None]
+
+
+def counts_like(base: _core.Tokenizer) -> _core.PretokenCounts:
+    """Return empty counts that cut text as a tokenizer does.
+
+    Raises:
+        TrainingError: Its algorithm is none that can be continued.
+    """
+    try:
+        return _core.counts_for(base)
+    except TrainingError as error:
+        if "can be continued" not in str(error):
+            raise
+        on_characters = base.algorithm == "bpe"
+        what = "BPE on characters" if on_characters else base.algorithm
+        raise TrainingError(
+            f"only BPE on bytes can be continued, and {base.name or 'the tokenizer'} is {what}\n"
+            "hint: train a new one (without --base); whole tokens can be added in Python: "
+            "tokenizer.with_added_tokens([...])"
+        ) from None
 
 
 def count_pretokens(
@@ -51,7 +74,7 @@ def count_pretokens(
     max_memory: int | None = None,
     temp_dir: str | os.PathLike[str] | None = None,
     care: CorpusCare | None = None,
-    on_held_out: Callable[[InputFile, _core.TextBatch], None] | None = None,
+    on_held_out: OnHeldOut | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     resume: bool = False,
@@ -74,7 +97,8 @@ def count_pretokens(
         max_memory: Bytes of memory for the counts, at least 16 MiB; None: as many as it takes.
         temp_dir: Where counts go that have no room; None: the system's place for temporary files.
         care: Weights, duplicates, quality, what is held out.
-        on_held_out: Called with the documents that are kept apart, as they come.
+        on_held_out: Called with the documents that are kept apart, as they come: the file, the
+            texts, and the lines and ids of their records (None where they are no records).
         checkpoint: A file that is written now and then, and at Ctrl-C, from which ``resume`` goes
             on. It is removed when counting is done.
         checkpoint_seconds: Time between two of them.
@@ -101,7 +125,7 @@ def count_pretokens(
         counts = settings.method.new_counts(settings)
         spoken = settings.method.languages(settings)
     else:
-        counts = _core.counts_for(base)
+        counts = counts_like(base)
         spoken = None
     reading: dict[str, Any] = {
         "field": field,
@@ -126,6 +150,7 @@ def count_pretokens(
         **reading,
         on_progress=on_read,
         read_ahead=True,
+        with_places=on_held_out is not None,
         **({} if spoken is None else spoken.reading),
     )
     carer = CorpusCarer(care, stream.files, balanced=balanced)
@@ -183,8 +208,10 @@ def count_pretokens(
             weights[:n_again] = 0
             held_out = cared.held_out.copy()
             if on_held_out is not None and held_out.any():
-                apart = [batch[int(index)] for index in np.flatnonzero(held_out)]
-                on_held_out(file, _core.TextBatch.from_texts(apart))
+                apart = np.flatnonzero(held_out).tolist()
+                texts = _core.TextBatch.from_texts([batch[index] for index in apart])
+                places = stream.batch_places
+                on_held_out(file, texts, None if places is None else places.take(apart))
             if n_again < len(batch):
                 if by_language is not None:
                     by_language.add(

@@ -153,6 +153,13 @@ class TrainSettings:
                             "\nhint: its rules have names of their own: "
                             "normalization_rule_name='nfkc' (-O normalization_rule_name=nfkc)"
                         )
+                    elif shared.name == "normalizer" and "lowercase" in known:
+                        hint = (
+                            "\nhint: it normalizes as BERT does, by options of its own: lowercase, "
+                            "strip_accents (-O lowercase=true)"
+                        )
+                    elif shared.name == "pattern":
+                        hint = "\nhint: it cuts text in a way of its own; leave the pattern out"
                     raise UsageError(
                         f"{shared.name} is {value!r}, but algorithm {self.algorithm!r} does not "
                         f"take it{hint}"

@@ -71,7 +71,7 @@ def uncovered_words(
     if not n_lost:
         return ""
     order = np.argsort(-numbers[lost].astype(np.int64), kind="stable")
-    shown = " ".join(chr(point) for point in code_points[lost][order][:_N_SHOWN].tolist())
+    shown = " ".join(_shown(chr(point)) for point in code_points[lost][order][:_N_SHOWN].tolist())
     share = float(numbers[lost].sum() / numbers.sum())
     are = "is in no token and becomes" if n_lost == 1 else "are in no token and become"
     characters = "1 character" if n_lost == 1 else f"{n_lost:,} characters"
@@ -85,6 +85,11 @@ def uncovered_words(
         f"{characters} of the text (share {share:.2g}) {are} the unknown "
         f"token: {shown}\nhint: {hint} keeps them (on the command line -O NAME=VALUE)"
     )
+
+
+def _shown(char: str) -> str:
+    """A character as it is, or its escape where it would not be seen."""
+    return char if char.isprintable() and not char.isspace() else ascii(char)[1:-1]
 
 
 def size_words(n_tokens: int, settings: TrainSettings) -> str:

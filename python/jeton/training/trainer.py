@@ -241,8 +241,8 @@ def _learn(
         raise UsageError(
             f"these counts were cut in another way than algorithm {settings.algorithm!r} with "
             "these settings cuts text\n"
-            "hint: count with the same settings; files of counts are for algorithms that take a "
-            "split pattern, and for that pattern"
+            "hint: count again with the same settings "
+            f"(jeton count-pretokens --algorithm {settings.algorithm}, and its options)"
         )
     if settings.indents != corpus.indents:
         had, wanted = ("without", "with") if settings.indents else ("with", "without")

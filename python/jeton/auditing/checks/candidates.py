@@ -135,8 +135,8 @@ def compression_good(evidence: Evidence) -> Iterator[Finding]:
         id="compression-good",
         severity=Severity.GOOD,
         title=(
-            f"No other tokenizer of the {n_candidates} is clearly better for this text than "
-            f"{current.name}: {comparison}"
+            f"{'The other tokenizer is not' if n_candidates == 1 else 'No other tokenizer is'} "
+            f"clearly better for this text than {current.name}: {comparison}"
         ),
         where=current.name,
         figure=Figure(

@@ -35,6 +35,7 @@ class InputSettings:
     deep_sample_mb: float | None = None
     seed: int = 0
     strict: bool = False
+    on_bad_record: Literal["stop", "skip"] = "stop"
     num_threads: int | None = None
 
     def arguments(self) -> dict[str, Any]:
@@ -52,6 +53,7 @@ class InputSettings:
             "sampling": self._sampling(),
             "seed": self.seed,
             "strict": self.strict,
+            "on_bad_record": self.on_bad_record,
             "num_threads": self.num_threads,
         }
         if self.deep_sample_mb is not None:
@@ -149,6 +151,7 @@ INPUTS = OptionGroup(
             help="Seed of the confidence intervals.",
         ),
         options.strict_option,
+        options.on_bad_record_option,
         options.threads_option,
     ),
 )

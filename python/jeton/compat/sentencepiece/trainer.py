@@ -40,7 +40,7 @@ _OF_ALL: Final = {field.name for field in fields(SentencePieceOptions)}
 
 _WITHOUT_EFFECT: Final = (
     *("num_threads", "train_extremely_large_corpus", "minloglevel", "accept_language"),
-    *("mining_sentence_size", "training_sentence_size", "random_seed"),
+    *("mining_sentence_size", "training_sentence_size", "random_seed", "self_test_sample_size"),
 )
 
 _REFUSED: Final = {

@@ -148,7 +148,9 @@ def _outputs(
     if asked["return_assistant_tokens_mask"]:
         n_rows = len(out.encodings)
         masks = list(_masks(tokenizer, texts, out, options, n_rows=n_rows))
-        is_nested = is_batched or asked["return_tensors"] or n_rows > 1
+        # The shape is that of the ids: overflowing windows of one chat are rows, also a single one.
+        rows = out["input_ids"]
+        is_nested = is_batched or asked["return_tensors"] or any(isinstance(r, list) for r in rows)
         out["assistant_masks"] = masks if is_nested else masks[0]
         if asked["return_tensors"]:
             out.convert_to_tensors(tensor_type=asked["return_tensors"])

@@ -38,6 +38,7 @@ TIME_FIELDS: Final = (
     "request_timestamp", "datetime", "date", "@timestamp", "starting_at", "start_time_iso",
     "usage_date_utc", "aggregation_timestamp", "time_created", "request_created_at",
     "request_started_at", "event_time", "logging_time", "time_generated", "event_timestamp",
+    "create_time", "day", "usage_date", "period_start", "bucket_start",
 )  # fmt: skip
 """Where the time is looked for, in this order: of the record, then of the response."""
 

@@ -70,8 +70,12 @@ _TEXT_KEYS: Final = (
 )  # fmt: skip
 _CALL_KEYS: Final = ("functionCall", "function_call", "toolUse", "function")
 _ANSWER_KEYS: Final = ("functionResponse", "function_response", "toolResult")
+_ATTACHMENTS: Final = frozenset(_ATTACHMENT_KEYS)
+_CALL_AND_ANSWER_KEYS: Final = (*_CALL_KEYS, *_ANSWER_KEYS)
+_CALLS_AND_ANSWERS: Final = frozenset(_CALL_AND_ANSWER_KEYS)
 
 
+_OF_PARTS: Final = frozenset({"parts", "role"})
 _EXTRAS: Final = frozenset(
     {
         "tool_calls", "function_call", "name", "type", "text", "reasoning_content", "reasoning",
@@ -101,12 +105,12 @@ class Chat:
         Tools come first, as the prefix that a provider's cache sees does (Anthropic documents
         tools, system, messages; read 2026-11).
         """
-        texts = [compact_json(tool) for tool in self.tools or ()]
+        texts = [compact_json(tool) for tool in self.tools] if self.tools else []
         for message in self.messages:
             texts.append(message["content"])
             if len(message) > 2:
                 texts.extend(_calls_of(message))
-        return "\n".join(text for text in texts if text)
+        return "\n".join([text for text in texts if text])
 
 
 def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -> Chat:
@@ -127,11 +131,14 @@ def chat_of(messages: Sequence[Any], *, system: Any = None, tools: Any = None) -
     for message in messages:
         if isinstance(message, dict):
             content = message.get("content")
-            if isinstance(content, str) and _EXTRAS.isdisjoint(message) and "role" in message:
+            is_short = len(message) == 2 and "role" in message
+            if type(content) is str and (
+                is_short or ("role" in message and _EXTRAS.isdisjoint(message))
+            ):
                 # What nearly all messages are.
                 chat.messages.append({"role": str(message["role"]), "content": content})
                 continue
-            if len(message) == 2 and "role" in message:
+            if is_short:
                 parts = message.get("parts") if content is None else content
                 plain = _plain_parts(parts) if isinstance(parts, list) else None
                 if plain is not None and isinstance(message["role"], str) and message["role"]:
@@ -161,7 +168,7 @@ def published_overhead(chat: Chat) -> int:
     n = len(chat.messages)
     if not n:
         return 0
-    n_names = sum(1 for message in chat.messages if message.get("name"))
+    n_names = len([1 for message in chat.messages if message.get("name")])
     per_message = TOKENS_PER_MESSAGE + TOKENS_PER_ROLE
     return n * per_message + n_names * TOKENS_PER_NAME + TOKENS_PER_REPLY
 
@@ -170,8 +177,17 @@ def text_of(content: Any) -> tuple[str, int]:
     """The text of a content, parts joined by line breaks, and how many parts are no text."""
     if isinstance(content, str):
         return content, 0
-    if isinstance(content, list):
+    if type(content) is dict and type(content.get("content")) is str:
+        # A message, of which the content is all there is, or its refusal beside it is null.
+        if _EXTRAS.isdisjoint(content):
+            return content["content"], 0
+    elif isinstance(content, list):
         plain = _plain_parts(content)
+        if plain is not None:
+            return plain, 0
+    elif type(content) is dict and "parts" in content and _OF_PARTS.issuperset(content):
+        parts = content["parts"]  # what Gemini sends and answers
+        plain = _plain_parts(parts) if type(parts) is list and len(parts) <= _MAX_PARTS else None
         if plain is not None:
             return plain, 0
     texts: list[str] = []
@@ -181,7 +197,7 @@ def text_of(content: Any) -> tuple[str, int]:
         if _EXTRAS.isdisjoint(content):
             return text_of(inner)
     n_attachments = _collect(content, texts, 0)
-    return ("\n".join(text for text in texts if text) if len(texts) != 1 else texts[0]), (
+    return "\n".join([text for text in texts if text]) if len(texts) != 1 else texts[0], (
         n_attachments
     )
 
@@ -207,7 +223,7 @@ def _plain_parts(parts: list[Any]) -> str | None:
         texts.append(text)
     if len(texts) == 1:
         return texts[0]
-    return "\n".join(text for text in texts if text)
+    return "\n".join([text for text in texts if text])
 
 
 def compact_json(value: Any) -> str:
@@ -231,7 +247,7 @@ def _collect(content: Any, texts: list[str], depth: int) -> int:
     if isinstance(content, list):
         if len(content) > _MAX_PARTS or (content and type(content[0]) is int):
             return 1  # a prompt as token ids: there is no text to count
-        return sum(_collect(part, texts, depth + 1) for part in content)
+        return sum([_collect(part, texts, depth + 1) for part in content])
     if not isinstance(content, dict):
         is_bytes = isinstance(content, bytes)
         texts.append(_plain(content) if is_bytes else compact_json(content))
@@ -243,7 +259,7 @@ def _collect(content: Any, texts: list[str], depth: int) -> int:
         if isinstance(text, str):
             texts.append(text)
             return 0
-    if kind in _ATTACHMENT_TYPES or any(key in content for key in _ATTACHMENT_KEYS):
+    if kind in _ATTACHMENT_TYPES or not _ATTACHMENTS.isdisjoint(content):
         source = content.get("source")
         if isinstance(source, dict) and source.get("type") in ("text", "content"):
             return _collect(source.get("data") or source.get("content"), texts, depth + 1)
@@ -251,7 +267,7 @@ def _collect(content: Any, texts: list[str], depth: int) -> int:
     if _is_call(content, kind):
         texts.append(_call_text(content))
         return 0
-    for key in (*_CALL_KEYS, *_ANSWER_KEYS):
+    for key in () if _CALLS_AND_ANSWERS.isdisjoint(content) else _CALL_AND_ANSWER_KEYS:
         inner = content.get(key)
         if isinstance(inner, dict):
             if key in _ANSWER_KEYS:

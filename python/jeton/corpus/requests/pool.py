@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import local
 from typing import Any, BinaryIO, Final, cast
 
+from jeton.corpus.json_records import without_collector
 from jeton.corpus.requests.chunks import Chunk, Note, line_chunks, records_of_chunk
 from jeton.corpus.requests.reading import ReadOptions
 from jeton.corpus.requests.worker import packed_options
@@ -188,9 +189,10 @@ class ReadingPool:
                 answer = future.result()
             except (OSError, ValueError, CancelledError):
                 self._is_broken, future = True, None
-        records, n_unread = records_of_chunk(
-            chunk, answer, max_record_bytes=self._max_record_bytes, report=report
-        )
+        with without_collector():
+            records, n_unread = records_of_chunk(
+                chunk, answer, max_record_bytes=self._max_record_bytes, report=report
+            )
         yield from records
         return future is None or n_unread * 2 <= chunk.data.count(b"\n")
 

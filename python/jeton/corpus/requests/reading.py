@@ -105,8 +105,11 @@ class RecordReader:
     def read(self, record: Any, line: int) -> None:
         """Take the requests of a record."""
         self.line = line
-        if isinstance(record, dict) and ASIDE.isdisjoint(record):
-            self._read_part(record)  # nearly every record
+        if type(record) is dict and ASIDE.isdisjoint(record):
+            try:
+                self._read_record(record)  # nearly every record
+            except RecursionError:
+                self._report("not_a_request", "nested too deeply")
             return
         is_empty = True
         for part in parts_of(record):
@@ -168,7 +171,7 @@ class RecordReader:
     def add(self, parsed: ParsedRequest) -> None:
         """Take a request as a row."""
         domain = (text_or_none(parsed.domain) or None) if self._names.domain else None
-        time_s = self._time(parsed.time)
+        time_s = math.nan if parsed.time is None else self._time(parsed.time)
         chat = parsed.chat
         earlier: tuple[Row, ...] = ()
         text, overhead = "", 0
@@ -293,8 +296,6 @@ class RecordReader:
         return chat.joined(), published_overhead(chat)
 
     def _time(self, value: Any) -> float:
-        if value is None:
-            return math.nan
         time_s, kind = parse_time(value, unit=self._time_unit)
         if kind:
             self._report(kind, repr(value)[:60])

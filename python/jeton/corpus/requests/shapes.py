@@ -83,11 +83,13 @@ def parse_record(
     parsed = _sent(record, request, response, of_request, names)
     _received(parsed, record, places, names)
     read_facts(parsed, record, places, names, report)
-    if not parsed.has_text and not parsed.usage.is_known and parsed.response is None:
+    if parsed.has_text:
+        return parsed, n_pieces
+    if not parsed.usage.is_known and parsed.response is None:
         keys = ", ".join(str(key) for key in list(record)[:8])
         report("not_a_request", f"its fields are {keys or 'none'}")
         return None, n_pieces
-    if not parsed.has_text and parsed.shape == "plain":
+    if parsed.shape == "plain":
         parsed.shape = "export" if of_record.is_export else "usage"
     return parsed, n_pieces
 
@@ -143,7 +145,9 @@ def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any]
         return (body if isinstance(body, dict) else {}), answer
     request: Mapping[str, Any] = record
     for place in names.request_places:
-        inner = _body(record.get(place), _REQUEST_MARKS)
+        inner = record.get(place)
+        if type(inner) is not dict:
+            inner = _body(inner, _REQUEST_MARKS)
         if isinstance(inner, dict):
             body = parsed_json(inner.get("body", inner.get("request_body")))
             request = body if isinstance(body, dict) else inner
@@ -154,7 +158,9 @@ def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any]
         ):
             request = bedrock_in
     for place in names.response_places:
-        inner = _body(record.get(place), _RESPONSE_MARKS)
+        inner = record.get(place)
+        if type(inner) is not dict:
+            inner = _body(inner, _RESPONSE_MARKS)
         if isinstance(inner, dict | list):
             return request, _unwrapped(inner)
         if isinstance(inner, str) and pieces_of_text(inner) is not None:
@@ -344,6 +350,9 @@ def _answer_text(response: Any, names: Fields) -> tuple[str | None, int]:
         return None, 0
     choices = response.get("choices")
     if isinstance(choices, list):
+        if len(choices) == 1 and isinstance(choices[0], dict):
+            choice = choices[0]
+            return text_of(choice.get("message") or choice.get("text") or "")
         parts = [
             text_of(choice.get("message") or choice.get("text") or "")
             for choice in choices

@@ -23,6 +23,7 @@ from jeton.corpus.documents import (
 )
 from jeton.corpus.domains import DomainsBy, domain_of_file
 from jeton.corpus.inputs import STANDARD_INPUT, InputFile
+from jeton.corpus.json_records import without_collector
 from jeton.corpus.names import OTHER, Names, printable
 from jeton.corpus.places import RecordPlaces
 from jeton.corpus.requests.columns import (
@@ -237,6 +238,17 @@ class RequestStream(Iterator[RequestBatch]):
     def _batches_of_rows(
         self, records: Iterator[tuple[int, Any]]
     ) -> Iterator[tuple[list[Row], list[Change]]]:
+        is_end = False
+        while not is_end:
+            # Records and rows are no cycles, and the collector walks all that wait for a batch.
+            with without_collector():
+                is_end = self._fill(records)
+                rows, changes = self._parser.joiner.take()
+            if rows or changes:
+                yield rows, changes
+
+    def _fill(self, records: Iterator[tuple[int, Any]]) -> bool:
+        """Take records until there are enough for a batch; returns whether the file has ended."""
         parser, joiner = self._parser, self._parser.joiner
         for line, record in records:
             self.n_records += 1
@@ -246,13 +258,9 @@ class RequestStream(Iterator[RequestBatch]):
                 self.report("not_a_request", line, "")
             # Characters stand in for bytes: batches need only be about as large.
             if joiner.n_chars >= self._batch_bytes or len(joiner.pending) >= MAX_TEXTS_PER_BATCH:
-                rows, changes = joiner.take()
-                if rows or changes:
-                    yield rows, changes
+                return False
         parser.end_file()
-        rows, changes = joiner.take()
-        if rows or changes:
-            yield rows, changes
+        return True
 
     def _batch(self, file: InputFile, rows: list[Row], changes: list[Change]) -> RequestBatch:
         columns = ColumnsBuilder()

@@ -79,7 +79,10 @@ class Amounts:
     @property
     def is_settled(self) -> bool:
         """Whether both are stated, and not only as zeros."""
-        return self.is_whole and (any(self.inputs.values()) or any(self.outputs.values()))
+        inputs, outputs = self.inputs, self.outputs
+        if not inputs or not outputs:
+            return False
+        return any(inputs.values()) or any(outputs.values())
 
     @property
     def is_known(self) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jeton.catalog.api_price import ApiPrice
 from jeton.economics.ledger.builder import LedgerBuilder
@@ -15,24 +17,32 @@ from jeton.errors import UnknownPriceError, UsageError
 
 __all__ = ["ledger_of_lengths"]
 
+Lengths: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
+
 
 def ledger_of_lengths(
     price: ApiPrice,
     *,
-    input_tokens: Sequence[int],
-    requests: Sequence[int],
+    input_tokens: Lengths,
+    requests: Lengths,
     output_tokens_per_request: int | float | Decimal = 0,
     cached_share: int | float | Decimal = 0,
+    factor: Decimal = Decimal(1),
+    domain: Lengths = (),
+    domains: Sequence[str] = (),
     requests_per_day: int | float | Decimal | None = None,
 ) -> Ledger:
     """Return what documents cost if each is sent as one request.
 
     Args:
         price: Price of every request.
-        input_tokens: Distinct lengths of prompts.
+        input_tokens: Lengths of prompts, as counted.
         requests: Requests of each length.
         output_tokens_per_request: Output tokens of every request; a mean may have a fraction.
         cached_share: Part of every prompt that is read from a cache, 0 to 1.
+        factor: Tokens of the model for each counted one.
+        domain: Places in ``domains``, one for each length; empty: in none.
+        domains: Names of the domains.
         requests_per_day: Traffic whose lengths are distributed as these.
 
     Raises:
@@ -56,33 +66,39 @@ def ledger_of_lengths(
             "usd:INPUT/OUTPUT, in USD per million tokens",
         )
     used = counts > 0
-    lengths, counts = lengths[used], counts[used]
+    places = np.asarray(domain if len(domain) else np.full(len(lengths), -1), dtype=np.int32)
+    lengths, counts, places = lengths[used], counts[used], places[used]
+    prompts = _shares(lengths * counts, factor)
     n = len(lengths)
     zeros, unknown = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     rows = UsageRows(
-        domain=unknown.astype(np.int32),
+        domain=places,
         model=zeros.astype(np.int32),
         provider=unknown.astype(np.int32),
         tariff=zeros.astype(np.int16),
         n_requests=counts,
         from_gateway_cache=zeros.astype(np.bool_),
         time_s=np.full(n, np.nan),
-        input_tokens=lengths * counts,
-        cache_read_tokens=_shares(lengths * counts, share),
+        input_tokens=prompts,
+        cache_read_tokens=_shares(prompts, share),
         cache_write_tokens=zeros,
         cache_write_1h_tokens=zeros,
         output_tokens=_shares(counts, output),
         reasoning_tokens=unknown,
-        prompt_tokens=lengths,
+        prompt_tokens=np.rint(lengths * float(factor)).astype(np.int64),
         models=(price.model,),
         tariffs=(price.tariff,),
+        domains=tuple(domains),
     )
     builder = LedgerBuilder(prices=lambda model, day, tariff: price, on=price.valid_on)
     builder.add(rows)
     return builder.build(requests_per_day=requests_per_day)
 
 
-def _shares(whole: np.ndarray, factor: Decimal) -> np.ndarray:
+def _shares(whole: NDArray[np.int64], factor: Decimal) -> NDArray[np.int64]:
     """Multiply whole numbers by a factor, so that the sum is off by half a unit at most."""
+    if factor == 1:
+        return whole
     ends = [int((Decimal(int(n)) * factor).to_integral_value()) for n in np.cumsum(whole)]
-    return np.diff(np.array([0, *ends], dtype=np.int64))
+    bounds = np.array([0, *ends], dtype=np.int64)
+    return bounds[1:] - bounds[:-1]

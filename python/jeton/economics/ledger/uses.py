@@ -100,7 +100,7 @@ class NotPriced:
 
     Attributes:
         model: The model's name in the log; empty if none is stated.
-        provider: Provider as the log names it; empty if unknown.
+        provider: Providers as the log names them; empty if unknown.
         kind: ``unknown_model``, ``no_model``, ``no_price``, ``own_machine``, ``no_counts`` or
             ``counts_contradict``.
         why: The reason in words.

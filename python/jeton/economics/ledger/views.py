@@ -103,19 +103,25 @@ def _tokens(cell: Cell) -> int:
 def _not_priced(tables: Tables) -> tuple[NotPriced, ...]:
     total = sum(_tokens(c) for c in (*tables.by_hour.values(), *tables.missing.values()))
     found = []
-    sums: dict[Missing, Cell] = {}
+    # A name stands once, whoever answered.
+    sums: dict[tuple[str, str], Cell] = {}
+    whose: dict[tuple[str, str], set[str]] = {}
+    nearest: dict[tuple[str, str], tuple[str, ...]] = {}
     for (missing, _), cell in tables.missing.items():
-        sums.setdefault(missing, Cell()).add(cell.n_requests, cell.amounts)
-    for (model, provider, reason), cell in sums.items():
+        model, provider, reason = missing
+        sums.setdefault((model, reason), Cell()).add(cell.n_requests, cell.amounts)
+        whose.setdefault((model, reason), set()).add(provider)
+        nearest[model, reason] = tuple(tables.nearest.get(missing, ()))
+    for (model, reason), cell in sums.items():
         kind, _, why = reason.partition("\n")
         n_tokens = _tokens(cell)
         found.append(
             NotPriced(
                 model=model,
-                provider=provider,
+                provider=", ".join(sorted(whose[model, reason] - {""})),
                 kind=kind,
                 why=why,
-                nearest=tuple(tables.nearest.get((model, provider, reason), ())),
+                nearest=nearest[model, reason],
                 n_requests=cell.n_requests,
                 n_tokens=n_tokens,
                 share_of_tokens=n_tokens / total if total else 0.0,
