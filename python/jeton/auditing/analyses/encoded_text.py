@@ -68,8 +68,8 @@ def decoded_text(text: str) -> tuple[str, int]:
         text = whole
     blobs = find_blobs(text)
     if not blobs:
-        new = _INNER_DATA.sub(_inner, text)
-        return new, n_bytes + (len(text) if new != text else 0)
+        decoded = _INNER_DATA.sub(_inner, text)
+        return decoded, n_bytes + (len(text) if decoded != text else 0)
     parts, position = [], 0
     for blob in blobs:
         found = text[blob.start : blob.end]
