@@ -19,9 +19,6 @@ CAVEATS = (
     "so that first passes here are short",
     "warm: a round goes over the text until it has been 4 MB; in one pass over 0.06 MB most of the "
     "time would go into what the other libraries have displaced from the processor's caches",
-    "warm: the same documents come again, and ours finds what lies between two spaces of Thai as a "
-    "whole then; Thai of known words in passages that are new takes 2 to 3 times as long "
-    "(docs/engine.md)",
 )
 
 

@@ -40,7 +40,7 @@ CAVEATS = (
     "the first of cases that are alike: left out of the rest, and named",
     "all warm rounds of a library are of one process, and processes differ: Thai under cl100k_base "
     "took ours 6.5 to 7.0 ms in ten of them, 11.2 in another and 7.6 in the record (AMD, "
-    "2026-11-26, before passages were kept, a throwaway script that asks the same workers)",
+    "2026-11-26, a throwaway script that asks the same workers)",
 )
 
 

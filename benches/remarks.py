@@ -16,8 +16,8 @@ _SCANNING = (
 )
 _MISSES = (
     "merges with candidates in registers (a fifth less time a new word), tokens found by one read "
-    "of memory (first passes 1.05x to 1.15x), kept arrays side by side in huge pages (1.07x to "
-    "1.15x), what a new word needs of memory asked for at once, with both pairs of a merge, and "
+    "of memory (first passes 1.05x to 1.15x), "
+    "what a new word needs of memory asked for at once, with both pairs of a merge, and "
     "caches that lose fewer words (together 1.05x to 1.14x), caches side by side in huge pages "
     "(short texts 1.1x to 1.3x), a new word's key and hash made once (English 1.05x), the next new "
     "word looked for ahead (0.96x), marks that tell where not to look "
@@ -26,8 +26,7 @@ _MISSES = (
     "merging), longest match with backtracking for words that no cache has (395 to 449 ns a "
     "word, merging by bits 334), a cuckoo table of pairs (no better behind the filter), merging "
     "certain pairs first "
-    "(27,548 of 100,000 qualify), pairs of ids that are met most often beside each other (least "
-    "0.98x to 1.11x, medians 1.0x to 1.4x): docs/engine.md"
+    "(27,548 of 100,000 qualify)): docs/engine.md"
 )
 _WIDE = (
     "cuts where no token straddles a boundary and units cached by themselves (69 to 149 MB/s), "
@@ -39,8 +38,8 @@ _WIDE = (
     "pairs by gathers (0.96x to 1.00x), characters that begin whole where no earlier token has "
     "a part of them (first passes 0.96x to 1.16x), the pairs of each script by themselves (first "
     "passes 1.01x to 1.5x), a bit for each two letters of an alphabet (Thai 1.0x to 1.2x), phrases "
-    "compared and copied by sixteen (0.96x to 1.08x), passages between spaces kept when they come "
-    "again (Thai 2.0x to 2.7x), long pretokens found when their batch is "
+    "compared and copied by sixteen (0.96x to 1.08x), "
+    "long pretokens found when their batch is "
     "filled (0.7x to 1.07x), what is known of a block read as it was written (1.02x to 1.06x), two "
     "blocks as one vector (0.96x to 1.01x), few boundaries by short gathers (1.03x to 1.05x), long "
     "pretokens that wait for no place of short ones (Korean 1.05x, warm 1.04x)"
@@ -54,8 +53,8 @@ _UNIGRAM = (
 _LINEAR = "merging a window at a time and joining where windows agree, which is linear"
 
 _DOCUMENT = (
-    "UTF-8 part by part, on all threads (430 to 600 MB/s), threads that begin elsewhere (13.7 to "
-    "7.9 ms with two), what the next part is made of asked for meanwhile (one thread 1.06x to "
+    "UTF-8 part by part, on all threads (430 to 600 MB/s), "
+    "what the next part is made of asked for meanwhile (one thread 1.06x to "
     "1.17x): docs/engine.md"
 )
 _KEEPING = (

@@ -54,10 +54,6 @@ has_checks = b"__asan_report_load" in Path(core.__file__).read_bytes()
 if not has_checks or not hasattr(ctypes.CDLL(None), "__asan_init"):
     raise SystemExit(f"error: no sanitizer watches {core.__file__}")
 PYTHON
-reuses=tests/core/test_kept_arrays.py::TestWhereTheyLie::test_those_that_are_dropped_at_once_need_none
-LD_PRELOAD="$runtime" "$python" -m pytest -q --deselect "$reuses" \
+LD_PRELOAD="$runtime" "$python" -m pytest -q \
     tests/core/test_boundary.py tests/core/test_text_batch.py tests/core/test_arguments.py \
-    tests/core/test_encode_decode.py tests/core/test_simd.py tests/core/test_kept_arrays.py
-# Here arrays lie where others were just before, which the sanitizer's allocator grants only if it keeps nothing back.
-ASAN_OPTIONS="$ASAN_OPTIONS:quarantine_size_mb=0:thread_local_quarantine_size_kb=0" \
-    LD_PRELOAD="$runtime" "$python" -m pytest -q "$reuses"
+    tests/core/test_encode_decode.py tests/core/test_simd.py

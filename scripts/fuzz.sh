@@ -35,7 +35,7 @@ RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" CARGO_TARGET_DIR=fuzz/target \
     cargo build --manifest-path fuzz/Cargo.toml --target "$host" --release --locked --quiet
 cargo run --quiet --locked -p jeton-testing --features harness --example seeds -- fuzz/corpus
 
-# What the core's unsafe code allocates (huge.rs) is freed with its owner, and the leak check hangs where ptrace is not
+# What the core's unsafe code allocates (memory/huge_pages.rs) is freed with its owner, and the leak check hangs where ptrace is not
 # allowed (containers).
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 

@@ -763,10 +763,12 @@ class Tokenizer:
         allow_special: Iterable[str] | Literal["all"] | None = None,
         num_threads: int | None = 1,
     ) -> NDArray[np.uint32]:
-        """Ids as an array; ``num_threads`` as in ``encode``.
+        """Returns the ids as an array, uint32 (n_tokens,); ``num_threads`` as in ``encode``.
 
-        Where many arrays are kept, each is a part of memory that some of them share (docs/memory.md): ``array.copy()``
-        is one that stands alone.
+        Examples
+        --------
+            >>> tok.encode_array("Hello there").dtype
+            dtype('uint32')
         """
     def encode_batch(
         self,

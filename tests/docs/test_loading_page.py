@@ -10,7 +10,7 @@ import pytest
 from jeton.registry import compiled, index
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "loading.md"
-LAZY = PAGE.parents[1] / "crates" / "jeton-core" / "src" / "bpe" / "lazy.rs"
+LAZY = PAGE.parents[1] / "crates" / "jeton-core" / "src" / "models" / "bpe" / "lazy.rs"
 
 
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -230,6 +230,7 @@ def bill(hostile: str | None) -> Any:
         usd_billed=Decimal("13754.56"),
         usd_explained=Decimal("13567.21"),
         usd_unexplained=Decimal("187.35"),
+        usd_difference=Decimal("187.35"),
         causes=causes,
         source="usage export of 2026-11-01",
         issues=("2 rows have no model",),

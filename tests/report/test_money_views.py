@@ -116,7 +116,8 @@ def test_the_causes_of_a_bill_stand_with_their_money() -> None:
         lines=(),
         usd_billed=Decimal("10.00"),
         usd_explained=Decimal("12.50"),
-        usd_unexplained=Decimal("-2.50"),
+        usd_unexplained=Decimal("-0.50"),
+        usd_difference=Decimal("-2.50"),
         causes=(
             BillCause("batch-tariff", "half of it was batched", Decimal("-2.00"), Basis.ESTIMATED),
             BillCause("unknown", "no cause was found", Decimal("-0.50"), Basis.EXACT),
@@ -127,8 +128,8 @@ def test_the_causes_of_a_bill_stand_with_their_money() -> None:
     report = dataclasses.replace(report, bill=made)
     view = bill_view(Numbers(report.to_dict()))
     assert view is not None
-    assert view.unexplained is not None
-    assert view.unexplained.text == "−$2.50"
+    assert view.difference is not None
+    assert view.difference.text == "−$2.50"
     assert [cause.usd.text for cause in view.causes if cause.usd] == ["−$2.00", "−$0.50"]
     html, markdown = to_html(report), to_markdown(report)
     for text in ("half of it was batched", "3 rows without a date", "usage.csv"):

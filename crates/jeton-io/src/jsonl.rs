@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use jeton_core::batch::{DocumentBatch, REPLACEMENT};
+use jeton_core::documents::batch::{DocumentBatch, REPLACEMENT};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::error::Category;
 

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use jeton_core::batch::DocumentBatch;
+use jeton_core::documents::batch::DocumentBatch;
 use jeton_core::error::ErrorKind;
 
 use crate::compress::Source;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use jeton_core::batch::DocumentBatch;
-use jeton_core::documents::Documents;
-use jeton_core::tokenizer::TokenBatch as CoreTokenBatch;
+use jeton_core::documents::batch::DocumentBatch;
+use jeton_core::documents::texts::Documents;
+use jeton_core::documents::token_batch::TokenBatch as CoreTokenBatch;
 use numpy::PyArray1;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use jeton_core::documents::Documents;
+use jeton_core::documents::parallel::ALL_THREADS;
+use jeton_core::documents::texts::Documents;
 use jeton_core::error::Result;
-use jeton_core::parallel::ALL_THREADS;
 use pyo3::prelude::*;
 
 use crate::error::to_python;
@@ -76,7 +76,7 @@ pub(crate) fn enter_if_long<T: Send>(
 /// The number of threads to use: as asked, or as many as this process may use.
 pub(crate) fn threads(asked: Option<isize>) -> PyResult<usize> {
     let Some(asked) = asked else {
-        return Ok(jeton_core::parallel::available_threads());
+        return Ok(jeton_core::documents::parallel::available_threads());
     };
     usize::try_from(asked).ok().filter(|&threads| threads > 0).ok_or_else(|| {
         pyo3::exceptions::PyValueError::new_err(format!(
@@ -93,5 +93,5 @@ pub(crate) fn threads_at_most(asked: Option<isize>) -> PyResult<usize> {
 /// Threads that this process may use.
 #[pyfunction]
 pub(crate) fn available_threads() -> usize {
-    jeton_core::parallel::available_threads()
+    jeton_core::documents::parallel::available_threads()
 }

@@ -1,6 +1,6 @@
 //! Ids of one text with where each comes from.
 
-use jeton_core::code_points::code_point_ranges;
+use jeton_core::text::code_points::code_point_ranges;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 

@@ -26,7 +26,6 @@ mod raw_text;
 mod reader;
 mod recipe;
 mod sentencepiece;
-mod sheets;
 mod survey;
 mod text;
 mod tokenizer;
@@ -35,7 +34,7 @@ mod view;
 
 use std::ffi::CString;
 
-use jeton_core::simd::{Level, set_limit};
+use jeton_core::cpu::dispatch::{Level, set_limit};
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 

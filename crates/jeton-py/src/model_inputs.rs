@@ -360,8 +360,8 @@ impl ModelInputs {
 pub(crate) fn ids_array<T: Number + Element>(
     py: Python<'_>,
     layout: &Layout,
-    first: &jeton_core::tokenizer::TokenBatch,
-    second: Option<&jeton_core::tokenizer::TokenBatch>,
+    first: &jeton_core::documents::token_batch::TokenBatch,
+    second: Option<&jeton_core::documents::token_batch::TokenBatch>,
     threads: usize,
 ) -> PyResult<Py<PyAny>> {
     let ids = enter(py, |_| layout.ids::<T>(first, second, threads))?;

@@ -10,9 +10,9 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use arrow_array::ArrayRef;
-use jeton_core::documents::{Documents, as_text};
+use jeton_core::documents::texts::{Documents, as_text};
+use jeton_core::documents::transcode::Kept;
 use jeton_core::error::{ErrorKind, Result};
-use jeton_core::transcode::Kept;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::string::PyStringData;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jeton_core::normalize::{Form, NormalizerConfig};
 use jeton_core::pretokenize::{Behavior, Dialect, SplitConfig, published};
-use jeton_core::unicode::UnicodeVersion;
+use jeton_core::text::unicode::UnicodeVersion;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

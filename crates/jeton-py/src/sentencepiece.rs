@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use jeton_core::error::{Error, Result};
 use jeton_core::format;
+use jeton_core::models::unigram::{MAX_NBEST, SpannedId, SplitMix64};
 use jeton_core::normalize::charsmap::Charsmap;
 use jeton_core::normalize::charsmap_rules;
-use jeton_core::spm::normalizer::Matcher;
-use jeton_core::spm::{
+use jeton_core::sentencepiece::normalizer::Matcher;
+use jeton_core::sentencepiece::{
     ModelType, NormalizerSpec, PieceKind, SpmEncoder, SpmModel, SpmNormalizer, SpmProcessor,
     SpmScratch,
 };
 use jeton_core::tokenizer::Tokenizer as CoreTokenizer;
-use jeton_core::unigram::{MAX_NBEST, SpannedId, SplitMix64};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

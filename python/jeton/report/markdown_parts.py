@@ -254,7 +254,7 @@ def bill(numbers: Numbers) -> list[str]:
     return [
         f"Billed {escaped(written(view.billed))}; your log comes to "
         f"{escaped(written(view.explained))} at list prices; difference "
-        f"**{escaped(written(view.unexplained))}**.",
+        f"**{escaped(written(view.difference))}**.",
         rows(["Model", "Requests", "Your log", "Billed", "Difference"], body) if body else "",
         more,
         "\n".join(causes),

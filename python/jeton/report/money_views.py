@@ -135,7 +135,7 @@ class BillModelRow:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What a part of the unexplained rest comes from; ``usd`` where that is known."""
+    """What a part of the difference comes from; ``usd`` where that is known."""
 
     path: str
     usd: Shown | None
@@ -160,8 +160,8 @@ class BillView:
     has_billed_lines: bool
     billed: Shown | None
     explained: Shown | None
-    unexplained: Shown | None
-    unexplained_share: Shown | None
+    difference: Shown | None
+    difference_share: Shown | None
     causes: tuple[Cause, ...]
     remarks: tuple[str, ...]
     price_sources: tuple[str, ...]
@@ -194,6 +194,13 @@ def waterfall_view(numbers: Numbers) -> WaterfallView | None:
     if not _cached_share(data):
         used |= {
             f.path for f, d in zip(factors, data["factors"], strict=True) if "cached" in d["name"]
+        }
+    if not any(
+        d["value"]["value"] for d in data["factors"] if d["name"] == "output_tokens_per_request"
+    ):
+        # Nothing is said of output where there is none.
+        used |= {
+            f.path for f, d in zip(factors, data["factors"], strict=True) if "output" in d["name"]
         }
     naive = "waterfall.naive_usd_per_month"
     engineered = "waterfall.engineered_usd_per_month"
@@ -248,8 +255,8 @@ def bill_view(numbers: Numbers) -> BillView | None:
         has_billed_lines=any(line["usd_billed"] is not None for line in data["lines"]),
         billed=numbers.show("bill.usd_billed", "cents"),
         explained=numbers.show("bill.usd_explained", "cents"),
-        unexplained=numbers.show("bill.usd_unexplained", "cents_change"),
-        unexplained_share=numbers.share("bill.usd_unexplained", "bill.usd_billed"),
+        difference=numbers.show("bill.usd_difference", "cents_change"),
+        difference_share=numbers.share("bill.usd_difference", "bill.usd_billed"),
         causes=tuple(
             _cause(numbers, index, cause)
             for index, cause in enumerate(data["causes"][:_N_BILL_CAUSES])

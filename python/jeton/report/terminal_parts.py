@@ -249,10 +249,10 @@ def lines(numbers: Numbers) -> tuple[tuple[str, str], ...]:
 
 def _bill(numbers: Numbers, view: BillView) -> str:
     """The bill beside the log, and the causes of the difference."""
-    share = f", {view.unexplained_share.text}" if view.unexplained_share else ""
+    share = f", {view.difference_share.text}" if view.difference_share else ""
     said = (
         f"{signed(view.billed)} billed, {signed(view.explained)} by your log at list prices; "
-        f"difference {signed(view.unexplained)}{share}"
+        f"difference {signed(view.difference)}{share}"
     )
     causes = [
         visible(str(lookup(numbers.data, cause.path)))

@@ -8,18 +8,18 @@ use std::sync::OnceLock;
 
 pub(crate) use models::ModelParts;
 
-use crate::byte_alphabet;
+use crate::cache::pool::Pool;
+use crate::codec::gpt2_alphabet;
 use crate::config::{CANONICAL_VERSION, Config, ModelConfig, Real, Reference};
 use crate::decode::{Decoder, DecoderConfig};
 use crate::engine::{Engine, SentencePiece};
 use crate::error::{Error, ErrorKind, Result};
+use crate::inputs::template::{Template, check_parts};
 use crate::inputs::{Padding, Truncation};
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::{PreTokenizer, RawAutomaton, StepConfig};
-use crate::scratch::Pool;
-use crate::special::{AddedToken, AddedTokens};
-use crate::spm::{Piece, PieceKind, SpmModel};
-use crate::template::{Template, check_parts};
+use crate::sentencepiece::{Piece, PieceKind, SpmModel};
+use crate::special::{AddedFlags, AddedToken, AddedTokens};
 use crate::tokenizer::{Tokenizer, Twins};
 
 /// What a format's reader hands over.
@@ -92,7 +92,7 @@ fn respelled(
         } else {
             token.content.as_str().into()
         };
-        let spelled = on_bytes.then(|| byte_alphabet::spell(&text)).flatten();
+        let spelled = on_bytes.then(|| gpt2_alphabet::spell(&text)).flatten();
         let bytes = spelled.unwrap_or_else(|| text.as_bytes().to_vec());
         if bytes != token.content.as_bytes() {
             found.push((token.id, bytes));
@@ -201,7 +201,6 @@ impl Tokenizer {
             twins: Twins::default(),
             raw_words: OnceLock::new(),
             seams: OnceLock::new(),
-            outlines: OnceLock::new(),
             pieces: OnceLock::new(),
             pool: Pool::default(),
         })
@@ -223,17 +222,6 @@ impl Tokenizer {
             model: models::to_config(&self.engine, self.added.tokens()),
         }
     }
-}
-
-/// How an added token is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the names say it; see `AddedToken`
-pub struct AddedFlags {
-    pub special: bool,
-    pub single_word: bool,
-    pub lstrip: bool,
-    pub rstrip: bool,
-    pub normalized: bool,
 }
 
 impl Tokenizer {

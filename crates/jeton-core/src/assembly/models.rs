@@ -1,22 +1,23 @@
 //! Models: from their parameters to an engine, and back.
 
-use crate::base64_bytes::Base64Bytes;
-use crate::bpe::known::Known;
-use crate::bpe::listed::Listed;
-use crate::bpe::{BpeModel, CharacterBpeModel, CharacterBpeOptions, Merges, Missing};
+use crate::codec::base64::Base64Bytes;
 use crate::config::{MissingCharacterConfig, ModelConfig, Real, SentencePieceConfig};
 use crate::engine::{Engine, SentencePiece};
 use crate::error::{Error, Result};
-use crate::growth::check_written;
-use crate::pipeline::{Model, Pipeline};
+use crate::models::Model;
+use crate::models::bpe::known::Known;
+use crate::models::bpe::listed::Listed;
+use crate::models::bpe::{BpeModel, CharacterBpeModel, CharacterBpeOptions, Merges, Missing};
+use crate::models::rwkv::GreedyModel;
+use crate::models::unigram::UnigramModel;
+use crate::models::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
+use crate::models::wordpiece::WordPieceModel;
+use crate::pipeline::Pipeline;
 use crate::pretokenize::PreTokenizer;
-use crate::rwkv::GreedyModel;
+use crate::sentencepiece::SpmModel;
 use crate::special::AddedToken;
-use crate::spm::SpmModel;
-use crate::unigram::UnigramModel;
+use crate::text::growth::check_written;
 use crate::vocab::{MAX_TOKEN_BYTES, Vocab, too_long};
-use crate::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
-use crate::wordpiece::WordPieceModel;
 
 /// A model's parameters as a reader hands them over.
 pub(crate) enum ModelParts {

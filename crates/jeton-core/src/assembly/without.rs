@@ -3,13 +3,13 @@
 //! On text that does not spell those tokens the two give equal ids; where the text does, this one spells it in others.
 
 use super::models::{ModelParts, to_config, unigram};
-use crate::bpe::Merges;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::models::bpe::Merges;
 use crate::pretokenize::{PreTokenizer, StepConfig};
+use crate::sentencepiece::piece::byte_of;
+use crate::sentencepiece::{PieceKind, SpmModel};
 use crate::special::AddedToken;
-use crate::spm::piece::byte_of;
-use crate::spm::{PieceKind, SpmModel};
 use crate::vocab::Vocab;
 
 impl Engine {

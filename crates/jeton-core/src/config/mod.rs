@@ -15,11 +15,11 @@ use sha2::{Digest, Sha256};
 
 use crate::decode::DecoderConfig;
 use crate::error::{Error, Result};
+use crate::inputs::template::Template;
 use crate::inputs::{Padding, Truncation};
 use crate::normalize::NormalizerConfig;
 use crate::pretokenize::StepConfig;
 use crate::special::AddedToken;
-use crate::template::Template;
 
 /// Version of the canonical form. It changes only when the same tokenizer would be written differently.
 pub const CANONICAL_VERSION: u32 = 1;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Real, SentencePieceConfig};
-use crate::base64_bytes::Base64Bytes;
-use crate::bpe::Missing;
+use crate::codec::base64::Base64Bytes;
+use crate::models::bpe::Missing;
 
 /// A model's parameters. Tokens are listed by id, null where an id has none; *opaque* ids are only
 /// decoded, never made from text.

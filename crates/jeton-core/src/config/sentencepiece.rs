@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base64_bytes::Base64Bytes;
-use crate::spm::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel, TrainerSpec};
+use crate::codec::base64::Base64Bytes;
+use crate::sentencepiece::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel, TrainerSpec};
 
 /// A SentencePiece model, as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

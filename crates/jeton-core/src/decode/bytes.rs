@@ -1,7 +1,7 @@
 //! The bytes of token strings, where the decoded text would have lost some.
 
 use super::{Decoder, DecoderConfig, STAGE, fallback_byte};
-use crate::byte_alphabet;
+use crate::codec::gpt2_alphabet;
 use crate::error::Result;
 use crate::normalize::replace::ReplacePattern;
 
@@ -18,7 +18,7 @@ impl Decoder {
         {
             let mut out = Vec::new();
             for token in &tokens {
-                match byte_alphabet::spell(token) {
+                match gpt2_alphabet::spell(token) {
                     Some(bytes) => out.extend_from_slice(&bytes),
                     None => out.extend_from_slice(token.as_bytes()),
                 }

@@ -4,12 +4,12 @@ use super::byte_run::ByteRun;
 use super::flow::Flow;
 use super::literal::Literal;
 use super::{CLEAN_UP, Decoder, DecoderConfig, clean_up, fallback_byte, step};
-use crate::byte_alphabet;
+use crate::codec::gpt2_alphabet;
 use crate::error::Result;
-use crate::growth::Room;
-use crate::lossy::LossyUtf8;
 use crate::normalize::replace::ReplacePattern;
 use crate::pretokenize::metaspace::PrependScheme;
+use crate::text::growth::Room;
+use crate::text::utf8_stream::LossyUtf8;
 
 /// One step of a chain, between two ids.
 #[derive(Clone, Debug)]
@@ -219,7 +219,7 @@ impl Machine {
                 out.end();
             }
             Self::ByteLevel { token, bytes } => {
-                let spelled = byte_alphabet::spell(token);
+                let spelled = gpt2_alphabet::spell(token);
                 bytes.push(
                     spelled.as_deref().unwrap_or(token.as_bytes()),
                     &mut out.text,

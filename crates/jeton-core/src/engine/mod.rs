@@ -3,30 +3,31 @@
 //! Most tokenizers are a pre-tokenizer and a model over pretokens; SentencePiece is not.
 
 mod nbest;
-mod open;
+mod resume;
 mod sample;
 mod sentencepiece;
 
 pub(crate) use nbest::Alternative;
-pub(crate) use open::{Place, Seams};
+pub(crate) use resume::{Place, Seams};
 pub(crate) use sample::{Draw, SampleScratch};
 pub use sample::{Sampling, SamplingMethod};
 pub(crate) use sentencepiece::SentencePiece;
 
-use crate::bpe::{BpeModel, BpeScratch, CharacterBpeModel, CharacterBpeScratch};
+use crate::cpu::prefetch::ReadLater;
 use crate::error::{Error, Result};
-use crate::longest_match::PopStack;
-use crate::pipeline::{EachSpan, Model, Pipeline, Sink, WordScratch};
-use crate::prefetch::ReadLater;
+use crate::models::bpe::{BpeModel, BpeScratch, CharacterBpeModel, CharacterBpeScratch};
+use crate::models::longest_match::PopStack;
+use crate::models::rwkv::GreedyModel;
+use crate::models::unigram::{PathsSoFar, UnigramModel, UnigramScratch};
+use crate::models::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
+use crate::models::wordpiece::{WordPieceModel, WordPieceScratch};
+use crate::models::{Model, Sink};
+use crate::pipeline::section::ThreadSpan;
+use crate::pipeline::{EachSpan, Pipeline, WordScratch};
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
-use crate::rwkv::GreedyModel;
-use crate::spm::{ModelType, SpmEncoder, SpmScratch};
-use crate::stretch::Stretch;
-use crate::unigram::{PathsSoFar, UnigramModel, UnigramScratch};
+use crate::sentencepiece::{ModelType, SpmEncoder, SpmScratch};
 use crate::vocab::Vocab;
-use crate::word::{CharacterModel, MissingCharacter, RawBytesModel, WordModel};
-use crate::wordpiece::{WordPieceModel, WordPieceScratch};
 
 /// One kind of tokenizer.
 #[derive(Debug)]
@@ -258,7 +259,7 @@ impl Engine {
     pub(crate) fn encode_stretch(
         &self,
         section: &str,
-        stretch: &Stretch,
+        stretch: &ThreadSpan,
         later: ReadLater,
         scratch: &mut EngineScratch,
         ids: &mut Vec<u32>,
@@ -266,7 +267,7 @@ impl Engine {
         fn with<M: Scratched>(
             pipeline: &Pipeline<M>,
             section: &str,
-            stretch: &Stretch,
+            stretch: &ThreadSpan,
             later: ReadLater,
             scratch: &mut EngineScratch,
             ids: &mut Vec<u32>,

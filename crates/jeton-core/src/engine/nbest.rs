@@ -3,9 +3,9 @@
 use super::Engine;
 use super::sample::for_each_pretoken;
 use crate::error::Result;
+use crate::models::unigram::SpannedId;
 use crate::pretokenize::rewriting::Origin;
-use crate::spm::SpmEncoder;
-use crate::unigram::SpannedId;
+use crate::sentencepiece::SpmEncoder;
 
 /// A segmentation of a part of a text, and its score.
 pub(crate) type Alternative = (Vec<u32>, f64);

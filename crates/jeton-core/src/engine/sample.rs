@@ -1,14 +1,14 @@
 //! Drawn segmentations, whatever the kind of tokenizer. No word cache: a word is drawn anew each time.
 
 use super::{Engine, EngineScratch};
-use crate::bpe::DropoutScratch;
 use crate::error::{ErrorKind, Result};
-use crate::pipeline::Model;
+use crate::models::Model;
+use crate::models::bpe::DropoutScratch;
+use crate::models::uniform_sampling::{UniformSampler, UniformScratch};
+use crate::models::unigram::{SpannedId, SplitMix64};
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
-use crate::spm::SpmEncoder;
-use crate::uniform::{UniformSampler, UniformScratch};
-use crate::unigram::{SpannedId, SplitMix64};
+use crate::sentencepiece::SpmEncoder;
 use crate::vocab::Vocab;
 
 /// A way to draw segmentations.
@@ -150,7 +150,8 @@ impl Engine {
         let unknown = self.unknown();
         let mut drawn = Vocab::default();
         for (id, token) in self.vocab().iter() {
-            let stands_for_byte = spells_bytes && crate::spm::piece::byte_of(token).is_some();
+            let stands_for_byte =
+                spells_bytes && crate::models::unigram::piece::byte_of(token).is_some();
             let not_drawn = is_added(id)
                 || unknown == Some(id)
                 || stands_for_byte

@@ -2,10 +2,10 @@
 //! own way back.
 
 use crate::error::Result;
-use crate::format::sentencepiece::Rest;
+use crate::models::unigram::SpannedId;
 use crate::pipeline::EachSpan;
-use crate::spm::{PieceKind, SpmModel, SpmProcessor, SpmScratch};
-use crate::unigram::SpannedId;
+use crate::sentencepiece::unread_fields::UnreadFields;
+use crate::sentencepiece::{PieceKind, SpmModel, SpmProcessor, SpmScratch};
 use crate::vocab::Vocab;
 
 /// A SentencePiece model with what the tokenizer's interface asks of it.
@@ -16,7 +16,7 @@ pub(crate) struct SentencePiece {
     /// The bytes that each id stands for: spaces as spaces, `<0x41>` as the byte.
     pub(super) bytes: Vocab,
     /// What else the file said that the model was read from, to write it again; the tokenizer does not need it.
-    pub(crate) rest: Option<Rest>,
+    pub(crate) unread: Option<UnreadFields>,
 }
 
 /// U+2581, which stands for a space inside pieces.
@@ -32,7 +32,7 @@ impl SentencePiece {
                 .into_bytes();
             match piece.kind {
                 PieceKind::Byte => {
-                    let byte = crate::spm::piece::byte_of(&piece.bytes);
+                    let byte = crate::sentencepiece::piece::byte_of(&piece.bytes);
                     // A byte may be a piece of its own too, which then wins the way back.
                     bytes.insert_opaque(id, &byte.map_or(shown, |byte| vec![byte]))?;
                 }
@@ -44,7 +44,7 @@ impl SentencePiece {
             model,
             processor,
             bytes,
-            rest: None,
+            unread: None,
         })
     }
 

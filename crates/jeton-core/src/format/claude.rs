@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 
 use super::ranks::{Ranks, check_size};
 use crate::error::{Error, Result};
+use crate::inputs::template::Template;
 use crate::normalize::{Form, NormalizerConfig};
-use crate::template::Template;
+use crate::text::unicode::UnicodeVersion;
 use crate::tokenizer::Tokenizer;
-use crate::unicode::UnicodeVersion;
 use crate::vocab::{MAX_IDS, Vocab};
 
 mod write;

@@ -12,15 +12,15 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::assembly::{ModelParts, Parts};
-use crate::bpe::{Merges, Missing};
-use crate::byte_alphabet;
+use crate::codec::gpt2_alphabet;
 use crate::config::Reference;
 use crate::error::{Error, ErrorKind, Result};
+use crate::inputs::template::Template;
+use crate::models::bpe::{Merges, Missing};
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
 use crate::special::AddedToken;
-use crate::template::Template;
+use crate::text::unicode::UnicodeVersion;
 use crate::tokenizer::Tokenizer;
-use crate::unicode::UnicodeVersion;
 use crate::vocab::{MAX_IDS, Vocab};
 
 use super::ranks::check_size;
@@ -113,7 +113,7 @@ fn read_vocab(
 ) -> Result<Vocab> {
     let mut vocab = Vocab::with_capacity(entries.len());
     for (token, &id) in entries.iter().filter(|(token, _)| is_ordinary(token)) {
-        match byte_alphabet::spell(token) {
+        match gpt2_alphabet::spell(token) {
             Some(bytes) => vocab.insert(id, &bytes),
             None => vocab.insert_opaque(id, token.as_bytes()),
         }

@@ -2,15 +2,15 @@
 //! pattern and special tokens become a tokenizer.
 
 use crate::assembly::{ModelParts, Parts};
-use crate::bpe::{Merges, Missing};
 use crate::config::Reference;
 use crate::error::{Error, ErrorKind, Result};
+use crate::inputs::template::Template;
+use crate::models::bpe::{Merges, Missing};
 use crate::normalize::NormalizerConfig;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::special::AddedToken;
-use crate::template::Template;
+use crate::text::unicode::UnicodeVersion;
 use crate::tokenizer::Tokenizer;
-use crate::unicode::UnicodeVersion;
 use crate::vocab::Vocab;
 
 /// Largest vocabulary file read, in bytes: thirty times the largest published one.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::ranks::{Ranks, check_size};
 use crate::error::{Error, ErrorKind, Result};
-use crate::template::Template;
+use crate::inputs::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::vocab::{MAX_IDS, Vocab};
 

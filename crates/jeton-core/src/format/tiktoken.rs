@@ -6,14 +6,14 @@
 use base64::prelude::{BASE64_STANDARD, Engine};
 
 use crate::assembly::{ModelParts, Parts};
-use crate::bpe::{Merges, Missing};
 use crate::config::{Reference, sha256_hex};
 use crate::error::{Error, Result};
+use crate::models::bpe::{Merges, Missing};
 use crate::normalize::NormalizerConfig;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::special::AddedToken;
+use crate::text::unicode::UnicodeVersion;
 use crate::tokenizer::Tokenizer;
-use crate::unicode::UnicodeVersion;
 use crate::vocab::{MAX_IDS, Vocab};
 
 mod lines;

@@ -1,11 +1,11 @@
 //! A freshly trained model as a tokenizer.
 
 use crate::assembly::{ModelParts, Parts};
-use crate::bpe::{Merges, Missing};
-use crate::byte_alphabet::byte_to_char;
+use crate::codec::gpt2_alphabet::byte_to_char;
 use crate::config::Reference;
 use crate::decode::DecoderConfig;
 use crate::error::{Error, Result};
+use crate::models::bpe::{Merges, Missing};
 use crate::normalize::NormalizerConfig;
 use crate::pretokenize::StepConfig;
 use crate::special::AddedToken;

@@ -1,19 +1,19 @@
 //! Freshly trained models on characters as tokenizers, in the way in which `tokenizers` has them.
 
 use crate::assembly::{ModelParts, Parts};
-use crate::bpe::{CharacterBpeOptions, Missing};
 use crate::config::Reference;
 use crate::decode::DecoderConfig;
 use crate::error::{Error, Result};
+use crate::inputs::template::Template;
+use crate::models::bpe::{CharacterBpeOptions, Missing};
+use crate::models::word::MissingCharacter;
 use crate::normalize::NormalizerConfig;
 use crate::pretokenize::{Behavior, StepConfig};
+use crate::sentencepiece::SpmModel;
 use crate::special::AddedToken;
-use crate::spm::SpmModel;
-use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::train::{CharacterModelKind, Surroundings, TrainedChars};
 use crate::vocab::Vocab;
-use crate::word::MissingCharacter;
 
 /// Puts what training found together with the pipeline it was found under.
 pub fn from_trained_characters(

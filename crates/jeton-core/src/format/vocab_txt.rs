@@ -13,14 +13,14 @@ use crate::assembly::{ModelParts, Parts};
 use crate::config::{Config, ModelConfig, Reference};
 use crate::decode::DecoderConfig;
 use crate::error::{Error, ErrorKind, Result};
+use crate::inputs::template::Template;
+use crate::models::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
 use crate::normalize::NormalizerConfig;
 use crate::normalize::bert::BertConfig;
 use crate::pretokenize::components::bert_words;
 use crate::special::AddedToken;
-use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::vocab::{MAX_IDS, Vocab};
-use crate::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
 
 use super::writing::draft::{Draft, ReadOptions};
 use super::writing::ledger::Ledger;

@@ -5,9 +5,9 @@
 use super::Side;
 use super::layout::{Layout, Piece};
 use super::rows::to_index;
+use crate::documents::token_batch::TokenBatch;
 use crate::error::{Error, Result};
-use crate::template::Segment;
-use crate::tokenizer::TokenBatch;
+use crate::inputs::template::Segment;
 
 /// Numbers of an array below which a second thread costs more than it brings.
 const MIN_NUMBERS_FOR_THREADS: usize = 1 << 17;

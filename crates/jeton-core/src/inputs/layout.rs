@@ -10,7 +10,7 @@ use super::rows::{
 use super::windows::{count, kept, window};
 use super::{InputOptions, Side, Truncation};
 use crate::error::{Error, Result};
-use crate::template::{Part, Segment, Template};
+use crate::inputs::template::{Part, Segment, Template};
 
 /// The tokens of a text that stand in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

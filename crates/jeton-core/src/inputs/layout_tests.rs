@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::documents::token_batch::TokenBatch;
 use crate::inputs::{Padding, TruncationStrategy};
-use crate::tokenizer::TokenBatch;
 
 /// An encoding and what has overflowed from it.
 #[derive(Clone, Debug, Default)]

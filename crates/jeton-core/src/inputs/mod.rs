@@ -7,6 +7,7 @@
 pub mod arrays;
 pub mod layout;
 mod rows;
+pub mod template;
 pub mod windows;
 
 pub use arrays::Number;

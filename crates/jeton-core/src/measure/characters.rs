@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use crate::pretokenize::scripts::SCRIPTS;
-use crate::unicode::{UnicodeVersion, parse_class};
+use crate::text::unicode::{UnicodeVersion, parse_class};
 
 /// Scripts that came after Unicode 9, whose list the pre-tokenizer has. Up to Unicode 16.
 const NEWER_SCRIPTS: &[&str] = &[
@@ -349,7 +349,7 @@ impl ScriptCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unicode::contains;
+    use crate::text::unicode::contains;
 
     #[test]
     fn every_script_is_known_and_every_letter_has_one() {

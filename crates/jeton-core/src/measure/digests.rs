@@ -6,9 +6,9 @@
 
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
-use crate::batch::BatchRef;
+use crate::documents::batch::BatchRef;
+use crate::documents::parallel::map_documents;
 use crate::error::{Error, Result};
-use crate::parallel::map_documents;
 
 /// The digest of a text.
 #[inline]
@@ -67,7 +67,7 @@ pub(super) fn push_block_keys(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::DocumentBatch;
+    use crate::documents::batch::DocumentBatch;
 
     #[test]
     fn digests_are_those_of_the_reference() {

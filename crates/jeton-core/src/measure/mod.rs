@@ -26,7 +26,7 @@ pub use survey::{Survey, Surveyor};
 pub use terms::TermCounter;
 pub use text::TextStats;
 pub use tokens::{Counted, TokenStats, measure};
-pub(crate) use words::Outlines;
+pub use words::Outlines;
 pub use words::WordCounts;
 
 use std::collections::BTreeMap;

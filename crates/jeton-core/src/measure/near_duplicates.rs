@@ -16,9 +16,9 @@ use hashbrown::HashMap;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::characters::table;
-use crate::batch::BatchRef;
+use crate::documents::batch::BatchRef;
+use crate::documents::parallel::map_documents;
 use crate::error::{Error, ErrorKind, Result};
-use crate::parallel::map_documents;
 use crate::vocab::hasher;
 
 /// What is compared, and how closely.
@@ -276,7 +276,7 @@ impl<'a> Signing<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::DocumentBatch;
+    use crate::documents::batch::DocumentBatch;
 
     const OPTIONS: NearDuplicateOptions = NearDuplicateOptions {
         shingle_words: 5,

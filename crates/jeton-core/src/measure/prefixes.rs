@@ -13,9 +13,9 @@ use std::hash::{BuildHasher, Hasher};
 
 use hashbrown::HashMap;
 
-use crate::batch::BatchRef;
+use crate::documents::batch::BatchRef;
+use crate::documents::parallel::map_documents;
 use crate::error::{Error, Result};
-use crate::parallel::map_documents;
 use crate::vocab::hasher;
 
 /// Beginnings kept: 40 bytes each, 160 MB when the index is full.
@@ -204,7 +204,7 @@ fn chain(text: &[u8], block_bytes: usize) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::DocumentBatch;
+    use crate::documents::batch::DocumentBatch;
     use proptest::prelude::*;
 
     fn index(documents: &[String], limit: usize) -> PrefixIndex {

@@ -8,9 +8,9 @@ use std::hash::BuildHasher;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::batch::BatchRef;
+use crate::documents::batch::BatchRef;
+use crate::documents::parallel::map_documents;
 use crate::error::{Error, ErrorKind, Result};
-use crate::parallel::map_documents;
 use crate::vocab::hasher;
 
 /// Names of the figures, in the order of a row.
@@ -232,7 +232,7 @@ fn duplicate_grams(hashes: &[u64], word_chars: &[usize], n: usize, n_chars: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::DocumentBatch;
+    use crate::documents::batch::DocumentBatch;
 
     fn figure(text: &str, name: &str) -> f64 {
         let index = QUALITY_FIGURES.iter().position(|&n| n == name).unwrap();

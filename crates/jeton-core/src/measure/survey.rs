@@ -5,9 +5,9 @@
 use super::digests::{digest, push_block_keys};
 use super::markers::{MarkerCounts, Markers};
 use super::text::{TextStats, WideCounts};
-use crate::batch::BatchRef;
+use crate::documents::batch::BatchRef;
+use crate::documents::parallel::map_documents;
 use crate::error::{Error, Result};
-use crate::parallel::map_documents;
 use crate::tokenizer::as_text;
 
 /// What is looked for.
@@ -104,7 +104,7 @@ impl Surveyor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::DocumentBatch;
+    use crate::documents::batch::DocumentBatch;
     use crate::measure::digests::digests;
     use proptest::prelude::*;
 

@@ -2,9 +2,9 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use crate::batch::BatchRef;
+use crate::documents::batch::BatchRef;
+use crate::documents::parallel::map_documents;
 use crate::error::{Error, Result};
-use crate::parallel::map_documents;
 use crate::tokenizer::as_text;
 
 /// Counts terms in text: whole words (no alphanumeric character on either side), ASCII case ignored,
@@ -94,7 +94,7 @@ impl TermCounter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::DocumentBatch;
+    use crate::documents::batch::DocumentBatch;
 
     #[test]
     fn whole_words_longest_first() {

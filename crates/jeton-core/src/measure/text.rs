@@ -3,9 +3,9 @@
 use super::LengthHistogram;
 use super::blocks::{BLOCK, Block};
 use super::characters::{COMMON, ScriptCounts, character, latin, table};
-use crate::batch::BatchRef;
+use crate::documents::batch::BatchRef;
+use crate::documents::parallel::map_documents;
 use crate::error::Result;
-use crate::parallel::map_documents;
 use crate::tokenizer::as_text;
 
 /// Sizes of documents. A *word* is a maximal run of characters that are not Unicode `White_Space`.
@@ -209,7 +209,7 @@ fn count(mask: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::DocumentBatch;
+    use crate::documents::batch::DocumentBatch;
     use proptest::prelude::*;
 
     #[test]

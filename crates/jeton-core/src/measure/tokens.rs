@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::LengthHistogram;
 use super::words::{Joined, NoSuchId, Outlines, WordCounts, lay_out};
-use crate::batch::BatchRef;
+use crate::documents::batch::BatchRef;
+use crate::documents::parallel::map_documents;
 use crate::error::{Error, ErrorKind, Result};
-use crate::parallel::map_documents;
 use crate::special::Allow;
 use crate::tokenizer::{Cause, Tokenizer, as_text};
 
@@ -32,15 +32,15 @@ pub struct TokenStats {
     pub words: WordCounts,
 }
 
-/// What is counted beside the tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+/// Counts that are made beside those of tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted<'a> {
     /// Decode every document and compare.
     pub round_trip: bool,
     /// Note the tokens of each document.
     pub documents: bool,
-    /// Words kept as one token, digits and scripts.
-    pub words: bool,
+    /// Words kept as one token, digits and scripts; the outlines are those of the tokenizer.
+    pub words: Option<&'a Outlines>,
 }
 
 impl TokenStats {
@@ -87,12 +87,10 @@ impl TokenStats {
 /// What one thread counts, and what it needs for that.
 struct Worker<'a> {
     tokenizer: &'a Tokenizer,
-    counted: Counted,
+    counted: Counted<'a>,
     stats: TokenStats,
     /// Counts of documents whose tokens' bytes are their text, and of all where words are not counted.
     joined: Joined,
-    /// What is in each token; none: words are not counted.
-    outlines: Option<&'a Outlines>,
     /// The id that stands for text without a token.
     unknown: Option<u32>,
     /// Whether ids are known to decode to their text.
@@ -103,14 +101,13 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(tokenizer: &'a Tokenizer, counted: Counted) -> Self {
+    fn new(tokenizer: &'a Tokenizer, counted: Counted<'a>) -> Self {
         let vocab_size = tokenizer.vocab().size() as usize;
         Self {
             tokenizer,
             counted,
             stats: TokenStats::new(vocab_size),
             joined: Joined::new(vocab_size),
-            outlines: counted.words.then(|| tokenizer.outlines()),
             unknown: tokenizer.unknown(),
             returns_text: tokenizer.returns_every_text(),
             ids: Vec::new(),
@@ -132,7 +129,7 @@ impl<'a> Worker<'a> {
         if self.joined.is_full(self.ids.len()) {
             self.flush();
         }
-        match self.outlines {
+        match self.counted.words {
             Some(outlines) if is_text => self.joined.add(text, &self.ids, outlines),
             Some(_) => {
                 let fits = lay_out(
@@ -171,7 +168,7 @@ impl<'a> Worker<'a> {
             round_trip, words, ..
         } = self.counted;
         let joins_bytes = self.tokenizer.joins_bytes();
-        let needs_bytes = round_trip || words && joins_bytes;
+        let needs_bytes = round_trip || words.is_some() && joins_bytes;
         if needs_bytes && !self.returns_text || cfg!(debug_assertions) && self.returns_text {
             self.bytes.clear();
             self.tokenizer
@@ -179,7 +176,7 @@ impl<'a> Worker<'a> {
             debug_assert!(!self.returns_text || self.bytes == text.as_bytes());
         }
         Ok(self.returns_text
-            || joins_bytes && (round_trip || words) && self.bytes == text.as_bytes())
+            || joins_bytes && (round_trip || words.is_some()) && self.bytes == text.as_bytes())
     }
 
     /// Counts ids of a text whose words were looked at otherwise.
@@ -195,7 +192,7 @@ impl<'a> Worker<'a> {
         let TokenStats {
             id_counts, words, ..
         } = &mut self.stats;
-        self.joined.flush(self.outlines, id_counts, words);
+        self.joined.flush(self.counted.words, id_counts, words);
     }
 }
 
@@ -203,7 +200,7 @@ impl<'a> Worker<'a> {
 pub fn measure(
     tokenizer: &Tokenizer,
     batch: BatchRef<'_>,
-    counted: Counted,
+    counted: Counted<'_>,
     threads: usize,
     keep_going: &mut dyn FnMut() -> bool,
 ) -> Result<TokenStats> {

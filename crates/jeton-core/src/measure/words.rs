@@ -88,16 +88,17 @@ const INSIDE: u8 = 4;
 /// or very long.
 const APART: u8 = 8;
 
-/// The outlines of all ids of a tokenizer.
+/// Outlines of all ids of a tokenizer: letters, digits and scripts of each token, found out once.
 #[derive(Debug)]
-pub(crate) struct Outlines {
+pub struct Outlines {
     all: Vec<Outline>,
     /// The flags by themselves, because they are looked up for every token of a corpus.
     flags: Vec<u8>,
 }
 
 impl Outlines {
-    pub(crate) fn of(tokenizer: &Tokenizer) -> Self {
+    /// Looks at the text of each token of a tokenizer.
+    pub fn of(tokenizer: &Tokenizer) -> Self {
         let ids = 0..tokenizer.vocab().size();
         Self::of_texts(ids.map(|id| tokenizer.token_text(id).unwrap_or_default()))
     }

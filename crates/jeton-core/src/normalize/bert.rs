@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
 use super::case::lower;
-use crate::alignment::Alignment;
 use crate::error::{Error, Result};
-use crate::rewrite::{Change, Sink, aligned, rewritten};
-use crate::unicode::{UnicodeVersion, assigned_in, contains, parse_class};
+use crate::text::alignment::Alignment;
+use crate::text::rewrite::{Change, Sink, aligned, rewritten};
+use crate::text::unicode::{UnicodeVersion, assigned_in, contains, parse_class};
 
 /// The categories that `tokenizers` knows: Unicode 8.
 const CATEGORIES: UnicodeVersion = UnicodeVersion(8, 0);

@@ -4,8 +4,8 @@
 //! which maps each character on its own with the tables of its Rust compiler (Unicode 17 in
 //! 0.23.3, found by asking it for every code point).
 
-use crate::alignment::Alignment;
-use crate::rewrite::{Change, Sink, aligned, each_char, rewritten};
+use crate::text::alignment::Alignment;
+use crate::text::rewrite::{Change, Sink, aligned, each_char, rewritten};
 
 /// What Unicode 17 added, for compilers with older tables: first, last, first's lower case, step.
 const UNICODE_17: &[(char, char, char, u32)] = &[

@@ -6,8 +6,8 @@
 
 mod parts;
 
-use crate::alignment::{Alignment, Stretch};
 use crate::error::{Error, Result};
+use crate::text::alignment::{Alignment, Mapping};
 pub(crate) use parts::Part;
 #[cfg(test)]
 pub(crate) use parts::tests as parts_tests;
@@ -234,7 +234,7 @@ impl Charsmap {
 /// Stretches while they are found; neighbours that are the same text become one.
 #[derive(Debug, Default)]
 pub(crate) struct StretchList {
-    stretches: Vec<Stretch>,
+    stretches: Vec<Mapping>,
 }
 
 impl StretchList {
@@ -244,7 +244,7 @@ impl StretchList {
                 last.source_bytes += source_bytes;
                 last.target_bytes += target_bytes;
             }
-            _ => self.stretches.push(Stretch {
+            _ => self.stretches.push(Mapping {
                 source_bytes,
                 target_bytes,
                 unchanged,
@@ -278,7 +278,7 @@ impl StretchList {
     /// Appends text that comes from nowhere, before source text at the end that became nothing.
     pub(crate) fn push_from_nowhere(&mut self, target_bytes: usize) {
         let at = self.stretches.iter().rposition(|s| s.target_bytes > 0);
-        let stretch = Stretch {
+        let stretch = Mapping {
             source_bytes: 0,
             target_bytes,
             unchanged: false,
@@ -396,7 +396,7 @@ pub(crate) mod tests {
             if let Ok(map) = Charsmap::new(&blob) {
                 let (out, alignment) = map.normalize_aligned(&text);
                 prop_assert_eq!(&out, &map.normalize(&text));
-                let sum = |f: fn(&Stretch) -> usize| alignment.stretches.iter().map(f).sum::<usize>();
+                let sum = |f: fn(&Mapping) -> usize| alignment.stretches.iter().map(f).sum::<usize>();
                 prop_assert_eq!(sum(|s| s.source_bytes), text.len());
                 prop_assert_eq!(sum(|s| s.target_bytes), out.len());
             }

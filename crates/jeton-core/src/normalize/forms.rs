@@ -14,10 +14,10 @@ use unicode_normalization::{
     IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick,
 };
 
-use crate::alignment::Alignment;
 use crate::error::{Error, Result};
-use crate::rewrite::Takes;
-use crate::unicode::{UnicodeVersion, assigned_in, contains};
+use crate::text::alignment::Alignment;
+use crate::text::rewrite::Takes;
+use crate::text::unicode::{UnicodeVersion, assigned_in, contains};
 
 /// A Unicode normalization form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,16 +6,16 @@ pub mod charsmap;
 pub mod charsmap_rules;
 pub mod clip;
 mod forms;
-mod open;
 pub mod precompiled;
 pub mod replace;
+mod resume;
 mod separate;
 pub mod strip;
 
 use std::borrow::Cow;
 
 pub use forms::{Form, FormNormalizer};
-pub(crate) use open::is_cluster;
+pub(crate) use resume::is_cluster;
 pub(crate) use separate::Separate;
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +24,11 @@ use self::clip::Cleaner;
 use self::precompiled::Precompiled;
 use self::replace::{Replace, ReplaceConfig, ReplacePattern};
 use self::strip::{Strip, StripMarks};
-use crate::alignment::{Alignment, compose};
-use crate::base64_bytes::Base64Bytes;
+use crate::codec::base64::Base64Bytes;
 use crate::error::Result;
-use crate::growth::{GrowthLimit, Room, check_written};
-use crate::unicode::UnicodeVersion;
+use crate::text::alignment::{Alignment, compose};
+use crate::text::growth::{GrowthLimit, Room, check_written};
+use crate::text::unicode::UnicodeVersion;
 
 /// How a normalization step is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,11 +10,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::STAGE;
 use super::charsmap::{Charsmap, Part};
-use crate::alignment::Alignment;
-use crate::base64_bytes::Base64Bytes;
+use crate::codec::base64::Base64Bytes;
 use crate::error::Result;
-use crate::growth::Room;
-use crate::rewrite::{Takes, rewritten};
+use crate::text::alignment::Alignment;
+use crate::text::growth::Room;
+use crate::text::rewrite::{Takes, rewritten};
 
 /// Clusters of this many bytes and more are not looked up as a whole.
 const LONG_CLUSTER_BYTES: usize = 6;

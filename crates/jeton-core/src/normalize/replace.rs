@@ -7,13 +7,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::STAGE;
-use super::open::Apart;
-use crate::alignment::Alignment;
+use super::resume::Apart;
 use crate::error::Result;
-use crate::growth::Room;
 use crate::pretokenize::{Backtracking, Behavior, Dialect, ParsedPattern, SplitConfig, Splitter};
-use crate::rewrite::{Sink, aligned, rewritten};
-use crate::unicode::UnicodeVersion;
+use crate::text::alignment::Alignment;
+use crate::text::growth::Room;
+use crate::text::rewrite::{Sink, aligned, rewritten};
+use crate::text::unicode::UnicodeVersion;
 
 /// What is replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use super::charsmap::Part;
 use super::replace::ReplacePattern;
 use super::{Form, Normalizer, NormalizerConfig, Step, is_cluster};
 use crate::error::Result;
-use crate::growth::{DEFAULT_MAX_GROWTH, Room};
+use crate::text::growth::{DEFAULT_MAX_GROWTH, Room};
 
 /// Runs of spaces, as published files write them.
 const SPACES: &str = " {2,}";

@@ -2,11 +2,11 @@
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
-use crate::alignment::Alignment;
-use crate::byte_alphabet;
+use crate::codec::gpt2_alphabet;
 use crate::error::{Error, Result};
-use crate::rewrite::{Change, Sink, aligned, each_char, rewritten};
-use crate::unicode::{UnicodeVersion, contains, parse_class};
+use crate::text::alignment::Alignment;
+use crate::text::rewrite::{Change, Sink, aligned, each_char, rewritten};
+use crate::text::unicode::{UnicodeVersion, contains, parse_class};
 
 /// White space taken off the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,14 +145,14 @@ pub(crate) mod prepend {
 
 /// `ByteLevel` as a normalizer: each byte becomes a character of GPT-2's alphabet.
 pub(crate) mod byte_level {
-    use super::{Alignment, Sink, aligned, byte_alphabet, rewritten};
+    use super::{Alignment, Sink, aligned, gpt2_alphabet, rewritten};
 
     fn rewrite(text: &str, sink: &mut impl Sink) {
         let mut target = String::new();
         for (at, c) in text.char_indices() {
             let source = &text[at..at + c.len_utf8()];
             target.clear();
-            target.extend(source.bytes().map(byte_alphabet::byte_to_char));
+            target.extend(source.bytes().map(gpt2_alphabet::byte_to_char));
             sink.replace(source, &target);
         }
     }

@@ -6,7 +6,7 @@
 
 use super::pattern::{Dialect, ParseError, translate};
 use crate::error::{Error, ErrorKind, Result};
-use crate::unicode::UnicodeVersion;
+use crate::text::unicode::UnicodeVersion;
 
 /// Steps that any match may take (`fancy-regex` counts them).
 const QUICK_STEPS: usize = 1024;

@@ -2,7 +2,7 @@
 //! that it uses there.
 
 use super::{Behavior, Dialect, SplitConfig, StepConfig};
-use crate::unicode::UnicodeVersion;
+use crate::text::unicode::UnicodeVersion;
 
 /// What `tokenizers` 0.23 calls numeric (`char::is_numeric` of Rust's standard library, Unicode 17), with
 /// the digits of Unicode 17 that the tables here do not have yet. Found by asking it for every character.

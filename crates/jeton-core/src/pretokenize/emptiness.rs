@@ -5,7 +5,7 @@
 use super::Dialect;
 use super::pattern::{ParseError, parse};
 use crate::error::{Error, Result};
-use crate::unicode::UnicodeVersion;
+use crate::text::unicode::UnicodeVersion;
 
 /// What is known of a pattern before it is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

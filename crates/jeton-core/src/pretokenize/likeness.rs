@@ -79,7 +79,7 @@ fn same(one: &Ast, two: &Ast, kept: bool) -> bool {
 mod tests {
     use super::super::{Behavior, Dialect, published};
     use super::*;
-    use crate::unicode::UnicodeVersion;
+    use crate::text::unicode::UnicodeVersion;
 
     fn split(pattern: &str, dialect: Dialect) -> SplitConfig {
         SplitConfig {

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::rewrite::Sink;
+use crate::text::rewrite::Sink;
 
 /// Which pieces get a prefix (the names are those of `tokenizer.json`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,9 +14,9 @@ mod emptiness;
 pub mod fixed_length;
 mod likeness;
 pub mod metaspace;
-mod open;
 mod pattern;
 pub mod published;
+mod resume;
 pub mod rewriting;
 pub mod scripts;
 mod splitter;
@@ -24,8 +24,8 @@ mod splitter;
 pub(crate) use automaton::{Automaton, Pieces as TextPieces, RawAutomaton, RawClasses};
 pub(crate) use backtracking::Backtracking;
 pub(crate) use emptiness::ParsedPattern;
-pub(crate) use open::GrowingPiece;
 pub use pattern::Dialect;
+pub(crate) use resume::GrowingPiece;
 pub use splitter::{Behavior, Splitter};
 
 use serde::{Deserialize, Serialize};
@@ -34,11 +34,11 @@ use self::fixed_length::FixedLength;
 use self::metaspace::MetaspaceConfig;
 use self::rewriting::{Origin, Pieces, Rewrite};
 use self::scripts::ScriptSplitter;
-use crate::alignment::Alignment;
-use crate::alignment::compose;
 use crate::error::{Error, Result};
-use crate::growth::GrowthLimit;
-use crate::unicode::UnicodeVersion;
+use crate::text::alignment::Alignment;
+use crate::text::alignment::compose;
+use crate::text::growth::GrowthLimit;
+use crate::text::unicode::UnicodeVersion;
 
 /// One step of a pre-tokenizer, as the canonical form keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,7 +21,7 @@ mod repeat;
 use regex_syntax::hir::ClassUnicode;
 use serde::{Deserialize, Serialize};
 
-use crate::unicode::{UnicodeVersion, parse_class};
+use crate::text::unicode::{UnicodeVersion, parse_class};
 
 /// Whose reading of a pattern counts, where they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -45,7 +45,7 @@ fn words_of_oniguruma() {
             Ast::Class(class) => class,
             other => panic!("{other:?}"),
         };
-    let has = |pattern, c| crate::unicode::contains(&class(pattern), c);
+    let has = |pattern, c| crate::text::unicode::contains(&class(pattern), c);
     assert!(
         has(r"\w", '\u{b2}')
             && !has(r"\w", '\u{200d}')

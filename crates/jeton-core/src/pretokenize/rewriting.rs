@@ -3,9 +3,9 @@
 //! What they return is a text of its own with the ends of its pieces: further cuts work inside them, and
 //! an alignment leads back.
 
-use crate::alignment::Alignment;
-use crate::byte_alphabet;
-use crate::rewrite::{Sink, aligned};
+use crate::codec::gpt2_alphabet;
+use crate::text::alignment::Alignment;
+use crate::text::rewrite::{Sink, aligned};
 
 use super::metaspace::MetaspaceConfig;
 
@@ -86,7 +86,7 @@ impl Rewrite {
                     kept = at + c.len_utf8();
                     let spelled: String = piece[at..kept]
                         .bytes()
-                        .map(byte_alphabet::byte_to_char)
+                        .map(gpt2_alphabet::byte_to_char)
                         .collect();
                     sink.replace(&piece[at..kept], &spelled);
                 }

@@ -6,7 +6,7 @@
 //! dropped, as the reference does: a text of spaces has no pieces.
 
 use crate::error::{Error, Result};
-use crate::unicode::{UnicodeVersion, parse_class};
+use crate::text::unicode::{UnicodeVersion, parse_class};
 
 /// The version of the reference's table.
 const VERSION: UnicodeVersion = UnicodeVersion(9, 0);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::growth::Room;
+use crate::text::growth::Room;
 
 use super::SplitConfig;
 use super::automaton::{Automaton, BuildError};
@@ -330,7 +330,7 @@ impl Arranger<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unicode::UnicodeVersion;
+    use crate::text::unicode::UnicodeVersion;
     use proptest::prelude::*;
 
     fn splitter(

@@ -3,9 +3,9 @@
 use hashbrown::HashSet;
 
 use super::SPACE_CHAR as SPACE;
-use super::scan::{BLANK, Edge, LETTER, LONE, Lie, OTHER, PLAIN, Scanner};
+use super::scan::{BLANK, Edge, LETTER, LONE, Layout, OTHER, PLAIN, Scanner};
+use crate::cpu::dispatch::Kernel;
 use crate::normalize::Separate;
-use crate::simd::Kernel;
 
 /// Characters that stand beside each other in some token, where they were joined.
 #[derive(Debug, Default)]
@@ -174,7 +174,7 @@ impl Joined {
             }
         }
         Some(Scanner {
-            lie: Lie::Touching,
+            layout: Layout::Adjacent,
             members,
             leads: known.leads.contains(&true),
             may_touch: Some(Edge {

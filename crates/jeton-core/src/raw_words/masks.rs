@@ -4,7 +4,7 @@
 //! up at once, AVX2 does it in eight slices of the table; the portable twin loads one byte of the table for each
 //! byte of text and gathers bits by multiplication.
 
-use crate::simd::{Kernel, gather_bits};
+use crate::cpu::dispatch::{Kernel, gather_bits};
 
 /// Bytes of a block: the bits of a mask.
 pub(super) const BLOCK: usize = 64;
@@ -172,7 +172,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::Level;
+    use crate::cpu::dispatch::Level;
     use proptest::prelude::*;
 
     proptest! {

@@ -5,7 +5,6 @@
 //! done by the same steps as ever, on that part of the text alone, so that cuts are all that has to be proved.
 
 mod counted;
-mod few;
 mod joined;
 mod masks;
 mod plan;
@@ -17,20 +16,20 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::cache_budget::CacheBudget;
+use crate::cache::budget::CacheBudget;
+use crate::cache::inline_ids::{self, IDS_PER_ENTRY};
+use crate::cache::key::{Key, Role};
+use crate::cache::records::MAX_RECORD_BYTES;
 use crate::engine::{Engine, EngineScratch};
-use crate::entry_ids::{self, AT_ONCE};
 use crate::error::Result;
+use crate::models::Sink;
+use crate::models::unigram::piece::SPACE;
 use crate::normalize::{Normalizer, bert::is_ideograph};
-use crate::phrases::MAX_PHRASE;
-use crate::pipeline::{Sink, WordScratch};
+use crate::pipeline::WordScratch;
 use crate::pretokenize::rewriting::Origin;
-use crate::spm::piece::SPACE;
-use crate::word_key::{Key, Role};
 pub(crate) use counted::RawCuts;
-use few::FewWords;
 use joined::Joined;
-use scan::{Found, Lie, PLAIN, Scan, Scanner};
+use scan::{Found, Layout, PLAIN, Scan, Scanner};
 use sentence::SentenceScratch;
 
 /// Words up to so many bytes are searched as a whole in sentences whose scores are added up, and remembered.
@@ -153,7 +152,6 @@ pub(crate) struct RawWords {
 pub(crate) struct RawScratch {
     words: WordScratch,
     sentence: SentenceScratch,
-    few: FewWords,
 }
 
 impl RawScratch {
@@ -161,7 +159,6 @@ impl RawScratch {
     pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.words.set_budget(budget);
         self.sentence.near.set_budget(budget);
-        self.few.set_budget(budget);
     }
 
     /// Whether two bytes are enough for each id of the model.
@@ -171,17 +168,15 @@ impl RawScratch {
     }
 
     /// Keeps to a budget that was made less meanwhile.
-    pub(crate) fn fit(&mut self) {
-        self.words.fit();
-        self.sentence.near.fit();
-        self.few.fit();
+    pub(crate) fn shrink_to_budget(&mut self) {
+        self.words.shrink_to_budget();
+        self.sentence.near.shrink_to_budget();
     }
 
     /// Forgets all words.
     pub(crate) fn clear(&mut self) {
         self.words.clear();
         self.sentence.near.clear();
-        self.few.clear();
         self.after_text();
     }
 
@@ -193,7 +188,7 @@ impl RawScratch {
 }
 
 /// What encodes the words that were not seen before.
-pub(crate) struct Slow<'a> {
+pub(crate) struct FullPath<'a> {
     pub(crate) normalizer: &'a Normalizer,
     pub(crate) engine: &'a Engine,
     /// Whether the text is the beginning of the one that was given.
@@ -205,49 +200,21 @@ impl RawWords {
     pub(crate) fn encode<K: Sink>(
         &self,
         text: &str,
-        slow: &Slow<'_>,
+        full: &FullPath<'_>,
         raw: &mut RawScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
     ) -> Result<()> {
-        raw.keep_small_ids(entry_ids::are_small(slow.engine.vocab().size()));
-        // What goes on with a text is not what it would be at its beginning.
-        let is_asked = slow.begins && raw.few.may_have(text);
-        if is_asked && raw.few.give(text, sink) {
-            return Ok(());
-        }
-        if is_asked && raw.few.came_before(text) {
-            let mut ids = Vec::new();
-            let n_words = self.encode_words(text, slow, is_asked, raw, scratch, &mut ids)?;
-            raw.few.had(text, n_words);
-            raw.few.keep(text, n_words, &ids);
-            sink.take(&ids);
-            return Ok(());
-        }
-        let n_words = self.encode_words(text, slow, is_asked, raw, scratch, sink)?;
-        raw.few.had(text, n_words);
-        Ok(())
-    }
-
-    /// The same word by word; returns how many there were. `is_asked`: as a whole it is asked for.
-    fn encode_words<K: Sink>(
-        &self,
-        text: &str,
-        slow: &Slow<'_>,
-        is_asked: bool,
-        raw: &mut RawScratch,
-        scratch: &mut EngineScratch,
-        sink: &mut K,
-    ) -> Result<usize> {
-        if let Some(with_sums) = self.largest.zip(slow.engine.unigram_of_sentences()) {
+        raw.keep_small_ids(inline_ids::are_small(full.engine.vocab().size()));
+        if let Some(with_sums) = self.largest.zip(full.engine.unigram_of_sentences()) {
             let (largest, model) = with_sums;
-            return self.encode_sentence(text, (model, largest), slow, raw, scratch, sink);
+            return self.encode_sentence(text, (model, largest), full, raw, scratch, sink);
         }
         let words = &mut raw.words;
         if words.has_small_ids() {
-            self.encode_apart::<K, true>(text, slow, is_asked, words, scratch, sink)
+            self.encode_apart::<K, true>(text, full, words, scratch, sink)
         } else {
-            self.encode_apart::<K, false>(text, slow, is_asked, words, scratch, sink)
+            self.encode_apart::<K, false>(text, full, words, scratch, sink)
         }
     }
 
@@ -256,25 +223,22 @@ impl RawWords {
     fn encode_apart<K: Sink, const SMALL: bool>(
         &self,
         text: &str,
-        slow: &Slow<'_>,
-        is_asked: bool,
+        full: &FullPath<'_>,
         words: &mut WordScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let bytes = text.as_bytes();
         let mut found = Found::default();
         let mut scan = Scan::new(&self.scanner, text, &mut found);
         let mut keys = [(Key::NONE, 0); KNOWN_AT_ONCE];
-        let mut known = [0; KNOWN_AT_ONCE * IDS_OF_WORD + AT_ONCE];
-        let mut is_first = self.scanner.lie == Lie::Touching;
-        let mut n_words = 0;
+        let mut known = [0; KNOWN_AT_ONCE * IDS_OF_WORD + IDS_PER_ENTRY];
+        let mut is_first = self.scanner.layout == Layout::Adjacent;
         loop {
             let n = scan.more(&mut found);
             if n == 0 {
-                return Ok(n_words);
+                return Ok(());
             }
-            n_words += n;
             let places = found.starts[..n].iter().zip(&found.ends[..n]);
             for (key, (&start, &end)) in keys.iter_mut().zip(places.clone()) {
                 let word = Key::new(bytes, start, end).unwrap_or(Key::NONE);
@@ -285,8 +249,7 @@ impl RawWords {
             if is_first && let Some((&start, &end)) = places.next() {
                 is_first = false;
                 from = 1;
-                let is_kept = is_asked && end - start == text.len();
-                self.first_word(&text[start..end], slow, is_kept, words, scratch, sink)?;
+                self.first_word(&text[start..end], full, words, scratch, sink)?;
             }
             let mut n_known = 0;
             for (&(key, place), (&start, &end)) in keys[from..].iter().zip(places) {
@@ -298,40 +261,37 @@ impl RawWords {
                 } else {
                     sink.take(&known[..n_known]);
                     n_known = 0;
-                    self.word(&text[start..end], slow, words, scratch, sink)?;
+                    self.word(&text[start..end], full, words, scratch, sink)?;
                 }
             }
             sink.take(&known[..n_known]);
         }
     }
 
-    /// The word at the beginning, where words follow one another. `is_kept`: by somebody else, if it is worth it.
+    /// The word at the beginning, where words follow one another.
     fn first_word<K: Sink>(
         &self,
         word: &str,
-        slow: &Slow<'_>,
-        is_kept: bool,
+        full: &FullPath<'_>,
         words: &mut WordScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
     ) -> Result<()> {
         let mut room = [0; MAX_QUICK];
-        if let Some(spaced) = self.with_space(word, slow.begins, &mut room) {
-            return self.word(spaced, slow, words, scratch, sink);
+        if let Some(spaced) = self.with_space(word, full.begins, &mut room) {
+            return self.word(spaced, full, words, scratch, sink);
         }
-        if !slow.begins {
-            return slow.give(word, scratch, sink);
+        if !full.begins {
+            return full.give(word, scratch, sink);
         }
-        // In a script without spaces this may be the whole text, and somebody's standing instructions come again and again.
+        // In a script without spaces this may be the whole of a short text.
         if let Some(known) = words.get_as(Role::First, word.as_bytes(), 0, word.len()) {
             sink.take(known);
             return Ok(());
         }
         let mut ids = words.take_ids();
-        slow.encode(word, true, scratch, &mut ids)?;
-        if !is_kept {
-            words.keep_as(Role::First, word.as_bytes(), &ids);
-        }
+        full.encode(word, true, scratch, &mut ids)?;
+        words.keep_as(Role::First, word.as_bytes(), &ids);
         sink.take(&ids);
         words.give_ids(ids);
         Ok(())
@@ -364,7 +324,7 @@ impl RawWords {
     fn word<K: Sink>(
         &self,
         word: &str,
-        slow: &Slow<'_>,
+        full: &FullPath<'_>,
         words: &mut WordScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
@@ -377,29 +337,26 @@ impl RawWords {
         let has_parts = word.len() > Key::<1>::MAX_WORD_BYTES
             && !word.is_ascii()
             && !matches!(self.inside, Inside::Nowhere);
-        // What is kept whole need not be kept by phrases, too.
-        if has_parts && word.len() > MAX_PHRASE && !words.is_worth(word.as_bytes()) {
-            return self.phrases(word, slow, words, scratch, sink);
+        if has_parts && word.len() > MAX_RECORD_BYTES {
+            return self.phrases(word, full, words, scratch, sink);
         }
         let mut ids = words.take_ids();
-        if has_parts && word.len() <= MAX_PHRASE {
-            self.parts(word, slow, words, scratch, &mut ids)?;
+        if has_parts {
+            self.parts(word, full, words, scratch, &mut ids)?;
         } else {
-            self.whole(word, slow, scratch, &mut ids)?;
+            self.whole(word, full, scratch, &mut ids)?;
         }
-        if has_parts || words.is_worth(word.as_bytes()) {
-            words.keep_surely(Role::Pretoken, word.as_bytes(), &ids);
-        }
+        words.keep(word.as_bytes(), &ids);
         sink.take(&ids);
         words.give_ids(ids);
         Ok(())
     }
 
-    /// A word that is too long to be kept the first time, phrase by phrase.
+    /// A word that is too long to be kept, phrase by phrase.
     fn phrases<K: Sink>(
         &self,
         word: &str,
-        slow: &Slow<'_>,
+        full: &FullPath<'_>,
         words: &mut WordScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
@@ -408,10 +365,10 @@ impl RawWords {
         while !rest.is_empty() {
             let (phrase, after) = rest.split_at(self.inside.phrase(rest));
             rest = after;
-            if phrase.len() > MAX_PHRASE {
-                self.parts(phrase, slow, words, scratch, sink)?;
+            if phrase.len() > MAX_RECORD_BYTES {
+                self.parts(phrase, full, words, scratch, sink)?;
             } else {
-                self.word(phrase, slow, words, scratch, sink)?;
+                self.word(phrase, full, words, scratch, sink)?;
             }
         }
         Ok(())
@@ -421,14 +378,14 @@ impl RawWords {
     fn parts<K: Sink>(
         &self,
         word: &str,
-        slow: &Slow<'_>,
+        full: &FullPath<'_>,
         words: &mut WordScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
     ) -> Result<()> {
         let mut ends = [0; PARTS_AT_ONCE];
         let mut keys = [(Key::NONE, 0); PARTS_AT_ONCE];
-        let mut known = [0; PARTS_AT_ONCE * IDS_OF_WORD + AT_ONCE];
+        let mut known = [0; PARTS_AT_ONCE * IDS_OF_WORD + IDS_PER_ENTRY];
         let mut ids = Vec::new();
         let mut from = 0;
         loop {
@@ -459,7 +416,7 @@ impl RawWords {
                     continue;
                 }
                 ids.clear();
-                self.whole(part, slow, scratch, &mut ids)?;
+                self.whole(part, full, scratch, &mut ids)?;
                 // A word that is its only part is kept by whom it was given by.
                 if part.len() < word.len() {
                     words.keep(part.as_bytes(), &ids);
@@ -474,16 +431,16 @@ impl RawWords {
     fn whole(
         &self,
         word: &str,
-        slow: &Slow<'_>,
+        full: &FullPath<'_>,
         scratch: &mut EngineScratch,
         ids: &mut Vec<u32>,
     ) -> Result<()> {
         let mut normalized = std::mem::take(scratch.text());
         if self.spell(word.as_bytes(), &mut normalized) {
             let text = normalized.as_bytes();
-            slow.engine.encode_normalized(text, scratch, ids)?;
+            full.engine.encode_normalized(text, scratch, ids)?;
         } else {
-            slow.encode(word, self.scanner.lie == Lie::Apart, scratch, ids)?;
+            full.encode(word, self.scanner.layout == Layout::Separated, scratch, ids)?;
         }
         *scratch.text() = normalized;
         Ok(())
@@ -517,7 +474,7 @@ impl RawWords {
     }
 }
 
-impl Slow<'_> {
+impl FullPath<'_> {
     /// What SentencePiece makes of a part of the text.
     fn normalize_sentence(&self, part: &str, anew: bool) -> Result<String> {
         match self.engine {

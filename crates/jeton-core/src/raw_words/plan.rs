@@ -17,19 +17,19 @@
 //!   merge with spaces, the one in front of the cut must have a token: else the space before it would be what the one behind is joined with.
 
 use super::joined::Joined;
-use super::scan::{ALONE, Edge, Lie, ODD, Scanner, WORD};
+use super::scan::{ALONE, Edge, Layout, ODD, Scanner, WORD};
 use super::{Inside, NEVER, Prefix, RawWords, SPACE_CHAR as SPACE, SPACED};
-use crate::bpe::Missing;
+use crate::cpu::dispatch::Kernel;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::models::Model as _;
+use crate::models::bpe::Missing;
 use crate::normalize::{Normalizer, NormalizerConfig, Separate};
-use crate::pipeline::Model as _;
 use crate::pretokenize::components::{PUNCTUATION, WHITE_SPACE, WORDS};
 use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
 use crate::pretokenize::{Behavior, Dialect, StepConfig};
-use crate::simd::Kernel;
-use crate::spm::SpmEncoder;
-use crate::unicode::{UnicodeVersion, contains, parse_class};
+use crate::sentencepiece::SpmEncoder;
+use crate::text::unicode::{UnicodeVersion, contains, parse_class};
 use crate::vocab::Vocab;
 
 impl RawWords {
@@ -329,7 +329,7 @@ fn apart(known: &Separate, rest: &[StepConfig], steps: &[StepConfig]) -> Result<
     }
     Ok(Some(RawWords {
         scanner: Scanner {
-            lie: Lie::Apart,
+            layout: Layout::Separated,
             members,
             leads: false,
             may_touch: known.clusters.then(|| Edge {

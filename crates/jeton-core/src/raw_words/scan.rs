@@ -5,7 +5,7 @@
 //! where they touch a place that may be a cut.
 
 use super::masks::BLOCK;
-use crate::simd::Kernel;
+use crate::cpu::dispatch::Kernel;
 
 /// What a byte of ASCII is where words lie apart: part of a word.
 pub(super) const WORD: u8 = 1;
@@ -33,17 +33,17 @@ const ROOM: usize = AT_ONCE + BLOCK + 1;
 
 /// How words lie in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lie {
+pub(super) enum Layout {
     /// What is between them belongs to none.
-    Apart,
+    Separated,
     /// Each begins where the one before ends.
-    Touching,
+    Adjacent,
 }
 
 /// The rules by which words are found.
 #[derive(Debug)]
 pub(super) struct Scanner {
-    pub(super) lie: Lie,
+    pub(super) layout: Layout,
     pub(super) members: [u8; 256],
     /// Whether letters and others may become something else together with a character of several bytes behind them.
     pub(super) leads: bool,
@@ -123,7 +123,7 @@ pub(super) struct Scan<'s, 't> {
 impl<'s, 't> Scan<'s, 't> {
     pub(super) fn new(scanner: &'s Scanner, text: &'t str, found: &mut Found) -> Self {
         (found.n_starts, found.n_ends) = (0, 0);
-        if scanner.lie == Lie::Touching && !text.is_empty() {
+        if scanner.layout == Layout::Adjacent && !text.is_empty() {
             found.starts[0] = 0;
             found.n_starts = 1;
         }
@@ -145,11 +145,11 @@ impl<'s, 't> Scan<'s, 't> {
         }
         found.n_starts -= found.n_ends;
         found.n_ends = 0;
-        let lie = self.scanner.lie;
+        let layout = self.scanner.layout;
         while found.n_ends < AT_ONCE && self.at < self.text.len() {
-            match lie {
-                Lie::Apart => self.apart(found),
-                Lie::Touching => self.touching(found),
+            match layout {
+                Layout::Separated => self.apart(found),
+                Layout::Adjacent => self.touching(found),
             }
             self.at += BLOCK;
         }

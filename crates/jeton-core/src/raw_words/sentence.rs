@@ -6,12 +6,13 @@
 //! ids since it was known; until then it is known to be no larger than so many times the largest score.
 
 use super::scan::{Found, Scan};
-use super::{KNOWN_AT_ONCE, MAX_WHOLE_WORD, RawScratch, RawWords, Slow};
+use super::{FullPath, KNOWN_AT_ONCE, MAX_WHOLE_WORD, RawScratch, RawWords};
+use crate::cache::key::Key;
 use crate::engine::EngineScratch;
 use crate::error::Result;
-use crate::pipeline::{Sink, WordScratch};
-use crate::unigram::{LARGEST_SUM, MAX_CERTAIN_CHARS, Sum, UnigramModel};
-use crate::word_key::Key;
+use crate::models::Sink;
+use crate::models::unigram::{LARGEST_SUM, MAX_CERTAIN_CHARS, Sum, UnigramModel};
+use crate::pipeline::WordScratch;
 
 /// The largest sum for which words of the second cache are certain: that of a text of some 1,500 tokens.
 const NEAR: f64 = 16_384.0;
@@ -87,11 +88,11 @@ impl RawWords {
         &self,
         text: &str,
         (model, largest): (&UnigramModel, f64),
-        slow: &Slow<'_>,
+        full: &FullPath<'_>,
         raw: &mut RawScratch,
         scratch: &mut EngineScratch,
         sink: &mut K,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let bytes = text.as_bytes();
         let RawScratch {
             words, sentence, ..
@@ -116,14 +117,12 @@ impl RawWords {
         let certain = LARGEST_SUM - MAX_CERTAIN_CHARS * largest;
         let mut keys = [(Key::NONE, 0); KNOWN_AT_ONCE];
         let mut is_first = true;
-        let mut n_words = 0;
         loop {
             let n = scan.more(&mut found);
             if n == 0 {
                 so_far.flush();
-                return Ok(n_words);
+                return Ok(());
             }
-            n_words += n;
             if so_far.pending.len() > MAX_PENDING {
                 so_far.settle();
             }
@@ -163,7 +162,7 @@ impl RawWords {
                 }
                 // The quick way is for what goes on: at the beginning spaces may go, or be added to.
                 if anew || !self.spell(word.as_bytes(), normalized) {
-                    *normalized = slow.normalize_sentence(word, anew)?;
+                    *normalized = full.normalize_sentence(word, anew)?;
                 }
                 let mut ids = words.take_ids();
                 let limit = if may_know && word.len() <= MAX_WHOLE_WORD {

@@ -6,13 +6,14 @@
 use std::ops::Range;
 
 use super::shared_texts::{MAX_TASK_BYTES, MIN_LONG_BYTES, has_long};
-use super::{Scratch, TokenBatch, Tokenizer};
-use crate::documents::Documents;
+use super::{Scratch, Tokenizer};
+use crate::cache::pool::Lease;
+use crate::documents::parallel::{Work, chunk_bytes, chunks, in_order, useful_threads};
+use crate::documents::texts::Documents;
+use crate::documents::token_batch::TokenBatch;
 use crate::error::Result;
-use crate::huge::prefer_huge_pages;
-use crate::parallel::{Work, chunk_bytes, chunks, in_order, useful_threads};
-use crate::pipeline::Counter;
-use crate::scratch::Lease;
+use crate::memory::huge_pages::prefer_huge_pages;
+use crate::models::Counter;
 use crate::special::Allow;
 
 impl Tokenizer {
@@ -199,15 +200,6 @@ impl Tokenizer {
         };
         let mut take = |_, made: &mut TokenBatch| whole.append(&made.ids, &made.offsets);
         in_order(ranges.len(), threads, keep_going, &work, &mut take)
-    }
-}
-
-impl TokenBatch {
-    /// Appends the ids of texts, and where each of those ends.
-    fn append(&mut self, ids: &[u32], ends: &[i64]) {
-        let base = self.ids.len() as i64;
-        self.ids.extend_from_slice(ids);
-        self.offsets.extend(ends.iter().map(|end| base + end));
     }
 }
 

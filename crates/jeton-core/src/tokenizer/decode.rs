@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use super::{DecodeStream, Tokenizer};
-use crate::byte_alphabet;
+use crate::codec::gpt2_alphabet;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
-use crate::measure::Outlines;
 use crate::normalize::NormalizerConfig;
 use crate::special::Allow;
 
@@ -163,11 +162,6 @@ impl Tokenizer {
             && (0..=255u8).all(|byte| self.vocab().bytes_to_id(&[byte]).is_some())
     }
 
-    /// What is in each token's bytes, found out when it is first asked for.
-    pub(crate) fn outlines(&self) -> &Outlines {
-        self.outlines.get_or_init(|| Outlines::of(self))
-    }
-
     /// What a token is in the text as far as that can be said of the token alone: its bytes, or the text of
     /// an added token.
     pub(crate) fn token_text(&self, id: u32) -> Option<&[u8]> {
@@ -195,7 +189,7 @@ impl Tokenizer {
         let vocab = self.vocab();
         let bytes = vocab.id_to_bytes(id).unwrap_or_default();
         match &self.engine {
-            Engine::Bpe(_) if vocab.is_findable(id) => Cow::Owned(byte_alphabet::write(bytes)),
+            Engine::Bpe(_) if vocab.is_findable(id) => Cow::Owned(gpt2_alphabet::write(bytes)),
             _ => String::from_utf8_lossy(bytes),
         }
     }
@@ -225,7 +219,7 @@ impl Tokenizer {
         let normalized = self.normalizer.normalize(text)?;
         let steps = &self.normalizer_config;
         if steps.last() == Some(&NormalizerConfig::ByteLevel)
-            && let Some(bytes) = byte_alphabet::spell(&normalized)
+            && let Some(bytes) = gpt2_alphabet::spell(&normalized)
         {
             return Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()));
         }

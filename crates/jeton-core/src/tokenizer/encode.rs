@@ -1,15 +1,15 @@
 //! Text to ids.
 
 use super::{Scratch, Tokenizer};
-use crate::alignment::Alignment;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
-use crate::pipeline::{Counter, Sink};
+use crate::inputs::template::Part;
+use crate::models::{Counter, Sink};
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
-use crate::raw_words::{RawWords, Slow};
+use crate::raw_words::{FullPath, RawWords};
 use crate::special::Allow;
-use crate::template::Part;
+use crate::text::alignment::Alignment;
 
 /// What becomes of the parts of a text: encoded, counted, drawn.
 pub(super) trait Parts {
@@ -64,7 +64,7 @@ impl<K: Sink> Parts for K {
         let Some(raw_words) = tokenizer.raw_words() else {
             return Ok(false);
         };
-        let slow = Slow {
+        let slow = FullPath {
             normalizer: &tokenizer.normalizer,
             engine: &tokenizer.engine,
             begins,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Tokenizer;
 use crate::engine::Engine;
-use crate::spm::PieceKind;
+use crate::sentencepiece::PieceKind;
 
 /// Special tokens that end a text or a turn, as published tokenizers name them (Llama 2 and T5; Gemma; GPT-2
 /// and Qwen; Llama 3; Llama 4; Qwen 2; Phi 3; gpt-oss; `OpenChat`; Cohere; `DeepSeek`), as of 2026-11.

@@ -17,13 +17,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::offsets::{Each, Gate};
 use super::{Encoding, Tokenizer};
-use crate::alignment::Alignment;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::{ErrorKind, Result};
 use crate::pretokenize::rewriting::Origin;
+use crate::sentencepiece::PieceKind;
+use crate::sentencepiece::piece::{SPACE, byte_of};
 use crate::special::{AddedToken, AddedTokens, Found};
-use crate::spm::PieceKind;
-use crate::spm::piece::{SPACE, byte_of};
+use crate::text::alignment::Alignment;
 
 /// Ranges of a text, in bytes, that may hold control tokens: rising, with gaps between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

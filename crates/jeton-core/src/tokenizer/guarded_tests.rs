@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::format::from_hf_json;
-use crate::spm::{ModelType, Piece, PieceKind, SpmModel};
+use crate::sentencepiece::{ModelType, Piece, PieceKind, SpmModel};
 use crate::tokenizer::Growing;
 
 fn load(normalizer: &Value, pre_tokenizer: &Value, model: &Value, added: &Value) -> Tokenizer {
@@ -349,7 +349,7 @@ proptest! {
 /// Every byte a token of GPT-2's alphabet, and `added` on top, whose ids may be those of bytes.
 fn bytes_with(normalizer: &Value, prefix_space: bool, added: &[Value]) -> Result<Tokenizer> {
     let vocab: serde_json::Map<String, Value> = (0..=255u8)
-        .map(|byte| (crate::byte_alphabet::write(&[byte]), json!(byte)))
+        .map(|byte| (crate::codec::gpt2_alphabet::write(&[byte]), json!(byte)))
         .collect();
     let file = json!({
         "added_tokens": added, "normalizer": normalizer,

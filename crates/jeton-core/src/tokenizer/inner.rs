@@ -4,7 +4,7 @@
 use super::Tokenizer;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::spm::{SpmModel, SpmProcessor};
+use crate::sentencepiece::{SpmModel, SpmProcessor};
 
 impl Tokenizer {
     /// Appends the ids of bytes that are taken as one pretoken: no special tokens, no normalization, no

@@ -1,12 +1,13 @@
 //! Texts to what a model takes: encoded once, in parallel, then laid out in rows.
 
-use super::{Encoding, Scratch, TokenBatch, Tokenizer};
-use crate::code_points::code_point_ranges;
-use crate::documents::Documents;
+use super::{Encoding, Scratch, Tokenizer};
+use crate::documents::parallel::map_texts;
+use crate::documents::texts::Documents;
+use crate::documents::token_batch::TokenBatch;
 use crate::error::Result;
-use crate::parallel::map_texts;
+use crate::inputs::template::Template;
 use crate::special::Allow;
-use crate::template::Template;
+use crate::text::code_points::code_point_ranges;
 
 /// Ids of many texts with where each comes from, in code points of its own text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

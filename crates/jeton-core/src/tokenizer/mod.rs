@@ -14,8 +14,6 @@ mod inner;
 mod inputs;
 mod nbest;
 mod offsets;
-#[cfg(test)]
-mod passages_tests;
 mod sample;
 mod shared_texts;
 mod stream;
@@ -27,7 +25,7 @@ mod written_texts;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-pub use crate::cache_budget::DEFAULT_CACHE_LIMIT;
+pub use crate::cache::budget::DEFAULT_CACHE_LIMIT;
 pub use canonical::Noncanonical;
 pub use decode::{Cause, Fidelity};
 pub use generation::{END_TOKENS, NeverGenerated};
@@ -39,24 +37,23 @@ pub use offsets::Encoding;
 pub use sample::{DEFAULT_ALPHA, DEFAULT_DROPOUT, SamplingOptions};
 pub use stream::DecodeStream;
 
-pub(crate) use crate::documents::as_text;
+pub(crate) use crate::documents::texts::as_text;
 pub use crate::engine::{Sampling, SamplingMethod};
 
-use crate::cache_budget::CacheBudget;
+use crate::cache::budget::CacheBudget;
+use crate::cache::pool::{Pool, Pooled};
 use crate::config::Reference;
 use crate::decode::Decoder;
 use crate::engine::{Engine, EngineScratch, Seams};
 use crate::error::Result;
+use crate::inputs::template::Template;
 use crate::inputs::{Padding, Truncation};
-use crate::measure::Outlines;
+use crate::models::uniform_sampling::UniformSampler;
 use crate::normalize::{Normalizer, NormalizerConfig};
 use crate::pretokenize::StepConfig;
 use crate::pretokenize::rewriting::Origin;
 use crate::raw_words::{RawScratch, RawWords};
-use crate::scratch::{Lent, Pool};
 use crate::special::{AddedToken, AddedTokens, Allow, Found};
-use crate::template::Template;
-use crate::uniform::UniformSampler;
 use crate::vocab::Vocab;
 
 /// An immutable tokenizer; share it between threads by reference.
@@ -87,7 +84,6 @@ pub struct Tokenizer {
     /// Worked out when a text is to grow.
     pub(crate) seams: OnceLock<Seams>,
     /// Worked out when words are first counted.
-    pub(crate) outlines: OnceLock<Outlines>,
     /// What tokens are in bytes, where the vocabulary does not say it. Worked out when it is first asked for.
     pub(crate) pieces: OnceLock<Vocab>,
     pub(crate) pool: Pool<Scratch>,
@@ -125,15 +121,15 @@ impl Scratch {
     }
 }
 
-impl Lent for Scratch {
+impl Pooled for Scratch {
     fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
         self.engine.words.set_budget(budget);
         self.words.set_budget(budget);
     }
 
-    fn fit(&mut self) {
-        self.engine.words.fit();
-        self.words.fit();
+    fn shrink_to_budget(&mut self) {
+        self.engine.words.shrink_to_budget();
+        self.words.shrink_to_budget();
     }
 
     fn clear(&mut self) {
@@ -150,15 +146,6 @@ const MAX_KEPT_FOUND: usize = 1 << 16;
 
 /// Room for ids that is kept from text to text: 256 KB.
 const MAX_KEPT_IDS: usize = 1 << 16;
-
-/// Ids of many texts: those of text `i` are `ids[offsets[i]..offsets[i + 1]]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TokenBatch {
-    /// All ids.
-    pub ids: Vec<u32>,
-    /// Where each text's ids start, and where the last one's end.
-    pub offsets: Vec<i64>,
-}
 
 impl Tokenizer {
     /// Whose ids these are.
@@ -261,27 +248,5 @@ impl Tokenizer {
             None => pretokens.push(normalized.as_bytes().to_vec()),
         }
         Ok(pretokens)
-    }
-}
-
-impl TokenBatch {
-    /// Joins parts whose offsets lack the leading 0.
-    fn concat(parts: Vec<Self>, n_texts: usize) -> Self {
-        let mut whole = Self {
-            ids: Vec::new(),
-            offsets: Vec::with_capacity(n_texts + 1),
-        };
-        whole.offsets.push(0);
-        whole
-            .ids
-            .reserve_exact(parts.iter().map(|part| part.ids.len()).sum());
-        for part in parts {
-            let base = whole.ids.len() as i64;
-            whole
-                .offsets
-                .extend(part.offsets.iter().map(|offset| base + offset));
-            whole.ids.extend_from_slice(&part.ids);
-        }
-        whole
     }
 }

@@ -14,9 +14,9 @@ use super::Tokenizer;
 use super::encode::Parts;
 use crate::engine::{Alternative, Engine, EngineScratch};
 use crate::error::{Error, Result};
+use crate::models::unigram::MAX_NBEST;
 use crate::pretokenize::rewriting::Origin;
 use crate::special::Allow;
-use crate::unigram::MAX_NBEST;
 
 /// Parts of a text with their alternatives, and the best combinations of these.
 struct Combinations {

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use super::trim::{Runs, White, trim};
 use super::{Scratch, Tokenizer};
-use crate::alignment::Alignment;
 use crate::engine::EngineScratch;
 use crate::error::Result;
+use crate::inputs::template::{Part, TrimOffsets};
 use crate::pretokenize::rewriting::Origin;
 use crate::special::{AddedTokens, Allow, Found};
-use crate::template::{Part, TrimOffsets};
+use crate::text::alignment::Alignment;
 
 /// Ids of one text with where each comes from, in bytes of the original text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,16 +3,17 @@
 //! A draw depends on the seed, the text's number in its batch and the text alone: each text has a stream
 //! of random numbers of its own.
 
+use super::Tokenizer;
 use super::encode::Parts;
-use super::{TokenBatch, Tokenizer};
-use crate::documents::Documents;
+use crate::documents::parallel::map_texts;
+use crate::documents::texts::Documents;
+use crate::documents::token_batch::TokenBatch;
 use crate::engine::{Draw, Engine, EngineScratch, SampleScratch, Sampling, SamplingMethod};
 use crate::error::{Error, Result};
-use crate::parallel::map_texts;
+use crate::models::uniform_sampling::UniformSampler;
+use crate::models::unigram::{MAX_NBEST, SplitMix64};
 use crate::pretokenize::rewriting::Origin;
 use crate::special::Allow;
-use crate::uniform::UniformSampler;
-use crate::unigram::{MAX_NBEST, SplitMix64};
 
 /// The share of merges left out unless the file or the caller says otherwise: the one that Provilkov,
 /// Emelianenko and Voita, "BPE-Dropout" (ACL 2020), use for all languages but Chinese and Japanese.

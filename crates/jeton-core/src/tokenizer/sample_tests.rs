@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::batch::DocumentBatch;
+use crate::documents::batch::DocumentBatch;
 use crate::error::ErrorKind;
 use crate::format::from_hf_json;
 

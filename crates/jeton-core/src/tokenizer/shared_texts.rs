@@ -3,15 +3,16 @@
 use std::ops::Range;
 
 use super::stretches::{Piece, Plan};
-use super::{Scratch, TokenBatch, Tokenizer};
-use crate::documents::Documents;
+use super::{Scratch, Tokenizer};
+use crate::cache::pool::Lease;
+use crate::cpu::prefetch::ReadLater;
+use crate::documents::parallel::{Work, chunk_bytes, chunks, in_order};
+use crate::documents::texts::Documents;
+use crate::documents::token_batch::TokenBatch;
 use crate::error::Result;
-use crate::parallel::{Work, chunk_bytes, chunks, in_order};
-use crate::prefetch::ReadLater;
-use crate::scratch::Lease;
+use crate::inputs::template::Part;
+use crate::pipeline::section::ThreadSpan;
 use crate::special::Allow;
-use crate::stretch::Stretch;
-use crate::template::Part;
 
 /// Most bytes that become ids at once: so many ids are still in the processor's cache when they are put where they belong.
 pub(super) const MAX_TASK_BYTES: usize = 256 << 10;
@@ -155,7 +156,7 @@ impl Tokenizer {
                 for piece in *pieces {
                     match piece {
                         Piece::Token(id) => tokens.ids.push(*id),
-                        Piece::Stretch(stretch) => {
+                        Piece::ThreadSpan(stretch) => {
                             *ahead = self.stretch(
                                 text,
                                 stretch,
@@ -206,7 +207,7 @@ impl Tokenizer {
     pub(super) fn stretch(
         &self,
         text: &str,
-        stretch: &Stretch,
+        stretch: &ThreadSpan,
         later: ReadLater,
         scratch: &mut Scratch,
         ids: &mut Vec<u32>,
@@ -227,7 +228,7 @@ impl Plan<'_> {
         let mut bytes = 0;
         for (index, piece) in self.pieces.iter().enumerate() {
             let mut ends = index + 1 == self.pieces.len();
-            if let Piece::Stretch(stretch) = piece {
+            if let Piece::ThreadSpan(stretch) = piece {
                 bytes += stretch.until - stretch.from;
                 ends |= stretch.until < stretch.section.len() || bytes >= target;
             }

@@ -9,8 +9,8 @@ use super::Tokenizer;
 use crate::decode::DecoderStream;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::lossy::LossyUtf8;
-use crate::spm::decode::SpmStream;
+use crate::sentencepiece::decode::SpmStream;
+use crate::text::utf8_stream::LossyUtf8;
 
 /// Decodes ids as they come. `T` holds the tokenizer: a reference, or shared ownership.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::byte_alphabet;
+    use crate::codec::gpt2_alphabet;
     use crate::format::from_hf_json;
 
     const SPECIAL: u32 = 258;
@@ -119,7 +119,7 @@ mod tests {
         let tokens = tokens.chain([vec![0xE4, 0xB8], vec![0xAD, 0xF0]]);
         let vocab: BTreeMap<String, usize> = tokens
             .enumerate()
-            .map(|(id, token)| (byte_alphabet::write(&token), id))
+            .map(|(id, token)| (gpt2_alphabet::write(&token), id))
             .collect();
         let file = json!({
             "added_tokens": [{"id": SPECIAL, "content": "<s>", "special": true, "normalized": false}],

@@ -1,16 +1,16 @@
 //! One long text for several threads: where it is cut.
 //!
 //! Special and added tokens are found first, in the whole text; what lies between two of them is a section, and a long
-//! section is cut into stretches (see [`crate::stretch`], which also says why the ids are those that one thread gives).
+//! section is cut into stretches (see [`crate::pipeline::section`], which also says why the ids are those that one thread gives).
 
 use std::ops::Range;
 
 use super::Tokenizer;
-use crate::code_points::floor_boundary;
 use crate::engine::Engine;
+use crate::inputs::template::Part;
+use crate::pipeline::section::ThreadSpan;
 use crate::special::Allow;
-use crate::stretch::Stretch;
-use crate::template::Part;
+use crate::text::code_points::floor_boundary;
 
 /// Bytes behind a guess in which ends are looked for.
 const LOOK_BYTES: usize = 4 << 10;
@@ -23,7 +23,7 @@ pub(super) enum Piece {
     /// A special or added token.
     Token(u32),
     /// Text without such tokens.
-    Stretch(Stretch),
+    ThreadSpan(ThreadSpan),
 }
 
 /// How a text is cut.
@@ -104,7 +104,7 @@ impl Tokenizer {
         }
         starts.extend([n, n]);
         for places in starts.windows(3) {
-            pieces.push(Piece::Stretch(Stretch {
+            pieces.push(Piece::ThreadSpan(ThreadSpan {
                 section: section.clone(),
                 from: places[0],
                 until: places[1],

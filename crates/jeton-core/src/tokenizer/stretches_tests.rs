@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use proptest::prelude::*;
 
-use crate::batch::DocumentBatch;
-use crate::code_points::floor_boundary;
+use crate::cpu::prefetch::ReadLater;
+use crate::documents::batch::DocumentBatch;
 use crate::format::{TiktokenOptions, from_tiktoken};
-use crate::prefetch::ReadLater;
+use crate::pipeline::section::ThreadSpan;
 use crate::pretokenize::published::by_name;
 use crate::special::Allow;
-use crate::stretch::Stretch;
+use crate::text::code_points::floor_boundary;
 use crate::tokenizer::Tokenizer;
 
 /// One with these tokens, behind those of single bytes.
@@ -68,7 +68,7 @@ fn in_stretches(tokenizer: &Tokenizer, text: &str, cuts: &[usize]) -> Option<Vec
     let mut whole = Vec::new();
     let mut ahead = 0;
     for places in starts.windows(3) {
-        let stretch = Stretch {
+        let stretch = ThreadSpan {
             section: 0..text.len(),
             from: places[0],
             until: places[1],

@@ -11,10 +11,10 @@
 use std::collections::HashMap;
 
 use super::Tokenizer;
-use crate::byte_alphabet;
+use crate::codec::gpt2_alphabet;
 use crate::decode::DecoderConfig;
 use crate::engine::Engine;
-use crate::spm::{Piece, PieceKind};
+use crate::sentencepiece::{Piece, PieceKind};
 use crate::vocab::Vocab;
 
 /// Whose way back counts, of tokens of the same bytes.
@@ -74,7 +74,7 @@ impl Tokenizer {
                 pieces.find(is_it).map(|(id, _)| id)
             }
             Engine::Bpe(_) => {
-                let spelled = byte_alphabet::spell(name);
+                let spelled = gpt2_alphabet::spell(name);
                 spelled.and_then(|bytes| self.vocab().bytes_to_id(&bytes))
             }
             _ => self.vocab().bytes_to_id(name.as_bytes()),

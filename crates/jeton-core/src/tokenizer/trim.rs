@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use super::{Encoding, Tokenizer};
-use crate::code_points::{byte_positions, code_point_ranges};
 use crate::engine::Engine;
-use crate::template::TrimOffsets;
+use crate::inputs::template::TrimOffsets;
+use crate::text::code_points::{byte_positions, code_point_ranges};
 
 /// White space, or the letter that a space is in GPT-2's alphabet.
 fn is_white(c: char) -> bool {

@@ -8,14 +8,14 @@
 use std::ops::Range;
 
 use super::{Scratch, Tokenizer};
+use crate::cache::pool::Lease;
+use crate::cpu::prefetch::ReadLater;
+use crate::documents::parallel::{Work, in_order};
+use crate::documents::transcode::Kept;
 use crate::error::{ErrorKind, Result};
-use crate::huge::prefer_huge_pages;
-use crate::parallel::{Work, in_order};
-use crate::prefetch::ReadLater;
-use crate::scratch::Lease;
+use crate::memory::huge_pages::prefer_huge_pages;
+use crate::pipeline::section::ThreadSpan;
 use crate::special::Allow;
-use crate::stretch::Stretch;
-use crate::transcode::Kept;
 
 /// Characters of a part, and those around its end in which a place is looked for where two parts meet.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +153,7 @@ impl Tokenizer {
         let until_there = part.start..text.len().min(part.end + look);
         let section = text.part(until_there).text(room)?;
         let until = section.len() - n_ahead + behind;
-        let stretch = Stretch {
+        let stretch = ThreadSpan {
             section: 0..section.len(),
             from,
             until,

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 
 use super::{SIZES, Sizes};
+use crate::documents::transcode::Kept;
 use crate::error::ErrorKind;
 use crate::special::Allow;
 use crate::tokenizer::Tokenizer;
 use crate::tokenizer::stretches::tests::{TOKENIZERS, ids};
-use crate::transcode::Kept;
 
 /// Parts as short as they may be for places to be found between them.
 const SHORT: Sizes = Sizes {

@@ -37,7 +37,7 @@ use std::ops::ControlFlow;
 
 use hashbrown::HashSet;
 
-use crate::byte_alphabet::{byte_to_char, spell};
+use crate::codec::gpt2_alphabet::{byte_to_char, spell};
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::{MAX_IDS, MAX_TOKEN_BYTES, Vocab, hasher};
 

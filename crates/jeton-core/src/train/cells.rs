@@ -11,8 +11,8 @@
 //! Cost: 8 bytes a cell, symbol and row side by side, since a visit needs both; a visit is O(1),
 //! whatever the length of the row.
 
+use crate::cpu::prefetch::prefetch;
 use crate::error::{Error, ErrorKind, Result};
-use crate::prefetch::prefetch;
 
 /// Between two rows.
 pub(super) const BOUNDARY: u32 = u32::MAX;

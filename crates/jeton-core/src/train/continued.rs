@@ -15,7 +15,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::base64_bytes::Base64Bytes;
+use crate::codec::base64::Base64Bytes;
 use crate::config::{Config, ModelConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tokenizer::Tokenizer;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use crate::byte_alphabet::spell;
+use crate::codec::gpt2_alphabet::spell;
 use crate::vocab::{Vocab, hasher};
 
 use super::engine::{Merge, MergePolicy};

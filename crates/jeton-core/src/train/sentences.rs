@@ -8,12 +8,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base64_bytes::Base64Bytes;
+use crate::codec::base64::Base64Bytes;
 use crate::error::{Error, Result};
 use crate::pretokenize::scripts::SCRIPTS;
-use crate::spm::normalizer::Matcher;
-use crate::spm::{NormalizerSpec, SpmNormalizer};
-use crate::unicode::{UnicodeVersion, parse_class};
+use crate::sentencepiece::normalizer::Matcher;
+use crate::sentencepiece::{NormalizerSpec, SpmNormalizer};
+use crate::text::unicode::{UnicodeVersion, parse_class};
 
 /// Stands for a space.
 pub(super) const SPACE: char = '\u{2581}';

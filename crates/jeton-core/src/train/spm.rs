@@ -10,7 +10,7 @@ use hashbrown::HashSet;
 use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::spm::{ModelType, Piece, PieceKind, SpmModel, TrainerSpec};
+use crate::sentencepiece::{ModelType, Piece, PieceKind, SpmModel, TrainerSpec};
 use crate::vocab::{MAX_IDS, hasher};
 
 use super::alphabet::{Alphabet, AlphabetOptions, choose_alphabet, count_characters};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use crate::batch::DocumentBatch;
+use crate::documents::batch::DocumentBatch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::Vocab;
 

@@ -33,9 +33,9 @@ use std::ops::ControlFlow;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::bpe::{BpeModel, BpeScratch, Merges, Missing};
 use crate::error::{ErrorKind, Result};
-use crate::pipeline::Model;
+use crate::models::Model;
+use crate::models::bpe::{BpeModel, BpeScratch, Merges, Missing};
 use crate::vocab::{MAX_IDS, Vocab, hasher};
 
 use super::bpe::{BpeTrainOptions, TrainedBpe, first_vocab, train_bpe};

@@ -6,8 +6,8 @@
 
 use super::table::{Table, hash};
 use super::{HOLE, MAX_ARENA_BYTES, MAX_IDS, MAX_TOKEN_BYTES, Span, Tokens, Vocab};
-use crate::huge::prepare_pages;
-use crate::shelf::Shelf;
+use crate::memory::arena::HugeArena;
+use crate::memory::huge_pages::prepare_pages;
 
 /// Tokens that are on their way together.
 const AT_ONCE: usize = 16;
@@ -80,7 +80,7 @@ impl Bulk {
         if n_tokens > MAX_IDS as usize || n_bytes > MAX_ARENA_BYTES {
             return None;
         }
-        let mut shelf = Shelf::with_room(Table::bytes_for(n_tokens));
+        let mut shelf = HugeArena::with_room(Table::bytes_for(n_tokens));
         let table = Table::on_shelf(n_tokens, &mut shelf);
         let mut spans = Vec::with_capacity(n_tokens);
         prepare_pages(spans.spare_capacity_mut());

@@ -25,8 +25,8 @@ pub(crate) use self::staged::Staged;
 pub(crate) use self::strings::StringTable;
 use self::table::{Bytes, Table};
 use crate::error::{Error, ErrorKind, Result};
-use crate::huge::Zeroed;
-use crate::shelf::Shelved;
+use crate::memory::arena::ArenaVec;
+use crate::memory::huge_pages::Zeroed;
 
 /// The fixed seed of every hash in the core: results and iteration never depend on a random state.
 const HASH_SEED: u64 = 0x6a65_746f_6e31;
@@ -175,8 +175,8 @@ impl From<Packed> for Index {
 
 #[derive(Clone, Debug, Default)]
 struct Tokens {
-    arena: Shelved<u8>,
-    spans: Shelved<Span>,
+    arena: ArenaVec<u8>,
+    spans: ArenaVec<Span>,
 }
 
 impl Tokens {

@@ -17,9 +17,9 @@
 use super::lengths::Lengths;
 use super::table::{Bytes, half, hash, word};
 use super::{Search, Tokens};
-use crate::filter_bits::filter_bits;
-use crate::prefetch::prefetch;
-use crate::shelf::Shelved;
+use crate::cpu::prefetch::prefetch;
+use crate::memory::arena::ArenaVec;
+use crate::memory::bloom::filter_bits;
 
 /// Tokens in two lines, on average: of eight slots. With five, first passes and loads took as long when slots were made of tokens; a
 /// file that has them is smaller with six.
@@ -65,9 +65,9 @@ pub(super) struct Packed {
 #[derive(Clone, Debug)]
 pub(crate) struct RawPacked {
     /// Two words for each slot.
-    pub(crate) slots: Shelved<u64>,
+    pub(crate) slots: ArenaVec<u64>,
     /// Three bits for each token.
-    pub(crate) filter: Shelved<u64>,
+    pub(crate) filter: ArenaVec<u64>,
     pub(crate) lengths: Lengths,
     pub(crate) n_tokens: usize,
     pub(crate) seed: u32,
@@ -228,7 +228,7 @@ mod tests {
 
     use super::super::{RawIndex, Vocab};
     use super::*;
-    use crate::shelf::Shelf;
+    use crate::memory::arena::HugeArena;
 
     /// Tokens of any length, few of them long, often with the same beginnings; opaque ones, and holes.
     fn tokens() -> impl Strategy<Value = Vec<(u8, Vec<u8>)>> {
@@ -351,7 +351,7 @@ mod tests {
                 slots.swap(a.index(n), b.index(n));
             }
             slots.truncate(n - fewer.min(n));
-            raw.filter = filter.map_or(raw.filter, Shelved::from);
+            raw.filter = filter.map_or(raw.filter, ArenaVec::from);
             raw.seed = seed.unwrap_or(raw.seed);
             raw.n_tokens = n_tokens.unwrap_or(raw.n_tokens);
             if let Some(packed) = read(&vocab, raw) {
@@ -394,7 +394,7 @@ mod tests {
             n_tokens: 3,
             ..parts(&vocab)
         });
-        let shelf = &mut Shelf::with_room(0);
+        let shelf = &mut HugeArena::with_room(0);
         let arena = raw.arena.into();
         assert!(
             Vocab::from_raw(arena, &raw.lengths, &raw.long, &raw.opaque, index, shelf).is_none()

@@ -5,7 +5,7 @@
 use super::packed::{Packed, RawPacked};
 use super::table::Table;
 use super::{HOLE, Index, MAX_ARENA_BYTES, MAX_IDS, OPAQUE, Span, Tokens, Vocab};
-use crate::shelf::{Shelf, Shelved};
+use crate::memory::arena::{ArenaVec, HugeArena};
 
 /// As a length: the id has no token.
 const NONE: u8 = 0xFF;
@@ -28,7 +28,7 @@ pub(crate) struct RawVocab {
 /// What finds tokens: packed, unless there is no such table of them; then the open table.
 pub(crate) enum RawIndex {
     Packed(RawPacked),
-    Open { slots: Shelved<u32>, seed: u32 },
+    Open { slots: ArenaVec<u32>, seed: u32 },
 }
 
 impl Vocab {
@@ -80,12 +80,12 @@ impl Vocab {
     ///
     /// Whether every token is found is not looked at: what is found is a token that may be found.
     pub(crate) fn from_raw(
-        arena: Shelved<u8>,
+        arena: ArenaVec<u8>,
         lengths: &[u8],
         long: &[u32],
         opaque: &[u32],
         index: RawIndex,
-        shelf: &mut Shelf,
+        shelf: &mut HugeArena,
     ) -> Option<Self> {
         if lengths.len() > MAX_IDS as usize || arena.len() > MAX_ARENA_BYTES {
             return None;
@@ -181,7 +181,7 @@ mod tests {
                 opaque,
                 index,
             } = self.raw();
-            let shelf = &mut Shelf::with_room(0);
+            let shelf = &mut HugeArena::with_room(0);
             Self::from_raw(arena.into(), &lengths, &long, &opaque, index, shelf).unwrap()
         }
     }
@@ -199,7 +199,7 @@ mod tests {
                 slots: slots.to_vec().into(),
                 seed: vocab.index.open.seed(),
             };
-            let shelf = &mut Shelf::with_room(0);
+            let shelf = &mut HugeArena::with_room(0);
             let arena = raw.arena.into();
             Vocab::from_raw(arena, &raw.lengths, &raw.long, &raw.opaque, index, shelf)
         };

@@ -8,10 +8,10 @@
 //! one would lie further, the whole table is made anew with another seed, and after [`MAX_SEEDS`] of them the
 //! vocabulary is refused. So a lookup is bounded, whatever the table holds.
 
+use crate::cpu::dispatch::{Kernel, Work, run_wide};
+use crate::cpu::prefetch::prefetch;
 use crate::error::{ErrorKind, Result};
-use crate::prefetch::prefetch;
-use crate::shelf::{Shelf, Shelved};
-use crate::simd::{Kernel, Work, run_wide};
+use crate::memory::arena::{ArenaVec, HugeArena};
 
 /// A slot without a token. No token has it: tags stay below 0xFF.
 pub(super) const EMPTY: u32 = u32::MAX;
@@ -101,7 +101,7 @@ pub(super) trait Bytes {
 /// The table. Its slots are a power of two, at least twice as many as tokens.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    slots: Shelved<u32>,
+    slots: ArenaVec<u32>,
     seed: u32,
     n_used: usize,
 }
@@ -168,7 +168,7 @@ impl Table {
     }
 
     /// The same as [`with_capacity`](Self::with_capacity), put on a shelf.
-    pub(super) fn on_shelf(n_tokens: usize, shelf: &mut Shelf) -> Self {
+    pub(super) fn on_shelf(n_tokens: usize, shelf: &mut HugeArena) -> Self {
         let mut slots = shelf.zeroed(slots_for(n_tokens));
         slots.fill(EMPTY);
         Self {
@@ -179,7 +179,7 @@ impl Table {
     }
 
     /// A table as it was written, with ids below `n_ids`, unless it can be none.
-    pub(super) fn from_slots(slots: Shelved<u32>, seed: u32, n_ids: usize) -> Option<Self> {
+    pub(super) fn from_slots(slots: ArenaVec<u32>, seed: u32, n_ids: usize) -> Option<Self> {
         let (n_used, largest) = run_wide(Kernel::fastest(), Survey(&slots));
         let n_used = n_used as usize;
         let fits = slots.len().is_power_of_two()

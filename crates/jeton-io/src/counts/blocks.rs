@@ -12,7 +12,7 @@
 
 use std::io::{self, Read, Write};
 
-use jeton_core::varint::{put_varint, take_varint};
+use jeton_core::codec::leb128::{put_varint, take_varint};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes from which on a block is complete.

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-use jeton_core::batch::BatchRef;
+use jeton_core::documents::batch::BatchRef;
 use jeton_core::error::{Error, ErrorKind};
 use jeton_core::train::{Drain, PretokenCounter, PretokenCounts, Splitting, Totals, Weights};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jeton_core::batch::DocumentBatch;
+use jeton_core::documents::batch::DocumentBatch;
 use jeton_core::train::SplitFn;
 use proptest::prelude::*;
 use serde_json::json;

@@ -56,7 +56,6 @@ impl Tokenizer {
     /// integers that lists of ids are made of.
     fn clear_cache(&self, py: Python<'_>) {
         self.core.clear_cache();
-        self.sheets.clear();
         if let Some(integers) = self.integers.get() {
             integers.clear(py);
         }

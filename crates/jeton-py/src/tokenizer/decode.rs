@@ -1,6 +1,6 @@
 //! Ids to text and bytes.
 
-use jeton_core::documents::as_text;
+use jeton_core::documents::texts::as_text;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

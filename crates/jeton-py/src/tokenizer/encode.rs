@@ -137,10 +137,12 @@ impl Tokenizer {
         self.with_ids(text, add_special_tokens, allow_special, num_threads, made)
     }
 
-    /// Ids as an array; ``num_threads`` as in ``encode``.
+    /// Returns the ids as an array, uint32 (n_tokens,); ``num_threads`` as in ``encode``.
     ///
-    /// Where many arrays are kept, each is a part of memory that some of them share (docs/memory.md): ``array.copy()``
-    /// is one that stands alone.
+    /// Examples
+    /// --------
+    ///     >>> tok.encode_array("Hello there").dtype
+    ///     dtype('uint32')
     #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, add_special_tokens=False, allow_special=None, num_threads=1)")]
     fn encode_array<'py>(
         &self,
@@ -151,7 +153,7 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let py = text.py();
         let made = Made {
-            of_lent: |ids: &[u32]| Ok(self.sheets.array(py, ids)),
+            of_lent: |ids: &[u32]| Ok(PyArray1::from_slice(py, ids)),
             of_owned: |ids: Vec<u32>| Ok(ids.into_pyarray(py)),
         };
         self.with_ids(text, add_special_tokens, allow_special, num_threads, made)

@@ -1,7 +1,7 @@
 //! Text to ids where only some parts of the text may hold control tokens.
 
-use jeton_core::code_points::code_point_ranges;
 use jeton_core::error::ErrorKind;
+use jeton_core::text::code_points::code_point_ranges;
 use jeton_core::tokenizer::Trusted;
 use pyo3::prelude::*;
 

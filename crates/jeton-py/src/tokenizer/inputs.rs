@@ -1,10 +1,11 @@
 //! Texts and ids to what a model takes.
 
+use jeton_core::documents::token_batch::TokenBatch as CoreTokenBatch;
 use jeton_core::error::ErrorKind;
 use jeton_core::inputs::arrays::PerToken;
+use jeton_core::inputs::template::Template;
 use jeton_core::inputs::{InputOptions, Layout, Side};
-use jeton_core::template::Template;
-use jeton_core::tokenizer::{SpanBatch, TokenBatch as CoreTokenBatch};
+use jeton_core::tokenizer::SpanBatch;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString};
 

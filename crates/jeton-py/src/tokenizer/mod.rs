@@ -38,7 +38,6 @@ use crate::door::{enter, quick, threads};
 use crate::error::{to_python, unknown_id};
 use crate::integers::{Integers, numbers};
 use crate::measure::TokenStats;
-use crate::sheets::Sheets;
 use crate::text::utf8;
 
 /// An immutable tokenizer. Safe to share between threads, to fork with and to pickle.
@@ -51,8 +50,8 @@ pub(crate) struct Tokenizer {
     fingerprint: OnceLock<String>,
     /// Python's integers of its ids, made when a list of ids is first asked for.
     integers: Arc<OnceLock<Arc<Integers>>>,
-    /// Memory of arrays.
-    sheets: Arc<Sheets>,
+    /// Letters, digits and scripts of each token, found out when words are first counted.
+    outlines: Arc<OnceLock<measure::Outlines>>,
 }
 
 impl Tokenizer {
@@ -76,7 +75,7 @@ impl Tokenizer {
             ends: self.ends.clone(),
             fingerprint: self.fingerprint.clone(),
             integers: Arc::clone(&self.integers),
-            sheets: Arc::clone(&self.sheets),
+            outlines: Arc::clone(&self.outlines),
         }
     }
 
@@ -97,7 +96,7 @@ impl Tokenizer {
             ends: Vec::new(),
             fingerprint: OnceLock::new(),
             integers: Arc::default(),
-            sheets: Arc::default(),
+            outlines: Arc::default(),
         }
     }
 
@@ -185,12 +184,16 @@ impl Tokenizer {
         words: bool,
     ) -> PyResult<TokenStats> {
         let threads = threads(num_threads)?;
-        let counted = measure::Counted {
-            round_trip,
-            documents,
-            words,
-        };
         let stats = enter(py, |keep_going| {
+            let outlines = || {
+                self.outlines
+                    .get_or_init(|| measure::Outlines::of(&self.core))
+            };
+            let counted = measure::Counted {
+                round_trip,
+                documents,
+                words: words.then(outlines),
+            };
             measure::measure(&self.core, batch.0.as_ref(), counted, threads, keep_going)
         })?;
         Ok(TokenStats(stats))

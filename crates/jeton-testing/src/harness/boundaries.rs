@@ -1,7 +1,7 @@
 //! The target of boundaries: where pretokens end, found many at a time, against the automaton's walk.
 
+use jeton_core::cpu::dispatch::{Level, level, set_limit};
 use jeton_core::format::from_tiktoken;
-use jeton_core::simd::{Level, level, set_limit};
 use jeton_core::special::Allow;
 use jeton_core::tokenizer::Tokenizer;
 

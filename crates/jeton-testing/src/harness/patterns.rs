@@ -1,7 +1,7 @@
 //! The target of split patterns: parse, compile, split.
 
 use jeton_core::pretokenize::{Behavior, Dialect, PreTokenizer, SplitConfig, StepConfig};
-use jeton_core::unicode::UnicodeVersion;
+use jeton_core::text::unicode::UnicodeVersion;
 
 use super::TEXTS;
 

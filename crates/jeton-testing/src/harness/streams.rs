@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use jeton_core::batch::DocumentBatch;
+use jeton_core::documents::batch::DocumentBatch;
 use jeton_io::compress::Compression;
 use jeton_io::{DocumentReader, Documents, Format, ReaderOptions, compress_zstd, decompress};
 

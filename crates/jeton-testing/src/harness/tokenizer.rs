@@ -1,6 +1,6 @@
 //! What is promised of every tokenizer that loads, whatever it was read from.
 
-use jeton_core::batch::DocumentBatch;
+use jeton_core::documents::batch::DocumentBatch;
 use jeton_core::format::{
     from_canonical, from_hf_json, from_tiktoken, to_canonical, to_hf_json, to_tiktoken,
 };

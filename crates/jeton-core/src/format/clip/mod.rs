@@ -12,18 +12,18 @@ use std::collections::HashMap;
 
 use super::ranks::check_size;
 use crate::assembly::{ModelParts, Parts};
-use crate::bpe::CharacterBpeOptions;
-use crate::byte_alphabet::byte_to_char;
+use crate::codec::gpt2_alphabet::byte_to_char;
 use crate::config::Reference;
 use crate::decode::DecoderConfig;
 use crate::error::{Error, Result};
+use crate::inputs::template::Template;
+use crate::models::bpe::CharacterBpeOptions;
 use crate::normalize::NormalizerConfig;
 use crate::normalize::replace::ReplacePattern;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::special::AddedToken;
-use crate::template::Template;
+use crate::text::unicode::UnicodeVersion;
 use crate::tokenizer::Tokenizer;
-use crate::unicode::UnicodeVersion;
 use crate::vocab::Vocab;
 
 mod write;

@@ -11,9 +11,8 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
 
 use super::source::Source;
 use super::wire::breaks_off;
-use crate::elsewhere::Here;
 use crate::error::Result;
-use crate::huge::prepare_pages;
+use crate::memory::huge_pages::prepare_pages;
 
 /// Bytes that have a digest of their own.
 const BLOCK_BYTES: usize = 128 << 10;
@@ -77,14 +76,10 @@ pub(super) fn read<T>(
         std::iter::from_fn(first).try_for_each(read_block)?;
         result
     } else {
-        let here = Here::now();
         std::thread::scope(|scope| {
             // Where no thread can be started, all is read here.
-            let other = Builder::new().spawn_scoped(scope, || {
-                here.leave();
-                std::iter::from_fn(last).try_for_each(read_block)
-            });
-            Here::give_way();
+            let other = Builder::new()
+                .spawn_scoped(scope, || std::iter::from_fn(last).try_for_each(read_block));
             let result = before()?;
             std::iter::from_fn(first).try_for_each(read_block)?;
             match other.map(ScopedJoinHandle::join) {

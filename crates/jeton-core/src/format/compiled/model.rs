@@ -3,11 +3,11 @@
 use super::inexpressible;
 use super::wire::{Reader, Writer, bad};
 use crate::assembly::ModelParts;
-use crate::bpe::known::Known;
-use crate::bpe::listed::{Listed, ListedPair};
 use crate::config::ModelConfig;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::models::bpe::known::Known;
+use crate::models::bpe::listed::{Listed, ListedPair};
 use crate::vocab::{Lengths, RawIndex, RawPacked, Vocab};
 
 /// Takes the bulk out of a canonical form and writes it by itself.

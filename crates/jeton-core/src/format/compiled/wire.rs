@@ -7,11 +7,11 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::image;
 use super::source::Source;
+use crate::documents::parallel::available_threads;
 use crate::error::{Error, Result};
-use crate::huge::prepare_pages;
-use crate::numbers::{Number, bytes_of};
-use crate::parallel::available_threads;
-use crate::shelf::{Shelf, Shelved};
+use crate::memory::arena::{ArenaVec, HugeArena};
+use crate::memory::huge_pages::prepare_pages;
+use crate::memory::plain_numbers::{Number, bytes_of};
 
 pub(super) const FORMAT: &str = "compiled tokenizer";
 
@@ -113,7 +113,7 @@ pub(super) struct Reader {
     /// Bytes of the head that were taken.
     at: usize,
     /// Where lists lie that stay, those of the image first.
-    shelf: Shelf,
+    shelf: HugeArena,
 }
 
 impl Reader {
@@ -159,7 +159,7 @@ impl Reader {
         };
         // What is made of some lists takes more than the file has: of where tokens lie eight times as much.
         let room = n_head.saturating_add(n_image).saturating_mul(3);
-        let read = Shelf::begun_with(n_image / size_of::<u64>(), room, read);
+        let read = HugeArena::begun_with(n_image / size_of::<u64>(), room, read);
         let (shelf, read) = read.ok_or_else(too_large)?;
         let (digests, head) = read?;
         if sum(&length, &head, &digests, seed) != wanted {
@@ -169,7 +169,7 @@ impl Reader {
     }
 
     /// Where lists lie that stay, for what is made of them.
-    pub(super) fn shelf(&mut self) -> &mut Shelf {
+    pub(super) fn shelf(&mut self) -> &mut HugeArena {
         &mut self.shelf
     }
 
@@ -213,16 +213,16 @@ impl Reader {
     }
 
     /// A list that the tokenizer keeps.
-    pub(super) fn lasting<T: Number>(&mut self) -> Result<Shelved<T>> {
+    pub(super) fn lasting<T: Number>(&mut self) -> Result<ArenaVec<T>> {
         let len = usize::try_from(self.number()?).ok();
         let list = len.and_then(|len| self.shelf.next_written(len));
-        let mut list: Shelved<T> = list.ok_or_else(breaks_off)?;
+        let mut list: ArenaVec<T> = list.ok_or_else(breaks_off)?;
         list.iter_mut().for_each(Number::take_as_little_endian);
         Ok(list)
     }
 
     /// Whether all was taken. Gives what is left of the shelf.
-    pub(super) fn finish(self) -> Result<Shelf> {
+    pub(super) fn finish(self) -> Result<HugeArena> {
         let rest = self.head.get(self.at..).unwrap_or_default();
         if rest.len() >= PAGE || rest.iter().any(|&byte| byte != 0) || !self.shelf.is_read() {
             return Err(bad("it has more than a tokenizer"));

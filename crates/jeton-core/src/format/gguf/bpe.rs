@@ -6,14 +6,14 @@ use super::fields::{Fields, Kind, Tokens, fail};
 use super::wire::FORMAT;
 use super::{Around, added_tokens, pre, template};
 use crate::assembly::{ModelParts, Parts};
-use crate::bpe::{Merges, Missing};
-use crate::byte_alphabet;
+use crate::codec::gpt2_alphabet;
 use crate::config::Reference;
 use crate::error::{Error, Result};
+use crate::models::bpe::{Merges, Missing};
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
 use crate::special::AddedToken;
+use crate::text::unicode::UnicodeVersion;
 use crate::tokenizer::Tokenizer;
-use crate::unicode::UnicodeVersion;
 use crate::vocab::Vocab;
 
 /// The tokens of beginning and end that llama.cpp assumes (those of Falcon).
@@ -78,7 +78,7 @@ fn vocab(tokens: &Tokens, added: &[AddedToken], used: &HashSet<u32>) -> Result<V
     let added: HashSet<u32> = added.iter().map(|token| token.id).collect();
     for (id, (text, &kind)) in (0..).zip(tokens.texts.iter().zip(&tokens.kinds)) {
         let is_text = !added.contains(&id) && matches!(kind, Kind::Normal | Kind::Byte);
-        match byte_alphabet::spell(text) {
+        match gpt2_alphabet::spell(text) {
             Some(bytes) if is_text || used.contains(&id) => vocab.insert(id, &bytes)?,
             _ => vocab.insert_opaque(id, text.as_bytes())?,
         }
@@ -118,7 +118,7 @@ fn read_merges(merges: &[&str], tokens: &Tokens) -> Result<(Pairs, HashSet<u32>)
         let pair = (id_of(left)?, id_of(right)?);
         let merged = id_of(&made)?;
         for (token, id) in [(left, pair.0), (right, pair.1), (&*made, merged)] {
-            if byte_alphabet::spell(token).is_none() {
+            if gpt2_alphabet::spell(token).is_none() {
                 return fail(format!(
                     "merge {number} needs {token:?}, which spells no bytes"
                 ));

@@ -34,8 +34,8 @@ pub(super) use write::to_gguf;
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
+use crate::inputs::template::Template;
 use crate::special::AddedToken;
-use crate::template::Template;
 use crate::tokenizer::Tokenizer;
 
 /// Reads a file or its beginning; [`header_bytes`] says how much of it is needed.

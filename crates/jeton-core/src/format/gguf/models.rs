@@ -6,14 +6,14 @@ use crate::assembly::{ModelParts, Parts};
 use crate::config::Reference;
 use crate::decode::DecoderConfig;
 use crate::error::Result;
+use crate::inputs::template::Template;
+use crate::models::wordpiece::DEFAULT_PREFIX;
 use crate::normalize::NormalizerConfig;
 use crate::normalize::bert::BertConfig;
 use crate::pretokenize::components::bert_words;
-use crate::spm::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel, TrainerSpec};
-use crate::template::Template;
+use crate::sentencepiece::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel, TrainerSpec};
 use crate::tokenizer::Tokenizer;
 use crate::vocab::Vocab;
-use crate::wordpiece::DEFAULT_PREFIX;
 
 /// What marks a token that begins a word: U+2581.
 const WORD_START: char = '\u{2581}';

@@ -1,6 +1,6 @@
 //! The wire format of GGUF's metadata, written: what [`super::wire`] reads.
 
-use crate::template::{Part, Template};
+use crate::inputs::template::{Part, Template};
 
 /// Types of values (`gguf_metadata_value_type`).
 const UINT8: u32 = 0;

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
 use crate::special::Allow;
-use crate::unicode::UnicodeVersion;
+use crate::text::unicode::UnicodeVersion;
 
 type Pairs = Vec<(&'static str, Value)>;
 

@@ -4,20 +4,20 @@
 
 use super::pairs_out::Pairs;
 use super::pre::{self, Pre};
-use crate::byte_alphabet;
+use crate::codec::gpt2_alphabet;
 use crate::config::{Config, ModelConfig};
 use crate::format::writing::draft::{Draft, Words};
 use crate::format::writing::ledger::Ledger;
 use crate::format::writing::pairs;
 use crate::format::writing::translate::to_sentencepiece;
+use crate::inputs::template::Part;
+use crate::models::wordpiece::DEFAULT_PREFIX;
 use crate::normalize::NormalizerConfig;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
+use crate::sentencepiece::{ModelType, PieceKind, SpmModel};
 use crate::special::AddedToken;
-use crate::spm::{ModelType, PieceKind, SpmModel};
-use crate::template::Part;
-use crate::unicode::UnicodeVersion;
+use crate::text::unicode::UnicodeVersion;
 use crate::vocab::Vocab;
-use crate::wordpiece::DEFAULT_PREFIX;
 
 /// Types of tokens (`llama_token_type`).
 const NORMAL: i32 = 1;
@@ -146,7 +146,7 @@ fn bpe(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
     let (texts, kinds) = tokens(vocab.size(), &config.added_tokens, |id| {
         let bytes = vocab.id_to_bytes(id)?;
         Some(if vocab.is_findable(id) {
-            (byte_alphabet::write(bytes).into_bytes(), NORMAL)
+            (gpt2_alphabet::write(bytes).into_bytes(), NORMAL)
         } else {
             (bytes.to_vec(), UNUSED)
         })
@@ -159,8 +159,8 @@ fn bpe(config: &Config, out: &mut Pairs, ledger: &mut Ledger) -> Option<()> {
         };
         let pair = format!(
             "{} {}",
-            byte_alphabet::write(left),
-            byte_alphabet::write(right)
+            gpt2_alphabet::write(left),
+            gpt2_alphabet::write(right)
         );
         merged.push(pair.into_bytes());
     }

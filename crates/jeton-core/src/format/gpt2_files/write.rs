@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::byte_alphabet;
+use crate::codec::gpt2_alphabet;
 use crate::config::{Config, ModelConfig};
 use crate::format::writing::draft::{Draft, MERGES, ReadOptions, Words, WrittenFile};
 use crate::format::writing::ledger::Ledger;
@@ -31,7 +31,7 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
         let name = if opaque.contains(&id) {
             String::from_utf8_lossy(bytes).into_owned()
         } else {
-            byte_alphabet::write(bytes)
+            gpt2_alphabet::write(bytes)
         };
         if let Some(other) = entries.insert(name.clone(), id) {
             ledger.refuse(format!(
@@ -59,7 +59,7 @@ pub(in crate::format) fn write(config: &Config, ledger: &mut Ledger) -> Option<D
         for (id, end) in [(left, ' '), (right, '\n')] {
             match vocab.id_to_bytes(id) {
                 Some(bytes) if vocab.is_findable(id) => {
-                    text.push_str(&byte_alphabet::write(bytes));
+                    text.push_str(&gpt2_alphabet::write(bytes));
                 }
                 _ => ledger.refuse(format!("a merge needs the id {id}, which is no text")),
             }

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use super::entries::{Entries, Kind, Pair, Reading, WrittenVocab, cuts_at_spaces};
 use super::{FORMAT, bad};
 use crate::assembly::ModelParts;
-use crate::bpe::{CharacterBpeOptions, Merges, Missing};
-use crate::byte_alphabet;
+use crate::codec::gpt2_alphabet;
 use crate::error::{Error, ErrorKind, Result};
+use crate::models::bpe::{CharacterBpeOptions, Merges, Missing};
+use crate::models::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
 use crate::special::AddedToken;
 use crate::vocab::{Staged, Vocab};
-use crate::wordpiece::{DEFAULT_MAX_CHARS, DEFAULT_PREFIX};
 
 #[derive(Deserialize)]
 pub(super) struct Written<'v> {
@@ -81,7 +81,7 @@ pub(super) fn works_on_bytes(model: &Written<'_>, entries: &Entries<'_>) -> bool
     let empty = |affix: &Option<String>| affix.as_deref().is_none_or(str::is_empty);
     let complete = || {
         (0..=255u8).all(|byte| {
-            let letter = byte_alphabet::byte_to_char(byte);
+            let letter = gpt2_alphabet::byte_to_char(byte);
             entries.id(letter.encode_utf8(&mut [0; 4])).is_some()
         })
     };
@@ -169,7 +169,7 @@ fn read_bpe_on_bytes(
         .iter()
         .filter(|(token, _)| !left_out.contains(token));
     for &(token, id) in kept {
-        if byte_alphabet::spell_into(token, &mut bytes) {
+        if gpt2_alphabet::spell_into(token, &mut bytes) {
             vocab.insert(id, &bytes)
         } else {
             vocab.insert_opaque(id, token.as_bytes())

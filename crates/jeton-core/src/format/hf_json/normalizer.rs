@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::normalize::bert::BertConfig;
 use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
 use crate::normalize::{Form, NormalizerConfig};
-use crate::unicode::UnicodeVersion;
+use crate::text::unicode::UnicodeVersion;
 
 const PLACE: &str = "normalizer";
 

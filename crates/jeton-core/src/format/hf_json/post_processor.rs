@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{FORMAT, bad, flag, id, inexpressible, kind, members, untyped};
 use crate::error::{Error, Result};
-use crate::template::{Part, Segment, Template, TrimOffsets, check_parts};
+use crate::inputs::template::{Part, Segment, Template, TrimOffsets, check_parts};
 
 const PLACE: &str = "post_processor";
 

@@ -12,7 +12,7 @@ use crate::normalize::replace::ReplacePattern;
 use crate::pretokenize::components::{self, NUMERIC, PUNCTUATION, WHITE_SPACE, WORDS};
 use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
-use crate::unicode::UnicodeVersion;
+use crate::text::unicode::UnicodeVersion;
 
 const PLACE: &str = "pre_tokenizer";
 

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 use crate::format::to_hf_json;
+use crate::inputs::template::{Part, Template};
 use crate::special::{AddedToken, Allow};
-use crate::template::{Part, Template};
 
 fn file(pre_tokenizer: &Value, model: &Value) -> Value {
     json!({

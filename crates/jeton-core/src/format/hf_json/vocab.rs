@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::inexpressible;
 use super::model::is_symbol;
-use crate::base64_bytes::Base64Bytes;
-use crate::byte_alphabet;
+use crate::codec::base64::Base64Bytes;
+use crate::codec::gpt2_alphabet;
 use crate::config::{Config, ModelConfig};
 use crate::error::Result;
 use crate::special::AddedToken;
@@ -30,7 +30,7 @@ impl Names {
                     Some(if opaque.contains(&id) {
                         String::from_utf8_lossy(bytes).into_owned()
                     } else {
-                        byte_alphabet::write(bytes)
+                        gpt2_alphabet::write(bytes)
                     })
                 });
                 Ok(Self(names.collect()))

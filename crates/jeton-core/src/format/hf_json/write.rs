@@ -6,7 +6,7 @@ use super::vocab::{self, Names};
 use super::{
     FORMAT, added_tokens, decoder, inexpressible, inputs, normalizer, post_processor, pre_tokenizer,
 };
-use crate::base64_bytes::Base64Bytes;
+use crate::codec::base64::Base64Bytes;
 use crate::config::{Config, MissingConfig, ModelConfig};
 use crate::error::{Error, Result};
 use crate::format::writing::draft::{Draft, FileFormat, Words};
@@ -15,8 +15,8 @@ use crate::format::writing::pairs;
 use crate::format::writing::translate::to_hf;
 use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
 use crate::normalize::{Form, NormalizerConfig};
+use crate::text::unicode::UnicodeVersion;
 use crate::tokenizer::Tokenizer;
-use crate::unicode::UnicodeVersion;
 
 /// Writes a `tokenizer.json` that `tokenizers` loads and that gives equal ids there; refused, with every reason,
 /// where there is none.

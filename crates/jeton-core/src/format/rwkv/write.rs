@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::format::writing::draft::Draft;
 use crate::format::writing::ledger::Ledger;
 use crate::format::writing::pairs;
-use crate::unicode::{UnicodeVersion, contains, parse_class};
+use crate::text::unicode::{UnicodeVersion, contains, parse_class};
 
 /// What Python prints as it is, the space aside (`str.isprintable`).
 const PRINTABLE: &str = r"[^\p{C}\p{Z}]";

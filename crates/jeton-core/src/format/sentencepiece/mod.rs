@@ -8,12 +8,13 @@ mod write;
 
 pub(super) use write::write;
 
+use crate::codec::leb128::put_varint;
 use crate::engine::Engine;
 use crate::error::{ErrorKind, Result};
-use crate::spm::piece::{Piece, PieceKind};
-use crate::spm::spec::{ModelType, NormalizerSpec, SpmModel, TrainerSpec};
+use crate::sentencepiece::piece::{Piece, PieceKind};
+use crate::sentencepiece::spec::{ModelType, NormalizerSpec, SpmModel, TrainerSpec};
+use crate::sentencepiece::unread_fields::UnreadFields;
 use crate::tokenizer::Tokenizer;
-use crate::varint::put_varint;
 use crate::vocab::MAX_IDS;
 use wire::{Field, Reader, Value, fail, put_bytes};
 
@@ -25,24 +26,7 @@ const MAX_FILE_BYTES: usize = 1 << 29;
 pub struct SpmFile {
     /// The model.
     pub model: SpmModel,
-    rest: Rest,
-}
-
-/// What of a file is not modelled.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Rest {
-    /// Raw fields of pieces that have some: (piece, fields).
-    pieces: Vec<(u32, Vec<u8>)>,
-    /// All fields of the settings, as they stand.
-    trainer: Option<Vec<u8>>,
-    normalizer: Option<Vec<u8>>,
-    denormalizer: Option<Vec<u8>>,
-    /// Raw fields of the whole.
-    file: Vec<u8>,
-    /// Which pieces state their score and type, where not all do.
-    stated: Vec<(bool, bool)>,
-    /// The whole file, where the parts above would not give it back in order.
-    verbatim: Option<Vec<u8>>,
+    unread: UnreadFields,
 }
 
 impl SpmFile {
@@ -59,7 +43,7 @@ impl SpmFile {
             .into());
         }
         let mut model = SpmModel::default();
-        let mut rest = Rest::default();
+        let mut unread = UnreadFields::default();
         let mut reader = Reader::new(bytes, 0);
         while let Some(field) = reader.next()? {
             match (field.number, field.value) {
@@ -69,51 +53,54 @@ impl SpmFile {
                     }
                     let (piece, stated, unknown) = read_piece(message, field.offset)?;
                     if !unknown.is_empty() {
-                        rest.pieces.push((model.pieces.len() as u32, unknown));
+                        unread.pieces.push((model.pieces.len() as u32, unknown));
                     }
                     model.pieces.push(piece);
-                    rest.stated.push(stated);
+                    unread.stated.push(stated);
                 }
                 (2, Value::Bytes(message)) => {
                     read_trainer(message, field.offset, &mut model.trainer)?;
-                    rest.trainer
+                    unread
+                        .trainer
                         .get_or_insert_default()
                         .extend_from_slice(message);
                 }
                 (3, Value::Bytes(message)) => {
                     read_normalizer(message, field.offset, &mut model.normalizer)?;
-                    rest.normalizer
+                    unread
+                        .normalizer
                         .get_or_insert_default()
                         .extend_from_slice(message);
                 }
                 (5, Value::Bytes(message)) => {
                     let spec = model.denormalizer.get_or_insert_default();
                     read_normalizer(message, field.offset, spec)?;
-                    rest.denormalizer
+                    unread
+                        .denormalizer
                         .get_or_insert_default()
                         .extend_from_slice(message);
                 }
-                _ => rest.file.extend_from_slice(field.raw),
+                _ => unread.file.extend_from_slice(field.raw),
             }
         }
         if model.pieces.is_empty() {
             return fail(bytes.len(), "it has no pieces");
         }
-        let mut file = Self { model, rest };
+        let mut file = Self { model, unread };
         if file.to_bytes() != bytes {
-            file.rest.verbatim = Some(bytes.to_vec());
+            file.unread.verbatim = Some(bytes.to_vec());
         }
         Ok(file)
     }
 
     /// Whether the file has its parts in the usual order, so that it need not be kept whole.
     pub fn is_canonical(&self) -> bool {
-        self.rest.verbatim.is_none()
+        self.unread.verbatim.is_none()
     }
 
     /// Writes the file as it was read.
     pub fn to_bytes(&self) -> Vec<u8> {
-        self.rest.write(&self.model)
+        file_bytes(&self.model, &self.unread)
     }
 
     /// The tokenizer, which keeps what of the file is not modelled until it is changed.
@@ -127,51 +114,49 @@ impl SpmFile {
         }
         let mut tokenizer = Tokenizer::from_sentencepiece(self.model)?;
         if let Engine::SentencePiece(engine) = &mut tokenizer.engine {
-            engine.rest = Some(self.rest);
+            engine.unread = Some(self.unread);
         }
         Ok(tokenizer)
     }
 }
 
-impl Rest {
-    /// Writes a file whose pieces and settings these are.
-    fn write(&self, model: &SpmModel) -> Vec<u8> {
-        if let Some(verbatim) = &self.verbatim {
-            return verbatim.clone();
-        }
-        let mut out = Vec::new();
-        let mut message = Vec::new();
-        let mut unknown = self.pieces.iter().peekable();
-        for (id, (piece, &(score, kind))) in model.pieces.iter().zip(&self.stated).enumerate() {
-            message.clear();
-            put_bytes(&mut message, 1, &piece.bytes);
-            if score {
-                message.push(2 << 3 | 5);
-                message.extend_from_slice(&piece.score.to_le_bytes());
-            }
-            if kind {
-                message.push(3 << 3);
-                put_varint(&mut message, kind_number(piece.kind));
-            }
-            if let Some((_, fields)) = unknown.next_if(|(piece, _)| *piece == id as u32) {
-                message.extend_from_slice(fields);
-            }
-            put_bytes(&mut out, 1, &message);
-        }
-        let Self {
-            trainer,
-            normalizer,
-            denormalizer,
-            ..
-        } = self;
-        for (number, fields) in [(2, trainer), (3, normalizer), (5, denormalizer)] {
-            if let Some(fields) = fields {
-                put_bytes(&mut out, number, fields);
-            }
-        }
-        out.extend_from_slice(&self.file);
-        out
+/// Returns the bytes of a file with these pieces and settings.
+pub(super) fn file_bytes(model: &SpmModel, unread: &UnreadFields) -> Vec<u8> {
+    if let Some(verbatim) = &unread.verbatim {
+        return verbatim.clone();
     }
+    let mut out = Vec::new();
+    let mut message = Vec::new();
+    let mut unknown = unread.pieces.iter().peekable();
+    for (id, (piece, &(score, kind))) in model.pieces.iter().zip(&unread.stated).enumerate() {
+        message.clear();
+        put_bytes(&mut message, 1, &piece.bytes);
+        if score {
+            message.push(2 << 3 | 5);
+            message.extend_from_slice(&piece.score.to_le_bytes());
+        }
+        if kind {
+            message.push(3 << 3);
+            put_varint(&mut message, kind_number(piece.kind));
+        }
+        if let Some((_, fields)) = unknown.next_if(|(piece, _)| *piece == id as u32) {
+            message.extend_from_slice(fields);
+        }
+        put_bytes(&mut out, 1, &message);
+    }
+    let UnreadFields {
+        trainer,
+        normalizer,
+        denormalizer,
+        ..
+    } = unread;
+    for (number, fields) in [(2, trainer), (3, normalizer), (5, denormalizer)] {
+        if let Some(fields) = fields {
+            put_bytes(&mut out, number, fields);
+        }
+    }
+    out.extend_from_slice(&unread.file);
+    out
 }
 
 fn kind_number(kind: PieceKind) -> u64 {

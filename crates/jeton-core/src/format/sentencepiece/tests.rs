@@ -33,7 +33,7 @@ fn reads_and_writes_what_it_read() {
     for order_as_usual in [true, false] {
         let bytes = sample(order_as_usual);
         let file = SpmFile::from_bytes(&bytes).unwrap();
-        assert_eq!(file.rest.verbatim.is_none(), order_as_usual);
+        assert_eq!(file.unread.verbatim.is_none(), order_as_usual);
         assert_eq!(file.to_bytes(), bytes);
         let model = &file.model;
         assert_eq!(model.pieces.len(), 3);

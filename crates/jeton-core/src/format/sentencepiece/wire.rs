@@ -3,9 +3,9 @@
 //! Only what a reader needs: no schema, no copies, every length checked before it is believed. Source:
 //! <https://protobuf.dev/programming-guides/encoding/>.
 
+use crate::codec::leb128::put_varint;
 use crate::error::{Error, ErrorKind, Result};
-use crate::spm::piece::FORMAT;
-use crate::varint::put_varint;
+use crate::sentencepiece::piece::FORMAT;
 
 /// Deepest nesting of groups that is skipped; the limit of Google's own parsers.
 const MAX_DEPTH: u32 = 100;

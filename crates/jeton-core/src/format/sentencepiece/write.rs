@@ -1,15 +1,16 @@
 //! Writing `.model` files: as they were read, or anew from what the canonical form has.
 
 use super::wire::put_bytes;
-use super::{Rest, SpmFile};
+use super::{SpmFile, file_bytes};
+use crate::codec::leb128::put_varint;
 use crate::config::{Config, ModelConfig};
 use crate::engine::Engine;
 use crate::format::writing::draft::{Draft, Words};
 use crate::format::writing::ledger::Ledger;
 use crate::format::writing::translate::to_sentencepiece;
-use crate::spm::{ModelType, NormalizerSpec, PieceKind, SpmModel};
+use crate::sentencepiece::unread_fields::UnreadFields;
+use crate::sentencepiece::{ModelType, NormalizerSpec, PieceKind, SpmModel};
 use crate::tokenizer::Tokenizer;
-use crate::varint::put_varint;
 
 /// Writes the file, and what stands in its way.
 pub(in crate::format) fn write(
@@ -18,9 +19,9 @@ pub(in crate::format) fn write(
     ledger: &mut Ledger,
 ) -> Option<Draft> {
     if let Engine::SentencePiece(engine) = &tokenizer.engine
-        && let Some(rest) = &engine.rest
+        && let Some(unread) = &engine.unread
     {
-        return Some(Draft::of(rest.write(&engine.model)));
+        return Some(Draft::of(file_bytes(&engine.model, unread)));
     }
     let (model, words) = match &config.model {
         ModelConfig::SentencePiece(model) => (as_written(model.clone().into()), Words::Own),
@@ -47,7 +48,7 @@ fn as_written(mut model: SpmModel) -> SpmModel {
 impl SpmFile {
     /// A file that says what the model is, and nothing of how it was made.
     pub fn from_model(model: SpmModel) -> Self {
-        let rest = Rest {
+        let unread = UnreadFields {
             stated: model
                 .pieces
                 .iter()
@@ -56,9 +57,9 @@ impl SpmFile {
             trainer: Some(trainer(&model)),
             normalizer: Some(normalizer(&model.normalizer)),
             denormalizer: model.denormalizer.as_ref().map(normalizer),
-            ..Rest::default()
+            ..UnreadFields::default()
         };
-        Self { model, rest }
+        Self { model, unread }
     }
 }
 

@@ -8,8 +8,7 @@ use std::sync::Mutex;
 use std::thread::Builder;
 
 use super::lines;
-use crate::elsewhere::Here;
-use crate::parallel::available_threads;
+use crate::documents::parallel::available_threads;
 use crate::vocab::{Bulk, Column, Vocab};
 
 /// Bytes of a block: what is made of them lies in a processor's second cache until it is put in place.
@@ -176,14 +175,11 @@ pub(super) fn read_plain<T: Send>(
     if threads < 2 {
         return (read_here().map(Bulk::finish), beside());
     }
-    let here = Here::now();
     let (bulk, result) = std::thread::scope(|scope| {
         let other = Builder::new().spawn_scoped(scope, || {
-            here.leave();
             let result = beside();
             (blocks.read_apart(), result)
         });
-        Here::give_way();
         let bulk = read_here().or_else(|| {
             blocks.stop();
             None

@@ -9,8 +9,8 @@ use crate::format::writing::draft::{Draft, FileFormat, ReadOptions};
 use crate::format::writing::ledger::Ledger;
 use crate::format::writing::pairs;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig};
+use crate::text::unicode::UnicodeVersion;
 use crate::tokenizer::Tokenizer;
-use crate::unicode::UnicodeVersion;
 use crate::vocab::Vocab;
 
 /// Writes a rank file; only the ranks, as the format has it: pattern and special tokens belong to whoever

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::pairs;
-use crate::base64_bytes::Base64Bytes;
+use crate::codec::base64::Base64Bytes;
 use crate::config::{MissingConfig, ModelConfig};
 
 const PARTS: &str = "parts of it";

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use super::bpe;
 use super::ledger::{Ledger, some_of};
-use crate::base64_bytes::Base64Bytes;
+use crate::codec::base64::Base64Bytes;
 use crate::config::{Config, ModelConfig};
 use crate::pretokenize::StepConfig;
+use crate::sentencepiece::{NormalizerSpec, PieceKind, SpmModel};
 use crate::special::AddedToken;
-use crate::spm::{NormalizerSpec, PieceKind, SpmModel};
 
 /// Compares everything but the settings of [`settings`].
 ///

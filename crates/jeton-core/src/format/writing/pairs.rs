@@ -15,10 +15,10 @@
 
 use std::collections::HashSet;
 
-use crate::base64_bytes::Base64Bytes;
-use crate::bpe::{BpeModel, BpeScratch, Merges, Missing};
+use crate::codec::base64::Base64Bytes;
 use crate::error::Result;
-use crate::pipeline::Model as _;
+use crate::models::Model as _;
+use crate::models::bpe::{BpeModel, BpeScratch, Merges, Missing};
 use crate::vocab::Vocab;
 
 /// Token bytes and ids of a canonical form.

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::config::ModelConfig;
 use crate::normalize::NormalizerConfig;
-use crate::spm::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel, TrainerSpec};
+use crate::sentencepiece::{ModelType, NormalizerSpec, Piece, PieceKind, SpmModel, TrainerSpec};
 
 /// Texts on which spaces, marks and unknown characters matter.
 const TEXTS: [&str; 9] = [
@@ -178,7 +178,7 @@ fn what_a_model_file_says_besides_is_kept() {
 fn byte_level(more: &serde_json::Value) -> Tokenizer {
     let mut vocab = serde_json::Map::new();
     for byte in 0..=255u8 {
-        let letter = crate::byte_alphabet::byte_to_char(byte).to_string();
+        let letter = crate::codec::gpt2_alphabet::byte_to_char(byte).to_string();
         vocab.insert(letter, json!(byte));
     }
     for (token, id) in [("ab", 256), ("Ġab", 257), ("ba", 258)] {
@@ -300,7 +300,7 @@ fn words_are_written_as_a_list() {
 
 #[test]
 fn characters_and_bytes_become_bpe() {
-    let token = |text: &str| Some(crate::base64_bytes::Base64Bytes(text.as_bytes().to_vec()));
+    let token = |text: &str| Some(crate::codec::base64::Base64Bytes(text.as_bytes().to_vec()));
     let mut config = byte_level(&json!({})).to_config();
     config.added_tokens.clear();
     config.pretokenizer.clear();
@@ -318,7 +318,7 @@ fn characters_and_bytes_become_bpe() {
     config.decoder = None;
     config.model = ModelConfig::RawBytes {
         tokens: std::iter::once(token("<pad>"))
-            .chain((0..=255u8).map(|b| Some(crate::base64_bytes::Base64Bytes(vec![b]))))
+            .chain((0..=255u8).map(|b| Some(crate::codec::base64::Base64Bytes(vec![b]))))
             .collect(),
         opaque: vec![0],
         offset: 1,
@@ -407,7 +407,7 @@ fn a_change_that_no_rule_knows_is_a_loss() {
     after
         .template
         .single
-        .push(crate::template::Part::Token { id: 0, type_id: 0 });
+        .push(crate::inputs::template::Part::Token { id: 0, type_id: 0 });
     after.decoder = Some(Vec::new());
     let mut ledger = Ledger::default();
     account::check(&before, &after, &Words::Own, &mut ledger);

@@ -16,10 +16,10 @@ mod entities;
 
 use self::entities::Entities;
 use super::{Form, Normalizer, NormalizerConfig};
-use crate::alignment::Alignment;
 use crate::error::{Error, Result};
-use crate::rewrite::{Sink, aligned};
-use crate::unicode::{UnicodeVersion, assigned_in, contains};
+use crate::text::alignment::Alignment;
+use crate::text::rewrite::{Sink, aligned};
+use crate::text::unicode::{UnicodeVersion, assigned_in, contains};
 
 /// Python 3.11's Unicode tables.
 const PYTHON: UnicodeVersion = UnicodeVersion(14, 0);

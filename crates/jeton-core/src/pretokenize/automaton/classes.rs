@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use regex_syntax::hir::ClassUnicode;
 
 use super::BuildError;
-use crate::byte_alphabet::byte_to_char;
+use crate::codec::gpt2_alphabet::byte_to_char;
 use crate::pretokenize::pattern::Ast;
 
 /// Most classes of characters a pattern may distinguish; published patterns have fewer than 32.

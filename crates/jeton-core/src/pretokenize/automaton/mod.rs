@@ -18,11 +18,10 @@
 
 mod boundaries;
 mod classes;
-mod open;
-mod passages;
 mod possessive;
 mod program;
 mod raw;
+mod resume;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -33,13 +32,12 @@ use regex_syntax::hir::ClassUnicode;
 use self::boundaries::{Boundaries, Progress};
 pub(crate) use self::classes::RawClasses;
 use self::classes::{ClassMap, WIDE};
-use self::passages::Closed;
 use self::possessive::{Follow, possessive_is_greedy};
 use self::program::{Node, Program};
 pub(crate) use self::raw::RawAutomaton;
 
 use super::pattern::{Ast, Greed};
-use crate::prefetch::ReadLater;
+use crate::cpu::prefetch::ReadLater;
 
 /// Most states an automaton may have; published patterns need fewer than 100.
 const MAX_STATES: usize = 4096;
@@ -113,8 +111,6 @@ pub(crate) struct Automaton {
     /// The state in which a match begins behind a character of each class, where the pattern looks at that.
     behind: Option<Vec<u16>>,
     boundaries: Later,
-    /// Found when the first text is cut into passages.
-    closed: OnceLock<Closed>,
 }
 
 impl Automaton {
@@ -492,7 +488,6 @@ fn determinize(program: &Program, classes: ClassMap) -> Result<Automaton, BuildE
         start: 1,
         behind: behind.iter().any(|&state| state != 1).then_some(behind),
         boundaries: Later::default(),
-        closed: OnceLock::new(),
     })
 }
 

@@ -3,8 +3,6 @@
 //! Nothing that comes back is trusted: a file made on purpose can be another pattern, but every class, state and place
 //! is looked at, so that it can be no more than that.
 
-use std::sync::OnceLock;
-
 use super::boundaries::Boundaries;
 use super::classes::{ClassMap, RawClasses};
 use super::{ACCEPT, Automaton, Later, MAX_STATES};
@@ -61,7 +59,6 @@ impl Automaton {
             start: 1,
             behind: None,
             boundaries,
-            closed: OnceLock::new(),
         })
     }
 }
@@ -71,7 +68,7 @@ mod tests {
     use super::super::super::pattern::{Dialect, parse};
     use super::*;
     use crate::pretokenize::published;
-    use crate::unicode::UnicodeVersion;
+    use crate::text::unicode::UnicodeVersion;
     use proptest::prelude::*;
 
     fn automaton(pattern: &str, in_byte_alphabet: bool) -> Automaton {

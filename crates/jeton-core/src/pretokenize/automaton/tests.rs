@@ -1,10 +1,10 @@
 //! The automaton against a backtracking engine, and its boundaries against its matches.
 
 use super::*;
+use crate::cpu::dispatch::Level;
 use crate::pretokenize::pattern::{Dialect, parse};
 use crate::pretokenize::published::PATTERNS;
-use crate::simd::Level;
-use crate::unicode::UnicodeVersion;
+use crate::text::unicode::UnicodeVersion;
 use proptest::prelude::*;
 
 pub(super) fn automaton(pattern: &str) -> Automaton {

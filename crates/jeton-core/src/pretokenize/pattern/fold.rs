@@ -9,7 +9,7 @@ use std::ops::Range;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::node::Node;
-use crate::unicode::{UnicodeVersion, assigned_in, contains};
+use crate::text::unicode::{UnicodeVersion, assigned_in, contains};
 
 /// Where all characters lie that fold to something else (Unicode 17), with some that do not between them: looking at
 /// every character there is takes longer than all else that a pattern needs.

@@ -13,7 +13,7 @@ use super::classes::{self, Kind};
 use super::fold::Folds;
 use super::node::{Assertion, Node};
 use super::{MAX_ATOMS, MAX_DEPTH, ParseError};
-use crate::unicode::UnicodeVersion;
+use crate::text::unicode::UnicodeVersion;
 
 /// Parses a whole pattern.
 pub(super) fn parse(pattern: &str, version: UnicodeVersion) -> Result<Node, ParseError> {
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn class(&self, expression: &str) -> Result<ClassUnicode, ParseError> {
-        crate::unicode::parse_class(expression, false, self.version)
+        crate::text::unicode::parse_class(expression, false, self.version)
             .map_err(|reason| self.bad(reason))
     }
 

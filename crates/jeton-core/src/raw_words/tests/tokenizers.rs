@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Pair;
 use crate::format::from_hf_json;
-use crate::spm::{ModelType, Piece, PieceKind, SpmModel};
+use crate::sentencepiece::{ModelType, Piece, PieceKind, SpmModel};
 use crate::tokenizer::Tokenizer;
 
 /// A charsmap that makes spaces, makes nothing, and has rules of several bytes.

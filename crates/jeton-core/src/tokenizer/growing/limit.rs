@@ -1,12 +1,12 @@
 //! Counting no further than a limit.
 
 use super::{Cut, Mark, STEP_BYTES, Walk, boundary};
-use crate::bpe::Missing;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::models::Model;
+use crate::models::bpe::Missing;
 use crate::normalize::NormalizerConfig;
 use crate::normalize::replace::ReplacePattern;
-use crate::pipeline::Model;
 use crate::special::{AddedToken, Allow};
 use crate::tokenizer::Tokenizer;
 

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::alignment::Alignment;
 use crate::engine::{Engine, EngineScratch};
 use crate::error::Result;
+use crate::models::unigram::PathsSoFar;
 use crate::pretokenize::PreTokenizer;
 use crate::pretokenize::rewriting::Origin;
 use crate::special::Allow;
+use crate::text::alignment::Alignment;
 use crate::tokenizer::{Scratch, Tokenizer};
-use crate::unigram::PathsSoFar;
 
 /// What of the pipeline goes on across a place, and what begins anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

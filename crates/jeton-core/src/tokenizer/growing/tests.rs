@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::Growing;
-use crate::byte_alphabet::byte_to_char;
+use crate::codec::gpt2_alphabet::byte_to_char;
 use crate::format::from_hf_json;
 use crate::special::Allow;
 use crate::tokenizer::Tokenizer;

@@ -4,11 +4,11 @@
 //! costs less than to encode all of them anew with all merges: with smaller steps of the floor 141 s became 43
 //! (`python -m benches.many_words --distinct 2000000 --max-memory 64000000`).
 
-use crate::bpe::BpeScratch;
-use crate::bpe::merge::merge;
-use crate::bpe::pairs::PairTable;
+use crate::codec::leb128::{put_varint, take_varint};
 use crate::error::{Error, Result};
-use crate::varint::{put_varint, take_varint};
+use crate::models::bpe::BpeScratch;
+use crate::models::bpe::merge::merge;
+use crate::models::bpe::pairs::PairTable;
 
 /// Bytes beside memory: written once from the beginning to the end, then read so as often as wanted.
 pub trait Scratch {

@@ -6,7 +6,7 @@
 
 use std::thread::ScopedJoinHandle;
 
-use crate::batch::BatchRef;
+use crate::documents::batch::BatchRef;
 use crate::error::{Error, Result};
 
 use super::job::{Done, Job, Weights};

@@ -7,10 +7,10 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::batch::BatchRef;
-use crate::code_points::floor_boundary;
+use crate::documents::batch::BatchRef;
 use crate::error::{Error, ErrorKind, Result};
 use crate::raw_words::RawCuts;
+use crate::text::code_points::floor_boundary;
 use crate::train::cutting::Steps;
 
 use super::splitting::{DrainFn, Splitting, Sums, Worker};

@@ -26,7 +26,7 @@ pub use counter::PretokenCounter;
 pub use job::Weights;
 pub use splitting::{Drain, DrainFn, SplitFn, Splitting};
 
-use crate::batch::BatchRef;
+use crate::documents::batch::BatchRef;
 use crate::error::Result;
 
 use self::splitting::too_large;

@@ -6,10 +6,10 @@
 
 use super::splitting::{AT_ONCE, Drain, Looked, Sums, Worker};
 use super::table::{MediumWords, Table};
+use crate::cache::key::Key;
 use crate::error::Result;
 use crate::raw_words::RawCuts;
 use crate::train::cutting::Steps;
-use crate::word_key::Key;
 
 /// Bytes of memory that the raw words of a thread take at most: more would lie outside of most caches.
 const MOST_MEMORY: usize = 4 << 20;

@@ -5,10 +5,10 @@
 
 use std::ops::ControlFlow;
 
+use crate::cache::key::Key;
+use crate::cpu::dispatch::{Kernel, Work, run_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::TextPieces;
-use crate::simd::{Kernel, Work, run_at};
-use crate::word_key::Key;
 
 use super::raw::RawCounts;
 use super::table::Table;

@@ -5,8 +5,8 @@
 
 use std::cmp::Ordering;
 
+use crate::cache::key::Key;
 use crate::error::{Error, ErrorKind, Result};
-use crate::word_key::Key;
 
 use super::long::LongWords;
 use super::splitting::Looked;

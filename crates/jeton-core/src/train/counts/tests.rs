@@ -6,13 +6,13 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 
 use super::*;
-use crate::batch::DocumentBatch;
+use crate::documents::batch::DocumentBatch;
 use crate::error::{Error, ErrorKind};
 use crate::normalize::{NormalizerConfig, bert::BertConfig};
 use crate::pretokenize::components::bert_words;
 use crate::pretokenize::{Behavior, Dialect, SplitConfig, StepConfig, published};
+use crate::text::unicode::UnicodeVersion;
 use crate::train::cutting::Steps;
-use crate::unicode::UnicodeVersion;
 
 /// Cuts behind each space.
 const AT_SPACES: &SplitFn<'static> = &|text, sink| {

@@ -6,9 +6,9 @@
 
 #![allow(unsafe_code)] // says what zeros are
 
-use crate::huge::{Huge, Zeroed};
-use crate::prefetch::prefetch;
-use crate::word_key::Key;
+use crate::cache::key::Key;
+use crate::cpu::prefetch::prefetch;
+use crate::memory::huge_pages::{HugeSlice, Zeroed};
 
 /// Places of a table that has its first pretoken.
 const FIRST_PLACES: usize = 1 << 10;
@@ -62,7 +62,7 @@ pub(super) enum Added {
 /// Pretokens of up to `B - 1` bytes; `W` is `B / 16`.
 #[derive(Debug, Default)]
 pub(super) struct Words<const W: usize, const B: usize> {
-    places: Huge<Place<B>>,
+    places: HugeSlice<Place<B>>,
     n: usize,
     /// Number of the hash function.
     seed: u64,
@@ -70,7 +70,7 @@ pub(super) struct Words<const W: usize, const B: usize> {
 
 impl<const W: usize, const B: usize> Clone for Words<W, B> {
     fn clone(&self) -> Self {
-        let mut places = Huge::zeroed(self.places.len());
+        let mut places = HugeSlice::zeroed(self.places.len());
         places.copy_from_slice(&self.places);
         Self {
             places,
@@ -87,7 +87,7 @@ impl<const W: usize, const B: usize> Words<W, B> {
     /// An empty table of so many places.
     pub(super) fn with_places(n_places: usize) -> Self {
         Self {
-            places: Huge::zeroed(n_places),
+            places: HugeSlice::zeroed(n_places),
             n: 0,
             seed: 0,
         }
@@ -203,7 +203,7 @@ impl<const W: usize, const B: usize> Words<W, B> {
 
     fn rebuild(&mut self, n_places: usize, seed: u64) {
         let mut next = Self {
-            places: Huge::zeroed(n_places),
+            places: HugeSlice::zeroed(n_places),
             n: 0,
             seed,
         };

@@ -3,7 +3,7 @@
 use super::TOKEN_COST;
 use super::rarity::rarity;
 use crate::error::Result;
-use crate::unigram::trie::Trie;
+use crate::models::unigram::trie::Trie;
 
 /// Tokens ready to cut words with. The first of them are the 256 bytes, so that every word can be cut.
 pub(super) struct Tokens {

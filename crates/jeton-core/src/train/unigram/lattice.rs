@@ -7,7 +7,7 @@
 
 use super::seeds::begins_char;
 use crate::error::Result;
-use crate::unigram::trie::Trie;
+use crate::models::unigram::trie::Trie;
 
 /// Stands for a character without a piece.
 pub(super) const UNKNOWN: u32 = u32::MAX;

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use super::order::{Pieces, is_long};
 use super::spaces::normalizer;
 use super::{ARITHMETIC, ARITHMETIC_EFFECT, SPACE};
-use crate::base64_bytes::Base64Bytes;
+use crate::codec::base64::Base64Bytes;
 use crate::config::{Config, MissingConfig, ModelConfig, Real};
 use crate::decode::DecoderConfig;
 use crate::format::writing::ledger::{Ledger, some_of};
+use crate::inputs::template::{Part, Template};
 use crate::normalize::replace::ReplacePattern;
-use crate::spm::piece::byte_of;
-use crate::spm::{ModelType, Piece, PieceKind, SpmModel, TrainerSpec};
-use crate::template::{Part, Template};
+use crate::sentencepiece::piece::byte_of;
+use crate::sentencepiece::{ModelType, Piece, PieceKind, SpmModel, TrainerSpec};
 
 /// A SentencePiece model that does the same; None if there is none.
 pub(crate) fn to_sentencepiece(config: &Config, ledger: &mut Ledger) -> Option<SpmModel> {

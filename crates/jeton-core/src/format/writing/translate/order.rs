@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use crate::bpe::{CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch};
-use crate::pipeline::Model as _;
+use crate::models::Model as _;
+use crate::models::bpe::{CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch};
 use crate::vocab::Vocab;
 
 /// Pieces that merging can make, as text.

@@ -7,7 +7,7 @@ use crate::normalize::NormalizerConfig;
 use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
 use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
 use crate::pretokenize::{StepConfig, components};
-use crate::spm::{NormalizerSpec, Piece, PieceKind};
+use crate::sentencepiece::{NormalizerSpec, Piece, PieceKind};
 
 /// What happens to spaces, gathered from steps.
 #[derive(Default)]

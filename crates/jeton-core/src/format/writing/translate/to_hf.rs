@@ -11,20 +11,20 @@ use super::{
     ARITHMETIC, ARITHMETIC_EFFECT, MARKS_AT_END, SPACE, SPACES, SPACES_AT_END, SPACES_AT_START,
     characters,
 };
-use crate::base64_bytes::Base64Bytes;
-use crate::bpe::{CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch};
+use crate::codec::base64::Base64Bytes;
 use crate::config::{Config, MissingConfig, ModelConfig, Real, Reference};
 use crate::decode::DecoderConfig;
 use crate::error::Result;
 use crate::format::writing::ledger::{Ledger, some_of};
+use crate::models::Model as _;
+use crate::models::bpe::{CharacterBpeModel, CharacterBpeOptions, CharacterBpeScratch};
 use crate::normalize::NormalizerConfig;
 use crate::normalize::replace::{ReplaceConfig, ReplacePattern};
-use crate::pipeline::Model as _;
 use crate::pretokenize::StepConfig;
 use crate::pretokenize::metaspace::{MetaspaceConfig, PrependScheme};
+use crate::sentencepiece::bpe::SpmBpeScratch;
+use crate::sentencepiece::{ModelType, Piece, PieceKind, SpmBpe, SpmModel};
 use crate::special::AddedToken;
-use crate::spm::bpe::SpmBpeScratch;
-use crate::spm::{ModelType, Piece, PieceKind, SpmBpe, SpmModel};
 use crate::vocab::Vocab;
 
 /// A canonical form that `tokenizer.json` can hold; None if there is none, or nothing had to be translated.

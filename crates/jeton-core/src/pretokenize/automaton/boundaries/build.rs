@@ -2,8 +2,8 @@
 
 use super::super::DEAD;
 use super::super::classes::{ClassMap, WIDE};
-use super::fewer::{self, Costs, either};
 use super::possible::{Possible, Set};
+use super::table_reduction::{self, Costs, either};
 use super::tables::{
     BOUNDARY, MAX_KINDS, MAX_RULES, MAX_SLICES, RUN, SPOILED_BOUNDARY, SPOILED_UNSURE, SPOILS,
     Table, Tables, UNSURE,
@@ -17,12 +17,12 @@ const LEAST_WEIGHT: u64 = 5;
 
 /// What may come of a place: its match may end there, or go on.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct May {
+struct Outcomes {
     end: bool,
     go_on: bool,
 }
 
-impl May {
+impl Outcomes {
     fn or(self, other: Self) -> Self {
         Self {
             end: self.end | other.end,
@@ -32,7 +32,7 @@ impl May {
 }
 
 /// What may come of it where nothing spoils, and where something does.
-fn flags(clean: May, spoiled: May) -> u8 {
+fn flags(clean: Outcomes, spoiled: Outcomes) -> u8 {
     let mut flags = 0;
     for (may, boundary, unsure) in [
         (clean, BOUNDARY, UNSURE),
@@ -48,7 +48,7 @@ fn flags(clean: May, spoiled: May) -> u8 {
 }
 
 /// The states that the automaton may be in behind two characters, where nothing spoils and where something does.
-struct Behind {
+struct StateSets {
     clean: Vec<u16>,
     spoiled: Vec<u16>,
 }
@@ -90,35 +90,35 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// What comes of the match of a state before two characters.
-    fn before(&self, state: u16, next: usize, after: usize) -> May {
+    fn before(&self, state: u16, next: usize, after: usize) -> Outcomes {
         let (accepts, to) = self.possible.step(state, next);
         if to == DEAD {
-            return May {
+            return Outcomes {
                 end: accepts,
                 go_on: false,
             };
         }
         let (later, to) = self.possible.step(to, after);
         if later {
-            return May {
+            return Outcomes {
                 end: false,
                 go_on: true,
             };
         }
         if to == DEAD {
-            return May {
+            return Outcomes {
                 end: accepts,
                 go_on: false,
             };
         }
-        May {
+        Outcomes {
             end: accepts && !self.possible.ends_later[to as usize],
             go_on: true,
         }
     }
 
-    fn before_kinds(&mut self, states: &[u16], next: usize, after: &[usize]) -> May {
-        let mut may = May::default();
+    fn before_kinds(&mut self, states: &[u16], next: usize, after: &[usize]) -> Outcomes {
+        let mut may = Outcomes::default();
         for &state in states {
             for &next in &self.members[next] {
                 self.work += after.len();
@@ -131,8 +131,8 @@ impl Builder<'_> {
     }
 
     /// What comes of the match of these states before any run of characters of these kinds, by the kind that ends it.
-    fn before_runs(&mut self, states: &[u16], run: &[usize]) -> Vec<May> {
-        let mut may = vec![May::default(); self.members.len()];
+    fn before_runs(&mut self, states: &[u16], run: &[usize]) -> Vec<Outcomes> {
+        let mut may = vec![Outcomes::default(); self.members.len()];
         let run: Vec<usize> = run
             .iter()
             .flat_map(|&kind| self.members[kind].clone())
@@ -164,7 +164,7 @@ impl Builder<'_> {
                             let later = later || again;
                             let alive = to != DEAD;
                             let surely = alive && self.possible.ends_later[to as usize];
-                            *may = may.or(May {
+                            *may = may.or(Outcomes {
                                 end: accepts && !later && !surely,
                                 go_on: later || alive,
                             });
@@ -187,7 +187,7 @@ impl Builder<'_> {
     /// The kinds whose runs leave most unsure where nothing spoils: one, and those that are as it is before any other.
     fn run_kinds(
         &mut self,
-        behind: &[Vec<Behind>],
+        behind: &[Vec<StateSets>],
         weights: &[u64],
         spoils: &dyn Fn(usize) -> bool,
     ) -> Vec<usize> {
@@ -231,7 +231,7 @@ impl Builder<'_> {
         run
     }
 
-    fn row(&mut self, behind: &Behind, run: &[usize]) -> Row {
+    fn row(&mut self, behind: &StateSets, run: &[usize]) -> Row {
         let n = self.members.len();
         let mut all_flags = Vec::with_capacity(n * (n + 1));
         for next in 0..n {
@@ -323,7 +323,7 @@ pub(super) fn build(
         after.dedup();
         after
     };
-    let mut behind: Vec<Vec<Behind>> = Vec::new();
+    let mut behind: Vec<Vec<StateSets>> = Vec::new();
     for last_but_one in 0..n {
         let spoiled = two(&after_all, last_but_one);
         let clean = two(&after_clean, last_but_one);
@@ -334,7 +334,7 @@ pub(super) fn build(
             } else {
                 one(&clean, last)
             };
-            Behind { clean, spoiled }
+            StateSets { clean, spoiled }
         });
         behind.push(of_kind.collect());
     }
@@ -345,7 +345,7 @@ pub(super) fn build(
             .collect();
         states.sort_unstable();
         states.dedup();
-        Behind {
+        StateSets {
             clean: states.clone(),
             spoiled: states,
         }
@@ -381,7 +381,7 @@ pub(super) fn build(
         weights: &kind_weights,
         run: &run,
     };
-    let (column_of, columns) = fewer::columns(&costs, all, MAX_SLICES);
+    let (column_of, columns) = table_reduction::columns(&costs, all, MAX_SLICES);
     let column_weight = |column: usize| -> u128 {
         let kinds = (0..n).filter(|&kind| column_of[kind] == column);
         kinds
@@ -397,12 +397,12 @@ pub(super) fn build(
     });
     let each: Vec<(Row, u128)> = each.collect();
     let weights: Vec<u128> = each.iter().map(|&(_, weight)| weight).collect();
-    let (row_of, mut rows) = fewer::rows(&costs, each, MAX_RULES);
+    let (row_of, mut rows) = table_reduction::rows(&costs, each, MAX_RULES);
     let mut row_weights = vec![0; rows.len()];
     for (&row, weight) in row_of.iter().zip(weights) {
         row_weights[row] += weight;
     }
-    fewer::nexts(&costs, &mut rows, &row_weights, MAX_SLICES);
+    table_reduction::nexts(&costs, &mut rows, &row_weights, MAX_SLICES);
 
     let mut nexts: Vec<Vec<u8>> = Vec::new();
     let mut depending: Vec<Vec<u8>> = vec![vec![0; n]];

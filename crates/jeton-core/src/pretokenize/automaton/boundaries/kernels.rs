@@ -11,9 +11,9 @@ mod tests;
 
 use std::ops::RangeInclusive;
 
+use super::multibyte::{AROUND, leads};
 use super::tables::{BLOCK, Codes, Found, Tables, WINDOW};
-use super::wide::{AROUND, leads};
-use crate::simd::Kernel;
+use crate::cpu::dispatch::Kernel;
 
 impl Kernel {
     /// What is known of the places of a block of single-byte characters; None where there are others. `at_start`: the

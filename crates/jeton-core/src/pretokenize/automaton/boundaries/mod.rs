@@ -13,29 +13,29 @@
 //! with runs of spaces of any length, what ends a run of one kind is looked at too.
 
 mod build;
-mod counted;
-mod fewer;
+mod digit_runs;
 mod kernels;
+mod multibyte;
 mod possible;
 mod raw;
 mod repeated;
 mod rows;
 mod rules;
+mod table_reduction;
 mod tables;
-mod wide;
 
-use self::counted::Counted;
+use self::digit_runs::Counted;
+use self::multibyte::{code_of, width};
 use self::repeated::Repeated;
 use self::rows::{Recent, Rows};
 use self::tables::{
     BLOCK, BOUNDARY, DEPENDS, Found, RUN, SPOILED_BOUNDARY, SPOILED_UNSURE, SPOILS, Tables, UNSURE,
     WINDOW,
 };
-use self::wide::{code_of, width};
 use super::Automaton;
 use super::classes::Characters;
-use crate::prefetch::{ReadLater, TEXT_AHEAD, prefetch};
-use crate::simd::Kernel;
+use crate::cpu::dispatch::Kernel;
+use crate::cpu::prefetch::{ReadLater, TEXT_AHEAD, prefetch};
 
 /// How far behind a block the end of a run is looked for.
 const FAR: usize = 64;
@@ -67,7 +67,7 @@ pub(super) struct Progress {
     /// Characters of that block that spoil what comes next, and whether it has longer ones.
     spoils: u64,
     is_wide: bool,
-    /// What is before the next block, if it has longer ones: see [`Near::kinds`].
+    /// What is before the next block, if it has longer ones: see [`BlockContext::kinds`].
     last: [u8; 3],
     /// The rows of longer characters that came last.
     recent: Recent,
@@ -416,7 +416,7 @@ impl Boundaries {
 
     /// Uses the instructions of a level from now on, if the machine has it.
     #[cfg(test)]
-    pub(super) fn use_level(&mut self, level: crate::simd::Level) {
+    pub(super) fn use_level(&mut self, level: crate::cpu::dispatch::Level) {
         self.kernel = Kernel::of(level).unwrap_or(self.kernel);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::classes::ClassMap;
 use super::Boundaries;
-use super::counted::Counted;
+use super::digit_runs::Counted;
 use super::tables::{MAX_KINDS, MAX_RULES, MAX_SLICES, SPOILS, Tables};
 
 impl Boundaries {

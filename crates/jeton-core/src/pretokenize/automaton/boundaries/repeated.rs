@@ -5,9 +5,9 @@
 //! what they know behind a letter and one. So behind such a run the letter takes the place of the last but one. One kind for
 //! each pattern, which no single byte has: blocks of single bytes do not look for it.
 
+use super::multibyte::BlockContext;
 use super::tables::{BLOCK, Codes, DEPENDS, MAX_KINDS, RUN, SPOILS, Tables, UNSURE};
-use super::wide::Near;
-use crate::simd::gather_bits;
+use crate::cpu::dispatch::gather_bits;
 
 /// In place of a kind: there is none.
 const NONE: u8 = 0x40;
@@ -55,12 +55,12 @@ impl Repeated {
 
     /// Puts the right columns behind runs; one character after the other. `kinds`: of the characters of a block, which begin
     /// where `begins` has bits. `second`: the bit of the text's second character. Returns what is before the next block, as
-    /// [`Near::kinds`].
+    /// [`BlockContext::kinds`].
     #[inline]
     pub(super) fn put_columns(
         &self,
         codes: &mut Codes,
-        before: Near,
+        before: BlockContext,
         kinds: &[u8; BLOCK],
         begins: u64,
         second: u64,

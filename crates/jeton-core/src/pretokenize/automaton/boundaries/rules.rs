@@ -3,7 +3,7 @@
 use super::super::classes::ClassMap;
 use super::Boundaries;
 use super::build::build;
-use super::counted::Counted;
+use super::digit_runs::Counted;
 use super::possible::{Outcome, Possible, Set, Table};
 use super::tables::MAX_KINDS;
 

@@ -3,7 +3,7 @@
 //! An index is a number below eight in its upper half (a *slice* of the table) and one below sixteen in its lower half:
 //! AVX-512 takes all 128 bytes for one table, AVX2 takes each slice for one.
 
-use super::wide::{AROUND, BEFORE, width};
+use super::multibyte::{AROUND, BEFORE, width};
 
 /// Characters that a table tells apart: what four bits hold.
 pub(super) const MAX_KINDS: usize = 16;

@@ -11,10 +11,10 @@ use std::arch::x86_64::{
 };
 use std::ops::RangeInclusive;
 
+use super::super::multibyte::{AROUND, BEFORE};
 use super::super::tables::{
     BLOCK, Codes, DEPENDS, Found, MAX_KINDS, MAX_SLICES, Table, Tables, WINDOW,
 };
-use super::super::wide::{AROUND, BEFORE};
 
 /// Bytes of a register.
 const HALF: usize = 32;

@@ -13,9 +13,9 @@ use std::arch::x86_64::{
 };
 use std::hint::select_unpredictable;
 
+use super::super::multibyte::{AHEAD, BlockContext, code_of, next_character};
 use super::super::rows::{Leaf, MIXED, Recent};
 use super::super::tables::{BLOCK, Found};
-use super::super::wide::{AHEAD, Near, code_of, next_character};
 use super::super::{Boundaries, Progress};
 use super::avx512::{LANES, find_vectors, load_block, look_up, slice};
 
@@ -24,7 +24,7 @@ pub(in super::super) fn call_find_wide(
     rules: &Boundaries,
     progress: &mut Progress,
     ahead: &[u8; AHEAD],
-    before: Near,
+    before: BlockContext,
     found: &mut Found,
 ) -> u64 {
     // SAFETY: a `Kernel::Avx512` exists only where the machine has what the function is compiled for.
@@ -141,7 +141,7 @@ fn find_wide(
     rules: &Boundaries,
     progress: &mut Progress,
     ahead: &[u8; AHEAD],
-    before: Near,
+    before: BlockContext,
     found: &mut Found,
 ) -> u64 {
     let (tables, repeated) = (&rules.tables, &rules.repeated);

@@ -1,13 +1,13 @@
 //! All kernels against a loop over bytes, and against the characters themselves.
 
-use super::super::counted::Counted;
+use super::super::digit_runs::Counted;
+use super::super::multibyte::{AHEAD, BEFORE, code_of, next_character};
 use super::super::repeated::Repeated;
 use super::super::tables::{BLOCK, Codes, Table};
-use super::super::wide::{AHEAD, BEFORE, code_of, next_character};
 use super::super::{Boundaries, Progress};
 use super::*;
+use crate::cpu::dispatch::Level;
 use crate::pretokenize::automaton::classes::Characters;
-use crate::simd::Level;
 use proptest::prelude::*;
 
 fn table() -> impl Strategy<Value = Table> {

@@ -1,0 +1,71 @@
+//! Ids as entries for short words have them: three of four bytes each, or seven of two.
+//!
+//! Where a vocabulary has at most 2^16 ids, words of four to seven of them need no larger entries in a cache of their own, in which they
+//! would be looked for after all others.
+
+use crate::cache::two_way::{Payload, payload_of};
+
+/// As many ids are taken from an entry at once, however many count.
+pub(crate) const IDS_PER_ENTRY: usize = 8;
+
+/// Ids of two bytes in an entry, beside their number.
+const MOST: usize = IDS_PER_ENTRY - 1;
+
+/// Whether all ids of a vocabulary that has so many fit into two bytes.
+pub(crate) fn are_small(n_ids: u32) -> bool {
+    n_ids <= 1 << 16
+}
+
+/// What an entry has of ids, if they fit. `SMALL`: in two bytes each.
+pub(crate) fn pack<const SMALL: bool>(ids: &[u32]) -> Option<Payload<4>> {
+    if !SMALL {
+        return payload_of(ids);
+    }
+    if ids.len() > MOST || ids.iter().any(|&id| u16::try_from(id).is_err()) {
+        return None;
+    }
+    let mut all = [0; IDS_PER_ENTRY];
+    all[..ids.len()].copy_from_slice(ids);
+    all[MOST] = ids.len() as u32;
+    // The lower halves are the first four, so that each half of all is one vector of numbers.
+    Some(std::array::from_fn(|at| all[at] | all[at + 4] << 16))
+}
+
+/// The ids of an entry, and how many of them count.
+#[inline(always)]
+pub(crate) fn unpack<const SMALL: bool>(payload: &Payload<4>) -> ([u32; IDS_PER_ENTRY], usize) {
+    let &[a, b, c, d] = payload;
+    if !SMALL {
+        return ([a, b, c, 0, 0, 0, 0, 0], d as usize);
+    }
+    let low = payload.map(|both| both & 0xFFFF);
+    let high = payload.map(|both| both >> 16);
+    let ids = [low[0], low[1], low[2], low[3], high[0], high[1], high[2], 0];
+    (ids, high[3] as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check<const SMALL: bool>(ids: &[u32], fit: bool) {
+        let packed = pack::<SMALL>(ids);
+        assert_eq!(packed.is_some(), fit);
+        if let Some(payload) = packed {
+            let (all, n_ids) = unpack::<SMALL>(&payload);
+            assert_eq!(&all[..n_ids], ids);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ids_come_back(
+            ids in prop::collection::vec(prop_oneof![20 => 0u32..0x1_0000, 1 => any::<u32>()], 0..10),
+        ) {
+            let n = ids.len();
+            check::<false>(&ids, n <= 3);
+            check::<true>(&ids, n <= 7 && ids.iter().all(|&id| id < 0x1_0000));
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! What a thread knows of words: four caches, by how long words are and how many ids they have.
+//!
+//! A few short words with few ids are where those with more are: what a cache of medium size has no room for.
+
+use std::sync::Arc;
+
+use crate::cache::budget::CacheBudget;
+use crate::cache::inline_ids::{self, IDS_PER_ENTRY};
+use crate::cache::key::{Key, Role};
+use crate::cache::records::Records;
+use crate::cache::two_way::{LongWords, Payload, RichWords, ShortWords, payload_of};
+
+/// Ids of an entry for a short word, and for a short one that has more.
+pub(crate) const SHORT_IDS: usize = ShortWords::MAX_IDS;
+pub(crate) const RICH_IDS: usize = RichWords::MAX_IDS;
+/// The same for a longer word.
+pub(crate) const LONG_IDS: usize = LongWords::MAX_IDS;
+
+/// Of about so many long words that were kept last so many may have had too many ids, in units of which one word is [`OF_LAST`].
+const OF_LAST: u32 = 64;
+const MANY: u32 = OF_LAST * OF_LAST / 4;
+
+/// What knows words.
+#[derive(Debug, Default)]
+pub(crate) struct PretokenCache {
+    pub(crate) few_ids: ShortWords,
+    pub(crate) many_ids: RichWords,
+    pub(crate) medium: LongWords,
+    pub(crate) records: Records,
+    /// Whether entries for short words have ids of two bytes each: see [`entry_ids`].
+    small_ids: bool,
+    /// The ids of such an entry.
+    unpacked: [u32; IDS_PER_ENTRY],
+    /// How many of the long words that were kept last had too many ids for `medium`: see [`Self::are_phrases`].
+    many_ids_share: u32,
+    /// Whether a short word had too many ids for `many_ids`.
+    are_crowded: bool,
+}
+
+impl PretokenCache {
+    /// The budget that they share. Must be said before the first word is kept.
+    pub(crate) fn set_budget(&mut self, budget: &Arc<CacheBudget>) {
+        self.few_ids.set_budget(budget);
+        self.many_ids.set_budget(budget);
+        self.medium.set_budget(budget);
+        self.records.set_budget(budget);
+    }
+
+    /// Has entries for short words keep ids of two bytes each, or of four. What was kept in the other way is forgotten. Only who asks for
+    /// [`Self::has_small_ids`] may look into entries then.
+    #[inline]
+    pub(crate) fn keep_small_ids(&mut self, small: bool) {
+        if self.small_ids != small {
+            self.clear();
+            self.small_ids = small;
+        }
+    }
+
+    /// Whether they do.
+    #[inline(always)]
+    pub(crate) fn has_small_ids(&self) -> bool {
+        self.small_ids
+    }
+
+    /// Keep to a budget that was made less meanwhile.
+    pub(crate) fn shrink_to_budget(&mut self) {
+        self.few_ids.shrink_to_budget();
+        self.many_ids.shrink_to_budget();
+        self.medium.shrink_to_budget();
+        self.records.shrink_to_budget();
+    }
+
+    /// Forget all words.
+    pub(crate) fn clear(&mut self) {
+        self.few_ids.clear();
+        self.many_ids.clear();
+        self.medium.clear();
+        self.records.clear();
+        self.are_crowded = false;
+    }
+
+    /// Whether words of 16 to 31 bytes are kept as phrases, all of them, since too many of the last ones had many ids: to look for each
+    /// in both places costs more than records do. What was kept before stays where it is.
+    #[inline(always)]
+    pub(crate) fn are_phrases(&self) -> bool {
+        self.many_ids_share > MANY
+    }
+
+    /// Whether there may be short words among phrases: those with very many ids, which few texts have.
+    #[inline(always)]
+    pub(crate) fn are_crowded(&self) -> bool {
+        self.are_crowded
+    }
+
+    /// The ids of what may be a word or something else.
+    #[inline]
+    pub(crate) fn get(
+        &mut self,
+        role: Role,
+        text: &[u8],
+        start: usize,
+        end: usize,
+    ) -> Option<&[u32]> {
+        if let Some(key) = Key::<1>::new(text, start, end).map(|key| key.of(role)) {
+            if let Some(payload) = self.few_ids.get(key) {
+                if !self.small_ids {
+                    return payload.get(..payload[SHORT_IDS] as usize);
+                }
+                let n_ids;
+                (self.unpacked, n_ids) = inline_ids::unpack::<true>(payload);
+                return self.unpacked.get(..n_ids);
+            }
+            if let Some(payload) = self.many_ids.get(key) {
+                return payload.get(..payload[RICH_IDS] as usize);
+            }
+        } else if let Some(key) = Key::<2>::new(text, start, end).map(|key| key.of(role))
+            && let Some(payload) = self.medium.get(key)
+        {
+            return payload.get(..payload[LONG_IDS] as usize);
+        }
+        self.records.get(&text[start..end], role)
+    }
+
+    /// Notes how often short words with few ids were found somewhere else than in their own set.
+    pub(crate) fn note_neighbour_hits(&mut self, n: usize) {
+        if !self.few_ids.note_neighbour_hits(n) {
+            return;
+        }
+        // Now there is room for those that had none.
+        for entry in self.many_ids.entries() {
+            let ids = entry.payload.get(..entry.payload[RICH_IDS] as usize);
+            if let Some(payload) = ids.and_then(|ids| pack_short(self.small_ids, ids)) {
+                self.few_ids.put(entry.key, payload);
+            }
+        }
+    }
+
+    /// Remembers the ids of what may be a word or something else.
+    pub(crate) fn keep(&mut self, role: Role, word: &[u8], ids: &[u32]) {
+        if let Some(key) = Key::<1>::new(word, 0, word.len()) {
+            return self.keep_short(key.of(role), role, word, ids);
+        }
+        let Some(key) = Key::<2>::new(word, 0, word.len()).map(|key| key.of(role)) else {
+            self.keep_phrase(role, word, ids);
+            return;
+        };
+        let payload = payload_of(ids);
+        let has_many = payload.is_none();
+        if let Some(payload) = payload
+            && !self.are_phrases()
+        {
+            self.note_long(false);
+            self.medium.put(key, payload);
+        } else if !self.keep_phrase(role, word, ids) {
+            // A word that comes again counts once.
+            self.note_long(has_many);
+        }
+    }
+
+    /// Notes whether a long word had too many ids for `long`.
+    fn note_long(&mut self, has_many: bool) {
+        self.many_ids_share -= self.many_ids_share / OF_LAST;
+        self.many_ids_share += if has_many { OF_LAST } else { 0 };
+    }
+
+    /// The same of a short one, whose key in that role is known already.
+    pub(crate) fn keep_short(&mut self, key: Key<1>, role: Role, word: &[u8], ids: &[u32]) {
+        if let Some(payload) = pack_short(self.small_ids, ids)
+            && self.few_ids.put_in_room(key, payload)
+        {
+            return;
+        }
+        // Those with more ids, and a few for which the other cache has no room.
+        if let Some(payload) = payload_of(ids) {
+            return self.many_ids.put(key, payload);
+        }
+        self.are_crowded = true;
+        self.keep_phrase(role, word, ids);
+    }
+
+    /// The same of what no other cache has room for: a phrase is kept when it comes again, as most come once.
+    /// Says whether it was kept.
+    fn keep_phrase(&mut self, role: Role, word: &[u8], ids: &[u32]) -> bool {
+        let is_worth = self.records.comes_again(word);
+        if is_worth {
+            self.records.put(word, ids, role);
+        }
+        is_worth
+    }
+}
+
+/// What an entry for a short word has of ids, if they fit.
+fn pack_short(small: bool, ids: &[u32]) -> Option<Payload<4>> {
+    if small {
+        inline_ids::pack::<true>(ids)
+    } else {
+        inline_ids::pack::<false>(ids)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn words(numbers: std::ops::Range<u32>) -> impl Iterator<Item = ([u8; 4], u32)> {
+        numbers.map(|number| (number.to_le_bytes(), number))
+    }
+
+    fn knows(caches: &mut PretokenCache, word: [u8; 4], number: u32) -> bool {
+        caches.get(Role::Pretoken, &word, 0, 4) == Some(&[number])
+    }
+
+    #[test]
+    fn words_without_room_are_kept_elsewhere_and_come_back_when_there_is_some() {
+        let mut caches = PretokenCache::default();
+        // So many that the cache of short words grows once more only.
+        for (word, number) in words(0..80_000) {
+            caches.keep(Role::Pretoken, &word, &[number]);
+        }
+        // Caches may forget; in one alone every twentieth of the last ones would push out another.
+        let n_known = |caches: &mut PretokenCache| {
+            let last = words(50_000..80_000);
+            last.filter(|&(word, n)| knows(caches, word, n)).count()
+        };
+        assert!(n_known(&mut caches) > 29_700);
+        let elsewhere: Vec<_> = caches.many_ids.entries().copied().collect();
+        assert!(!elsewhere.is_empty());
+        assert!(
+            elsewhere
+                .iter()
+                .all(|entry| caches.few_ids.get(entry.key).is_none())
+        );
+        // A few words that are looked for somewhere else do not make it grow.
+        caches.note_neighbour_hits(1000);
+        assert!(caches.few_ids.get(elsewhere[0].key).is_none());
+        caches.note_neighbour_hits(1 << 20);
+        assert!(n_known(&mut caches) > 29_700);
+        let back = elsewhere
+            .iter()
+            .filter(|entry| caches.few_ids.get(entry.key).is_some());
+        assert!(back.count() * 20 > elsewhere.len() * 19);
+    }
+
+    #[test]
+    fn what_comes_again_does_not_count_as_another_long_word() {
+        let mut caches = PretokenCache::default();
+        let long = |number: u32| format!("a long word: {number:05}").into_bytes();
+        let many_ids = [0; LONG_IDS + 1];
+        for number in 0..6000 {
+            let ids = if number % 6 == 0 {
+                &many_ids[..]
+            } else {
+                &[1, 2]
+            };
+            caches.keep(Role::Pretoken, &long(number), ids);
+        }
+        assert!(!caches.are_phrases());
+        // The others are known by now.
+        for number in (0..6000).step_by(6) {
+            caches.keep(Role::Pretoken, &long(number), &many_ids);
+            assert!(!caches.are_phrases());
+        }
+        // New ones do.
+        for number in 6000..6100 {
+            caches.keep(Role::Pretoken, &long(number), &many_ids);
+        }
+        assert!(caches.are_phrases());
+    }
+
+    proptest! {
+        /// What is known twice over was kept in the same way before.
+        #[test]
+        fn ids_come_back_whether_they_are_small_or_not(
+            words in prop::collection::btree_map(
+                "[a-c]{1,3}|[a-z]{14,17}",
+                prop::collection::vec(prop_oneof![9 => 0..0x1_0000u32, 1 => any::<u32>()], 0..14),
+                1..60,
+            ),
+            modes in prop::collection::vec(any::<bool>(), 1..4),
+        ) {
+            let mut caches = PretokenCache::default();
+            for small in modes {
+                caches.keep_small_ids(small);
+                for (word, ids) in &words {
+                    let bytes = word.as_bytes();
+                    if let Some(known) = caches.get(Role::Pretoken, bytes, 0, bytes.len()) {
+                        prop_assert_eq!(known, &ids[..]);
+                        continue;
+                    }
+                    caches.keep(Role::Pretoken, bytes, ids);
+                    let key = Key::<1>::new(bytes, 0, bytes.len());
+                    let kept = key.and_then(|key| caches.few_ids.get(key));
+                    let most = if small { 7 } else { 3 };
+                    let fit = ids.len() <= most && (!small || ids.iter().all(|&id| id < 0x1_0000));
+                    prop_assert_eq!(kept.is_some(), fit && key.is_some());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn detours_begin_no_cache() {
+        let mut caches = PretokenCache::default();
+        caches.note_neighbour_hits(0);
+        caches.note_neighbour_hits(1 << 20);
+        assert_eq!(caches.few_ids.entries().count(), 0);
+        assert!(!caches.few_ids.note_neighbour_hits(1 << 20));
+    }
+}

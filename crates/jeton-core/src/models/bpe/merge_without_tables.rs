@@ -1,0 +1,234 @@
+//! Merging by ranks with the vocabulary itself, before it is worth to make a table of pairs.
+//!
+//! To find the pair that each of a hundred thousand tokens is made of takes longer than to encode some megabytes of text: words come
+//! again, and a text has few that are new.
+//!
+//! Any pair merges whose concatenation is a token, and the concatenation is a piece of the word that is merged. So pieces are looked up
+//! in the vocabulary: after some words only those that a filter lets pass, which is made in a fraction of the time that the table takes
+//! (`token_filter`). Two bytes have a table of their own then, and which tokens the last pairs made is kept.
+
+use super::last::LastPairs;
+use super::merge_scalar::{Find, Pair};
+use super::table::{GRID, MAX_ID, NO_PAIR, PLACE_BITS};
+use super::token_filter::{Beginnings, TokenFilter};
+use super::{NONE, merge_scalar};
+use crate::cpu::dispatch::Kernel;
+use crate::vocab::Vocab;
+
+/// Bits of an id.
+const ID_BITS: u32 = MAX_ID.ilog2();
+/// Spreads the numbers of two ids.
+const SPREAD: u64 = 0xD6E8_FEB8_6659_FD93;
+
+/// What makes looking for pieces quicker.
+#[derive(Debug)]
+pub(super) struct Fresh {
+    /// For two bytes what [`merge_scalar::merge_bytes`] asks for.
+    grid: Vec<u32>,
+    last: LastPairs,
+}
+
+/// Whether every pair of tokens merges whose concatenation is one: not with two tokens of the same bytes, nor with bytes that
+/// have none. Nor with too many of them.
+pub(super) fn holds(vocab: &Vocab, symbols: &[u32; 256]) -> bool {
+    vocab.is_unique() && vocab.size() < MAX_ID && !symbols.contains(&NONE)
+}
+
+/// Appends the ids of a word of at most [`merge_scalar::MOST`] bytes. It must be a vocabulary for which this [holds].
+pub(super) fn merge(
+    fresh: Option<(&Fresh, &TokenFilter)>,
+    vocab: &Vocab,
+    symbols: &[u32; 256],
+    kernel: Kernel,
+    word: &[u8],
+    out: &mut Vec<u32>,
+) {
+    let known = Known {
+        vocab,
+        symbols,
+        word,
+        kernel,
+    };
+    let Some((fresh, filter)) = fresh else {
+        return merge_scalar::merge_bytes(&known, word, out);
+    };
+    let filtered = Filtered {
+        fresh,
+        filter,
+        known,
+        begins: Beginnings::new(word),
+    };
+    merge_scalar::merge_bytes(&filtered, word, out);
+}
+
+impl Fresh {
+    /// Of a vocabulary for which it [holds].
+    pub(super) fn new(vocab: &Vocab) -> Self {
+        let mut grid = vec![NO_PAIR; GRID];
+        for (id, token) in vocab.iter() {
+            if let &[first, second] = token
+                && vocab.is_findable(id)
+            {
+                grid[usize::from(first) << 8 | usize::from(second)] = id << PLACE_BITS;
+            }
+        }
+        Self {
+            grid,
+            last: LastPairs::new(),
+        }
+    }
+}
+
+/// A word, and which of its pieces are tokens.
+struct Known<'w> {
+    vocab: &'w Vocab,
+    symbols: &'w [u32; 256],
+    word: &'w [u8],
+    kernel: Kernel,
+}
+
+impl Known<'_> {
+    #[inline]
+    fn piece(&self, pair: Pair) -> &[u8] {
+        self.word.get(pair.start..pair.end).unwrap_or_default()
+    }
+
+    #[inline]
+    fn id(&self, piece: &[u8]) -> Option<u32> {
+        self.vocab.bytes_to_id(piece)
+    }
+}
+
+impl Find for Known<'_> {
+    #[inline]
+    fn symbol(&self, byte: u8) -> u32 {
+        self.symbols[usize::from(byte)]
+    }
+
+    #[inline]
+    fn find_bytes(&self, first: u8, second: u8) -> u32 {
+        let id = self.id(&[first, second]);
+        id.map_or(NO_PAIR, |id| id << PLACE_BITS)
+    }
+
+    #[inline]
+    fn find(&self, pair: Pair) -> u32 {
+        let id = self.id(self.piece(pair));
+        id.map_or(NO_PAIR, |id| id << PLACE_BITS)
+    }
+
+    #[inline]
+    fn merged(&self, index: u32) -> u32 {
+        index
+    }
+
+    #[inline]
+    fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+}
+
+/// The same, with what makes it quicker.
+struct Filtered<'w> {
+    fresh: &'w Fresh,
+    filter: &'w TokenFilter,
+    known: Known<'w>,
+    begins: Beginnings,
+}
+
+impl Find for Filtered<'_> {
+    #[inline]
+    fn symbol(&self, byte: u8) -> u32 {
+        self.known.symbol(byte)
+    }
+
+    #[inline]
+    fn find_bytes(&self, first: u8, second: u8) -> u32 {
+        self.fresh.grid[usize::from(first) << 8 | usize::from(second)]
+    }
+
+    #[inline]
+    fn find(&self, pair: Pair) -> u32 {
+        if !self
+            .filter
+            .may_have_piece(&self.begins, pair.start, pair.end)
+        {
+            return NO_PAIR;
+        }
+        let both = u64::from(pair.left) << ID_BITS | u64::from(pair.right);
+        let id = self.fresh.last.get_or(both, both.wrapping_mul(SPREAD), || {
+            self.known.id(self.known.piece(pair))
+        });
+        id.map_or(NO_PAIR, |id| id << PLACE_BITS)
+    }
+
+    #[inline]
+    fn merged(&self, index: u32) -> u32 {
+        index
+    }
+
+    #[inline]
+    fn kernel(&self) -> Kernel {
+        self.known.kernel
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::merge_scalar::MOST;
+    use super::super::naive::encode_by_rank;
+    use super::*;
+
+    fn symbols(vocab: &Vocab) -> [u32; 256] {
+        std::array::from_fn(|byte| vocab.bytes_to_id(&[byte as u8]).unwrap_or(NONE))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// Tokens may come before the bytes that they are made of, and need not be made by merges.
+        #[test]
+        fn words_are_those_of_the_naive_twin(
+            tokens in prop::collection::vec(prop::collection::vec(0..4u8, 1..9), 0..40),
+            words in prop::collection::vec(prop::collection::vec(0..5u8, 0..=MOST), 1..20),
+        ) {
+            let mut vocab = Vocab::default();
+            let bytes: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+            for token in tokens.iter().chain(&bytes) {
+                if vocab.bytes_to_id(token).is_none() {
+                    vocab.insert(vocab.size(), token).unwrap();
+                }
+            }
+            let symbols = symbols(&vocab);
+            prop_assert!(holds(&vocab, &symbols));
+            let (fresh, filter) = (Fresh::new(&vocab), TokenFilter::new(&vocab));
+            for word in &words {
+                let expected = encode_by_rank(&vocab, word);
+                for fresh in [None, Some((&fresh, &filter))] {
+                    let mut ids = Vec::new();
+                    merge(fresh, &vocab, &symbols, Kernel::fastest(), word, &mut ids);
+                    prop_assert_eq!(&ids, &expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn it_does_not_hold_for_all() {
+        let mut vocab = Vocab::default();
+        for byte in 0..255u8 {
+            vocab.insert(u32::from(byte), &[byte]).unwrap();
+        }
+        assert!(!holds(&vocab, &symbols(&vocab)));
+        vocab.insert(255, &[255]).unwrap();
+        assert!(holds(&vocab, &symbols(&vocab)));
+        let mut large = vocab.clone();
+        large.insert(MAX_ID, b"ab").unwrap();
+        assert!(!holds(&large, &symbols(&large)));
+        vocab.insert(256, b"ab").unwrap();
+        vocab.insert(257, b"ab").unwrap();
+        assert!(!holds(&vocab, &symbols(&vocab)));
+    }
+}

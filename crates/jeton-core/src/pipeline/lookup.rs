@@ -1,0 +1,561 @@
+//! Pretokens by the batch: where many of them end, then all their keys, then what they are.
+//!
+//! Each step is a short loop whose turns do not wait for one another, whereas a pretoken that is cut and looked
+//! up before the next one is cut waits for memory each time: while keys are made, the sets of the cache where the words
+//! would be are on their way already.
+
+mod long;
+
+use std::hint::select_unpredictable;
+
+use crate::cache::key::{Hashed, Key, Role};
+use crate::cache::key_simd::{EIGHT, KeyBatch};
+use crate::cache::tiers::{PretokenCache, RICH_IDS, SHORT_IDS};
+use crate::cache::two_way::Payload;
+use crate::cpu::dispatch::{Kernel, Work, run_at, run_wide};
+use crate::pretokenize::TextPieces;
+use crate::vocab::Search;
+
+/// Most pretokens of a batch: at least 128 as long as there are so many, and those of another block of 64 bytes, so that
+/// the ends of a block are always taken together.
+pub(crate) const IDS_PER_ENTRY: usize = 192;
+
+/// Room for the ids of a batch: those of a hundred phrases or so, or of rich words only.
+const ROOM: usize = IDS_PER_ENTRY * RICH_IDS + RICH_IDS + 1;
+
+/// One in so many words of a batch must be rich, so that those of the next one are asked for ahead.
+const OFTEN: usize = 8;
+
+/// One in so many must be rich, so that both caches are looked at for each word of the next one: which of them has it cannot
+/// be guessed then.
+const MIXED: usize = 6;
+
+/// Pieces that follow one another, by where they end.
+pub(crate) trait Ends {
+    /// Puts the next ends there, as many as fit, and returns how many there are: none when all were given.
+    fn ends(&mut self, ends: &mut [usize]) -> usize;
+}
+
+impl Ends for TextPieces<'_, '_> {
+    #[inline(always)]
+    fn ends(&mut self, ends: &mut [usize]) -> usize {
+        TextPieces::ends(self, ends)
+    }
+}
+
+/// A batch of pretokens, and the ids of those that are known. What is lent to one call after the other needs no
+/// clearing in between.
+///
+/// Arrays come first, and begin with cache lines: no vector is in two of them.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct BatchLookup {
+    ends: [usize; IDS_PER_ENTRY],
+    /// The key of each that is short, and what tells its place in a cache. Long ones all have the same, which is not there: whether a
+    /// pretoken is long is seen behind a look at that place, and to wait for memory there would be in vain.
+    keys: [Key<1>; IDS_PER_ENTRY],
+    places: [usize; IDS_PER_ENTRY],
+    /// Which are long, and their hashes, by the same indices as all.
+    long: [usize; IDS_PER_ENTRY + EIGHT],
+    long_places: [usize; IDS_PER_ENTRY],
+    n: usize,
+    /// Pretokens that have been looked up.
+    at: usize,
+    /// Where the next one begins.
+    start: usize,
+    known: [u32; ROOM],
+    n_known: usize,
+    kernel: Kernel,
+    /// Of the last pretoken that was looked for by [`Self::look_up_slow`], see [`Miss`].
+    is_new: bool,
+    search: Search,
+    /// Short words with few ids that were not in their own set, in this text so far.
+    n_neighbour_hits: usize,
+    /// Short words that were not among those with few ids, in this batch so far; whether there were many in the last one.
+    n_rich: usize,
+    is_rich: bool,
+    is_mixed: bool,
+}
+
+/// A pretoken that was not known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Miss {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// That of a short one, if it was made.
+    pub(crate) key: Key<1>,
+    /// Whether it is in no cache for certain: it may be too long to be looked for by the batch, or there was no room for its ids.
+    pub(crate) is_new: bool,
+    /// The model's search for it as a whole.
+    pub(crate) search: Search,
+}
+
+impl Miss {
+    /// One of which nothing else is known.
+    pub(crate) fn new(start: usize, end: usize) -> Self {
+        Self {
+            start,
+            end,
+            key: Key::NONE,
+            is_new: false,
+            search: Search::NotBegun,
+        }
+    }
+}
+
+impl Default for BatchLookup {
+    fn default() -> Self {
+        Self {
+            kernel: Kernel::fastest(),
+            ends: [0; IDS_PER_ENTRY],
+            keys: [Key::NONE; IDS_PER_ENTRY],
+            places: [0; IDS_PER_ENTRY],
+            long: [0; IDS_PER_ENTRY + EIGHT],
+            long_places: [0; IDS_PER_ENTRY],
+            n: 0,
+            at: 0,
+            start: 0,
+            known: [0; ROOM],
+            n_known: 0,
+            is_new: false,
+            search: Search::NotBegun,
+            n_neighbour_hits: 0,
+            n_rich: 0,
+            is_rich: false,
+            is_mixed: false,
+        }
+    }
+}
+
+impl BatchLookup {
+    /// Begins with a text.
+    pub(crate) fn begin(&mut self) {
+        (self.at, self.start, self.n_known, self.n_neighbour_hits) = (0, 0, 0, 0);
+    }
+
+    /// How many short words with few ids were not in their own set.
+    pub(crate) fn n_neighbour_hits(&self) -> usize {
+        self.n_neighbour_hits
+    }
+
+    /// Whether all pretokens of a text have been looked up.
+    #[inline]
+    pub(crate) fn is_at_end(&self, text: &[u8]) -> bool {
+        self.start == text.len()
+    }
+
+    /// Takes the next pretokens of a text; says whether there are any.
+    pub(crate) fn fill(
+        &mut self,
+        text: &[u8],
+        pieces: &mut impl Ends,
+        caches: &PretokenCache,
+    ) -> bool {
+        let batch = self;
+        let n = run_wide(
+            batch.kernel,
+            Cut {
+                ends: &mut batch.ends,
+                pieces,
+            },
+        );
+        // There may be as many of them now. Where a text begins, the last batch is that of another one.
+        if batch.n > 0 {
+            batch.is_rich = batch.n_rich * OFTEN > batch.n;
+            batch.is_mixed = batch.n_rich * MIXED > batch.n;
+        }
+        (batch.n, batch.at, batch.n_rich) = (n.min(IDS_PER_ENTRY), 0, 0);
+        let n_long = if batch.is_rich {
+            run_wide(batch.kernel, Keys::<true>(batch, text, caches))
+        } else {
+            run_wide(batch.kernel, Keys::<false>(batch, text, caches))
+        };
+        if n_long > 0 {
+            batch.fill_long(text, n_long, caches);
+        }
+        batch.n > 0
+    }
+
+    // `RICH`: words with more ids are asked for, too, before it is known which these are.
+    //
+    // Loops over indices of arrays, not over zipped iterators: all arrays are in one place of memory, and what a turn needs
+    // fits the registers, as it would not beside the loop that cuts.
+    #[inline(always)]
+    fn make_keys<const RICH: bool>(&mut self, text: &[u8], caches: &PretokenCache) -> usize {
+        let (places, rich) = (caches.few_ids.places(), caches.many_ids.places());
+        let (made, mut n_long) = self.make_eights::<RICH>(text, caches);
+        let mut from = self.end_before(made);
+        for index in made..self.n.min(IDS_PER_ENTRY) {
+            let end = self.ends[index];
+            if let Some(short) = Key::new(text, from, end) {
+                let place = places.fetch(short);
+                if RICH {
+                    rich.fetch_at(place);
+                }
+                self.keys[index] = short;
+                self.places[index] = place;
+            } else {
+                (self.keys[index], self.places[index]) = (Key::NONE, Key::<1>::NONE.hash());
+                self.long[n_long % IDS_PER_ENTRY] = index;
+                n_long += 1;
+            }
+            from = end;
+        }
+        n_long
+    }
+
+    /// Makes the keys of as many as vectors can; how many these are, and how many of them are long.
+    #[inline(always)]
+    fn make_eights<const RICH: bool>(
+        &mut self,
+        text: &[u8],
+        caches: &PretokenCache,
+    ) -> (usize, usize) {
+        let (mut made, mut n_long) = (0, 0);
+        let (short, rich) = (caches.few_ids.places(), caches.many_ids.places());
+        let mut from = self.start;
+        let (ends, _) = self.ends[..self.n.min(IDS_PER_ENTRY)].as_chunks();
+        let (keys, _) = self.keys.as_chunks_mut();
+        let (places, _) = self.places.as_chunks_mut();
+        for ((ends, keys), places) in ends.iter().zip(keys).zip(places) {
+            let Some(long) = self.long[n_long..].first_chunk_mut() else {
+                break;
+            };
+            let mut eight = KeyBatch { keys, places, long };
+            let Some((more_long, hashes)) =
+                self.kernel
+                    .keys_of_eight(text, from, ends, made, Role::Pretoken, &mut eight)
+            else {
+                break;
+            };
+            for place in hashes {
+                short.fetch_at(place);
+                if RICH {
+                    rich.fetch_at(place);
+                }
+            }
+            from = ends[EIGHT - 1];
+            (made, n_long) = (made + EIGHT, n_long + more_long);
+        }
+        (made, n_long)
+    }
+
+    /// Where a pretoken of the batch begins.
+    #[inline]
+    fn end_before(&self, index: usize) -> usize {
+        let before = index.checked_sub(1).map(|before| self.ends[before]);
+        before.unwrap_or(self.start)
+    }
+
+    /// Looks pretokens up until one is not known ([`Self::unknown`] tells of it); says whether there is one left in the batch.
+    /// `search` asks memory for what the model will look at.
+    pub(crate) fn next_unknown(
+        &mut self,
+        text: &[u8],
+        caches: &PretokenCache,
+        search: impl Fn(&[u8]) -> Search,
+    ) -> bool {
+        let batch = self;
+        run_at(
+            batch.kernel,
+            NextUnknown {
+                batch,
+                text,
+                caches,
+                search,
+            },
+        )
+    }
+
+    // `MIXED`: both caches are looked at for each word.
+    #[inline(always)]
+    fn next_unknown_here<const MIXED: bool>(
+        &mut self,
+        text: &[u8],
+        caches: &PretokenCache,
+        search: &impl Fn(&[u8]) -> Search,
+    ) -> bool {
+        let (short, rich) = (caches.few_ids.places(), caches.many_ids.places());
+        let n = self.n.min(IDS_PER_ENTRY);
+        let (mut n_known, mut n_rich) = (0, 0);
+        let mut index = self.at;
+        while index < n {
+            if MIXED {
+                // Without a branch on where it was.
+                let (key, place) = (self.keys[index], self.places[index]);
+                if let Some(few) = short.entry_fast(key, place)
+                    && let Some(many) = rich.entry_fast(key, place)
+                    && let Some(room) = self.known.get_mut(n_known..)
+                    && let Some(room) = room.first_chunk_mut::<{ RICH_IDS + 1 }>()
+                {
+                    // Not "either is equal", of which two branches would be made.
+                    let differs = [few.key.differs(key), many.key.differs(key)];
+                    if differs[0].min(differs[1]) == 0 {
+                        let is_few = differs[0] == 0;
+                        *room = many.payload;
+                        let n_many = &many.payload[RICH_IDS];
+                        let n_ids = select_unpredictable(is_few, &few.payload[SHORT_IDS], n_many);
+                        if let (Some(first), Some(room)) =
+                            (many.payload.first_chunk(), room.first_chunk_mut())
+                        {
+                            *room = *select_unpredictable(is_few, &few.payload, first);
+                        }
+                        n_known += *n_ids as usize;
+                        n_rich += usize::from(!is_few);
+                        index += 1;
+                        continue;
+                    }
+                }
+            } else if let Some(payload) = short.find_fast(self.keys[index], self.places[index])
+                && let Some(room) = self.known.get_mut(n_known..)
+                && let Some(room) = room.first_chunk_mut::<{ SHORT_IDS + 1 }>()
+            {
+                // As many numbers as there are: which of them count does not matter for the copy.
+                room.copy_from_slice(payload);
+                n_known += payload[SHORT_IDS] as usize;
+                index += 1;
+                continue;
+            }
+            let more = if self.keys[index] == Key::NONE {
+                self.known_long(index, n_known, text, caches)
+            } else {
+                self.look_up_slow(index, n_known, text, caches, search)
+            };
+            let Some(more) = more else {
+                self.n_rich += n_rich;
+                (self.at, self.n_known) = (index + 1, n_known);
+                return true;
+            };
+            n_known += more;
+            index += 1;
+        }
+        self.n_rich += n_rich;
+        (self.at, self.n_known) = (n, n_known);
+        if let Some(last) = n.checked_sub(1) {
+            self.start = self.ends[last];
+        }
+        false
+    }
+
+    /// The one that was not known.
+    #[inline]
+    pub(crate) fn unknown(&self) -> Miss {
+        let index = self.at.saturating_sub(1);
+        Miss {
+            start: self.end_before(index),
+            end: self.ends[index],
+            key: self.keys[index],
+            is_new: self.is_new,
+            search: self.search,
+        }
+    }
+
+    /// Looks for a short pretoken where most are not, and puts its ids behind those that are known so far; how many they are.
+    #[inline(never)]
+    fn look_up_slow(
+        &mut self,
+        index: usize,
+        n_known: usize,
+        text: &[u8],
+        caches: &PretokenCache,
+        search: &impl Fn(&[u8]) -> Search,
+    ) -> Option<usize> {
+        let (key, place) = (self.keys[index], self.places[index]);
+        let (begin, end) = (self.end_before(index), self.ends[index]);
+        (self.is_new, self.search) = (false, Search::NotBegun);
+        let (short, rich) = (caches.few_ids.places(), caches.many_ids.places());
+        let found = short.find(key, place);
+        if found.is_none() {
+            // Where many have many ids, their set was asked for with the word's own.
+            if self.is_rich
+                && let Some(payload) = rich.find(key, place)
+            {
+                return self.take_rich(n_known, payload);
+            }
+            // All that it may take until the word is known, at once: else one would wait for the other.
+            short.fetch_beside(place);
+            rich.fetch_at(place);
+            self.search = search(&text[begin..end]);
+        }
+        if let Some(payload) = found.or_else(|| short.find_beside(key, place)) {
+            self.n_neighbour_hits += usize::from(found.is_none());
+            *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
+            return Some(payload[SHORT_IDS] as usize);
+        }
+        let found = rich.find(key, place);
+        let found = found.or_else(|| rich.find_beside(key, place));
+        let Some(payload) = found else {
+            self.n_rich += 1;
+            self.is_new = !caches.are_crowded();
+            return None;
+        };
+        self.take_rich(n_known, payload)
+    }
+
+    /// Puts ids of a word that was among those with many behind those that are known so far; how many they are.
+    #[inline(always)]
+    fn take_rich(&mut self, n_known: usize, payload: &Payload<{ RICH_IDS + 1 }>) -> Option<usize> {
+        let n_ids = payload[RICH_IDS] as usize;
+        self.n_rich += 1;
+        self.n_neighbour_hits += usize::from(n_ids <= SHORT_IDS);
+        *self.known.get_mut(n_known..)?.first_chunk_mut()? = *payload;
+        Some(n_ids)
+    }
+
+    /// The ids of the pretokens that were known before the one that was not.
+    #[inline]
+    pub(crate) fn known(&self) -> &[u32] {
+        &self.known[..self.n_known]
+    }
+}
+
+struct Cut<'b, E> {
+    ends: &'b mut [usize; IDS_PER_ENTRY],
+    pieces: &'b mut E,
+}
+
+impl<E: Ends> Work for Cut<'_, E> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        self.pieces.ends(self.ends)
+    }
+}
+
+struct Keys<'b, const RICH: bool>(&'b mut BatchLookup, &'b [u8], &'b PretokenCache);
+
+impl<const RICH: bool> Work for Keys<'_, RICH> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Self(batch, text, caches) = self;
+        batch.make_keys::<RICH>(text, caches)
+    }
+}
+
+struct NextUnknown<'b, E> {
+    batch: &'b mut BatchLookup,
+    text: &'b [u8],
+    caches: &'b PretokenCache,
+    search: E,
+}
+
+impl<E: Fn(&[u8]) -> Search> Work for NextUnknown<'_, E> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        if self.batch.is_mixed {
+            self.batch
+                .next_unknown_here::<true>(self.text, self.caches, &self.search)
+        } else {
+            self.batch
+                .next_unknown_here::<false>(self.text, self.caches, &self.search)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::records::MAX_RECORD_BYTES;
+    use proptest::prelude::*;
+
+    /// Ends that are given, some at a time.
+    struct Given<'a>(&'a [usize]);
+
+    impl Ends for Given<'_> {
+        fn ends(&mut self, ends: &mut [usize]) -> usize {
+            let n = self.0.len().min(ends.len()).min(150);
+            let (now, later) = self.0.split_at(n);
+            ends[..n].copy_from_slice(now);
+            self.0 = later;
+            n
+        }
+    }
+
+    /// A word for each number, of 1 to 40 bytes or a phrase, and ids that tell which word they are of. `many`: one for each byte.
+    fn word(number: u32, many: bool) -> (Vec<u8>, Vec<u32>) {
+        let len = match number % 20 {
+            0 => 40 + number as usize * 3 % (MAX_RECORD_BYTES - 40),
+            _ => 4 + number as usize * 7 % 36,
+        };
+        let bytes = number.to_le_bytes().into_iter().cycle().take(len);
+        let n_ids = if many { len } else { 1 + len / 6 };
+        let ids = (0..n_ids as u32)
+            .map(|n| number.wrapping_mul(31) ^ n)
+            .collect();
+        (bytes.collect(), ids)
+    }
+
+    proptest! {
+        /// Whatever was kept before, and whether many words have many ids.
+        #[test]
+        fn what_is_known_is_what_was_kept(
+            numbers in prop::collection::vec((0u32..300, prop::bool::weighted(0.9)), 1..800),
+            changes in 1usize..500,
+            rounds in 1usize..4,
+        ) {
+            let mut caches = PretokenCache::default();
+            let mut batch = Box::<BatchLookup>::default();
+            // What has many ids is another word.
+            let many = |at: usize| at / changes % 2 == 1;
+            let words: Vec<_> = numbers
+                .iter()
+                .enumerate()
+                .map(|(at, &(number, kept))| {
+                    let many = many(at);
+                    (word(number + u32::from(many) * 1000, many), kept)
+                })
+                .collect();
+            let text: Vec<u8> = words.iter().flat_map(|((bytes, _), _)| bytes).copied().collect();
+            let expected: Vec<u32> = words.iter().flat_map(|((_, ids), _)| ids).copied().collect();
+            let mut end = 0;
+            let ends: Vec<usize> = words
+                .iter()
+                .map(|((bytes, _), _)| {
+                    end += bytes.len();
+                    end
+                })
+                .collect();
+            for _ in 0..rounds {
+                let (mut pieces, mut ids, mut n_unknown) = (Given(&ends), Vec::new(), 0);
+                batch.begin();
+                while !batch.is_at_end(&text) && batch.fill(&text, &mut pieces, &caches) {
+                    let begun = |_: &[u8]| Search::NotBegun;
+                    while batch.next_unknown(&text, &caches, begun) {
+                        let Miss { start, end, is_new, .. } = batch.unknown();
+                        ids.extend_from_slice(batch.known());
+                        let at = ends.binary_search(&end).unwrap();
+                        let ((bytes, of_word), kept) = &words[at];
+                        prop_assert_eq!(&text[start..end], &bytes[..]);
+                        n_unknown += 1;
+                        if let Some(known) = caches.get(Role::Pretoken, &text, start, end) {
+                            prop_assert!(!is_new);
+                            prop_assert_eq!(known, &of_word[..]);
+                        } else if *kept {
+                            let any_many = words.len() > changes;
+                            prop_assert!(is_new || any_many || bytes.len() > MAX_RECORD_BYTES);
+                            caches.keep(Role::Pretoken, bytes, of_word);
+                            if caches.get(Role::Pretoken, &text, start, end).is_none() {
+                                // Phrases are kept when they come again.
+                                let is_short = bytes.len() <= Key::<1>::MAX_WORD_BYTES;
+                                prop_assert!(!is_short || of_word.len() > RICH_IDS);
+                                caches.keep(Role::Pretoken, bytes, of_word);
+                            }
+                            let known = caches.get(Role::Pretoken, &text, start, end);
+                            prop_assert_eq!(known, Some(&of_word[..]));
+                        }
+                        prop_assert_eq!(caches.get(Role::Unit, &text, start, end), None);
+                        ids.extend_from_slice(of_word);
+                    }
+                    ids.extend_from_slice(batch.known());
+                }
+                prop_assert_eq!(&ids, &expected);
+                prop_assert!(n_unknown <= words.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+"""Imports point down: between the rooms of the Rust core, and nowhere in a circle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts import rooms
+
+LAYERS = (
+    {"error"},
+    {"memory", "cpu", "codec", "text"},
+    {"vocab", "documents"},
+    {"cache", "pretokenize", "normalize", "special", "inputs"},
+    {"models"},
+    {"pipeline", "sentencepiece", "decode"},
+    {"engine", "config"},
+    {"raw_words", "tokenizer"},
+    {"assembly", "measure", "train"},
+    {"format"},
+)
+"""Rooms of the core from the ground floor up; rooms of one layer may know one another one way."""
+
+
+def _layer(room: str) -> int:
+    return next(number for number, layer in enumerate(LAYERS) if room in layer)
+
+
+def test_every_room_has_a_layer() -> None:
+    arrows = rooms.rust_arrows()
+    assert {room for pair in arrows for room in pair} == set().union(*LAYERS)
+
+
+def test_no_arrow_of_the_core_points_up() -> None:
+    upward = {
+        pair: files
+        for pair, files in rooms.rust_arrows().items()
+        if _layer(pair[0]) < _layer(pair[1])
+    }
+    assert upward == {}
+
+
+def test_the_core_has_no_circle_and_few_floors() -> None:
+    arrows = rooms.rust_arrows()
+    assert rooms.circles(arrows) == []
+    assert max(rooms.floors(arrows).values()) < 10
+
+
+def test_a_circle_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.rs").write_text("use crate::b::B;\n", encoding="utf-8")
+    (tmp_path / "b.rs").write_text("use crate::c::C;\n// crate::d\n", encoding="utf-8")
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "mod.rs").write_text(
+        "fn f() { crate::a::f() }\n#[cfg(test)]\nmod tests {\n    use crate::d::D;\n}\n",
+        encoding="utf-8",
+    )
+    arrows = rooms.rust_arrows(tmp_path)
+    assert set(arrows) == {("a", "b"), ("b", "c"), ("c", "a")}
+    assert rooms.circles(arrows) == [["a", "b", "c"]]
+
+
+def test_floors_count_from_the_ground() -> None:
+    arrows = {("a", "b"): ["a.py"], ("b", "c"): ["b.py"], ("a", "c"): ["a.py"]}
+    assert rooms.floors(arrows) == {"a": 2, "b": 1, "c": 0}
+
+
+def test_main_prints_rooms(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rooms.main(["--arrows"]) == 0
+    assert "tokenizer -> engine:" in capsys.readouterr().out
