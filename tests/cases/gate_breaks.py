@@ -126,6 +126,9 @@ _CYRILLIC_TWINS = str.maketrans("aceopxy", "\u0430\u0441\u0435\u043e\u0440\u0445
 BREAKS: dict[str, Callable[[str], str]] = {
     "json.dumps": json.dumps,
     "json.dumps twice": lambda text: json.dumps(json.dumps(text)),
+    "second half dumped twice": lambda text: (
+        f"Case file\n\n{text[: len(text) // 2]}\n\n{json.dumps(json.dumps(text[len(text) // 2 :]))}"
+    ),
     "html.escape": html.escape,
     "numeric entities": lambda text: text.encode("ascii", "xmlcharrefreplace").decode(),
     "url quoting": urllib.parse.quote,

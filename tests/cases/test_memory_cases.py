@@ -22,6 +22,7 @@ CASES = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in FOL
 
 # What a configuration does not tell.
 _UNTOLD = {
+    "folder",
     "name",
     "aliases",
     "n_parameters",

@@ -75,7 +75,7 @@ def test_an_archive_as_input_is_refused(run: Run, name: str, command: tuple[str,
     result = run(command[0], name, *command[1:], "-t", "small")
     assert result.exit_code == 2
     assert f"{name} is {kind}" in result.stderr
-    assert "; expected text or records" in result.stderr
+    assert "; expected documents or logs" in result.stderr
 
 
 def test_a_trace_without_its_columns_prints_no_control_characters(run: Run) -> None:

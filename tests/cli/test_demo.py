@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from jeton.cli.app import app
+from jeton.cli.demo import demo
 from jeton.corpus.sample import sample_files
 
 
@@ -43,3 +45,15 @@ def test_the_sample_is_small() -> None:
     files = sample_files()
     assert len(files) == 4
     assert sum(map(len, files.values())) < 50_000
+
+
+def test_nothing_is_left_of_a_demo_whose_report_has_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "report.json")
+
+    monkeypatch.setattr("jeton.report.write_json", full)
+    with pytest.raises(OSError, match="No space left"):
+        demo.callback(folder=str(tmp_path / "new"), as_json=False)  # type: ignore[misc]
+    assert not (tmp_path / "new").exists()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from jeton._core import Tokenizer
-from jeton.catalog import ApiPrice
+from jeton.catalog import ApiPrice, ModelFacts
 from jeton.catalog.api_price import USER_PROVIDER
 from jeton.economics import stand_in
 from jeton.errors import CatalogError
@@ -15,7 +16,14 @@ from jeton.findings import Basis
 from jeton.registry import load
 from jeton.registry.model_families import Family, family_of
 
-__all__ = ["ModelTokenizer", "is_same", "load_or_none", "model_of_price", "tokenizer_of_model"]
+__all__ = [
+    "ModelTokenizer",
+    "is_same",
+    "load_or_none",
+    "model_of_price",
+    "tokenizer_of_facts",
+    "tokenizer_of_model",
+]
 
 _PROBE = (
     "The quick brown fox jumps over the lazy dog; it's 12,345.67 EUR (or 9 %) on 2026-10-31.\n"
@@ -59,6 +67,17 @@ def tokenizer_of_model(model: str) -> ModelTokenizer | None:
     except CatalogError:
         return None
     return ModelTokenizer(model, entry.tokenizer, entry.basis)
+
+
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "tekken.json", "vocab.json", "vocab.txt")
+"""Files by which a model's folder has its tokenizer."""
+
+
+def tokenizer_of_facts(model: ModelFacts) -> ModelTokenizer | None:
+    """What the text of a planned model is counted with: the one in its folder goes first."""
+    if model.folder and any((Path(model.folder) / name).is_file() for name in TOKENIZER_FILES):
+        return ModelTokenizer(model.name, model.folder, Basis.EXACT)
+    return tokenizer_of_model(model.name)
 
 
 def _usual(family: Family) -> str:

@@ -18,6 +18,7 @@ from jeton.auditing.model_tokenizers import (
     is_same,
     load_or_none,
     model_of_price,
+    tokenizer_of_facts,
     tokenizer_of_model,
 )
 from jeton.catalog import ApiPrice, ModelFacts
@@ -143,6 +144,9 @@ def _of_models(
     priced = [name for name in map(model_of_price, prices) if name is not None]
     names = planned or priced or list(logged_models)
     missing: ModelTokenizer | None = None
+    own = None if model is None else tokenizer_of_facts(model)
+    if own is not None and model is not None and own.vocabulary == model.folder:
+        return model.name, [own.vocabulary]
     for name in names:
         found = tokenizer_of_model(name)
         if found is None:
@@ -178,7 +182,7 @@ def _of_planned_model(
     chosen: Sequence[Chosen], current: int, model: ModelFacts | None, notices: list[str]
 ) -> tuple[bool | None, ...]:
     """Whether each tokenizer is the planned model's own; None where that cannot be told."""
-    own = None if model is None else tokenizer_of_model(model.name)
+    own = None if model is None else tokenizer_of_facts(model)
     tokenizer = None if own is None else load_or_none(own.vocabulary)
     if model is None or own is None or tokenizer is None:
         return tuple(None for _ in chosen)

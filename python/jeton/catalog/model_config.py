@@ -107,6 +107,7 @@ def _facts(file: Path, config: Mapping[str, Any], fields: Fields, family: Family
     vocab_size = fields.size("vocab_size")
     return ModelFacts(
         name=name,
+        folder=str(folder),
         aliases=(),
         n_parameters=0,
         n_active_parameters=0,

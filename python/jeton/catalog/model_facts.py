@@ -7,7 +7,7 @@ the published size, which catches a wrong fact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from functools import cache
@@ -189,6 +189,7 @@ class ModelFacts:
         n_shared_cache_layers: Layers without a cache of their own: they read another layer's.
         n_shared_sliding_layers: Those of them with a sliding window.
         sparse_index: The index of sparse attention; None without.
+        folder: Folder that the configuration was read from; empty: the facts are the catalog's.
     """
 
     name: str
@@ -230,6 +231,7 @@ class ModelFacts:
     n_shared_cache_layers: int = 0
     n_shared_sliding_layers: int = 0
     sparse_index: SparseIndex | None = None
+    folder: str = field(default="", compare=False)
 
     @property
     def n_attention_layers(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,14 +45,21 @@ def demo(*, folder: str, as_json: bool) -> None:
     from jeton.formats.names import user_path
 
     place = user_path(folder)
+    was_there = place.exists()
     notes = _copy(place)
-    report = audit(
-        [notes],
-        tokenizers=list(TOKENIZERS),
-        current=TOKENIZERS[0],
-        requests_per_day=REQUESTS_PER_DAY,
-    )
-    written = _write(report, place)
+    try:
+        report = audit(
+            [notes],
+            tokenizers=list(TOKENIZERS),
+            current=TOKENIZERS[0],
+            requests_per_day=REQUESTS_PER_DAY,
+        )
+        written = _write(report, place)
+    except OSError:
+        # A full disk: a sample without its report would look like a finished demo.
+        if not was_there:
+            shutil.rmtree(place, ignore_errors=True)
+        raise
     if as_json:
         streams.write_json(report.to_dict())
         return

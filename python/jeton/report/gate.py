@@ -271,7 +271,8 @@ def _of_all(cause: Cause) -> str:
 def name_in_words(metric: str) -> str:
     """The name of a figure as people say it."""
     words = metric.replace("_p50", " (median)").replace("_max", " (longest)")
-    return re.sub(r"_p(\d\d)", r" (p\1)", words).replace("_", " ")
+    words = re.sub(r"_p(\d\d)", r" (p\1)", words.removeprefix("n_")).replace("_", " ")
+    return re.sub(r"\busd\b", "USD", re.sub(r"\bkv\b", "KV", words))
 
 
 def _share(cause: Cause) -> str:

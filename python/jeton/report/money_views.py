@@ -195,6 +195,13 @@ def waterfall_view(numbers: Numbers) -> WaterfallView | None:
         used |= {
             f.path for f, d in zip(factors, data["factors"], strict=True) if "cached" in d["name"]
         }
+    if not any(
+        d["value"]["value"] for d in data["factors"] if d["name"] == "output_tokens_per_request"
+    ):
+        # Nothing is said of output where there is none.
+        used |= {
+            f.path for f, d in zip(factors, data["factors"], strict=True) if "output" in d["name"]
+        }
     naive = "waterfall.naive_usd_per_month"
     engineered = "waterfall.engineered_usd_per_month"
     return WaterfallView(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jeton._files import write_whole
 from jeton.report import evidence_views as evidence
 from jeton.report import traffic_views as traffic
+from jeton.report.gate import name_in_words
 from jeton.report.gate_views import gate_view
 from jeton.report.json_report import embed_json
 from jeton.report.model_views import model_cost_view
@@ -330,7 +331,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters.update(visible=visible, glyphs=glyphs)
+    made.filters.update(visible=visible, glyphs=glyphs, figure_words=name_in_words)
     made.tests["a_number"] = _is_number
     made.tests["phrase"] = _is_phrase
     made.globals.update(

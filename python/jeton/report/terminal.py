@@ -186,7 +186,10 @@ class _Printer:
 
     def _money_title(self) -> str:
         workload = self._data["workload"]
-        title = f"Cost with each tokenizer  {visible(workload['price_model'] or '')}".rstrip()
+        # The dollars of a log are those of all its models.
+        n_models = len((self._data.get("ledger") or {}).get("by_model") or ())
+        priced = f"{n_models} models" if n_models > 1 else visible(workload["price_model"] or "")
+        title = f"Cost with each tokenizer  {priced}".rstrip()
         return f"{title}, prices of {workload['price_date']}" if workload["price_date"] else title
 
     def _memory_title(self) -> str:

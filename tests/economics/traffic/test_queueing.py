@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from jeton.catalog import gpu, model
 from jeton.corpus.traces import Trace
+from jeton.economics import MemoryPlan
+from jeton.economics.memory_budget import request_group_bytes
 from jeton.economics.traffic import EngineSettings, Policy, Server, simulate_traffic
 from jeton.economics.traffic.engine import Engine
 from jeton.economics.traffic.outcome import Outcome
@@ -120,3 +122,27 @@ def test_little_s_law_holds_for_waiting_and_for_running() -> None:
     series = run.series
     time_in_system = sum(series.waiting) * series.seconds + sum(series.running) * series.seconds
     assert time_in_system == pytest.approx(run.latency_seconds.mean * n, rel=1e-3)
+
+
+def test_full_pages_are_those_of_the_plan() -> None:
+    facts = model("gemma-3-27b")
+    usual = PageBytes(facts, page_tokens=16)
+    full = PageBytes(facts, page_tokens=16, full_pages=True)
+    for n_tokens in (16, 1_024, 16_000):
+        plan = MemoryPlan(full_pages=True)
+        assert full.of(n_tokens) == request_group_bytes(facts, n_tokens, plan=plan, n_gpus=1)
+    assert full.of(16) == usual.of(16)
+    assert full.of(16_000) > 4 * usual.of(16_000)
+
+
+def test_a_replay_with_full_pages_holds_fewer_requests() -> None:
+    trace = Trace.of(np.arange(60) * 0.2, np.full(60, 6_000), np.full(60, 100))
+    ends = [
+        simulate_traffic(
+            trace,
+            Server(model("gemma-3-27b"), gpu("h100"), plan=MemoryPlan(full_pages=full_pages)),
+            policy=Policy("dynamic"),
+        ).end_seconds
+        for full_pages in (False, True)
+    ]
+    assert ends[1] > 1.3 * ends[0]

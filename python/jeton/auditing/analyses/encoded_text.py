@@ -20,6 +20,9 @@ __all__ = ["decoded_text"]
 MIN_CHARS = 16
 """A shorter text without spaces is a word or an identifier."""
 
+MIN_KINDS = 10
+"""Different characters of data within a text."""
+
 MAX_ROUNDS = 2
 """Texts are encoded twice now and then (a JSON body in a JSON envelope)."""
 
@@ -39,6 +42,12 @@ _NUMBERS = re.compile(r"[\[({]?\s*\d{1,7}(?:\s*[,;]?\s+\d{1,7}|,\d{1,7})+\s*[,;]
 _NUMBER = re.compile(r"\d+")
 _LAST_CODE_POINT = 0x10FFFF
 _UUENCODED = re.compile(r"begin [0-7]{3} \S+\r?\n")
+_INNER_DATA = re.compile(
+    r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :,]){24,}+[0-9A-Fa-f]{2}(?![0-9A-Fa-f])"
+    r"|[\[(]?(?<!\d)\d{1,7}(?:,[ ]?\d{1,7}+){31,}+[\])]?"
+    r"|begin [0-7]{3} \S++\n(?:[!-`]{2,61}+\n)++(?:`\n)?end\b"
+    r"|[!-~]{80,}+"
+)
 _DUMP_ADDRESS = re.compile(r"(?:0x)?[0-9A-Fa-f]{4,16}:?")
 _DUMP_GROUP = re.compile(r"(?:[0-9A-Fa-f]{2}){1,8}")
 _DUMP_LINE_DIGITS = 32
@@ -59,7 +68,8 @@ def decoded_text(text: str) -> tuple[str, int]:
         text = whole
     blobs = find_blobs(text)
     if not blobs:
-        return text, n_bytes
+        decoded = _INNER_DATA.sub(_inner, text)
+        return decoded, n_bytes + (len(text) if decoded != text else 0)
     parts, position = [], 0
     for blob in blobs:
         found = text[blob.start : blob.end]
@@ -70,6 +80,14 @@ def decoded_text(text: str) -> tuple[str, int]:
         position = blob.end
         n_bytes += blob.end - blob.start
     return "".join([*parts, text[position:]]), n_bytes
+
+
+def _inner(match: re.Match[str]) -> str:
+    found = match.group()
+    # Rules of one sign, rows of padding and addresses are no data.
+    if len(set(found)) < MIN_KINDS or "://" in found:
+        return found
+    return _whole(found) or found
 
 
 def _whole(text: str) -> str | None:

@@ -27,6 +27,9 @@ _MAX_LITERAL_CHARS = 8 << 20
 _LAST_CODE_POINT = 0x10FFFF
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+# Before a sign of JSON it is a key or a value there, and stays one.
+_INNER_STRING = re.compile(r'(?<![\\\w])"(?:[^"\\\n]++|\\.)*+"(?!\s*[:,\]}])')
+_ESCAPE = re.compile(r'\\["\\/bfnrtu]')
 _MAY_BE_ESCAPED = re.compile("[&%=]")
 _UNITS = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\U000?[0-9a-fA-F]{5})+")
 _ONE_UNIT = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})")
@@ -65,7 +68,7 @@ def unescaped_text(text: str) -> tuple[str, int]:
 def _unescaped(text: str) -> str:
     for _ in range(MAX_ROUNDS):
         before = text
-        for unescape in (_literal, *_FORMS):
+        for unescape in (_literal, _inner_literals, *_FORMS):
             text = unescape(text)
         if text == before:
             break
@@ -113,6 +116,29 @@ def _literal(text: str) -> str:
         return value.decode("utf-8") if isinstance(value, bytes) else str(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
+
+
+def _inner_literals(text: str) -> str:
+    """Strings of JSON within a text, as a step leaves them that dumps a part of a prompt."""
+    if text.count("\\") < MIN_ESCAPES or '"' not in text:
+        return text
+
+    def string(match: re.Match[str]) -> str:
+        if len(_ESCAPE.findall(match.group())) < MIN_ESCAPES:
+            return match.group()
+        try:
+            found = json.loads(match.group(), strict=False)
+        except ValueError:
+            return match.group()
+        return found if isinstance(found, str) else match.group()
+
+    # The other forms would take away what makes the next one a string.
+    for _ in range(MAX_ROUNDS):
+        before = text
+        text = _INNER_STRING.sub(string, text)
+        if text == before:
+            break
+    return text
 
 
 def _code_points(text: str) -> str:
@@ -169,8 +195,15 @@ def _short_escapes(text: str) -> str:
         n_quotes >= 2 and n_quotes >= text.count('"') / 2
     )
     if not is_escaped:
-        return text
+        # A part of a prompt may have been escaped alone: it is one line with many ends in it.
+        return "\n".join(map(_short_in_line, text.split("\n"))) if n_lines >= MIN_ESCAPES else text
     return _SHORT.sub(lambda m: _SHORT_CHARACTERS.get(m.group(1), m.group(1)), text)
+
+
+def _short_in_line(line: str) -> str:
+    if line.count("\\n") < MIN_ESCAPES:
+        return line
+    return _SHORT.sub(lambda m: _SHORT_CHARACTERS.get(m.group(1), m.group(1)), line)
 
 
 def _entities(text: str) -> str:

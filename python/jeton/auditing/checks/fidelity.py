@@ -38,8 +38,8 @@ def round_trip(evidence: Evidence) -> Iterator[Finding]:
             ),
             cause=told_causes(causes, unit="documents"),
             remedy=(
-                "Do not use it where the exact text matters (code, identifiers, citations). Its "
-                "token counts cannot be compared either, because it encodes less."
+                f"Do not use {measured.name} where the exact text matters (code, identifiers, "
+                "citations). Its token counts cannot be compared either: it encodes less."
             ),
             evidence={"unreturned_by_cause": dict(causes)},
         )

@@ -32,7 +32,8 @@ def group_layer_token_bytes(
 class PageBytes:
     """Bytes that sequences of one model take in pages.
 
-    Layers with a sliding window keep no more pages than the window needs.
+    Layers with a sliding window keep no more pages than the window needs; with ``full_pages`` they
+    are given pages for all tokens, as engines without an allocator for each kind of layer do.
     """
 
     __slots__ = ("full", "page_tokens", "state", "window", "window_pages")
@@ -44,12 +45,14 @@ class PageBytes:
         page_tokens: int,
         dtype_bytes: Bytes = DEFAULT_DTYPE_BYTES,
         copies: Fraction = Fraction(1),
+        full_pages: bool = False,
     ) -> None:
         per_layer = group_layer_token_bytes(model, dtype_bytes=dtype_bytes, copies=copies)
-        n_window = model.n_sliding_cache_layers
+        n_window = 0 if full_pages else model.n_sliding_cache_layers
+        n_full = model.n_full_cache_layers + model.n_sliding_cache_layers - n_window
         self.page_tokens = page_tokens
-        self.full = page_tokens * per_layer * model.n_full_cache_layers
-        """Bytes of a page in the layers without a window."""
+        self.full = page_tokens * per_layer * n_full
+        """Bytes of a page in the layers that keep pages for all tokens."""
         self.window = page_tokens * per_layer * n_window
         """Bytes of a page in the layers with one."""
         # A window that begins inside of a page reaches into one page more.

@@ -172,6 +172,7 @@ def simulate_traffic(
         page_tokens=settings.page_tokens,
         dtype_bytes=server.plan.kv_element,
         copies=server.budget.kv_copies,
+        full_pages=server.plan.full_pages,
     )
     context = server.model.context_tokens
     if policy.name == "static" and policy.reserved_tokens is None:
