@@ -729,7 +729,9 @@ class Tokenizer:
     ) -> list[int]:
         """Ids of a text, as a list.
 
-        Text that looks like a special token stays text unless that token is allowed.
+        Text that looks like a special token stays text unless that token is allowed. A model whose own vocabulary
+        has it as a piece or word (Unigram, whole words) makes it of text as the reference does; ``encode_guarded``
+        never does.
 
         Args:
             text: ``str``, or UTF-8 as ``bytes``.
@@ -1132,15 +1134,16 @@ class Tokenizer:
         """
     def measure(
         self,
-        batch: TextBatch,
+        texts: TextBatch | Iterable[_Text],
         *,
         num_threads: int | None = None,
         round_trip: bool = True,
         documents: bool = False,
         words: bool = False,
     ) -> TokenStats:
-        """Counts of the tokens of a batch; special look-alikes are text.
+        """Counts of the tokens of texts; special look-alikes are text.
 
+        texts: a ``TextBatch``, an iterable of ``str`` and ``bytes``, or an Arrow array.
         round_trip: decode every document and compare. documents: note the tokens of each document
         (``document_tokens``). words: lay the tokens along the text and count words kept as one token, digits
         and scripts.

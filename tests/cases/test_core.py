@@ -5,6 +5,7 @@ A case has the files that it needs, and calls of the tokenizer or commands with 
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import subprocess
@@ -97,7 +98,7 @@ def _result(tok: jeton.Tokenizer, call: dict[str, Any], folder: Path) -> Any:
     keywords = {key: _argument(item) for key, item in call.get("kwargs", {}).items()}
     method = call["call"]
     if method == "measure":
-        stats = tok.measure(jeton.TextBatch.from_texts(arguments[0]))
+        stats = tok.measure(arguments[0])
         return {
             "failures": stats.n_round_trip_failures,
             "normalized": stats.n_normalized_documents,
@@ -126,7 +127,8 @@ def test_case(path: Path, tmp_path: Path) -> None:
         tok = _of(case, folder)
         for call in case["calls"]:
             if "raises" in call:
-                with pytest.raises(getattr(errors, call["raises"])) as raised:
+                kind = getattr(errors, call["raises"], None) or getattr(builtins, call["raises"])
+                with pytest.raises(kind) as raised:
                     _result(tok, call, folder)
                 for words in call.get("says", []):
                     assert words in str(raised.value)

@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 use crate::error::to_python;
 use crate::integers::Integers;
 use crate::raw_text::GivenTexts;
-use crate::text::{surrogate_error, type_error, without_surrogates};
+use crate::text::{surrogate_error, type_error_at, without_surrogates};
 use crate::{arrow, view};
 
 /// Documents as one UTF-8 buffer and int64 offsets: what files, core and Python exchange.
@@ -112,7 +112,7 @@ pub(crate) fn collect(texts: &Bound<'_, PyAny>, strict: bool) -> PyResult<Docume
                 .push(bytes.as_bytes(), strict)
                 .map_err(|error| to_python(py, &error))?;
         } else {
-            return Err(type_error(&text));
+            return Err(type_error_at(&text, batch.len()));
         }
     }
     Ok(batch)

@@ -144,17 +144,12 @@ pub(crate) fn io_to_python(py: Python<'_>, error: &IoError) -> PyErr {
     let (class, fields) = match error {
         IoError::Io { path, source } | IoError::Write { path, source } => {
             // With errno, Python picks FileNotFoundError, PermissionError and so on by itself.
-            let reason = match source.raw_os_error() {
-                Some(_) => {
-                    let text = source.to_string();
-                    text.split(" (os error")
-                        .next()
-                        .unwrap_or_default()
-                        .to_owned()
-                }
-                None => source.to_string(),
-            };
-            return PyOSError::new_err((source.raw_os_error(), reason, path.clone()));
+            // What wraps an error of the system tells its number in words only.
+            let text = source.to_string();
+            let (reason, rest) = text.split_once(" (os error ").unwrap_or((&text, ""));
+            let said = rest.split(')').next().and_then(|n| n.parse().ok());
+            let number: Option<i32> = source.raw_os_error().or(said);
+            return PyOSError::new_err((number, reason.to_owned(), path.clone()));
         }
         IoError::Counts { path, .. } => (
             "FormatError",

@@ -20,7 +20,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyStringMethods};
 
 use crate::arrow;
 use crate::error::to_python;
-use crate::text::type_error;
+use crate::text::{type_error, type_error_at};
 
 /// A text as it is kept. What it says of validity, only [`Self::text`] finds out.
 #[derive(Clone, Copy)]
@@ -218,7 +218,14 @@ impl GivenTexts {
     }
 
     fn push(&mut self, text: Bound<'_, PyAny>) -> PyResult<()> {
-        let raw = Raw::of(&text)?;
+        let raw = Raw::of(&text).map_err(|error| {
+            let is_text = text.is_instance_of::<PyString>() || text.is_instance_of::<PyBytes>();
+            if is_text {
+                error
+            } else {
+                type_error_at(&text, self.objects.len())
+            }
+        })?;
         // SAFETY: the slice belongs to an object that never changes or moves its characters; the object lives at least
         // as long as `self`, which owns a reference to it and gives the slice to nobody for longer.
         self.texts

@@ -26,11 +26,21 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
 
 /// What is said of a value that is neither `str` nor `bytes`.
 pub(crate) fn type_error(value: &Bound<'_, PyAny>) -> PyErr {
-    let kind = value
-        .get_type()
-        .name()
-        .map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("a text must be str or bytes, not {kind}"))
+    PyTypeError::new_err(format!("a text must be str or bytes, not {}", kind(value)))
+}
+
+/// The same of one of several texts, with its place among them.
+pub(crate) fn type_error_at(value: &Bound<'_, PyAny>, index: usize) -> PyErr {
+    PyTypeError::new_err(format!(
+        "text {index} (counted from 0) is {}; a text must be str or bytes\nhint: leave it out, or \
+         put \"\" in its place",
+        kind(value)
+    ))
+}
+
+fn kind(value: &Bound<'_, PyAny>) -> String {
+    let name = value.get_type().name();
+    name.map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
 /// The error for a `str` that holds half a surrogate pair.

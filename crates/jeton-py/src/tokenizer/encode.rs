@@ -95,7 +95,9 @@ struct Made<R, L: FnOnce(&[u32]) -> PyResult<R>, O: FnOnce(Vec<u32>) -> PyResult
 impl Tokenizer {
     /// Ids of a text, as a list.
     ///
-    /// Text that looks like a special token stays text unless that token is allowed.
+    /// Text that looks like a special token stays text unless that token is allowed. A model whose own vocabulary
+    /// has it as a piece or word (Unigram, whole words) makes it of text as the reference does; ``encode_guarded``
+    /// never does.
     ///
     /// Args:
     ///     text: ``str``, or UTF-8 as ``bytes``.

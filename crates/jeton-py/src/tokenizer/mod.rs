@@ -33,7 +33,7 @@ use pyo3::prelude::*;
 use pyo3::sync::OnceLockExt;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
 
-use crate::batch::TextBatch;
+use crate::batch::{TextBatch, collect};
 use crate::door::{enter, quick, threads};
 use crate::error::{to_python, unknown_id};
 use crate::integers::{Integers, numbers};
@@ -168,22 +168,31 @@ impl Tokenizer {
             .collect())
     }
 
-    /// Counts of the tokens of a batch; special look-alikes are text.
+    /// Counts of the tokens of texts; special look-alikes are text.
     ///
+    /// texts: a ``TextBatch``, an iterable of ``str`` and ``bytes``, or an Arrow array.
     /// round_trip: decode every document and compare. documents: note the tokens of each document
     /// (``document_tokens``). words: lay the tokens along the text and count words kept as one token, digits
     /// and scripts.
-    #[pyo3(signature = (batch, *, num_threads=None, round_trip=true, documents=false, words=false))]
+    #[pyo3(signature = (texts, *, num_threads=None, round_trip=true, documents=false, words=false))]
     fn measure(
         &self,
         py: Python<'_>,
-        batch: &TextBatch,
+        texts: &Bound<'_, PyAny>,
         num_threads: Option<isize>,
         round_trip: bool,
         documents: bool,
         words: bool,
     ) -> PyResult<TokenStats> {
         let threads = threads(num_threads)?;
+        let made;
+        let batch = match texts.cast::<TextBatch>() {
+            Ok(held) => held.get().0.as_ref(),
+            Err(_) => {
+                made = collect(texts, true)?;
+                made.as_ref()
+            }
+        };
         let stats = enter(py, |keep_going| {
             let outlines = || {
                 self.outlines
@@ -194,7 +203,7 @@ impl Tokenizer {
                 documents,
                 words: words.then(outlines),
             };
-            measure::measure(&self.core, batch.0.as_ref(), counted, threads, keep_going)
+            measure::measure(&self.core, batch, counted, threads, keep_going)
         })?;
         Ok(TokenStats(stats))
     }

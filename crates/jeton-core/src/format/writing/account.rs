@@ -29,10 +29,28 @@ pub(super) fn check(before: &Config, after: &Config, words: &Words, ledger: &mut
         }
         ledger.lose(
             component,
-            "a part of it that does not come back",
+            unlike_fields(component, before, after),
             "the tokenizer may do something else",
         );
     }
+}
+
+/// The fields of a part that do not come back, by their names in the canonical form.
+fn unlike_fields(component: &str, before: &Config, after: &Config) -> String {
+    let part = |config: &Config| {
+        let tree = serde_json::to_value(config).unwrap_or_default();
+        tree[component].clone()
+    };
+    let (one, two) = (part(before), part(after));
+    let (Some(old), Some(new)) = (one.as_object(), two.as_object()) else {
+        return "all of it".to_owned();
+    };
+    let keys = old
+        .keys()
+        .chain(new.keys().filter(|key| !old.contains_key(*key)));
+    let unlike = keys.filter(|key| old.get(*key) != new.get(*key));
+    let names: Vec<&str> = unlike.map(String::as_str).collect();
+    format!("its {}", names.join(", "))
 }
 
 /// Whether a model in other words takes a part of the canonical form along.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::ledger::some_of;
 use super::pairs;
 use crate::codec::base64::Base64Bytes;
 use crate::config::{MissingConfig, ModelConfig};
@@ -11,8 +12,8 @@ const EFFECT: &str = "texts get other ids";
 const OPAQUE: &str = "which of its tokens no text becomes";
 const OPAQUE_EFFECT: &str = "text that spells them gets other ids";
 
-/// How many tokens of two lists differ.
-type Different<'a> = dyn Fn(&[Option<Base64Bytes>], &[Option<Base64Bytes>]) -> usize + 'a;
+/// Names of the tokens in which two lists differ.
+type Different<'a> = dyn Fn(&[Option<Base64Bytes>], &[Option<Base64Bytes>]) -> Vec<String> + 'a;
 
 /// How two BPE models differ, both on bytes or both on characters; None: they do the same.
 ///
@@ -49,9 +50,9 @@ pub(super) fn difference(
         let ids = ids.iter().copied();
         ids.filter(|id| !added.contains(id)).collect()
     };
-    let n = different(tokens, new_tokens);
-    if n > 0 {
-        let what = format!("{n} of its tokens");
+    let unlike_names = different(tokens, new_tokens);
+    if !unlike_names.is_empty() {
+        let what = format!("of its tokens {}", some_of(&unlike_names));
         return Some((what, "text that became them gets other ids"));
     }
     let reach = Reach::new(tokens, [merges.as_deref(), new_merges.as_deref()]);
@@ -167,9 +168,10 @@ fn on_characters(
     else {
         return Some((PARTS.to_owned(), EFFECT));
     };
-    let n = different(tokens, new_tokens);
-    if n > 0 {
-        return Some((format!("{n} of its tokens"), EFFECT));
+    let unlike_names = different(tokens, new_tokens);
+    if !unlike_names.is_empty() {
+        let what = format!("of its tokens {}", some_of(&unlike_names));
+        return Some((what, EFFECT));
     }
     // Affixes are no part of what merges make; with them, every token counts as one that may be made.
     let plain = continuing_prefix.is_empty() && end_of_word_suffix.is_empty();

@@ -99,8 +99,56 @@ fn changed<T: serde::Serialize>(before: &[T], after: &[T]) -> String {
     match (before.is_empty(), after.is_empty()) {
         (_, true) => format!("{}, which the format does not hold", names(before)),
         (true, false) => format!("there is none, and the format brings {}", names(after)),
-        _ => format!("{} becomes {}", names(before), names(after)),
+        _ => fields(before, after)
+            .unwrap_or_else(|| format!("{} becomes {}", names(before), names(after))),
     }
+}
+
+/// The fields in which steps of the same kinds differ; None where the kinds differ.
+fn fields<T: serde::Serialize>(before: &[T], after: &[T]) -> Option<String> {
+    let value = |step: &T| serde_json::to_value(step).unwrap_or_default();
+    let alike = |(one, two): (&T, &T)| value(one)["type"] == value(two)["type"];
+    if before.len() != after.len() || !before.iter().zip(after).all(alike) {
+        return None;
+    }
+    let mut told = Vec::new();
+    for (one, two) in before.iter().zip(after) {
+        let (one, two) = (value(one), value(two));
+        let (Some(old), Some(new)) = (one.as_object(), two.as_object()) else {
+            return None;
+        };
+        let unlike = |name: &&String| old.get(*name) != new.get(*name);
+        let names = old
+            .keys()
+            .chain(new.keys().filter(|name| !old.contains_key(*name)));
+        let names: Vec<&String> = names.filter(unlike).collect();
+        let is_short = |name: &&String| {
+            let side = |fields: &serde_json::Map<String, serde_json::Value>| {
+                fields
+                    .get(*name)
+                    .is_none_or(|value| value.to_string().len() <= 60)
+            };
+            side(old) && side(new)
+        };
+        let tag = one["type"].as_str().unwrap_or("step");
+        for name in names {
+            told.push(if is_short(&name) {
+                let shown = |fields: &serde_json::Map<String, serde_json::Value>| {
+                    fields
+                        .get(name)
+                        .map_or("none".to_owned(), ToString::to_string)
+                };
+                format!(
+                    "{tag}'s {name}, {} in the file and {} here",
+                    shown(new),
+                    shown(old)
+                )
+            } else {
+                format!("{tag}'s {name}")
+            });
+        }
+    }
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 fn changed_option<T: serde::Serialize>(before: Option<&[T]>, after: Option<&[T]>) -> String {
@@ -109,6 +157,11 @@ fn changed_option<T: serde::Serialize>(before: Option<&[T]>, after: Option<&[T]>
         Some([]) => "joining tokens by spaces".to_owned(),
         Some(steps) => names(steps),
     };
+    if let (Some(before), Some(after)) = (before, after)
+        && let Some(told) = fields(before, after)
+    {
+        return told;
+    }
     format!("{} becomes {}", name(before), name(after))
 }
 
@@ -214,9 +267,26 @@ fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
         );
     }
     if !new.is_empty() {
+        let user_defined = match &before.model {
+            ModelConfig::SentencePiece(model) => {
+                let model: SpmModel = model.clone().into();
+                let pieces = model.pieces.iter();
+                let chosen = pieces.filter(|piece| piece.kind == PieceKind::UserDefined);
+                chosen.map(|piece| piece.bytes.clone()).collect()
+            }
+            _ => HashSet::new(),
+        };
+        let all = new
+            .iter()
+            .all(|name| user_defined.contains(name.as_bytes()));
+        let how = if all {
+            "user-defined pieces become added tokens: "
+        } else {
+            "the format adds tokens: "
+        };
         ledger.lose(
             "added_tokens",
-            format!("{} is added by the format", some_of(&new)),
+            format!("{how}{}", some_of(&new)),
             "text that spells them may become them",
         );
     }
@@ -247,19 +317,21 @@ fn model(
         .filter(|token| !reached(token) && (token.special || is_always_found(token)))
         .map(|token| token.id)
         .collect();
-    let same_tokens = |one: &[Option<Base64Bytes>], two: &[Option<Base64Bytes>]| {
+    let unlike_tokens = |one: &[Option<Base64Bytes>], two: &[Option<Base64Bytes>]| -> Vec<String> {
         let ids = 0..one.len().max(two.len());
         let get = |list: &[Option<Base64Bytes>], id: usize| list.get(id).cloned().flatten();
         ids.into_iter()
             .filter(|&id| !added.contains(&(id as u32)))
             .filter(|&id| get(one, id) != get(two, id))
-            .count()
+            .filter_map(|id| get(one, id).or_else(|| get(two, id)))
+            .map(|Base64Bytes(bytes)| String::from_utf8_lossy(&bytes).into_owned())
+            .collect()
     };
     match (&before.model, &after.model) {
         (one, two) if one == two => {}
         (ModelConfig::Bpe { .. }, ModelConfig::Bpe { .. })
         | (ModelConfig::CharacterBpe { .. }, ModelConfig::CharacterBpe { .. }) => {
-            match bpe::difference(&before.model, &after.model, &added, &same_tokens) {
+            match bpe::difference(&before.model, &after.model, &added, &unlike_tokens) {
                 Some((what, effect)) => ledger.lose("model", what, effect),
                 None => ledger.reword("model", SAME_MERGES),
             }
@@ -280,9 +352,9 @@ fn model(
                 max_chars: new_max,
             },
         ) => {
-            let n = same_tokens(tokens, new_tokens);
+            let unlike_names = unlike_tokens(tokens, new_tokens);
             let unlike = opaque != new_opaque
-                || n > 0
+                || !unlike_names.is_empty()
                 || prefix != new_prefix
                 || max_chars != new_max
                 || unknown != new_unknown;
@@ -292,8 +364,9 @@ fn model(
             if opaque != new_opaque {
                 ledger.lose("model", "which of its tokens no text becomes", EFFECT);
             }
-            if n > 0 {
-                ledger.lose("model", format!("{n} tokens of its vocabulary"), EFFECT);
+            if !unlike_names.is_empty() {
+                let what = format!("of its vocabulary {}", some_of(&unlike_names));
+                ledger.lose("model", what, EFFECT);
             }
             if prefix != new_prefix {
                 ledger.lose(
@@ -380,8 +453,19 @@ fn sentencepiece(before: &SpmModel, after: &SpmModel, ledger: &mut Ledger) {
             trainer.treat_whitespace_as_suffix,
         )
     };
-    if pieces(before) != pieces(after) || settings(before) != settings(after) {
-        ledger.lose("model", "what its pieces are for", "texts get other ids");
+    let (one, two) = (pieces(before), pieces(after));
+    if one != two {
+        let longest = one.len().max(two.len());
+        let unlike = (0..longest).filter(|&id| one.get(id) != two.get(id));
+        let names: Vec<String> = unlike
+            .filter_map(|id| one.get(id).or_else(|| two.get(id)))
+            .map(|(bytes, ..)| String::from_utf8_lossy(bytes).into_owned())
+            .collect();
+        let what = format!("what its pieces are for: {}", some_of(&names));
+        ledger.lose("model", what, "texts get other ids");
+    }
+    if settings(before) != settings(after) {
+        ledger.lose("model", "how its pieces are chosen", "texts get other ids");
     }
     let names = |model: &SpmModel| {
         let trainer = &model.trainer;
