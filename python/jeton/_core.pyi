@@ -767,8 +767,9 @@ class Tokenizer:
     ) -> NDArray[np.uint32]:
         """Returns the ids as an array, uint32 (n_tokens,); ``num_threads`` as in ``encode``.
 
-        Examples
-        --------
+        Example:
+            >>> import jeton
+            >>> tok = jeton.load("jeton-general-32k")
             >>> tok.encode_array("Hello there").dtype
             dtype('uint32')
         """

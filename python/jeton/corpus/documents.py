@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from jeton import _core
 from jeton.corpus import parquet
 from jeton.corpus.domains import DomainsBy, domain_of_file
-from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, expand_inputs
+from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, files_of, warn_of_lists
 from jeton.corpus.line_documents import LineDocuments
 from jeton.corpus.names import Names
 from jeton.corpus.places import RecordPlaces
@@ -33,7 +33,12 @@ from jeton.corpus.record_documents import (
     has_field,
     with_field_hint,
 )
-from jeton.errors import EmptyCorpusError, EndlessInputWarning, RecordError, UsageError
+from jeton.errors import (
+    EmptyCorpusError,
+    EndlessInputWarning,
+    RecordError,
+    UsageError,
+)
 
 __all__ = [
     "DEFAULT_BATCH_BYTES",
@@ -308,6 +313,7 @@ def open_documents(
             _if_usable(file, field) if format is None else file
             for file in files_of(paths, format=format)
         ]
+        warn_of_lists(files)
     else:
         files = [InputFile(MEMORY, "memory")]
 
@@ -524,41 +530,6 @@ def _are_paths(inputs: Inputs) -> bool:
     if not isinstance(inputs, list | tuple | set | frozenset):
         return False
     return not inputs or any(isinstance(item, str | os.PathLike | InputFile) for item in inputs)
-
-
-def files_of(paths: Iterable[Any], *, format: Format | None) -> list[InputFile]:  # noqa: A002
-    """The files of paths, folders, globs and ``InputFile``, in order.
-
-    Raises:
-        FileNotFoundError: An input is missing.
-        UsageError: One of the inputs is no path, or Parquet is wanted from standard input.
-    """
-    files: list[InputFile] = []
-    plain: list[str | os.PathLike[str]] = []
-
-    def expand() -> None:
-        # Neighbours go together, so that files named twice are found.
-        files.extend(expand_inputs(plain, format=format))
-        plain.clear()
-
-    for path in paths:
-        if isinstance(path, InputFile):
-            expand()
-            files.append(path)
-        elif isinstance(path, str | os.PathLike):
-            plain.append(path)
-        else:
-            raise UsageError(
-                f"one of the inputs is of type {type(path).__name__} beside paths; "
-                "expected only paths\nhint: to pass texts, pass an iterator: iter(texts)"
-            )
-    expand()
-    if any(file.format == "parquet" and file.path == STANDARD_INPUT for file in files):
-        raise UsageError(
-            "Parquet cannot be read from standard input: its index is at the end of the file\n"
-            "hint: give the path of a file"
-        )
-    return files
 
 
 def _batches_of_texts(texts: Any, *, strict: bool, batch_bytes: int) -> Iterator[_core.TextBatch]:

@@ -18,12 +18,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from jeton.corpus.content import Content, look_at
-from jeton.errors import JetonWarning, RecordError
+from jeton.errors import JetonWarning, RecordError, UsageError
 
-__all__ = ["STANDARD_INPUT", "Format", "InputFile", "expand_inputs", "format_of"]
+__all__ = [
+    "STANDARD_INPUT",
+    "Format",
+    "InputFile",
+    "expand_inputs",
+    "files_of",
+    "format_of",
+    "warn_of_lists",
+]
 
 Format: TypeAlias = Literal["text", "jsonl", "json", "csv", "parquet", "memory"]
 
@@ -59,6 +67,7 @@ class InputFile:
         skipped_because: Why it is not read (a binary file found in a folder); empty: it is read.
         encoding: ``"utf-16"`` or ``"utf-32"`` where its byte order mark says so; empty: UTF-8.
         was_found: Whether it was found in a folder or by a glob, not named.
+        list_field: Field of one JSON object that holds a list of records; empty: no such file.
     """
 
     path: str
@@ -67,6 +76,7 @@ class InputFile:
     skipped_because: str = ""
     encoding: str = ""
     was_found: bool = False
+    list_field: str = ""
 
 
 def expand_inputs(
@@ -106,6 +116,54 @@ def expand_inputs(
             ):
                 files[identity] = file if format is None else replace(file, format=format)
     return list(files.values())
+
+
+def warn_of_lists(files: Iterable[InputFile]) -> None:
+    """Warn of JSON objects that are read as one text although they hold a list of records."""
+    for file in files:
+        if file.list_field and file.format == "text":
+            warnings.warn(
+                f"{file.path} is read as text: its records are in the list {file.list_field!r}\n"
+                f"hint: jq -c '.{file.list_field}[]' {Path(file.path).name} > records.jsonl "
+                "makes them records",
+                JetonWarning,
+                stacklevel=3,
+            )
+
+
+def files_of(paths: Iterable[Any], *, format: Format | None) -> list[InputFile]:  # noqa: A002
+    """The files of paths, folders, globs and ``InputFile``, in order.
+
+    Raises:
+        FileNotFoundError: An input is missing.
+        UsageError: One of the inputs is no path, or Parquet is wanted from standard input.
+    """
+    files: list[InputFile] = []
+    plain: list[str | os.PathLike[str]] = []
+
+    def expand() -> None:
+        # Neighbours go together, so that files named twice are found.
+        files.extend(expand_inputs(plain, format=format))
+        plain.clear()
+
+    for path in paths:
+        if isinstance(path, InputFile):
+            expand()
+            files.append(path)
+        elif isinstance(path, str | os.PathLike):
+            plain.append(path)
+        else:
+            raise UsageError(
+                f"one of the inputs is of type {type(path).__name__} beside paths; "
+                "expected only paths\nhint: to pass texts, pass an iterator: iter(texts)"
+            )
+    expand()
+    if any(file.format == "parquet" and file.path == STANDARD_INPUT for file in files):
+        raise UsageError(
+            "Parquet cannot be read from standard input: its index is at the end of the file\n"
+            "hint: give the path of a file"
+        )
+    return files
 
 
 def format_of(path: str) -> Format:
@@ -243,15 +301,12 @@ def _named(path: Path) -> InputFile:
             f"{path} is {content.kind}; expected documents or logs\nhint: {content.hint}",
             path=str(path),
         )
-    if content.list_field:
-        warnings.warn(
-            f"{path} is read as text: its records are in the list {content.list_field!r}\n"
-            f"hint: jq -c '.{content.list_field}[]' {path.name} > records.jsonl makes them records",
-            JetonWarning,
-            stacklevel=2,
-        )
     return InputFile(
-        str(path), _by_content(name_format, content), status.st_size, encoding=content.encoding
+        str(path),
+        _by_content(name_format, content),
+        status.st_size,
+        encoding=content.encoding,
+        list_field=content.list_field,
     )
 
 

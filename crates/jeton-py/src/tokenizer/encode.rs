@@ -141,8 +141,9 @@ impl Tokenizer {
 
     /// Returns the ids as an array, uint32 (n_tokens,); ``num_threads`` as in ``encode``.
     ///
-    /// Examples
-    /// --------
+    /// Example:
+    ///     >>> import jeton
+    ///     >>> tok = jeton.load("jeton-general-32k")
     ///     >>> tok.encode_array("Hello there").dtype
     ///     dtype('uint32')
     #[pyo3(signature = (text, *, add_special_tokens=false, allow_special=None, num_threads=Some(1)), text_signature = "($self, text, *, add_special_tokens=False, allow_special=None, num_threads=1)")]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from jeton import _core
 from jeton.corpus.csv_records import csv_rows, delimiter_of
-from jeton.corpus.documents import MEMORY, files_of
-from jeton.corpus.inputs import InputFile
+from jeton.corpus.documents import MEMORY
+from jeton.corpus.inputs import InputFile, files_of
 from jeton.corpus.json_records import is_one_array, json_lines, json_values, looks_like_values
 from jeton.errors import UsageError
 
