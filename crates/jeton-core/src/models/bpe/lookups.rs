@@ -4,7 +4,8 @@
 //! what a processor does behind a wrong guess it does again. So all that is read for both is asked for before the first is
 //! looked at.
 
-use super::table::{EMPTY, MAX_INDEX, MergeTable, NO_PAIR, PLACE_BITS, scaled};
+use super::low_ids::LowIdPartition;
+use super::table::{EMPTY, MAX_INDEX, MergeTable, NO_PAIR, PLACE_BITS};
 use crate::cpu::prefetch::prefetch;
 
 /// A table, and where what is read to find a pair lies: who asks again and again has to hold less at a time.
@@ -12,6 +13,7 @@ use crate::cpu::prefetch::prefetch;
 pub(super) struct Lookups<'t> {
     entries: &'t [u64],
     filter: &'t [u64],
+    low_ids: LowIdPartition,
     table: &'t MergeTable,
     /// Whether entries are asked for before the filter has said that there may be any.
     asks_ahead: bool,
@@ -20,10 +22,16 @@ pub(super) struct Lookups<'t> {
 impl<'t> Lookups<'t> {
     /// What a table has.
     #[inline(always)]
-    pub(super) fn new(entries: &'t [u64], filter: &'t [u64], table: &'t MergeTable) -> Self {
+    pub(super) fn new(
+        entries: &'t [u64],
+        filter: &'t [u64],
+        low_ids: LowIdPartition,
+        table: &'t MergeTable,
+    ) -> Self {
         Self {
             entries,
             filter,
+            low_ids,
             table,
             asks_ahead: true,
         }
@@ -47,14 +55,14 @@ impl<'t> Lookups<'t> {
     /// As [`MergeTable::find`].
     #[inline(always)]
     pub(super) fn find(&self, left: u32, right: u32) -> u32 {
-        let probe = PairProbe::new(left, right);
+        let probe = self.probe(left, right);
         self.find_behind(self.word(probe), probe)
     }
 
     /// The same of two pairs, each if `is_there` says so: else it may be of any ids.
     #[inline(always)]
     pub(super) fn find_both(&self, pairs: [(u32, u32); 2], is_there: [bool; 2]) -> [u32; 2] {
-        let probe = pairs.map(|(left, right)| PairProbe::new(left, right));
+        let probe = pairs.map(|(left, right)| self.probe(left, right));
         let words = probe.map(|probe| self.word(probe));
         if self.asks_ahead {
             prefetch(&self.entries[self.slot(probe[0])]);
@@ -70,15 +78,26 @@ impl<'t> Lookups<'t> {
         found
     }
 
+    #[inline(always)]
+    fn probe(&self, left: u32, right: u32) -> PairProbe {
+        PairProbe {
+            key: u64::from(left) << 20 | u64::from(right),
+            hash: MergeTable::hash(left, right),
+            is_low: self.low_ids.has(left, right),
+        }
+    }
+
     /// A pair's word of the filter.
     #[inline(always)]
     fn word(&self, probe: PairProbe) -> u64 {
-        self.filter[scaled(probe.hash, self.filter.len())]
+        let n_words = self.filter.len();
+        self.filter[self.low_ids.word(probe.hash, probe.is_low, n_words)]
     }
 
     #[inline(always)]
     fn slot(&self, probe: PairProbe) -> usize {
-        scaled(probe.hash, self.entries.len())
+        let n_slots = self.entries.len();
+        self.low_ids.slot(probe.hash, probe.is_low, n_slots)
     }
 
     /// What is found of a pair behind its word of the filter.
@@ -110,16 +129,7 @@ impl<'t> Lookups<'t> {
 struct PairProbe {
     key: u64,
     hash: u64,
-}
-
-impl PairProbe {
-    #[inline(always)]
-    fn new(left: u32, right: u32) -> Self {
-        Self {
-            key: u64::from(left) << 20 | u64::from(right),
-            hash: MergeTable::hash(left, right),
-        }
-    }
+    is_low: bool,
 }
 
 #[cfg(test)]
@@ -131,7 +141,7 @@ mod tests {
     use super::*;
     use crate::vocab::Vocab;
 
-    /// Ids of few pairs, small and large.
+    /// Ids of both parts of a table.
     fn id() -> impl Strategy<Value = u32> {
         prop_oneof![0..16u32, 1016..1032u32]
     }

@@ -22,12 +22,14 @@ mod letter_pairs;
 mod letters;
 pub(crate) mod listed;
 mod lookups;
+mod low_ids;
 pub(crate) mod merge;
 mod merge_scalar;
 mod merge_simd;
 mod merge_without_tables;
 #[cfg(test)]
 mod naive;
+
 mod neighbours;
 pub(crate) mod pairs;
 mod queue;

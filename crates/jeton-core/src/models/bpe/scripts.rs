@@ -11,6 +11,7 @@
 //! Scripts are told by the first bytes of UTF-8, without tables. That makes one of what is written with the same ones, Hebrew and
 //! Armenian, or Chinese and Japanese; and a few have several.
 
+use super::low_ids::LowIdPartition;
 use super::table::{EMPTY, FILTER_BITS, SLOTS_FOR_TWO, put};
 use crate::cpu::prefetch::prefetch;
 use crate::memory::arena::ArenaVec;
@@ -155,7 +156,14 @@ impl Scripts {
             let entries = &mut entries[range[0][0]..range[1][0]];
             let filter = &mut filter[range[0][1]..range[1][1]];
             for &(left, right, index) in list {
-                put(entries, filter, left, right, index);
+                put(
+                    entries,
+                    filter,
+                    LowIdPartition::default(),
+                    left,
+                    right,
+                    index,
+                );
             }
         }
         (scripts.entries, scripts.filter) = (entries.into(), filter.into());

@@ -13,11 +13,12 @@
 //! so that the proof fails: that needs all pairs.
 //!
 //! Most pairs that are looked up cannot merge. A filter, an eighth of the table, says so of all but a few percent
-//! of them without reading the table.
+//! of them without reading the table. What is met most often lies together in both ([`LowIdPartition`]).
 
 use super::known::Known;
 use super::listed::Listed;
 use super::lookups::Lookups;
+use super::low_ids::{LOW_IDS, LowIdPartition};
 use super::pairs::{Merge, NO_MERGE, Pairs};
 use super::scripts::{ScriptSet, Scripts};
 use super::{NONE, merge_scalar};
@@ -49,6 +50,7 @@ pub(super) struct MergeTable {
     /// `left << 44 | right << 24 | index`, open addressing.
     entries: ArenaVec<u64>,
     filter: ArenaVec<u64>,
+    low_ids: LowIdPartition,
     /// For two bytes what [`Self::find`] says of their symbols.
     grid: ArenaVec<u32>,
     n_pairs: usize,
@@ -89,6 +91,7 @@ impl MergeTable {
         Self {
             entries: vec![EMPTY; (pairs * SLOTS_FOR_TWO / 2).max(16)].into(),
             filter: vec![0; (pairs * FILTER_BITS / 64).max(16)].into(),
+            low_ids: LowIdPartition::default(),
             grid: vec![NO_PAIR; GRID].into(),
             n_pairs: 0,
             n_ranks: 0,
@@ -143,8 +146,12 @@ impl MergeTable {
         table
     }
 
-    /// Puts all pairs where they belong.
+    /// Puts all pairs where they belong, those that are met often together.
     fn arrange(&mut self, pairs: &[(u32, u32, u32)]) {
+        let is_low = |&&(left, right, _): &&(u32, u32, u32)| (left | right) < LOW_IDS;
+        let n_low = pairs.iter().filter(is_low).count();
+        self.low_ids =
+            LowIdPartition::new(n_low, pairs.len(), self.entries.len(), self.filter.len());
         self.entries.fill(EMPTY);
         self.filter.fill(0);
         self.n_pairs = 0;
@@ -204,9 +211,11 @@ impl MergeTable {
             n_pairs,
             n_ranks,
             n_there,
+            n_low,
             excess,
         } = run_wide(Kernel::fastest(), entries_and_ids);
-        let [n_pairs, n_ranks, n_there] = [n_pairs, n_ranks, n_there].map(|n| n as usize);
+        let [n_pairs, n_ranks, n_there, n_low] =
+            [n_pairs, n_ranks, n_there, n_low].map(|n| n as usize);
         // Who looks for a pair that is not there comes to an empty entry.
         let ends = n_pairs < entries.len() && !filter.is_empty();
         let counts = u32::try_from(entries.len().max(filter.len())).is_ok();
@@ -224,6 +233,7 @@ impl MergeTable {
             }
         }
         let mut table = Self {
+            low_ids: LowIdPartition::new(n_low, n_pairs, entries.len(), filter.len()),
             entries,
             filter,
             grid: grid_room,
@@ -326,7 +336,14 @@ impl MergeTable {
         if self.n_pairs * SLOTS_FOR_TWO / 2 >= self.entries.len() {
             self.grow();
         }
-        let is_new = put(&mut self.entries, &mut self.filter, left, right, index);
+        let is_new = put(
+            &mut self.entries,
+            &mut self.filter,
+            self.low_ids,
+            left,
+            right,
+            index,
+        );
         self.n_pairs += usize::from(is_new);
         self.n_ranks = self.n_ranks.max(index as usize + 1);
     }
@@ -335,6 +352,7 @@ impl MergeTable {
     fn grow(&mut self) {
         let slots = self.entries.len() * 2;
         let old = std::mem::replace(&mut self.entries, vec![EMPTY; slots].into());
+        self.low_ids.grow();
         self.n_pairs = 0;
         for &entry in old.iter().filter(|&&entry| entry != EMPTY) {
             let (left, right, index) = unpack(entry);
@@ -392,7 +410,9 @@ impl MergeTable {
     pub(super) fn lookups_of(&self, scripts: ScriptSet) -> Lookups<'_> {
         let of_script = scripts.only().and_then(|script| self.scripts.get(script));
         match of_script {
-            Some((entries, filter)) => Lookups::new(entries, filter, self),
+            Some((entries, filter)) => {
+                Lookups::new(entries, filter, LowIdPartition::default(), self)
+            }
             None => self.lookups(),
         }
     }
@@ -405,7 +425,7 @@ impl MergeTable {
     /// To look for many pairs.
     #[inline(always)]
     pub(super) fn lookups(&self) -> Lookups<'_> {
-        Lookups::new(&self.entries, &self.filter, self)
+        Lookups::new(&self.entries, &self.filter, self.low_ids, self)
     }
 
     /// The token that a merge makes.
@@ -418,24 +438,19 @@ impl MergeTable {
     }
 }
 
-/// Returns a number below `n` from the high bits of a hash.
-#[inline(always)]
-pub(super) fn scaled(hash: u64, n: usize) -> usize {
-    (((hash >> 32) * n as u64) >> 32) as usize
-}
-
 /// Puts a pair among entries of which one at least is empty; a pair that is there already gets the new index. Says whether it is new.
 pub(super) fn put(
     entries: &mut [u64],
     filter: &mut [u64],
+    low_ids: LowIdPartition,
     left: u32,
     right: u32,
     index: u32,
 ) -> bool {
-    let hash = MergeTable::hash(left, right);
-    filter[scaled(hash, filter.len())] |= MergeTable::filter_bits(hash);
+    let (hash, is_low) = (MergeTable::hash(left, right), low_ids.has(left, right));
+    filter[low_ids.word(hash, is_low, filter.len())] |= MergeTable::filter_bits(hash);
     let key = u64::from(left) << 20 | u64::from(right);
-    let mut slot = scaled(hash, entries.len());
+    let mut slot = low_ids.slot(hash, is_low, entries.len());
     while entries[slot] != EMPTY && entries[slot] >> 24 != key {
         slot = (slot + 1) % entries.len();
     }
@@ -456,6 +471,8 @@ struct Surveyed {
     n_ranks: u64,
     /// How many pairs are of ids that there are.
     n_there: u64,
+    /// How many pairs are of two ids below [`LOW_IDS`].
+    n_low: u64,
     /// By how much an id of a pair reaches its index, at most; one more for being equal.
     excess: u64,
 }
@@ -467,7 +484,7 @@ impl Work for Survey<'_> {
     fn run(self) -> Surveyed {
         let n_ids = u64::from(self.n_ids);
         let low = |bits: u64| bits & u64::from(MAX_ID - 1);
-        let [mut n_pairs, mut n_ranks, mut n_there, mut excess] = [0; 4];
+        let [mut n_pairs, mut n_ranks, mut n_there, mut n_low, mut excess] = [0; 5];
         for &entry in self.entries {
             // Without branches: a third of the entries is empty, here and there.
             let is_pair = u64::from(entry != EMPTY);
@@ -476,6 +493,7 @@ impl Work for Survey<'_> {
             n_pairs += is_pair;
             n_ranks = n_ranks.max(if entry == EMPTY { 0 } else { rank });
             n_there += is_pair & u64::from(id < n_ids);
+            n_low += is_pair & u64::from(id < u64::from(LOW_IDS));
             excess = excess.max(if entry == EMPTY {
                 0
             } else {
@@ -486,6 +504,7 @@ impl Work for Survey<'_> {
             n_pairs,
             n_ranks,
             n_there,
+            n_low,
             excess,
         }
     }
