@@ -41,6 +41,9 @@ CAVEATS = (
     "all warm rounds of a library are of one process, and processes differ: Thai under cl100k_base "
     "took ours 6.5 to 7.0 ms in ten of them, 11.2 in another and 7.6 in the record (AMD, "
     "2026-11-26, a throwaway script that asks the same workers)",
+    "all records are of engines before 2026-11-28, which also remembered passages of Thai and "
+    "whole texts of few words: warm Thai and Llama 2 over Chinese are lower now "
+    "(docs/log/low-id-pairs.md has the other changes)",
 )
 
 

@@ -1,11 +1,12 @@
 """Keep results as JSON under benches/results/; write BENCHMARKS.md from the newest of each kind.
 
-Each kind of processor has a folder, and lines of its own in the tables: what one of them waits for
-another one may not.
+Each kind of processor has a folder, and lines of its own in the tables. BENCHMARKS.md has the
+table of all bars; ``python -m benches.record --show warm`` prints each case of a part.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import sys
@@ -16,7 +17,17 @@ from typing import Any
 from benches import summary
 from benches.harness import Row
 
-__all__ = ["DISTRIBUTIONS", "case", "main", "newest", "newest_of_each", "render", "table", "write"]
+__all__ = [
+    "DISTRIBUTIONS",
+    "case",
+    "main",
+    "newest",
+    "newest_of_each",
+    "render",
+    "show",
+    "table",
+    "write",
+]
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -271,30 +282,51 @@ def _head(found: Mapping[str, Sequence[Mapping[str, Any]]], common: Sequence[str
             "",
             summary.table(cases),
             *(_paths(found["simd"]) if "simd" in found else ()),
-            "### Every case of every row",
-            "",
-            summary.case_table(cases),
         ]
     )
 
 
-def render(*, folder: Path = RESULTS) -> str:
-    """Return the generated part of BENCHMARKS.md."""
+def _found(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The newest records of each kind, a record for each kind of processor."""
     found = {}
     for kind in KINDS:
         results = newest_of_each(kind, folder=folder)
         if results:
             found[kind] = results
+    return found
+
+
+def render(*, folder: Path = RESULTS) -> str:
+    """Return the generated part of BENCHMARKS.md."""
+    found = _found(folder)
     if not found:
         return "Nothing has been recorded yet: `make bench` records.\n"
     from benches.machine import CAVEATS
 
-    sections = [_section(KINDS[kind], results, CAVEATS) for kind, results in found.items()]
-    return "\n".join([_head(found, CAVEATS), *sections])
+    return _head(found, CAVEATS)
 
 
-def main() -> int:
-    """Rewrite the generated part of BENCHMARKS.md."""
+def show(parts: Sequence[str], *, folder: Path = RESULTS) -> str:
+    """Return each case and each library of some parts (``all``: of all), as Markdown."""
+    found = _found(folder)
+    from benches.machine import CAVEATS
+
+    wanted = found if "all" in parts else {kind: found[kind] for kind in parts if kind in found}
+    sections = [_section(KINDS[kind], results, CAVEATS) for kind, results in wanted.items()]
+    results = [result for of_kind in wanted.values() for result in of_kind]
+    return "\n".join([summary.case_table(_cases(results)), *sections])
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Rewrite the generated part of BENCHMARKS.md, or print parts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--show", nargs="+", choices=[*KINDS, "all"], help="print parts, write nothing"
+    )
+    options = parser.parse_args(arguments)
+    if options.show:
+        print(show(options.show))
+        return 0
     path = ROOT / "BENCHMARKS.md"
     text = path.read_text(encoding="utf-8")
     if text.count(BEGIN) != 1 or text.count(END) != 1:
@@ -307,4 +339,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

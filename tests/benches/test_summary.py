@@ -181,7 +181,7 @@ def test_each_processor_has_its_newest_record_and_lines_of_its_own(tmp_path: Pat
     assert [one["date"], two["date"]] == ["2026-11-21", "2026-11-20"]
     assert record.newest("warm", cpu="Maker(R) Two", folder=tmp_path) == two
     assert record.newest("warm", cpu="Maker(R) Three", folder=tmp_path) is None
-    text = record.render(folder=tmp_path)
+    text = record.render(folder=tmp_path) + record.show(["warm"], folder=tmp_path)
     lines = [line for line in text.splitlines() if "| Maker One |" in line]
     assert len(lines) == 2, "a bar and a case"
     assert all("| 2.00x |" in line for line in lines)
@@ -191,16 +191,18 @@ def test_each_processor_has_its_newest_record_and_lines_of_its_own(tmp_path: Pat
     assert "on Maker Two, too: benches/results/maker-two/2026-11-20-warm.json" in text
 
 
-def test_the_page_has_the_bars_first_then_the_parts(tmp_path: Path) -> None:
+def test_the_page_has_the_bars_and_a_command_the_parts(tmp_path: Path) -> None:
     record.write(result("warm", "2026-11-20", 4.0), folder=tmp_path)
     record.write(result("warm", "2026-11-21", 1.0), folder=tmp_path)
     # A part that is done again replaces its own record and no other.
     record.write(result("document", "2026-11-21", 4.0), folder=tmp_path)
     record.write(result("document", "2026-11-21", 1.0), folder=tmp_path)
-    text = record.render(folder=tmp_path)
-    assert text.index("Read this first") < text.index("| case | target |")
-    assert text.index("| case | target |") < text.index("## Warm encoding")
-    assert text.index("## Warm encoding") < text.index("## One document")
+    page = record.render(folder=tmp_path)
+    assert page.index("Read this first") < page.index("| case | target |")
+    assert "## Warm encoding" not in page
+    parts = record.show(["all"], folder=tmp_path)
+    assert parts.index("## Warm encoding") < parts.index("## One document")
+    text = page + parts
     assert "a caveat of warm" in text
     assert "Measured 2026-11-21" in text
     assert text.count("**an operation**") == 2

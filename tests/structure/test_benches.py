@@ -164,7 +164,7 @@ def test_records_are_written_read_and_rendered(tmp_path: Path) -> None:
     assert json.loads(path.read_text(encoding="utf-8"))["cases"][0]["rows"][0]["name"] == "jeton"
     written = [entry for entry in tmp_path.rglob("*") if entry.is_file()]
     assert written == [tmp_path / "c" / "2026-11-21-warm.json"]
-    text = record.render(folder=tmp_path)
+    text = record.show(["warm"], folder=tmp_path)
     assert "| jeton | 2 | 0.5 | 0.5 | 0.5 | 1 |  |  |" in text
     assert "crash \\| boom" in text
     assert text.index("a caveat") < text.index("| jeton |"), "caveats stand first"
