@@ -1,6 +1,6 @@
 """Time the core alone, called from Rust without Python in between: first and warm passes.
 
-What docs/engine.md tells of single steps is measured with this: two builds, one after the other.
+Single steps are measured with this, two builds in turn (docs/log/engine-2026-11.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 //! Where the tables of caches lie: beside each other in huge pages.
 //!
-//! The system takes five times as long for the same memory in ordinary pages (docs/engine.md), and a cache that grows needs several
+//! The system takes five times as long for the same memory in ordinary pages (docs/log/engine-2026-11.md), and a cache that grows needs several
 //! hundred of them. Tables are too small for a huge page each, until they have grown to that.
 
 use crossbeam_utils::atomic::AtomicCell;

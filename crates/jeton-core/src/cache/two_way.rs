@@ -23,7 +23,7 @@ pub(crate) type LongWords = WordCache<2, 8>;
 const SOON: usize = 2;
 const LATE: usize = 4;
 /// The same for a large cache whose entries take a line each, which words of many ids or bytes seldom fill: zeros for four times as many
-/// sets take as long as some thousand words (docs/engine.md).
+/// sets take as long as some thousand words (docs/log/engine-2026-11.md).
 const LATE_IF_LARGE: usize = 6;
 const LARGE_BYTES: usize = 1 << 20;
 

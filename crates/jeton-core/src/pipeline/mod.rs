@@ -204,7 +204,7 @@ impl<M: Model> Pipeline<M> {
     ) -> Result<()> {
         if let Some(automaton) = self.pretokenizer.only_automaton() {
             let bytes = text.as_bytes();
-            // Made where they stay: to move what was written just now waits for it, which counts in a short text (docs/engine.md).
+            // Made where they stay: to move what was written just now waits for it, which counts in a short text (docs/log/engine-2026-11.md).
             let mut pieces = automaton.pieces(bytes);
             return self.encode_pieces(bytes, &mut pieces, words, scratch, sink);
         }

@@ -33,7 +33,7 @@ const FREE_WORDS: u32 = 2048;
 const WORDS_WITHOUT_FILTER: u32 = 512;
 
 /// Words that a thread merges with the tables before the filter is made, which takes two to four milliseconds and saves a read of memory for
-/// each new word: first passes over 12 MB take 5% less time, those over a megabyte would take more (docs/engine.md). Not where the
+/// each new word: first passes over 12 MB take 5% less time, those over a megabyte would take more (docs/log/engine-2026-11.md). Not where the
 /// vocabulary is packed, which has a filter of its own.
 const WORDS_BEFORE_FILTER: u32 = 32_768;
 

@@ -2,7 +2,7 @@
 //!
 //! Merging makes short tokens first, and training gave those the first ids. Four of five pairs that are
 //! found while new words are merged have two ids below a thousand; of all pairs a fifth has
-//! (docs/engine.md). Spread over the table, each takes a cache line for itself. So the table and its
+//! (docs/log/engine-2026-11.md). Spread over the table, each takes a cache line for itself. So the table and its
 //! filter have a part for them. docs/log/low-id-pairs.md has the measurement.
 
 /// Ids below this are low.

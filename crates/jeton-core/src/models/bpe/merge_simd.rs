@@ -1,7 +1,7 @@
 //! Merging with all candidates in vectors, which stay in registers.
 //!
 //! In memory a candidate is written by itself and read together with the others, and such a read waits until what was written has
-//! reached the cache: a word of nine bytes that is not known takes a fifth less time with vectors (docs/engine.md).
+//! reached the cache: a word of nine bytes that is not known takes a fifth less time with vectors (docs/log/engine-2026-11.md).
 
 use super::merge_scalar::{Find, merge_by};
 use crate::cpu::dispatch::Kernel;

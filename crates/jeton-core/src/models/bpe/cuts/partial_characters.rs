@@ -7,7 +7,7 @@
 //! that, or never: only tokens of lower ranks count. That holds where ranks rise with ids, and every
 //! pair comes after those that make its sides ([`super::super::table::MergeTable::is_in_order`]).
 //!
-//! Published vocabularies have some hundred of these tokens; what part of a script's boundaries they may be at is in docs/engine.md.
+//! Published vocabularies have some hundred of these tokens; what part of a script's boundaries they may be at is in docs/log/engine-2026-11.md.
 
 use std::collections::BTreeMap;
 

@@ -182,7 +182,7 @@ mod x86 {
     }
 
     /// The words of 32 bits whose numbers the first `N` of sixteen are. Most words have few boundaries, and to read sixteen takes longer
-    /// than to read four (docs/engine.md).
+    /// than to read four (docs/log/engine-2026-11.md).
     ///
     /// # Safety
     ///
