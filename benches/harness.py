@@ -68,7 +68,7 @@ class Row:
 
     @property
     def exact(self) -> bool:
-        """Whether it ran and its results are the reference's."""
+        """True if it ran and its results are the reference's."""
         return bool(self.values) and self.wrong is None
 
     @property

@@ -105,7 +105,7 @@ class Run:
 
     @property
     def takes_part(self) -> bool:
-        """Whether nothing has gone wrong."""
+        """True if nothing has gone wrong."""
         return self.failed is None and self.missing is None
 
 

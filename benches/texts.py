@@ -67,7 +67,7 @@ class Sample:
 
 
 def is_plain(text: str) -> bool:
-    """Whether there is text, and nothing in it that looks like a special token."""
+    """True if there is text, and nothing in it that looks like a special token."""
     return bool(text) and not any(mark in text for mark in SPECIAL_LOOKALIKES)
 
 

@@ -84,7 +84,7 @@ def take_turns(
 
 
 def _is_done(name: str, found: Mapping[str, Trained]) -> bool:
-    """Whether another run would not change its place."""
+    """True if another run would not change its place."""
     if name == "jeton" or not found[name].seconds:
         return False
     mine = median(found[name].seconds)

@@ -126,9 +126,9 @@ class Adapter(ABC):
     distribution: ClassVar[str]
     """The name under which the library is installed, for its version."""
     bundled: ClassVar[bool] = False
-    """Whether it carries its vocabularies itself and reads no file."""
+    """True if it carries its vocabularies itself and reads no file."""
     has_arrays: ClassVar[bool] = False
-    """Whether ``array_call`` gives arrays; else lists stand in for them."""
+    """True if ``array_call`` gives arrays; else lists stand in for them."""
     carried: ClassVar[tuple[str, ...]] = ()
     """The vocabularies that a library which is ``bundled`` has."""
     count_name: ClassVar[str | None] = None

@@ -171,7 +171,7 @@ class Encoding:
         """Index of the pretoken that a token belongs to; -1 for special tokens."""
     @property
     def special_tokens_mask(self) -> NDArray[np.bool_]:
-        """Whether a token was put around the text (``add_special_tokens``). As in ``tokenizers``, a
+        """True if a token was put around the text (``add_special_tokens``). As in ``tokenizers``, a
         special token that stood in the text is not marked; ``Tokenizer.special_tokens_mask`` goes by id."""
     @property
     def type_ids(self) -> NDArray[np.uint32]:
@@ -203,7 +203,7 @@ class ModelInputs:
         """0, 1, 2 ... for the ids of each row, on whatever side it is padded; 0 for padding."""
     @property
     def special_tokens_mask(self) -> NDArray[np.bool_]:
-        """Whether an id is the template's or padding. A special token that stood in the text is not marked."""
+        """True if an id is the template's or padding. A special token that stood in the text is not marked."""
     @property
     def sequence_ids(self) -> NDArray[np.int8]:
         """0 and 1 for ids of the first and the second text; -1 for those of the template and padding."""
@@ -241,7 +241,7 @@ class ModelInputs:
         """Ids of the longest row without padding."""
     @property
     def is_padded(self) -> bool:
-        """Whether rows are filled up to the same length."""
+        """True if rows are filled up to the same length."""
     def to_dict(
         self,
         names: Sequence[str] | None = None,
@@ -940,7 +940,7 @@ class Tokenizer:
         tokens that published tokenizers name so, and a SentencePiece model's end of sentence.
         """
     def is_canonical(self, ids: Sequence[int] | NDArray[Any]) -> bool:
-        """Whether the ids are those that the tokenizer gives to their text: ``encode(decode(ids)) == ids``.
+        """True if the ids are those that the tokenizer gives to their text: ``encode(decode(ids)) == ids``.
 
         Special tokens among the ids stay what they are. Raises ``UnknownTokenIdError`` for an id without a token.
         """
@@ -1047,7 +1047,7 @@ class Tokenizer:
         *,
         allow_special: Iterable[str] | Literal["all"] | None = None,
     ) -> bool:
-        """Whether a text has at most ``limit`` ids; reads no more of it than that takes."""
+        """True if a text has at most ``limit`` ids; reads no more of it than that takes."""
     def grow(
         self,
         text: _Text | None = None,
@@ -1123,7 +1123,7 @@ class Tokenizer:
     ) -> DecodeIterator:
         """The pieces of text, none empty, of ids that an iterator gives; each as soon as it is certain."""
     def special_tokens_mask(self, ids: Sequence[int] | NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether each id is that of a special token, wherever it came from: bool (n_tokens,)."""
+        """True if each id is that of a special token, wherever it came from: bool (n_tokens,)."""
     def normalize(self, text: _Text) -> str:
         """The text as the model sees it, after normalization."""
     def pretokenize(self, text: _Text) -> list[str]:
@@ -1172,7 +1172,7 @@ class Tokenizer:
     def token_lengths(self) -> NDArray[np.uint32]:
         """Bytes of each id, uint32 (vocab_size,); 0 for ids without a token and for tokens that add no bytes."""
     def is_token_mask(self) -> NDArray[np.bool_]:
-        """Whether each id has a token, bool (vocab_size,)."""
+        """True if each id has a token, bool (vocab_size,)."""
     def id_to_token(self, id: int) -> str | None:
         """The string that the tokenizer's file has for an id, ``\u0120the`` or ``\u2581the``; None where it has no token.
 
@@ -1324,13 +1324,13 @@ class SentencePieceModel:
         """What the unknown id decodes to."""
     @property
     def byte_fallback(self) -> bool:
-        """Whether text without a piece becomes bytes."""
+        """True if text without a piece becomes bytes."""
     @property
     def add_dummy_prefix(self) -> bool:
-        """Whether a space is put in front of texts."""
+        """True if a space is put in front of texts."""
     @property
     def remove_extra_whitespaces(self) -> bool:
-        """Whether runs of spaces become one, and those at the ends go."""
+        """True if runs of spaces become one, and those at the ends go."""
     @property
     def bos_id(self) -> int | None:
         """The id of the beginning; -1 where there is none."""
@@ -1445,7 +1445,7 @@ class PretokenCounts:
         """Bytes of memory that they may take; None: as many as it takes."""
     @property
     def is_on_disk(self) -> bool:
-        """Whether some of them are in temporary files."""
+        """True if some of them are in temporary files."""
     def items(self) -> list[tuple[bytes, int]]:
         """All pretokens with their counts, by falling count, then by bytes."""
 

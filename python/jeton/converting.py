@@ -75,7 +75,7 @@ class Conversion:
 
     @property
     def fingerprint_preserved(self) -> bool:
-        """Whether the new files are the same tokenizer, written the same way."""
+        """True if the new files are the same tokenizer, written the same way."""
         return self.fingerprint_before == self.fingerprint_after
 
     def to_dict(self) -> dict[str, Any]:

@@ -112,7 +112,7 @@ SCALE: Mapping[str, int] = MappingProxyType(
 
 
 def holds(whole: str, part: str) -> bool:
-    """Whether a dimension is another one or has it as a part."""
+    """True if a dimension is another one or has it as a part."""
     return DIMENSIONS[whole].attributes <= DIMENSIONS[part].attributes
 
 

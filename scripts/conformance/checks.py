@@ -53,7 +53,7 @@ class SetResult:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing unexpected was found."""
+        """True if nothing unexpected was found."""
         return self.not_loaded is None and not self.faults
 
 

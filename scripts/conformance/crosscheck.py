@@ -95,7 +95,7 @@ class Sample:
     text: str
     ids: list[int]
     special: bool
-    """Whether special tokens in the text count."""
+    """True if special tokens in the text count."""
 
 
 @dataclass(frozen=True, slots=True)

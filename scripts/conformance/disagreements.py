@@ -43,7 +43,7 @@ class Row:
 
     text: str
     special: bool
-    """Whether the second library is used as by default, where special tokens in the text count."""
+    """True if the second library is used as by default, where special tokens in the text count."""
     first_ids: list[int]
     second_ids: list[int]
     cause: str
@@ -53,7 +53,7 @@ class Row:
     """The same, of the general categories of their NFKD form (``Ll Mn``)."""
 
     def explains(self, text: str) -> bool:
-        """Whether a smallest text is of this row's kind."""
+        """True if a smallest text is of this row's kind."""
         if self.like is not None and re.fullmatch(self.like, text, re.DOTALL):
             return True
         found = " ".join(unicodedata.category(c) for c in unicodedata.normalize("NFKD", text))

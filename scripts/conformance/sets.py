@@ -124,7 +124,7 @@ class GoldenSet:
 
     @property
     def is_byte_level(self) -> bool:
-        """Whether each token stands for bytes of the text, so that tokens tile the text."""
+        """True if each token stands for bytes of the text, so that tokens tile the text."""
         if self.library in ("tiktoken", "BlinkDL/ChatRWKV", "mistral_common"):
             return True
         model = self.header.get("model", {})

@@ -29,7 +29,7 @@ def smallest(text: str, holds: Callable[[str], bool]) -> str:
 
 
 def is_smallest(text: str, holds: Callable[[str], bool]) -> bool:
-    """Whether the property holds, and for no text with one character less."""
+    """True if the property holds, and for no text with one character less."""
     return holds(text) and not any(
         holds(text[:i] + text[i + 1 :]) for i in range(len(text)) if len(text) > 1
     )

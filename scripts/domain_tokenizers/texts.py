@@ -71,7 +71,7 @@ class Source:
     one_in: int = 1
 
     def takes(self, record: Mapping[str, Any]) -> bool:
-        """Whether a record of the file belongs here."""
+        """True if a record of the file belongs here."""
         domain = record["domain"]
         if not any(domain == d or (d[-1] == "-" and domain.startswith(d)) for d in self.domains):
             return False

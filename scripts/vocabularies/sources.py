@@ -43,7 +43,7 @@ class SourceText:
         return f"{self.file}#{self.label}" if self.label else self.file
 
     def takes(self, domain: str, record_id: str, text: str) -> bool:
-        """Whether a record of the file belongs here."""
+        """True if a record of the file belongs here."""
         if self.domains and not any(
             domain == d or (d.endswith("-") and domain.startswith(d)) for d in self.domains
         ):

@@ -91,7 +91,7 @@ def _model(told: Mapping[str, Any]) -> bytes:
 
 
 def contains(whole: Any, part: Any) -> bool:
-    """Whether JSON has at least what another has: keys of objects, and everything else equal."""
+    """True if JSON has at least what another has: keys of objects, and everything else equal."""
     if isinstance(part, dict) and isinstance(whole, dict):
         return all(key in whole and contains(whole[key], value) for key, value in part.items())
     return bool(whole == part)

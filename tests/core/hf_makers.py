@@ -31,7 +31,7 @@ PUBLISHED: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class WindowTypes:
-    """Whether the reference's windows have the token types of the template."""
+    """True if the reference's windows have the token types of the template."""
 
     follow_segments: bool
     """The template gives the first text the type 0 and the second 1, as all windows have it."""

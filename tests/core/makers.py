@@ -29,7 +29,7 @@ TINY = tuple(_SPLITS)
 PUBLISHED = ("cl100k_base", "o200k_base", "gpt2_hf")
 
 THOROUGH = os.environ.get("JETON_HYPOTHESIS") == "thorough"
-"""Whether tests that make their own random texts make many more of them."""
+"""True if tests that make their own random texts make many more of them."""
 
 
 @functools.cache

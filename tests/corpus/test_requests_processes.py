@@ -121,7 +121,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each chunk was answered by a process."""
+    """True if each chunk was answered by a process."""
     seen: list[bool] = []
 
     def noted(chunk: Chunk, answer: bytes, **options: Any) -> Any:

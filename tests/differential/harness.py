@@ -49,7 +49,7 @@ class Check:
     every: int = 1
     """1: on all texts; n: on each n-th, for what is slow."""
     known: Callable[[str, Any, Any], bool] | None = None
-    """Whether a difference (text, ours, theirs) is a documented one: counted, not reported."""
+    """True if a difference (text, ours, theirs) is a documented one: counted, not reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ def _row(side: Side, text: str) -> Any:
 
 
 def differs(check: Check, text: str) -> bool:
-    """Whether the two sides differ on one text, and not in a documented way."""
+    """True if the two sides differ on one text, and not in a documented way."""
     theirs = _row(check.theirs, text)
     if isinstance(theirs, Raised):
         return False

@@ -102,7 +102,7 @@ def test_decoding_gives_the_text_back(name: str, shared: Path) -> None:
 
 
 def _why_lossy(tokenizer: Tokenizer, case: Case) -> bool:
-    """Whether the text holds a byte without a token, or an added token that decodes otherwise."""
+    """True if the text holds a byte without a token, or an added token that decodes otherwise."""
     without_token = {b for b in range(256) if tokenizer.bytes_to_id(bytes([b])) is None}
     otherwise = [a for a in tokenizer.added_tokens if tokenizer.decode([a.id]) != a.content]
     return not without_token.isdisjoint(tokenizer.normalize(case.text).encode()) or any(

@@ -86,7 +86,7 @@ impl IoError {
         }
     }
 
-    /// Whether a signal came in between: the same call continues where it stopped.
+    /// True if a signal came in between: the same call continues where it stopped.
     pub fn is_interrupted(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::Interrupted)
     }

@@ -252,7 +252,7 @@ impl<'de> Visitor<'de> for TextSeed<'_, '_, 'de, '_> {
     }
 }
 
-/// Whether a key is the wanted one.
+/// True if a key is the wanted one.
 struct KeySeed<'f>(&'f str);
 
 impl<'de> DeserializeSeed<'de> for KeySeed<'_> {

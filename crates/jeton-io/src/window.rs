@@ -57,7 +57,7 @@ impl Window {
         self.position
     }
 
-    /// Whether `unread` is all that is left.
+    /// True if `unread` is all that is left.
     pub(crate) fn at_end(&self) -> bool {
         self.at_end
     }

@@ -135,7 +135,7 @@ impl Drop for Integers {
     }
 }
 
-/// Whether integers may be shared between threads at no cost: there is a global lock.
+/// True if integers may be shared between threads at no cost: there is a global lock.
 fn shares_integers(py: Python<'_>) -> bool {
     let enabled = py
         .import("sys")

@@ -190,7 +190,7 @@ impl ModelInputs {
         self.make(py, &self.made.sequence_ids, Layout::sequence_ids)
     }
 
-    /// Whether an id is the template's or padding. A special token that stood in the text is not marked.
+    /// True if an id is the template's or padding. A special token that stood in the text is not marked.
     #[getter]
     fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.make(
@@ -267,7 +267,7 @@ impl ModelInputs {
         self.layout.longest()
     }
 
-    /// Whether rows are filled up to the same length.
+    /// True if rows are filled up to the same length.
     #[getter]
     fn is_padded(&self) -> bool {
         self.layout.columns().is_some()

@@ -87,7 +87,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Whether all characters are below U+0080, which a `str` knows of itself.
+/// True if all characters are below U+0080, which a `str` knows of itself.
 #[inline]
 fn is_ascii(string: &Bound<'_, PyString>) -> bool {
     // SAFETY: a `str` that is alive; what is read was written when it was made.

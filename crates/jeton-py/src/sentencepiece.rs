@@ -105,19 +105,19 @@ impl SentencePieceModel {
         Ok(quick(py, self.parts())?.0.trainer.unk_surface.clone())
     }
 
-    /// Whether text without a piece becomes bytes.
+    /// True if text without a piece becomes bytes.
     #[getter]
     fn byte_fallback(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(quick(py, self.parts())?.0.trainer.byte_fallback)
     }
 
-    /// Whether a space is put in front of texts.
+    /// True if a space is put in front of texts.
     #[getter]
     fn add_dummy_prefix(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(quick(py, self.parts())?.0.normalizer.add_dummy_prefix)
     }
 
-    /// Whether runs of spaces become one, and those at the ends go.
+    /// True if runs of spaces become one, and those at the ends go.
     #[getter]
     fn remove_extra_whitespaces(&self, py: Python<'_>) -> PyResult<bool> {
         let (model, _) = quick(py, self.parts())?;

@@ -21,7 +21,7 @@ fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"))
 }
 
-/// Whether the folder is there; says so on standard error if it is not.
+/// True if the folder is there; says so on standard error if it is not.
 #[allow(clippy::print_stderr)] // the reason why a test did nothing
 pub fn is_there() -> bool {
     let there = folder().is_dir();

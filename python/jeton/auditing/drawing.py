@@ -69,7 +69,7 @@ class Drawer:
 
     @property
     def is_everything(self) -> bool:
-        """Whether nothing was left out."""
+        """True if nothing was left out."""
         return self.threshold == 1 << KEY_BITS
 
     def offer(self, unit: Unit) -> None:

@@ -72,7 +72,7 @@ class Traffic:
 
     @property
     def is_priced(self) -> bool:
-        """Whether a year's dollars are known."""
+        """True if a year's dollars are known."""
         return self.ledger is not None and bool(self.ledger.usd) and bool(self.ledger.per_year())
 
     @property

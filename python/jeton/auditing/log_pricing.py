@@ -86,7 +86,7 @@ class LogPricing:
 
     @property
     def waits(self) -> bool:
-        """Whether requests without usage wait for our own count."""
+        """True if requests without usage wait for our own count."""
         return bool(self._waiting)
 
     def ledger(

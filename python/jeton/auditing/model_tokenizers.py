@@ -53,7 +53,7 @@ class ModelTokenizer:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is the model's own tokenizer."""
+        """True if it is the model's own tokenizer."""
         return self.basis is Basis.EXACT
 
 
@@ -100,7 +100,7 @@ def load_or_none(name: str) -> Tokenizer | None:
 
 
 def is_same(one: Tokenizer, other: Tokenizer) -> bool:
-    """Whether two tokenizers give the same ids, special tokens aside."""
+    """True if two tokenizers give the same ids, special tokens aside."""
     if one.fingerprint == other.fingerprint:
         return True
     return bool(np.array_equal(one.encode_array(_PROBE), other.encode_array(_PROBE)))

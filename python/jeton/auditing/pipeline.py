@@ -118,7 +118,7 @@ class Pipeline:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was said."""
+        """True if nothing was said."""
         return self == Pipeline()
 
 

@@ -99,7 +99,7 @@ def _rows_of(requests: RequestEvidence, name: str | None) -> tuple[NDArray[np.bo
 
 
 def _is_same(logged: str, model: str) -> bool:
-    """Whether a log means a model, dated or not, with its provider's name or without."""
+    """True if a log means a model, dated or not, with its provider's name or without."""
     if logged.casefold() == model.casefold():
         return True
     try:

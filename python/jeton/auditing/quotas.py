@@ -21,7 +21,7 @@ the busiest minute would miss requests, and the rate is judged instead. A judgem
 
 
 def has_limit(quota: Quota) -> bool:
-    """Whether anything is limited."""
+    """True if anything is limited."""
     return any(
         limit is not None
         for limit in (quota.tokens_per_minute, quota.requests_per_minute, quota.requests_per_day)

@@ -68,15 +68,15 @@ class Portions(Protocol):
 
     @property
     def has_domains(self) -> bool:
-        """Whether texts may have a domain."""
+        """True if texts may have a domain."""
 
     @property
     def has_overhead(self) -> bool:
-        """Whether a chat format may add tokens."""
+        """True if a chat format may add tokens."""
 
     @property
     def may_lack_text(self) -> bool:
-        """Whether there is something to say without any text."""
+        """True if there is something to say without any text."""
 
     @property
     def domain_names(self) -> Sequence[str]:

@@ -44,7 +44,7 @@ class RemedyFacts:
 
     @property
     def needs_own_model(self) -> bool:
-        """Whether only the owner of a model can do it."""
+        """True if only the owner of a model can do it."""
         return self.own
 
 

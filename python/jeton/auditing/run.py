@@ -199,7 +199,7 @@ class Audit:
 
     @property
     def _is_known_which(self) -> bool:
-        """Whether the tokenizers are known before the inputs are read."""
+        """True if the tokenizers are known before the inputs are read."""
         facts = self._facts
         given = is_given(self._tokenizers, self._current)
         return given or self._logs is None or facts.model is not None or bool(facts.prices)

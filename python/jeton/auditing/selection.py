@@ -79,7 +79,7 @@ class Selection:
 def is_given(
     tokenizers: Iterable[TokenizerLike] | TokenizerLike | None, current: TokenizerLike | None
 ) -> bool:
-    """Whether the user named a tokenizer."""
+    """True if the user named a tokenizer."""
     if isinstance(tokenizers, str | os.PathLike | Tokenizer):
         return True
     return current is not None or bool(list(tokenizers or ()))
@@ -181,7 +181,7 @@ def _of_models(
 def _of_planned_model(
     chosen: Sequence[Chosen], current: int, model: ModelFacts | None, notices: list[str]
 ) -> tuple[bool | None, ...]:
-    """Whether each tokenizer is the planned model's own; None where that cannot be told."""
+    """True if each tokenizer is the planned model's own; None where that cannot be told."""
     own = None if model is None else tokenizer_of_facts(model)
     tokenizer = None if own is None else load_or_none(own.vocabulary)
     if model is None or own is None or tokenizer is None:

@@ -111,7 +111,7 @@ class ApiPrice:
 
     @property
     def is_tiered(self) -> bool:
-        """Whether the rates depend on the length of the prompt."""
+        """True if the rates depend on the length of the prompt."""
         return len(self.tiers) > 1
 
     def usd_for(

@@ -46,12 +46,12 @@ class ListedModel:
 
     @property
     def is_own(self) -> bool:
-        """Whether the provider's own list has the entry (variants of prices hold only there)."""
+        """True if the provider's own list has the entry (variants of prices hold only there)."""
         return any(self.model is own for own in self.provider.models)
 
 
 def runs_on_own_machines(provider: str | None) -> bool:
-    """Whether a provider's name is that of an engine on one's own machines."""
+    """True if a provider's name is that of an engine on one's own machines."""
     return provider is not None and _folded(provider) in OWN_MACHINES
 
 
@@ -168,7 +168,7 @@ _PREFIX = re.compile(r"(?:[a-z0-9_~-]+[./:])*(?:omni-|text-)?")
 
 
 def _is_named(clause: Any, ref: str) -> bool:
-    """Whether a clause names a reference, and not only its beginning or a piece of it."""
+    """True if a clause names a reference, and not only its beginning or a piece of it."""
     parts = getattr(clause, "or_", None)
     if parts is not None:
         return any(_is_named(part, ref) for part in parts)
@@ -193,7 +193,7 @@ def _is_named(clause: Any, ref: str) -> bool:
 
 
 def _may_follow(known: str, rest: str) -> bool:
-    """Whether a rest changes nothing of a known beginning: set off from it, and harmless."""
+    """True if a rest changes nothing of a known beginning: set off from it, and harmless."""
     is_set_off = not rest or rest[0] in _SEPARATORS or known[-1:] in _SEPARATORS
     return is_set_off and _SUFFIX.fullmatch(rest) is not None
 

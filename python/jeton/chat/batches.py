@@ -35,7 +35,7 @@ class CommonPrefix:
 
     @property
     def is_prefix(self) -> bool:
-        """Whether the first chat is the beginning of the second."""
+        """True if the first chat is the beginning of the second."""
         return self.n_tokens == self.n_first
 
 

@@ -149,7 +149,7 @@ def known_control_tokens(
 
 
 def _has_symbol(text: str) -> bool:
-    """Whether a token may be markup: runs of spaces and words of a domain are none."""
+    """True if a token may be markup: runs of spaces and words of a domain are none."""
     return any(not (character.isalnum() or character.isspace()) for character in text)
 
 
@@ -223,7 +223,7 @@ def encode_chat(
 def _inside(
     starts: NDArray[np.int64], ends: NDArray[np.int64], spans: Sequence[tuple[int, int]]
 ) -> NDArray[np.bool_]:
-    """Whether each range lies inside one of some spans, which rise and do not touch."""
+    """True if each range lies inside one of some spans, which rise and do not touch."""
     if not spans:
         return np.zeros(len(starts), dtype=np.bool_)
     bounds = np.asarray(spans, dtype=np.int64)
@@ -235,7 +235,7 @@ def _inside(
 def _touched(
     starts: NDArray[np.int64], ends: NDArray[np.int64], spans: Sequence[tuple[int, int]]
 ) -> NDArray[np.bool_]:
-    """Whether each range, none empty, has a character in one of the spans."""
+    """True if each range, none empty, has a character in one of the spans."""
     if not spans:
         return np.zeros(len(starts), dtype=np.bool_)
     bounds = np.asarray(spans, dtype=np.int64)

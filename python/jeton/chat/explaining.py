@@ -18,7 +18,7 @@ _QUOTED = re.compile(r"'([A-Za-z_]\w*)'")
 
 
 def has_generation_block(source: str) -> bool:
-    """Whether a template marks what the assistant said."""
+    """True if a template marks what the assistant said."""
     return _BLOCK.search(source) is not None
 
 

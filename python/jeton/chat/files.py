@@ -91,7 +91,7 @@ def _said(error: Exception) -> str:
 
 
 def _is_chat(value: object) -> bool:
-    """Whether an item of a list is a chat, and no message."""
+    """True if an item of a list is a chat, and no message."""
     if isinstance(value, list):
         return True
     return isinstance(value, dict) and "role" not in value and _field_of(value) is not None

@@ -118,7 +118,7 @@ class _Child:
         return _crashed(f"it ended with status {code}")
 
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
+        """True if it can be asked."""
         return self.process.poll() is None
 
     def end(self) -> None:

@@ -191,7 +191,7 @@ class ChatTemplate:
         return source
 
     def has_generation_block(self, name: str | None = None, *, with_tools: bool = False) -> bool:
-        """Whether a template says which text is the assistant's; arguments as for ``source``.
+        """True if a template says which text is the assistant's; arguments as for ``source``.
 
         Without a ``{% generation %}`` block every ``assistant_mask`` is all zeros.
         """

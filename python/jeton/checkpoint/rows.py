@@ -42,13 +42,13 @@ class RowStatistics:
 
     @property
     def is_zero(self) -> NDArray[np.bool_]:
-        """Whether every value of a row is zero, bool (n_rows,)."""
+        """True if every value of a row is zero, bool (n_rows,)."""
         zero: NDArray[np.bool_] = self.norms == 0.0
         return zero
 
 
 def can_read_rows(tensor: Tensor) -> bool:
-    """Whether it is a matrix of a type whose values can be told."""
+    """True if it is a matrix of a type whose values can be told."""
     return len(tensor.shape) == 2 and tensor.dtype in _READERS
 
 

@@ -88,7 +88,7 @@ class Weights:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every tensor that should be there could be looked at."""
+        """True if every tensor that should be there could be looked at."""
         return bool(self.files) and not any(p.kind != "pickle" for p in self.problems)
 
 
@@ -135,7 +135,7 @@ def damage(folder: Path, name: str, error: Exception) -> FileProblem:
 
 
 def is_lfs_pointer(file: Path) -> bool:
-    """Whether a file is what Git LFS leaves where it has not fetched one."""
+    """True if a file is what Git LFS leaves where it has not fetched one."""
     try:
         if not file.is_file():
             return False

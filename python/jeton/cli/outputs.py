@@ -97,7 +97,7 @@ def command_line() -> str:
 
 
 def is_rank_file(path: Path) -> bool:
-    """Whether a name is that of a rank file, compressed or not."""
+    """True if a name is that of a rank file, compressed or not."""
     return path.name.lower().removesuffix(".zst").endswith(".tiktoken")
 
 

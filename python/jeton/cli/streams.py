@@ -191,7 +191,7 @@ def _escape(char: str) -> str:
 
 
 def colour_wanted() -> bool:
-    """Whether standard output is a terminal that wants colours (no-color.org)."""
+    """True if standard output is a terminal that wants colours (no-color.org)."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return sys.stdout.isatty()

@@ -115,7 +115,7 @@ def option_of(parameter: str) -> str:
 
 
 def is_given(parameter: str) -> bool:
-    """Whether the command line has it."""
+    """True if the command line has it."""
     source = click.get_current_context().get_parameter_source(parameter)
     return source is click.core.ParameterSource.COMMANDLINE
 

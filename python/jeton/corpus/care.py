@@ -54,7 +54,7 @@ class CorpusCare:
 
     @property
     def looks_at_documents(self) -> bool:
-        """Whether documents are looked at one by one, so that what came before matters."""
+        """True if documents are looked at one by one, so that what came before matters."""
         return bool(self.exact_duplicates or self.near_duplicates or self.quality or self.holdout)
 
     def to_dict(self) -> dict[str, Any]:

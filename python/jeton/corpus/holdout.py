@@ -49,7 +49,7 @@ class HoldOut:
             raise UsageError(f"by is {self.by!r}; expected 'document' or 'source'")
 
     def is_held_out(self, source: str) -> bool:
-        """Whether a source is kept apart, by its name; only with ``by="source"``."""
+        """True if a source is kept apart, by its name; only with ``by="source"``."""
         key = f"{self.seed}\0{source}".encode("utf-8", "surrogateescape")
         digest = int.from_bytes(blake2b(key, digest_size=8).digest(), "big")
         return digest < int(self.share * 2**64)

@@ -347,7 +347,7 @@ def _by_content(by_name: Format, content: Content) -> Format:
 
 
 def _is_text(name: str) -> bool:
-    """Whether nobody calls a file so."""
+    """True if nobody calls a file so."""
     return len(name) > MAX_NAME_CHARS or "\n" in name or "\r" in name
 
 

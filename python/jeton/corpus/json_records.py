@@ -154,7 +154,7 @@ def json_lines(
 
 
 def looks_like_values(first_piece: bytes) -> bool:
-    """Whether a text is one JSON array, or values over several lines, rather than JSON lines."""
+    """True if a text is one JSON array, or values over several lines, rather than JSON lines."""
     start = first_piece.lstrip()
     line, line_break, after = start.partition(b"\n")
     if start[:1] == b"[":
@@ -173,7 +173,7 @@ def looks_like_values(first_piece: bytes) -> bool:
 
 
 def is_one_array(text: bytes) -> bool:
-    """Whether a whole text is one array on one line: records, or the pieces of one answer."""
+    """True if a whole text is one array on one line: records, or the pieces of one answer."""
     line, _, after = text.strip().partition(b"\n")
     return line[:1] == b"[" and line.endswith(b"]") and not after
 

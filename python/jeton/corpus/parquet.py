@@ -213,7 +213,7 @@ class ParquetDocuments:
 
 
 def _leads_somewhere(schema: pa.Schema, keys: list[str]) -> bool:
-    """Whether the keys name a column, or a field inside a column of structs."""
+    """True if the keys name a column, or a field inside a column of structs."""
     import pyarrow as pa
 
     names: Any = schema.names

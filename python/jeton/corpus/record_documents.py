@@ -237,7 +237,7 @@ def with_field_hint(error: RecordError) -> RecordError:
 
 
 def has_field(path: str, *, format: str, encoding: str, field: str) -> bool:  # noqa: A002
-    """Whether the first record of a file has the field, as a string or null."""
+    """True if the first record of a file has the field, as a string or null."""
     documents = RecordDocuments(
         path, format=format, field=field, encoding=encoding, strict=False, batch_bytes=1
     )
@@ -253,7 +253,7 @@ def has_field(path: str, *, format: str, encoding: str, field: str) -> bool:  # 
 
 
 def _at(record: Any, path: str) -> tuple[bool, Any]:
-    """Whether a path leads somewhere, and the value there; a null on the way is a null."""
+    """True if a path leads somewhere, and the value there; a null on the way is a null."""
     head, brackets, rest = path.partition("[]")
     if brackets:
         is_there, values = _at(record, head) if head else (True, record)

@@ -49,5 +49,5 @@ class BlockNumbers:
 
 
 def are_block_ids(value: Any) -> bool:
-    """Whether these can be the ids of blocks: a list of whole numbers or of texts."""
+    """True if these can be the ids of blocks: a list of whole numbers or of texts."""
     return isinstance(value, list) and all(type(b) is int or type(b) is str for b in value)

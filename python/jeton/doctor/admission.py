@@ -364,7 +364,7 @@ def _against(
 
 
 def _is_settings(path: Path) -> bool:
-    """Whether a file holds settings, and not a tokenizer."""
+    """True if a file holds settings, and not a tokenizer."""
     if not path.is_file():
         return False
     if path.suffix.lower() == ".toml":

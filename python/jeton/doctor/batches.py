@@ -67,7 +67,7 @@ class InputBatch:
 
     @cached_property
     def is_kept(self) -> NDArray[np.bool_] | None:
-        """Whether the mask lets each id be seen, bool (n_ids,); None without a mask.
+        """True if the mask lets each id be seen, bool (n_ids,); None without a mask.
 
         Masks that are added to scores (0 and a large negative number) are understood, too.
         """
@@ -78,7 +78,7 @@ class InputBatch:
 
     @cached_property
     def is_additive(self) -> bool:
-        """Whether the mask is one to be added: only 0 and numbers far below 0."""
+        """True if the mask is one to be added: only 0 and numbers far below 0."""
         return self.mask is not None and bool(
             np.all((self.mask == 0) | (self.mask < -1000)) and np.any(self.mask < -1000)
         )

@@ -188,7 +188,7 @@ def _generation_prompt(patient: Patient) -> Iterator[Seen]:
 
 
 def _has_role_header(patient: Patient, missing: str) -> bool:
-    """Whether a control token with the name of the role was left out; reasoning marks are not."""
+    """True if a control token with the name of the role was left out; reasoning marks are not."""
     return "assistant" in missing or "model" in missing
 
 

@@ -85,7 +85,7 @@ class Diagnosis:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether there is neither an error nor a warning."""
+        """True if there is neither an error nor a warning."""
         return not self.worse_than(Severity.WARNING)
 
     def to_dict(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ _MODEL = (Evidence.TOKENIZER, Evidence.MODEL)
 
 
 def _is_filled_up(size: int, rows: int) -> bool:
-    """Whether rows are a multiple of some power of two, and the next one above the tokens.
+    """True if rows are a multiple of some power of two, and the next one above the tokens.
 
     A small vocabulary is not filled up to far more than it has: a quarter of the rows at most.
     """

@@ -91,13 +91,13 @@ def compare_texts(training: Sequence[str], serving: Sequence[str]) -> tuple[Text
 
 
 def _are_pairs(a: Sequence[str], b: Sequence[str]) -> bool:
-    """Whether texts are the same but for how they were prepared: equal to the bone."""
+    """True if texts are the same but for how they were prepared: equal to the bone."""
     pairs = [(_bone(x), _bone(y)) for x, y in zip(a[:200], b[:200], strict=True)]
     return bool(pairs) and sum(_is_one(x, y) for x, y in pairs) >= 0.7 * len(pairs)
 
 
 def _is_one(x: str, y: str) -> bool:
-    """Whether two bones are of one text: equal, or one with a few letters taken out."""
+    """True if two bones are of one text: equal, or one with a few letters taken out."""
     if x == y:
         return True
     short, long = sorted((x, y), key=len)

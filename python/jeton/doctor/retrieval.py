@@ -179,7 +179,7 @@ def _n_unknown(embedder: Tokenizer, chunks: Sequence[str]) -> int:
 
 
 def _reads_otherwise(embedder: Tokenizer, chunk: str) -> bool:
-    """Whether letters are changed; white space and SentencePiece's marks do not count."""
+    """True if letters are changed; white space and SentencePiece's marks do not count."""
     seen = embedder.normalize(chunk)
     return _letters(seen) != _letters(chunk)
 

@@ -189,7 +189,7 @@ def _ledger_of(usage: UsageRows | Sequence[UsageRows], prices: Prices | None) ->
 
 
 def _has_search_rows(bill: Bill, ledger: Ledger) -> bool:
-    """Whether the bill has searches in rows of their own, named by no model of the records."""
+    """True if the bill has searches in rows of their own, named by no model of the records."""
     names = {name for use in ledger.by_model for name in (use.logged_as, use.model)}
     return any(item.what == "search" and item.model not in names for item in bill.items)
 

@@ -34,7 +34,7 @@ class Explanation:
     doubted_by: tuple[str, ...] = ()
 
     def is_doubted_by(self, issues: Mapping[str, int]) -> bool:
-        """Whether the log has an issue that explains the amount."""
+        """True if the log has an issue that explains the amount."""
         return any(kind in issues for kind in self.doubted_by)
 
 

@@ -181,7 +181,7 @@ _TOTALS = frozenset({"total", "totals", "grand total", "subtotal", "sum"})
 
 
 def _is_total(row: Mapping[str, Any]) -> bool:
-    """Whether a row only adds up the others; counting it too would double the bill."""
+    """True if a row only adds up the others; counting it too would double the bill."""
     return any(isinstance(v, str) and v.strip(" :").casefold() in _TOTALS for v in row.values())
 
 

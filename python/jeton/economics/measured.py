@@ -124,7 +124,7 @@ class Judgement:
 
     @property
     def is_kept(self) -> bool:
-        """Whether both deviations are within what is allowed."""
+        """True if both deviations are within what is allowed."""
         memory = self.memory_deviation
         return abs(self.time_deviation) <= TIME_TOLERANCE and (
             memory is None or abs(memory) <= MEMORY_TOLERANCE

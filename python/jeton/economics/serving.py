@@ -67,7 +67,7 @@ class GpuFit:
 
     @property
     def needs_more_gpus(self) -> bool:
-        """Whether one GPU does not hold the model."""
+        """True if one GPU does not hold the model."""
         return self.budget.needed_gpus != 1
 
 

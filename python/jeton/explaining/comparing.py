@@ -38,7 +38,7 @@ def cut(tokenizer: Tokenizer, text: str, *, special: bool) -> Cut:
 
 
 def same_cut(a: Cut, b: Cut, *, by: By) -> bool:
-    """Whether two cuts are alike. Two failures are: neither gives ids."""
+    """True if two cuts are alike. Two failures are: neither gives ids."""
     if a.error is not None or b.error is not None:
         return (a.error is None) == (b.error is None)
     return a.ids == b.ids if by == "ids" else a.tokens == b.tokens

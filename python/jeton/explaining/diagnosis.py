@@ -183,7 +183,7 @@ class _Exchange:
         self._b_cut = cut(pair.b, text, special=pair.special)
 
     def is_equal(self, paths: tuple[Path, ...], direction: Direction) -> bool:
-        """Whether the text is then cut as the lender cuts it."""
+        """True if the text is then cut as the lender cuts it."""
         names = tuple(path_name(path) for path in paths)
         for trial in self.trials:
             if trial.paths == names and trial.direction == direction:

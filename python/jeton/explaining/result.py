@@ -168,7 +168,7 @@ class Explanation:
 
     @property
     def is_same_on_probe(self) -> bool:
-        """Whether both give the same ids to every text of the probe."""
+        """True if both give the same ids to every text of the probe."""
         return self.probe_digests[0] == self.probe_digests[1]
 
     def to_dict(self) -> dict[str, Any]:

@@ -61,12 +61,12 @@ def load_word_list(
 
 
 def _name_is_usual(file: Path) -> bool:
-    """Whether a tokenizer_config.json beside the file is one about it."""
+    """True if a tokenizer_config.json beside the file is one about it."""
     return file.name.lower() in ("vocab.txt", "vocab.txt.zst", "vocab.txt.gz")
 
 
 def is_lowercase(data: bytes) -> bool:
-    """Whether the words of a vocabulary are those of text in lower case.
+    """True if the words of a vocabulary are those of text in lower case.
 
     A vocabulary is cased where at least one in a hundred of its words of two or more ASCII letters
     has a capital.

@@ -16,7 +16,7 @@ COMPILED_SUFFIX = ".jetonc"
 
 
 def is_compiled(data: bytes) -> bool:
-    """Whether bytes begin as a compiled file does."""
+    """True if bytes begin as a compiled file does."""
     return data.startswith(MAGIC)
 
 

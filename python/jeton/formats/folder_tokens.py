@@ -161,7 +161,7 @@ def _listed(config: Mapping[str, Any]) -> dict[str, FolderToken]:
 
 
 def is_role_key(key: str) -> bool:
-    """Whether an entry of tokenizer_config.json names the token of a role."""
+    """True if an entry of tokenizer_config.json names the token of a role."""
     return key.endswith("_token") and not key.startswith(("add_", "is_"))
 
 

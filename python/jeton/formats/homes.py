@@ -39,7 +39,7 @@ _SUBFOLDER = re.compile(r"tokenizer(?:_[0-9a-z]+)?|[0-9]_Transformer")
 
 
 def is_repository_name(text: str) -> bool:
-    """Whether a text can be the name of a model on the Hugging Face Hub: ``Qwen/Qwen2.5-7B``."""
+    """True if a text can be the name of a model on the Hugging Face Hub: ``Qwen/Qwen2.5-7B``."""
     return bool(_REPOSITORY_NAME.fullmatch(text)) and "--" not in text and ".." not in text
 
 

@@ -78,7 +78,7 @@ def card_path(path: str | Path) -> Path:
 
 
 def is_folder_name(target: Path) -> bool:
-    """Whether saving under this name makes a folder: it is one, or its name is that of no file.
+    """True if saving under this name makes a folder: it is one, or its name is that of no file.
 
     A suffix with a digit in it that is no format's is part of a version: ``qwen2.5``, ``v1.2-8b``.
     """

@@ -104,7 +104,7 @@ def _named_anew(
     by_text: dict[str, dict[str, Any]],
     taken: set[int],
 ) -> bool:
-    """Whether a token took the slot that its file gives it; who else had its name is gone."""
+    """True if a token took the slot that its file gives it; who else had its name is gone."""
     slot = next((entry for entry in listed if entry["id"] == token.id), None)
     if slot is None or slot["content"] == token.content:
         return False

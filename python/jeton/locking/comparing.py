@@ -71,7 +71,7 @@ class TokenizerDifference:
 
     @property
     def is_behaviour_changed(self) -> bool:
-        """Whether any text has other ids."""
+        """True if any text has other ids."""
         return bool(self.changed_texts)
 
 
@@ -84,11 +84,11 @@ class LockDifference:
     """Name, version before and version now (empty: not installed) of those that differ. They
     change nothing that Jeton does; what another library does with the same files may change."""
     is_workload_same: bool
-    """Whether the text of the workload is the same on both sides, so that money is exact."""
+    """True if the text of the workload is the same on both sides, so that money is exact."""
 
     @property
     def is_same(self) -> bool:
-        """Whether every tokenizer is what it was; versions of libraries do not count."""
+        """True if every tokenizer is what it was; versions of libraries do not count."""
         return all(tokenizer.status == "same" for tokenizer in self.tokenizers)
 
     def to_dict(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class Grammar(Protocol):
     """What is asked of a parser."""
 
     def parses(self, source: str) -> bool:
-        """Whether the whole source is well formed."""
+        """True if the whole source is well formed."""
 
     def identifiers(self, source: str) -> list[tuple[int, int]] | None:
         """Half-open ranges of identifiers in code points; None where it cannot be read."""

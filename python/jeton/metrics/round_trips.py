@@ -21,7 +21,7 @@ CAUSES = {
 
 
 def loses_text(unreturned_by_cause: Mapping[str, int]) -> bool:
-    """Whether texts lose something, beside being written in a normal form."""
+    """True if texts lose something, beside being written in a normal form."""
     return any(n for cause, n in unreturned_by_cause.items() if cause != "normal_form")
 
 

@@ -136,7 +136,7 @@ def clear(folder: Path) -> tuple[int, int]:
 
 
 def _are_kept(sources: Sources) -> bool:
-    """Whether there is anything to gain."""
+    """True if there is anything to gain."""
     present = [(name, state) for name, state in sources if state is not None]
     size = sum(state.st_size for _, state in present)
     # Of a GGUF model only the beginning is read.

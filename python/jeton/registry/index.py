@@ -171,7 +171,7 @@ def _read_own(file: str) -> bytes | None:
 
 
 def _is_own(file: str) -> bool:
-    """Whether a file is there that nobody else can have written; it is marked as used.
+    """True if a file is there that nobody else can have written; it is marked as used.
 
     A folder that others may write to is not made safe by this: it is the user's who chose it.
     """

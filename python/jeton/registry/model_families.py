@@ -209,5 +209,5 @@ def family_of(model: str) -> Family | None:
 
 
 def is_not_public(model: str) -> bool:
-    """Whether the model's provider keeps its tokenizer to itself."""
+    """True if the model's provider keeps its tokenizer to itself."""
     return any(re.fullmatch(NOT_PUBLIC, form) for form in plain_names(model))

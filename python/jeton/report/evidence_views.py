@@ -299,7 +299,7 @@ def point_rows(numbers: Numbers) -> tuple[PointRow, ...]:
 
 
 def names_the_best(tradeoff: dict[str, Any]) -> bool:
-    """Whether the reason says who is the best, or nobody is."""
+    """True if the reason says who is the best, or nobody is."""
     best = tradeoff["best"]
     return best is None or str(tradeoff["reason"]).startswith(str(best))
 

@@ -204,7 +204,7 @@ def main_cause_lines(item: BudgetResult) -> list[str]:
 
 
 def _is_dearer(item: BudgetResult, main: Cause) -> bool:
-    """Whether something is to be done: nothing for a figure that moved the right way."""
+    """True if something is to be done: nothing for a figure that moved the right way."""
     falls = item.metric.endswith("_per_token") and not item.metric.startswith(("kv_", "usd_"))
     return bool(main.remedy) and (main.part.value < 0) is falls
 

@@ -381,7 +381,7 @@ def _string(data: dict[str, Any], path: str) -> Markup:
 
 
 def _is_phrase(text: str, names: tuple[str, ...]) -> bool:
-    """Whether a text begins with a word, and not with a name that is written as it is."""
+    """True if a text begins with a word, and not with a name that is written as it is."""
     return not text.startswith(names)
 
 

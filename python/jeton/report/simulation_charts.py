@@ -138,7 +138,7 @@ def _over_time(
 
 
 def is_overloaded(data: dict[str, Any], run: dict[str, Any]) -> bool:
-    """Whether a run could not keep up, as the report says of it or of one like it."""
+    """True if a run could not keep up, as the report says of it or of one like it."""
     capacity = data.get("capacity")
     if capacity is None or capacity["keeps_up"]:
         return False

@@ -124,7 +124,7 @@ class SpendingView:
 
     @property
     def is_lower_bound(self) -> bool:
-        """Whether something that was used is not in the sum."""
+        """True if something that was used is not in the sum."""
         return bool(self.unpriced or self.half_known)
 
 

@@ -19,7 +19,7 @@ Control Pictures); U+2421 is that of DEL."""
 
 
 def is_hidden(char: str) -> bool:
-    """Whether a character shows nothing of its own, or is not a character at all."""
+    """True if a character shows nothing of its own, or is not a character at all."""
     return unicodedata.category(char) in _HIDDEN_CATEGORIES
 
 

@@ -114,7 +114,7 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def is_due(self) -> bool:
-        """Whether it is time to write one."""
+        """True if it is time to write one."""
         return time.monotonic() - self._last >= self.seconds
 
     def write(
@@ -210,7 +210,7 @@ def remove_checkpoint(path: str | os.PathLike[str]) -> None:
 
 
 class Interrupts:
-    """Whether Ctrl-C (or SIGTERM) came meanwhile."""
+    """True if Ctrl-C (or SIGTERM) came meanwhile."""
 
     def __init__(self) -> None:
         """Neither came yet."""

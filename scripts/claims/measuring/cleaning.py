@@ -89,7 +89,7 @@ def _parses(source: str) -> bool:
 
 
 def _same(old: str, new: str) -> bool:
-    """Whether the cleaned source parses to the same program, comments and layout aside."""
+    """True if the cleaned source parses to the same program, comments and layout aside."""
     return _tree(new) == _tree(old)
 
 

@@ -58,7 +58,7 @@ impl CacheBudget {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Whether it has been made less than what is used.
+    /// True if it has been made less than what is used.
     #[inline]
     pub(crate) fn is_exceeded(&self) -> bool {
         self.used() > self.limit()
@@ -111,7 +111,7 @@ impl Share {
         self.budget = Some(Arc::clone(budget));
     }
 
-    /// Whether the budget has been made less than what is used.
+    /// True if the budget has been made less than what is used.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.budget.as_deref().is_some_and(CacheBudget::is_exceeded)
     }

@@ -57,7 +57,7 @@ impl Doorkeeper {
         self.n_new = 0;
     }
 
-    /// Whether a hash came before, not long ago; it has now.
+    /// True if a hash came before, not long ago; it has now.
     #[inline]
     pub(crate) fn insert_seen(&mut self, hash: u32) -> bool {
         let place = (u64::from(hash) * self.words.len() as u64) >> 32;

@@ -11,7 +11,7 @@ pub(crate) const IDS_PER_ENTRY: usize = 8;
 /// Ids of two bytes in an entry, beside their number.
 const MOST: usize = IDS_PER_ENTRY - 1;
 
-/// Whether all ids of a vocabulary that has so many fit into two bytes.
+/// True if all ids of a vocabulary that has so many fit into two bytes.
 pub(crate) fn are_small(n_ids: u32) -> bool {
     n_ids <= 1 << 16
 }

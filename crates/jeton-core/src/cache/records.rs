@@ -195,7 +195,7 @@ impl Records {
         }
     }
 
-    /// Whether a pretoken that is not kept came before, not long ago.
+    /// True if a pretoken that is not kept came before, not long ago.
     pub(crate) fn comes_again(&mut self, word: &[u8]) -> bool {
         if let Some(n) = self.seen.wants() {
             let (bytes, more) = (self.seen.n_bytes(), Doorkeeper::bytes_of(n));

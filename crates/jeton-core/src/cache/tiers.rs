@@ -27,13 +27,13 @@ pub(crate) struct PretokenCache {
     pub(crate) many_ids: RichWords,
     pub(crate) medium: LongWords,
     pub(crate) records: Records,
-    /// Whether entries for short words have ids of two bytes each: see [`entry_ids`].
+    /// True if entries for short words have ids of two bytes each: see [`entry_ids`].
     small_ids: bool,
     /// The ids of such an entry.
     unpacked: [u32; IDS_PER_ENTRY],
     /// How many of the long words that were kept last had too many ids for `medium`: see [`Self::are_phrases`].
     many_ids_share: u32,
-    /// Whether a short word had too many ids for `many_ids`.
+    /// True if a short word had too many ids for `many_ids`.
     are_crowded: bool,
 }
 
@@ -56,7 +56,7 @@ impl PretokenCache {
         }
     }
 
-    /// Whether they do.
+    /// True if they do.
     #[inline(always)]
     pub(crate) fn has_small_ids(&self) -> bool {
         self.small_ids
@@ -79,14 +79,14 @@ impl PretokenCache {
         self.are_crowded = false;
     }
 
-    /// Whether words of 16 to 31 bytes are kept as phrases, all of them, since too many of the last ones had many ids: to look for each
+    /// True if words of 16 to 31 bytes are kept as phrases, all of them, since too many of the last ones had many ids: to look for each
     /// in both places costs more than records do. What was kept before stays where it is.
     #[inline(always)]
     pub(crate) fn are_phrases(&self) -> bool {
         self.many_ids_share > MANY
     }
 
-    /// Whether there may be short words among phrases: those with very many ids, which few texts have.
+    /// True if there may be short words among phrases: those with very many ids, which few texts have.
     #[inline(always)]
     pub(crate) fn are_crowded(&self) -> bool {
         self.are_crowded

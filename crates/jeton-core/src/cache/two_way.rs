@@ -232,7 +232,7 @@ where
         n_sets * of_16 / 16
     }
 
-    /// Whether there is a cache; grows before that, if it is time to.
+    /// True if there is a cache; grows before that, if it is time to.
     fn make_room(&mut self) -> bool {
         let n_sets = self.sets.len();
         if self.displaced >= Self::most_displaced(n_sets) && n_sets < Self::MAX_SETS {

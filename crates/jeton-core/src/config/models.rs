@@ -19,7 +19,7 @@ pub enum ModelConfig {
         opaque: Vec<u32>,
         /// Pairs of ids in merge order; null: any pair whose concatenation is a token, lowest id first.
         merges: Option<Vec<(u32, u32)>>,
-        /// Whether a pretoken that is a token is never cut.
+        /// True if a pretoken that is a token is never cut.
         whole_pretokens: bool,
         /// What becomes of a byte or character without a token.
         missing: MissingConfig,
@@ -34,15 +34,15 @@ pub enum ModelConfig {
         merges: Vec<(u32, u32)>,
         /// What becomes of a character without a token.
         missing: MissingConfig,
-        /// Whether unknown characters in a row become one token.
+        /// True if unknown characters in a row become one token.
         fuse_unknown: bool,
-        /// Whether a character without a token is spelled in tokens of bytes.
+        /// True if a character without a token is spelled in tokens of bytes.
         byte_fallback: bool,
         /// What stands before each character but the first.
         continuing_prefix: String,
         /// What stands behind the last character.
         end_of_word_suffix: String,
-        /// Whether a pretoken that is a token is never cut.
+        /// True if a pretoken that is a token is never cut.
         whole_pretokens: bool,
     },
     /// `WordPiece`.
@@ -99,7 +99,7 @@ pub enum ModelConfig {
         pieces: Vec<(String, Real)>,
         /// The id of unknown text.
         unknown: Option<u32>,
-        /// Whether unknown characters become bytes.
+        /// True if unknown characters become bytes.
         byte_fallback: bool,
     },
     /// SentencePiece.

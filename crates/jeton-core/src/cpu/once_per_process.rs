@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) struct OncePerProcess(AtomicU32);
 
 impl OncePerProcess {
-    /// Whether the caller is to make it. Only one thread of a process is told so.
+    /// True if the caller is to make it. Only one thread of a process is told so.
     pub(crate) fn claim(&self) -> bool {
         let process = std::process::id();
         let maker = self.0.load(Ordering::Relaxed);

@@ -8,7 +8,7 @@ pub(super) struct ByteRun {
     bytes: Vec<u8>,
     /// How many of them are whole characters.
     checked: usize,
-    /// Whether they are no UTF-8 whatever follows, so that each is U+FFFD already.
+    /// True if they are no UTF-8 whatever follows, so that each is U+FFFD already.
     is_broken: bool,
 }
 

@@ -47,7 +47,7 @@ pub(super) enum Machine {
     /// Texts that are replaced one after the other in the only token.
     Literals {
         all: Vec<Literal>,
-        /// Whether a token without text is none.
+        /// True if a token without text is none.
         drops_empty: bool,
         wrote: bool,
     },

@@ -32,14 +32,14 @@ pub enum DecoderConfig {
     WordPiece {
         /// The continuation prefix (`##`).
         prefix: String,
-        /// Whether spaces before punctuation and English contractions go.
+        /// True if spaces before punctuation and English contractions go.
         cleanup: bool,
     },
     /// The mark back to spaces.
     Metaspace {
         /// The mark (U+2581).
         replacement: char,
-        /// Whether the first mark is text or was put there.
+        /// True if the first mark is text or was put there.
         prepend: PrependScheme,
     },
     /// Tokens `<0x00>` to `<0xFF>` back to bytes; a run that is not UTF-8 becomes one U+FFFD a byte.
@@ -73,7 +73,7 @@ pub enum DecoderConfig {
         pad_token: String,
         /// What stands between words.
         word_delimiter_token: String,
-        /// Whether to clean up as `WordPiece` does.
+        /// True if to clean up as `WordPiece` does.
         cleanup: bool,
     },
 }

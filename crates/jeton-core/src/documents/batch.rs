@@ -174,7 +174,7 @@ impl DocumentBatch {
         self.offsets.len() - 1
     }
 
-    /// Whether there is no document (not: no byte).
+    /// True if there is no document (not: no byte).
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -243,7 +243,7 @@ impl<'a> BatchRef<'a> {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// Whether there is no document (not: no byte).
+    /// True if there is no document (not: no byte).
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -20,7 +20,7 @@ pub trait Documents: Sync {
     /// Fails with `InvalidUtf8` for what is no text, and for an index past the end.
     fn text<'t>(&'t self, index: usize, room: &'t mut Vec<u8>) -> Result<&'t str>;
 
-    /// Whether there is none.
+    /// True if there is none.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

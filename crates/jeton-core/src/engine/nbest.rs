@@ -11,7 +11,7 @@ use crate::sentencepiece::SpmEncoder;
 pub(crate) type Alternative = (Vec<u32>, f64);
 
 impl Engine {
-    /// Whether the model scores segmentations.
+    /// True if the model scores segmentations.
     pub(crate) fn has_scores(&self) -> bool {
         match self {
             Self::Unigram(_) => true,

@@ -122,7 +122,7 @@ impl Layout {
         })
     }
 
-    /// Whether an id is of the template or fills.
+    /// True if an id is of the template or fills.
     pub fn special_tokens_mask(&self, threads: usize) -> Result<Vec<bool>> {
         self.fill(true, threads, &|row, out| {
             let mut rest = Cells(out);

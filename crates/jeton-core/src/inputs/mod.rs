@@ -84,11 +84,11 @@ impl TruncationStrategy {
 /// What is made of texts.
 #[derive(Clone, Debug, Default)]
 pub struct InputOptions {
-    /// Whether the template's tokens are put around the texts.
+    /// True if the template's tokens are put around the texts.
     pub add_special_tokens: bool,
     /// How texts that are too long are cut; None: not at all.
     pub truncation: Option<Truncation>,
-    /// Whether what is cut off becomes rows of its own.
+    /// True if what is cut off becomes rows of its own.
     pub overflow: bool,
     /// How rows are filled up; None: they lie one behind the other.
     pub padding: Option<Padding>,

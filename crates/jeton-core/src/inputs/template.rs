@@ -12,7 +12,7 @@ pub struct Template {
     pub single: Vec<Part>,
     /// What becomes of two.
     pub pair: Vec<Part>,
-    /// Whether offsets leave out the white space at the ends of tokens.
+    /// True if offsets leave out the white space at the ends of tokens.
     pub trim_offsets: Option<TrimOffsets>,
 }
 
@@ -50,7 +50,7 @@ pub enum Segment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrimOffsets {
-    /// Whether one space at the very beginning may be one that was put there, and counts as text.
+    /// True if one space at the very beginning may be one that was put there, and counts as text.
     pub add_prefix_space: bool,
 }
 

@@ -111,37 +111,37 @@ impl Character {
     const SPACE: u8 = 8;
     const SPACED: u8 = 16;
 
-    /// Whether it begins or continues a word: a letter of a script that puts spaces between words.
+    /// True if it begins or continues a word: a letter of a script that puts spaces between words.
     #[inline]
     pub(super) fn is_word(self) -> bool {
         self.flags & (Self::LETTER | Self::SPACED) == Self::LETTER | Self::SPACED
     }
 
-    /// Whether it continues a word but begins none: a mark.
+    /// True if it continues a word but begins none: a mark.
     #[inline]
     pub(super) fn is_mark(self) -> bool {
         self.flags & Self::MARK != 0
     }
 
-    /// Whether it is a decimal digit of any script.
+    /// True if it is a decimal digit of any script.
     #[inline]
     pub(super) fn is_digit(self) -> bool {
         self.flags & Self::DIGIT != 0
     }
 
-    /// Whether it is neither a mark nor a digit nor white space.
+    /// True if it is neither a mark nor a digit nor white space.
     #[inline]
     pub(super) fn is_plain(self) -> bool {
         self.flags & (Self::MARK | Self::DIGIT | Self::SPACE) == 0
     }
 
-    /// Whether it is Unicode `White_Space`.
+    /// True if it is Unicode `White_Space`.
     #[inline]
     pub(super) fn is_space(self) -> bool {
         self.flags & Self::SPACE != 0
     }
 
-    /// Whether its script says something: neither Common nor Inherited.
+    /// True if its script says something: neither Common nor Inherited.
     #[inline]
     pub(super) fn has_script(self) -> bool {
         self.script > INHERITED

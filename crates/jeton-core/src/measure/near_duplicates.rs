@@ -176,7 +176,7 @@ impl NearDuplicates {
         self.sides.len()
     }
 
-    /// Whether none was placed.
+    /// True if none was placed.
     pub fn is_empty(&self) -> bool {
         self.sides.is_empty()
     }

@@ -138,7 +138,7 @@ struct Sums {
     n_marks: u64,
     n_letters: u64,
     n_wide_bytes: u64,
-    /// Whether the last byte of the block before is white space.
+    /// True if the last byte of the block before is white space.
     after_blank: u64,
     /// Bytes at the start of the next block that belong to white space which began in this one.
     spilled: u64,

@@ -93,7 +93,7 @@ struct Worker<'a> {
     joined: Joined,
     /// The id that stands for text without a token.
     unknown: Option<u32>,
-    /// Whether ids are known to decode to their text.
+    /// True if ids are known to decode to their text.
     returns_text: bool,
     ids: Vec<u32>,
     bytes: Vec<u8>,
@@ -161,7 +161,7 @@ impl<'a> Worker<'a> {
         Ok(n_tokens)
     }
 
-    /// Whether the bytes of the tokens, joined, are the text, as far as that has to be known. Decodes the ids where
+    /// True if the bytes of the tokens, joined, are the text, as far as that has to be known. Decodes the ids where
     /// the round trip is looked at.
     fn is_text(&mut self, text: &str) -> Result<bool> {
         let Counted {

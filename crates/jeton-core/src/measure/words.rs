@@ -302,7 +302,7 @@ impl Joined {
         self.place.open = true;
     }
 
-    /// Whether the counts of ids have to be flushed before a text of so many tokens is counted.
+    /// True if the counts of ids have to be flushed before a text of so many tokens is counted.
     pub(super) fn is_full(&self, n_tokens: usize) -> bool {
         self.n_waiting + n_tokens as u64 > u64::from(u32::MAX)
     }

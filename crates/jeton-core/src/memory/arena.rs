@@ -78,7 +78,7 @@ impl HugeArena {
         })
     }
 
-    /// Whether lists have all that was written.
+    /// True if lists have all that was written.
     pub(crate) fn is_read(&self) -> bool {
         self.written.is_empty()
     }
@@ -106,7 +106,7 @@ impl HugeArena {
         Some(part)
     }
 
-    /// Whether so many bytes more lie in a huge page of which some are used already.
+    /// True if so many bytes more lie in a huge page of which some are used already.
     pub(crate) fn has_begun(&self, bytes: usize) -> bool {
         let used = self.used % HUGE_PAGE;
         used > 0 && used + bytes <= HUGE_PAGE

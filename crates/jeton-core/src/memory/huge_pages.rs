@@ -102,7 +102,7 @@ impl<T: Zeroed> HugeSlice<T> {
     }
 }
 
-/// Whether so many bytes have pages of their own: these are zeros when they come, and need not be written by us once more.
+/// True if so many bytes have pages of their own: these are zeros when they come, and need not be written by us once more.
 pub(crate) fn is_mapped(bytes: usize) -> bool {
     cfg!(target_os = "linux") && bytes >= HUGE_PAGE
 }

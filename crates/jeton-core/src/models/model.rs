@@ -30,12 +30,12 @@ pub trait Model: Send + Sync {
         Search::NotBegun
     }
 
-    /// Whether there may be such tokens: what caches know of units is then not what they know of pretokens.
+    /// True if there may be such tokens: what caches know of units is then not what they know of pretokens.
     fn has_whole(&self) -> bool {
         false
     }
 
-    /// Whether [`Self::safe_cuts`] may find more than one in a pretoken of so many bytes, and is ready to look for them or it is
+    /// True if [`Self::safe_cuts`] may find more than one in a pretoken of so many bytes, and is ready to look for them or it is
     /// worth to make it so.
     fn can_cut(&self, _n_bytes: usize) -> bool {
         false

@@ -163,7 +163,7 @@ impl BertNormalizer {
         pass.flush();
     }
 
-    /// Whether nothing before a character joins or changes places with it.
+    /// True if nothing before a character joins or changes places with it.
     pub(super) fn stands_apart(&self, c: char) -> bool {
         if !self.config.strip_accents {
             return true; // each character by itself
@@ -174,7 +174,7 @@ impl BertNormalizer {
         self.starts(c)
     }
 
-    /// Whether what a character becomes begins with a starter. (U+0F73 is one and becomes two marks.)
+    /// True if what a character becomes begins with a starter. (U+0F73 is one and becomes two marks.)
     fn starts(&self, c: char) -> bool {
         if c < '\u{300}' || !self.config.strip_accents || !self.knows(c) {
             return true;
@@ -190,7 +190,7 @@ impl BertNormalizer {
         self.config.strip_accents && c >= '\u{300}' && contains(&self.accents, c)
     }
 
-    /// Whether the decompositions know a character; the others stand for themselves.
+    /// True if the decompositions know a character; the others stand for themselves.
     fn knows(&self, c: char) -> bool {
         c < '\u{300}' || contains(&self.known, c)
     }
@@ -314,7 +314,7 @@ fn clean(c: char) -> Change {
     }
 }
 
-/// Whether a character gets a space on either side.
+/// True if a character gets a space on either side.
 pub(crate) fn is_ideograph(c: char) -> bool {
     is_in(IDEOGRAPHS, c)
 }

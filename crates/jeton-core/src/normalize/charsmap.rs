@@ -142,7 +142,7 @@ impl Charsmap {
         Some((length, self.replacement(start)?))
     }
 
-    /// Whether following the text ends because the text does: longer sequences may begin with it.
+    /// True if following the text ends because the text does: longer sequences may begin with it.
     pub(crate) fn is_cut_off(&self, text: &str) -> bool {
         let Some(root) = self.units.first() else {
             return false;

@@ -28,7 +28,7 @@ struct Node {
 struct Places {
     units: Vec<u32>,
     taken: Vec<bool>,
-    /// Whether children of some state are numbered from here.
+    /// True if children of some state are numbered from here.
     based: Vec<bool>,
 }
 

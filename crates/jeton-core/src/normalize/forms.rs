@@ -51,7 +51,7 @@ impl Form {
         }
     }
 
-    /// Whether what a character decomposes to begins where nothing composes with what is before it.
+    /// True if what a character decomposes to begins where nothing composes with what is before it.
     fn stands_apart(self, c: char) -> bool {
         let mut first = None;
         let part = |part| {
@@ -97,7 +97,7 @@ impl FormNormalizer {
         c >= '\u{300}' && !contains(&self.known, c)
     }
 
-    /// Whether normalization never reaches across the place before a character.
+    /// True if normalization never reaches across the place before a character.
     pub(super) fn stands_apart(&self, c: char) -> bool {
         c < '\u{80}' || self.is_unknown(c) || self.form.stands_apart(c)
     }
@@ -214,7 +214,7 @@ fn compose_all(parts: &mut Vec<(u8, char, isize)>) {
     parts.truncate(kept);
 }
 
-/// Whether normalization never reaches across the position before a character: it is a starter and
+/// True if normalization never reaches across the position before a character: it is a starter and
 /// combines with no character before it.
 fn is_boundary(c: char) -> bool {
     // Hangul vowels and trailing consonants compose with what precedes; so do the few other

@@ -150,7 +150,7 @@ impl Step {
         Ok(made)
     }
 
-    /// Whether text may come from elsewhere though it reads the same.
+    /// True if text may come from elsewhere though it reads the same.
     fn may_move(&self) -> bool {
         matches!(self, Self::Replace(_) | Self::Precompiled(_))
     }
@@ -203,7 +203,7 @@ impl Normalizer {
         &self.growth
     }
 
-    /// Whether this never changes any text.
+    /// True if this never changes any text.
     pub fn is_identity(&self) -> bool {
         self.steps.is_empty()
     }

@@ -49,7 +49,7 @@ impl Precompiled {
         self.map.may_make(1)
     }
 
-    /// Whether some sequence begins as the whole text does and goes on, or may.
+    /// True if some sequence begins as the whole text does and goes on, or may.
     pub(crate) fn is_cut_off(&self, text: &str) -> bool {
         self.map.is_cut_off(text)
     }

@@ -121,7 +121,7 @@ impl Replace {
         result.map(|()| out)
     }
 
-    /// Whether the new text may be as long as it would be. A replacement comes at most once for each byte, and once more, so
+    /// True if the new text may be as long as it would be. A replacement comes at most once for each byte, and once more, so
     /// that nearly no text has to be looked through.
     fn check(&self, text: &str, room: Room) -> Result<()> {
         let most = (text.len() + 1).saturating_mul(self.content.len());

@@ -38,7 +38,7 @@ pub(super) enum Apart<'a> {
 }
 
 impl Apart<'_> {
-    /// Whether a place is good, given the text that is certain.
+    /// True if a place is good, given the text that is certain.
     fn at(&self, text: &str, at: usize) -> bool {
         let Some((before, after)) = text.split_at_checked(at) else {
             return false;
@@ -73,7 +73,7 @@ impl Apart<'_> {
     }
 }
 
-/// Whether there is a cluster boundary between any two such characters (UAX #29: they are neither extending,
+/// True if there is a cluster boundary between any two such characters (UAX #29: they are neither extending,
 /// prepended, joining nor regional indicators, and no line feed follows a carriage return among them).
 pub(crate) fn is_cluster(c: char) -> bool {
     matches!(c,

@@ -29,9 +29,9 @@ const SPACES: &str = " {2,}";
 pub(crate) struct Separate {
     /// What each character of ASCII becomes, if neighbours do not matter.
     pub(crate) images: [Option<char>; 128],
-    /// Whether a cut needs characters on both sides that never share a cluster.
+    /// True if a cut needs characters on both sides that never share a cluster.
     pub(crate) clusters: bool,
-    /// Whether a character may join the one of ASCII before it.
+    /// True if a character may join the one of ASCII before it.
     pub(crate) composes: bool,
     /// Characters of ASCII that stand in a text that is changed as one, but not at its beginning.
     pub(crate) inside: [bool; 128],
@@ -41,9 +41,9 @@ pub(crate) struct Separate {
     pub(crate) leads: [bool; 128],
     /// What is put in front of the whole text.
     pub(crate) prefix: Option<String>,
-    /// Whether characters of several bytes may become white space, or nothing, without being `barred`.
+    /// True if characters of several bytes may become white space, or nothing, without being `barred`.
     pub(crate) hides_spaces: bool,
-    /// Whether nothing changes but spaces, each by itself.
+    /// True if nothing changes but spaces, each by itself.
     pub(crate) only_spaces: bool,
     /// Characters with which something ends that becomes nothing, or something with white space at its end;
     /// sorted. Those of ASCII have no image.

@@ -84,7 +84,7 @@ pub(crate) struct Miss {
     pub(crate) end: usize,
     /// That of a short one, if it was made.
     pub(crate) key: Key<1>,
-    /// Whether it is in no cache for certain: it may be too long to be looked for by the batch, or there was no room for its ids.
+    /// True if it is in no cache for certain: it may be too long to be looked for by the batch, or there was no room for its ids.
     pub(crate) is_new: bool,
     /// The model's search for it as a whole.
     pub(crate) search: Search,
@@ -138,7 +138,7 @@ impl BatchLookup {
         self.n_neighbour_hits
     }
 
-    /// Whether all pretokens of a text have been looked up.
+    /// True if all pretokens of a text have been looked up.
     #[inline]
     pub(crate) fn is_at_end(&self, text: &[u8]) -> bool {
         self.start == text.len()

@@ -88,7 +88,7 @@ impl WordScratch {
         self.caches.keep_small_ids(small);
     }
 
-    /// Whether that is ids of two bytes.
+    /// True if that is ids of two bytes.
     #[inline]
     pub(crate) fn has_small_ids(&self) -> bool {
         self.caches.has_small_ids()

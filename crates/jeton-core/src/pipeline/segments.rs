@@ -34,7 +34,7 @@ pub(crate) struct SegmentLengthStats {
 }
 
 impl SegmentLengthStats {
-    /// Whether to cut a pretoken.
+    /// True if to cut a pretoken.
     #[inline]
     pub(crate) fn is_worth(&mut self, pretoken: &[u8]) -> bool {
         match pretoken.len() {
@@ -67,7 +67,7 @@ impl SegmentLengthStats {
     }
 }
 
-/// Whether the last letter has two bytes.
+/// True if the last letter has two bytes.
 #[inline(always)]
 fn ends_with_two_bytes(pretoken: &[u8]) -> bool {
     matches!(pretoken, [.., 0xC0..0xE0, _])

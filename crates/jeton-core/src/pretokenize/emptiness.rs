@@ -1,4 +1,4 @@
-//! Whether a pattern can match nothing at all.
+//! True if a pattern can match nothing at all.
 //!
 //! Splitting ignores empty matches, so automata do not report them; replacing does not ignore them.
 

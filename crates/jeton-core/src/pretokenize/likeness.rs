@@ -1,10 +1,10 @@
-//! Whether two splits cut every text alike, as far as that shows in how they are written.
+//! True if two splits cut every text alike, as far as that shows in how they are written.
 
 use super::pattern::{Ast, Greed, parse};
 use super::{SplitConfig, StepConfig};
 
 impl SplitConfig {
-    /// Whether two splits cut every text alike: the same pattern, perhaps in two dialects. Different patterns
+    /// True if two splits cut every text alike: the same pattern, perhaps in two dialects. Different patterns
     /// that happen to cut alike are not found out.
     pub fn cuts_like(&self, other: &Self) -> bool {
         if self == other {
@@ -25,7 +25,7 @@ impl SplitConfig {
 }
 
 impl StepConfig {
-    /// Whether two steps do the same to every text: see [`SplitConfig::cuts_like`].
+    /// True if two steps do the same to every text: see [`SplitConfig::cuts_like`].
     pub fn works_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Split(one), Self::Split(two)) => one.cuts_like(two),
@@ -34,7 +34,7 @@ impl StepConfig {
     }
 }
 
-/// Whether two patterns are the same; `kept`: what is repeated without giving back counts as greedy.
+/// True if two patterns are the same; `kept`: what is repeated without giving back counts as greedy.
 fn same(one: &Ast, two: &Ast, kept: bool) -> bool {
     let all = |one: &[Ast], two: &[Ast]| {
         one.len() == two.len() && one.iter().zip(two).all(|(one, two)| same(one, two, kept))

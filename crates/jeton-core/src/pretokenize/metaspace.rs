@@ -28,17 +28,17 @@ pub struct MetaspaceConfig {
     pub replacement: char,
     /// Which pieces get a prefix.
     pub prepend_scheme: PrependScheme,
-    /// Whether each replacement begins a piece of its own.
+    /// True if each replacement begins a piece of its own.
     pub split: bool,
 }
 
 impl MetaspaceConfig {
-    /// Whether the piece at the very beginning differs from the others.
+    /// True if the piece at the very beginning differs from the others.
     pub(super) fn treats_the_first_apart(self) -> bool {
         self.prepend_scheme == PrependScheme::First
     }
 
-    /// Whether a piece gets a prefix. `at_start`: the piece is at the very beginning of the text that was
+    /// True if a piece gets a prefix. `at_start`: the piece is at the very beginning of the text that was
     /// given: of the section, if nothing was split before; else where its first character came from.
     fn prepends(self, piece: &str, at_start: bool) -> bool {
         let wanted = match self.prepend_scheme {

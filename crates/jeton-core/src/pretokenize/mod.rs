@@ -73,9 +73,9 @@ pub struct SplitConfig {
     pub unicode: UnicodeVersion,
     /// What becomes of the matches.
     pub behavior: Behavior,
-    /// Whether matches and non-matches trade places.
+    /// True if matches and non-matches trade places.
     pub invert: bool,
-    /// Whether the pattern sees bytes as characters of GPT-2's alphabet (a step after `ByteLevel` does).
+    /// True if the pattern sees bytes as characters of GPT-2's alphabet (a step after `ByteLevel` does).
     /// Such a split may cut characters.
     pub in_byte_alphabet: bool,
 }
@@ -198,7 +198,7 @@ impl PreTokenizer {
         ))
     }
 
-    /// Whether pre-tokenization takes time linear in the text.
+    /// True if pre-tokenization takes time linear in the text.
     pub fn is_linear(&self) -> bool {
         self.patterns().all(Splitter::is_linear)
     }
@@ -222,7 +222,7 @@ impl PreTokenizer {
         self.patterns().map(raw).collect()
     }
 
-    /// Whether the pretokens of a text are all of it, unchanged.
+    /// True if the pretokens of a text are all of it, unchanged.
     pub(crate) fn keeps_all(&self) -> bool {
         let keeps = |splitter: &Splitter| splitter.arrangement().0 != Behavior::Removed;
         !self.rewrites()
@@ -233,12 +233,12 @@ impl PreTokenizer {
             })
     }
 
-    /// Whether pieces are rewritten, so that pretokens are not ranges of the text.
+    /// True if pieces are rewritten, so that pretokens are not ranges of the text.
     pub fn rewrites(&self) -> bool {
         !self.stages.is_empty()
     }
 
-    /// Whether pieces depend on where in the original text they come from.
+    /// True if pieces depend on where in the original text they come from.
     pub fn needs_origin(&self) -> bool {
         self.stages.iter().any(|stage| stage.rewrite.needs_origin())
     }

@@ -87,7 +87,7 @@ impl Ast {
         Self::Alternate(vec![Self::Concat(one.into()), Self::Concat(other.into())])
     }
 
-    /// Whether some match may have no character.
+    /// True if some match may have no character.
     pub(super) fn may_be_empty(&self) -> bool {
         match self {
             Self::Empty
@@ -103,7 +103,7 @@ impl Ast {
         }
     }
 
-    /// Whether what a match is depends on what is before it.
+    /// True if what a match is depends on what is before it.
     pub(crate) fn looks_behind(&self) -> bool {
         match self {
             Self::LastIs(_) | Self::LastIsNot(_) => true,

@@ -38,7 +38,7 @@ pub(crate) struct OpenPieces {
 pub(crate) struct GrowingPiece {
     /// Its bytes, as the model sees them.
     pub(crate) bytes: Vec<u8>,
-    /// Whether it begins where the text begins; otherwise it begins at a cut.
+    /// True if it begins where the text begins; otherwise it begins at a cut.
     pub(crate) from_the_beginning: bool,
     /// Where bytes of it come from: (place in `bytes`, place in the text), rising; only places that are good for all steps.
     pub(crate) places: Vec<(usize, usize)>,
@@ -54,7 +54,7 @@ struct OpenSplit {
     decided: usize,
     /// Where in it the step can be taken up again.
     free: Free,
-    /// Whether what grows is left out of the result.
+    /// True if what grows is left out of the result.
     dropped: bool,
 }
 
@@ -283,7 +283,7 @@ impl<'t> Levels<'t> {
 }
 
 impl Stage {
-    /// Whether pieces come out of it that did not go in.
+    /// True if pieces come out of it that did not go in.
     pub(super) fn cuts_pieces(&self) -> bool {
         let splits = matches!(
             self.rewrite,

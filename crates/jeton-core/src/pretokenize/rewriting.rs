@@ -12,13 +12,13 @@ use super::metaspace::MetaspaceConfig;
 /// Where a text that is to be cut stands in the text that was given: in a section of it, normalized.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Origin<'a> {
-    /// Whether the section begins where the given text begins.
+    /// True if the section begins where the given text begins.
     pub begins: bool,
     /// How normalization changed the section; None if it did not, or if nobody asks.
     pub alignment: Option<&'a Alignment>,
     /// Where the text begins in the normalized section.
     pub offset: usize,
-    /// Whether the text goes on with a piece of which the beginning is not there: it gets no prefix.
+    /// True if the text goes on with a piece of which the beginning is not there: it gets no prefix.
     pub continues: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct Rewritten {
 }
 
 impl Rewrite {
-    /// Whether it treats the piece at the very beginning of the given text in its own way.
+    /// True if it treats the piece at the very beginning of the given text in its own way.
     pub fn needs_origin(self) -> bool {
         match self {
             Self::Metaspace(metaspace) => metaspace.treats_the_first_apart(),

@@ -32,7 +32,7 @@ pub struct Splitter {
     engine: Engine,
     behavior: Behavior,
     invert: bool,
-    /// Whether a match of nothing separates the text around it, as it does in `tokenizers`.
+    /// True if a match of nothing separates the text around it, as it does in `tokenizers`.
     empty_separates: bool,
 }
 
@@ -122,7 +122,7 @@ impl Splitter {
         (self.behavior, self.invert)
     }
 
-    /// Whether the pattern runs in time linear in the text.
+    /// True if the pattern runs in time linear in the text.
     pub fn is_linear(&self) -> bool {
         matches!(self.engine, Engine::Automaton(_))
     }

@@ -43,7 +43,7 @@ impl RawCuts {
         }
     }
 
-    /// Whether a long word may have parts that are words themselves.
+    /// True if a long word may have parts that are words themselves.
     pub(crate) fn has_parts(&self, word: &str) -> bool {
         !matches!(self.0.inside, Inside::Nowhere) && !word.is_ascii()
     }

@@ -14,7 +14,7 @@ pub(super) struct Joined {
     /// By code point: whether a pair begins, or ends, with the character. Most of Chinese is in none where a vocabulary
     /// was made for other scripts (Llama 2).
     sides: Vec<u8>,
-    /// Whether characters without a token are left out, so that what is on either side of them is joined as neighbours are.
+    /// True if characters without a token are left out, so that what is on either side of them is joined as neighbours are.
     leaves_out: bool,
 }
 
@@ -82,7 +82,7 @@ impl Joined {
         Self::of_pairs(pairs)
     }
 
-    /// Whether two characters stand beside each other.
+    /// True if two characters stand beside each other.
     #[inline]
     pub(super) fn has(&self, before: char, after: char) -> bool {
         let is_on =

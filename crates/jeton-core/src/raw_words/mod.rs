@@ -123,7 +123,7 @@ impl Inside {
     }
 }
 
-/// Whether a character stands at the end of a phrase, in scripts that have no spaces.
+/// True if a character stands at the end of a phrase, in scripts that have no spaces.
 fn ends_phrase(c: char) -> bool {
     matches!(
         c,
@@ -137,9 +137,9 @@ pub(crate) struct RawWords {
     scanner: Scanner,
     /// What a byte of ASCII becomes in a word all of which this table knows: the word is one pretoken then.
     quick: [u8; 128],
-    /// Whether each pretoken begins with a space that the text does not have.
+    /// True if each pretoken begins with a space that the text does not have.
     spaced: bool,
-    /// Whether the first word is treated like one with a space in front, if it begins with none.
+    /// True if the first word is treated like one with a space in front, if it begins with none.
     first: Option<Prefix>,
     /// Where words too long to be remembered are cut further.
     inside: Inside,
@@ -161,7 +161,7 @@ impl RawScratch {
         self.sentence.near.set_budget(budget);
     }
 
-    /// Whether two bytes are enough for each id of the model.
+    /// True if two bytes are enough for each id of the model.
     fn keep_small_ids(&mut self, small: bool) {
         self.words.keep_small_ids(small);
         self.sentence.near.keep_small_ids(small);
@@ -191,7 +191,7 @@ impl RawScratch {
 pub(crate) struct FullPath<'a> {
     pub(crate) normalizer: &'a Normalizer,
     pub(crate) engine: &'a Engine,
-    /// Whether the text is the beginning of the one that was given.
+    /// True if the text is the beginning of the one that was given.
     pub(crate) begins: bool,
 }
 

@@ -237,12 +237,12 @@ fn spell_spaces(known: &mut Separate) {
     }
 }
 
-/// Whether a token is written as one for a byte that no other token covers.
+/// True if a token is written as one for a byte that no other token covers.
 fn is_byte_token(text: &[u8]) -> bool {
     matches!(text, [b'<', b'0', b'x', high, low, b'>'] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
-/// Whether each byte has a token, so that no character is unknown.
+/// True if each byte has a token, so that no character is unknown.
 fn has_all_bytes(vocab: &Vocab) -> bool {
     (0..=255u8).all(|byte| {
         vocab
@@ -251,7 +251,7 @@ fn has_all_bytes(vocab: &Vocab) -> bool {
     })
 }
 
-/// Whether the first step is that of `BertPreTokenizer`, `WhitespaceSplit` or `Whitespace`: no pretoken has white space
+/// True if the first step is that of `BertPreTokenizer`, `WhitespaceSplit` or `Whitespace`: no pretoken has white space
 /// in it.
 pub(super) fn is_cut_at_white_space(steps: &[StepConfig]) -> bool {
     let [StepConfig::Split(split), ..] = steps else {

@@ -45,9 +45,9 @@ pub(super) enum Layout {
 pub(super) struct Scanner {
     pub(super) layout: Layout,
     pub(super) members: [u8; 256],
-    /// Whether letters and others may become something else together with a character of several bytes behind them.
+    /// True if letters and others may become something else together with a character of several bytes behind them.
     pub(super) leads: bool,
-    /// Whether a character of several bytes may stand beside a cut; None: every one may.
+    /// True if a character of several bytes may stand beside a cut; None: every one may.
     pub(super) may_touch: Option<Edge>,
     pub(super) kernel: Kernel,
 }
@@ -55,9 +55,9 @@ pub(super) struct Scanner {
 /// Says whether a character may stand beside a cut.
 #[derive(Debug)]
 pub(super) struct Edge {
-    /// Whether it must be one that never joins a cluster.
+    /// True if it must be one that never joins a cluster.
     pub(super) clusters: bool,
-    /// Whether none may.
+    /// True if none may.
     pub(super) nobody: bool,
     /// Those that may not, sorted.
     pub(super) barred: Vec<char>,
@@ -228,7 +228,7 @@ impl<'s, 't> Scan<'s, 't> {
         glued
     }
 
-    /// Whether a neighbour, of ASCII too, may stand beside a cut.
+    /// True if a neighbour, of ASCII too, may stand beside a cut.
     fn permits_ascii(&self, c: Option<char>) -> bool {
         match c {
             Some(c) if c.is_ascii() => self.scanner.members[c as usize] & ODD == 0,

@@ -58,7 +58,7 @@ impl<K: Sink> Sentence<'_, '_, K> {
         (self.sum.magnitude() + self.pending.len() as f64 * self.largest) * 1.001
     }
 
-    /// Whether the sum is at most so much here; works it out if it must.
+    /// True if the sum is at most so much here; works it out if it must.
     fn is_at_most(&mut self, most: f64) -> bool {
         if self.at_most() <= most {
             return true;

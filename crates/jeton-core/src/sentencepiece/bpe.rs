@@ -45,9 +45,9 @@ pub struct SpmBpe {
     /// Length of each symbol in bytes.
     lengths: Vec<u16>,
     n_pieces: u32,
-    /// Whether a piece is unused, by id; empty if none is.
+    /// True if a piece is unused, by id; empty if none is.
     unused: Vec<bool>,
-    /// Whether a piece has a space after another character, or another character after a space.
+    /// True if a piece has a space after another character, or another character after a space.
     crosses: [bool; 2],
     unknown: u32,
     bytes: Option<Box<[u32; 256]>>,
@@ -152,12 +152,12 @@ impl SpmBpe {
         &self.vocab
     }
 
-    /// Whether stretches of text are merged apart from each other.
+    /// True if stretches of text are merged apart from each other.
     pub(crate) fn merges_in_stretches(&self) -> bool {
         self.unused.is_empty()
     }
 
-    /// Whether what ends in a character is no unknown text that what follows could be joined to.
+    /// True if what ends in a character is no unknown text that what follows could be joined to.
     pub(crate) fn is_known(&self, c: char) -> bool {
         let symbol = self.characters.get(c.encode_utf8(&mut [0; 4]).as_bytes());
         self.bytes.is_some() || symbol.is_some_and(|symbol| symbol < self.n_pieces)
@@ -352,7 +352,7 @@ fn characters(piece: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whether some piece has a space right after another character, and the other way round.
+/// True if some piece has a space right after another character, and the other way round.
 fn crossings<'p>(pieces: impl Iterator<Item = &'p [u8]>) -> [bool; 2] {
     let mut crosses = [false; 2];
     for piece in pieces {

@@ -32,9 +32,9 @@ enum Shown {
 pub struct SpmDecoder {
     shown: Vec<Shown>,
     unk_surface: String,
-    /// Whether a space at the very beginning goes.
+    /// True if a space at the very beginning goes.
     strip_first: bool,
-    /// Whether all of them go, until text comes.
+    /// True if all of them go, until text comes.
     strip_all: bool,
     denormalizer: Option<SpmNormalizer>,
 }

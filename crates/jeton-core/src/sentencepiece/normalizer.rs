@@ -41,7 +41,7 @@ impl Matcher {
         })
     }
 
-    /// Whether some piece begins as the whole text does and goes on.
+    /// True if some piece begins as the whole text does and goes on.
     fn is_cut_off(&self, text: &[u8]) -> bool {
         self.0.is_cut_off(text)
     }

@@ -34,9 +34,9 @@ pub struct SpmModel {
 pub struct TrainerSpec {
     /// How the model cuts text.
     pub model_type: ModelType,
-    /// Whether characters without a piece become bytes.
+    /// True if characters without a piece become bytes.
     pub byte_fallback: bool,
-    /// Whether the space belongs to the word before it.
+    /// True if the space belongs to the word before it.
     pub treat_whitespace_as_suffix: bool,
     /// Text of the unknown piece.
     pub unk_piece: String,
@@ -85,11 +85,11 @@ pub struct NormalizerSpec {
     pub name: String,
     /// The compiled rules; empty: none.
     pub precompiled_charsmap: Vec<u8>,
-    /// Whether a space is put in front of (or after) the text.
+    /// True if a space is put in front of (or after) the text.
     pub add_dummy_prefix: bool,
-    /// Whether spaces at both ends go and runs of spaces become one.
+    /// True if spaces at both ends go and runs of spaces become one.
     pub remove_extra_whitespaces: bool,
-    /// Whether a space is written as U+2581.
+    /// True if a space is written as U+2581.
     pub escape_whitespaces: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::vocab::Vocab;
 #[derive(Debug)]
 struct Table {
     vocab: Vocab,
-    /// Whether a piece is unused, by id.
+    /// True if a piece is unused, by id.
     unused: Vec<bool>,
     unknown: u32,
     bytes: Option<Box<[u32; 256]>>,
@@ -35,7 +35,7 @@ impl Table {
         })
     }
 
-    /// Whether what follows a text is never joined to it: it has an id, or becomes bytes.
+    /// True if what follows a text is never joined to it: it has an id, or becomes bytes.
     fn is_known(&self, text: &[u8]) -> bool {
         self.bytes.is_some() || self.id(text) != self.unknown
     }
@@ -131,7 +131,7 @@ impl SpmChars {
 }
 
 impl SpmWords {
-    /// Whether a word begins at a place, and the one before it is not unknown.
+    /// True if a word begins at a place, and the one before it is not unknown.
     pub(crate) fn is_known_word(&self, text: &[u8], at: usize) -> bool {
         let Some((before, after)) = text.split_at_checked(at) else {
             return false;
@@ -147,7 +147,7 @@ impl SpmWords {
 }
 
 impl SpmChars {
-    /// Whether a character is not unknown.
+    /// True if a character is not unknown.
     pub(crate) fn is_known(&self, c: char) -> bool {
         self.table.is_known(c.encode_utf8(&mut [0; 4]).as_bytes())
     }

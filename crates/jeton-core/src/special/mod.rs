@@ -108,7 +108,7 @@ pub struct AddedTokens {
     tokens: Vec<AddedToken>,
     raw: Option<Finder>,
     normalized: Option<Finder>,
-    /// Whether any token is found without being allowed.
+    /// True if any token is found without being allowed.
     any_always: bool,
 }
 
@@ -203,12 +203,12 @@ impl AddedTokens {
         &self.tokens
     }
 
-    /// Whether text can be encoded without looking for tokens at all.
+    /// True if text can be encoded without looking for tokens at all.
     pub fn nothing_to_find(&self, allow: &Allow) -> bool {
         self.tokens.is_empty() || (matches!(allow, Allow::None) && !self.any_always)
     }
 
-    /// Whether no token is ever looked for in normalized text.
+    /// True if no token is ever looked for in normalized text.
     pub(crate) fn nothing_in_normalized_text(&self) -> bool {
         self.normalized.is_none()
     }

@@ -18,7 +18,7 @@ pub(crate) struct OpenTokens {
 }
 
 impl OpenTokens {
-    /// Whether the search can be taken up again at a place.
+    /// True if the search can be taken up again at a place.
     pub(crate) fn is_good(&self, at: usize) -> bool {
         let next = self.passed.partition_point(|&(_, end)| end <= at);
         at <= self.decided && self.passed.get(next).is_none_or(|&(start, _)| start >= at)
@@ -73,7 +73,7 @@ impl AddedTokens {
         }
     }
 
-    /// Whether tokens are found in normalized text behind a character as they are at the beginning of a text.
+    /// True if tokens are found in normalized text behind a character as they are at the beginning of a text.
     pub(crate) fn is_as_if_first(&self, before: Option<char>) -> bool {
         let word = self.normalized.as_ref().and_then(|f| f.word.as_ref());
         word.zip(before).is_none_or(|(word, c)| !contains(word, c))

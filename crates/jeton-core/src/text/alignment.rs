@@ -16,7 +16,7 @@ pub struct Mapping {
     pub source_bytes: usize,
     /// Bytes of the normalized text.
     pub target_bytes: usize,
-    /// Whether the two are the same text.
+    /// True if the two are the same text.
     pub unchanged: bool,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Lookup<'a> {
         None
     }
 
-    /// Whether the stretch that holds a byte is unchanged, and how many of its bytes are left from there.
+    /// True if the stretch that holds a byte is unchanged, and how many of its bytes are left from there.
     pub(crate) fn stretch_at(&mut self, byte: usize) -> (bool, usize) {
         match self.seek(byte) {
             Some((stretch, _, target)) => (stretch.unchanged, target + stretch.target_bytes - byte),

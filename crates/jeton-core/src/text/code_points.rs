@@ -139,7 +139,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a byte of UTF-8 is the first of its character.
+/// True if a byte of UTF-8 is the first of its character.
 fn begins_character(byte: u8) -> bool {
     byte & 0xC0 != 0x80
 }

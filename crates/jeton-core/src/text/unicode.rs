@@ -139,7 +139,7 @@ pub fn assigned_in(version: UnicodeVersion) -> Result<ClassUnicode, String> {
     }
 }
 
-/// Whether a class has a character.
+/// True if a class has a character.
 pub fn contains(class: &ClassUnicode, c: char) -> bool {
     class
         .ranges()

@@ -26,7 +26,7 @@ impl LossyUtf8 {
         }
     }
 
-    /// Whether bytes wait for the rest of their character.
+    /// True if bytes wait for the rest of their character.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.held.is_empty()
     }

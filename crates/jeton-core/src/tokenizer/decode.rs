@@ -135,12 +135,12 @@ impl Tokenizer {
         ErrorKind::UnknownId { id, vocab_size }.into()
     }
 
-    /// Whether decoding joins the tokens' bytes.
+    /// True if decoding joins the tokens' bytes.
     pub(crate) fn joins_bytes(&self) -> bool {
         self.decoder.is_none() && !matches!(self.engine, Engine::SentencePiece(_))
     }
 
-    /// Whether the model sees every text as it was given, so that bytes which decode to the text have kept it.
+    /// True if the model sees every text as it was given, so that bytes which decode to the text have kept it.
     pub(crate) fn keeps_text(&self) -> bool {
         let mut pretokenizer = self.engine.pretokenizer().into_iter();
         self.joins_bytes()
@@ -148,7 +148,7 @@ impl Tokenizer {
             && !pretokenizer.any(crate::pretokenize::PreTokenizer::rewrites)
     }
 
-    /// Whether every text comes back from its ids, byte by byte, by the way it is encoded: nothing is rewritten or
+    /// True if every text comes back from its ids, byte by byte, by the way it is encoded: nothing is rewritten or
     /// left out, no added token takes white space with it, every byte is a token, and a merge joins the bytes of
     /// its two. What need not be decoded to be known.
     pub(crate) fn returns_every_text(&self) -> bool {

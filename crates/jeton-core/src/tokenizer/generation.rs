@@ -45,9 +45,9 @@ const RESERVED: [&str; 6] = [
 pub struct NeverGenerated {
     /// Special ids that may be generated all the same.
     pub allowed: Vec<u32>,
-    /// Whether the token for unknown text may be.
+    /// True if the token for unknown text may be.
     pub unknown: bool,
-    /// Whether tokens of single bytes (`<0x0A>`) may be.
+    /// True if tokens of single bytes (`<0x0A>`) may be.
     pub bytes: bool,
 }
 
@@ -68,7 +68,7 @@ impl Tokenizer {
         ids
     }
 
-    /// Whether each of the first `size` rows of an output layer must never be chosen: special tokens, ids
+    /// True if each of the first `size` rows of an output layer must never be chosen: special tokens, ids
     /// without a token (rows behind the vocabulary too), tokens that are reserved by name or marked as unused, and
     /// what `how` says.
     pub fn never_generated(&self, size: usize, how: &NeverGenerated) -> Vec<bool> {
@@ -118,7 +118,7 @@ impl Tokenizer {
     }
 }
 
-/// Whether a token's text says that it is kept for later: a word of [`RESERVED`] and a number, in brackets.
+/// True if a token's text says that it is kept for later: a word of [`RESERVED`] and a number, in brackets.
 fn is_reserved(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return false;

@@ -57,7 +57,7 @@ impl Trusted {
         Ok(Self { ranges: joined })
     }
 
-    /// Whether all of a range is trusted.
+    /// True if all of a range is trusted.
     pub(super) fn covers(&self, start: usize, end: usize) -> bool {
         let after = self.ranges.partition_point(|range| range.0 <= start);
         after > 0 && end <= self.ranges[after - 1].1
@@ -185,7 +185,7 @@ impl Tokenizer {
         (piece.kind == PieceKind::UserDefined).then_some(id)
     }
 
-    /// Whether tokens with names (`<0x0A>`) stand for bytes.
+    /// True if tokens with names (`<0x0A>`) stand for bytes.
     fn names_bytes(&self) -> bool {
         match &self.engine {
             Engine::Unigram(pipeline) => pipeline.model().byte_fallback(),
@@ -217,7 +217,7 @@ struct Made {
     start: usize,
     end: usize,
     word: i64,
-    /// Whether it is one that only trusted text may become.
+    /// True if it is one that only trusted text may become.
     needs_trust: bool,
 }
 
@@ -226,7 +226,7 @@ impl Guard<'_> {
         self.control.binary_search(&id).is_ok()
     }
 
-    /// Whether the model took what it saw for a control token, or the name of a byte for the byte.
+    /// True if the model took what it saw for a control token, or the name of a byte for the byte.
     fn took_the_name(&self, tokenizer: &Tokenizer, id: u32, seen: &[u8]) -> bool {
         let name = || tokenizer.vocab().id_to_bytes(id).unwrap_or_default();
         if self.unknown == Some(id) {

@@ -173,12 +173,12 @@ impl Tokenizer {
         self.added.tokens()
     }
 
-    /// Whether an id is that of a special token.
+    /// True if an id is that of a special token.
     pub fn is_special(&self, id: u32) -> bool {
         self.special_ids.binary_search(&id).is_ok()
     }
 
-    /// Whether each of some ids is that of a special token.
+    /// True if each of some ids is that of a special token.
     pub fn special_tokens_mask(&self, ids: &[u32]) -> Vec<bool> {
         ids.iter().map(|&id| self.is_special(id)).collect()
     }

@@ -23,7 +23,7 @@ pub struct Encoding {
     pub ends: Vec<usize>,
     /// Index of the pretoken; -1 for special and added tokens.
     pub word_ids: Vec<i64>,
-    /// Whether a token was put around the text. A special token that stood in the text was not, as
+    /// True if a token was put around the text. A special token that stood in the text was not, as
     /// `tokenizers` 0.23.3 has it.
     pub special_tokens_mask: Vec<bool>,
     /// Token-type ids, as the template has them.

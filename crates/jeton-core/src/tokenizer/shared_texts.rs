@@ -29,7 +29,7 @@ enum Task<'p> {
     Pieces {
         text: &'p str,
         pieces: &'p [Piece],
-        /// Whether they are the text's first, and its last.
+        /// True if they are the text's first, and its last.
         first: bool,
         last: bool,
     },
@@ -51,7 +51,7 @@ struct Whole<'t> {
     /// Gets the ids of a task, and where the texts in it end.
     take: &'t mut (dyn FnMut(&[u32], &[i64]) + Send),
     ahead: usize,
-    /// Whether some stretch did not meet the next one: then what there is may not be used.
+    /// True if some stretch did not meet the next one: then what there is may not be used.
     astray: bool,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Plan<'t> {
 }
 
 impl Tokenizer {
-    /// Whether a text may be cut: the model sees it as it is, in pieces that one automaton makes.
+    /// True if a text may be cut: the model sees it as it is, in pieces that one automaton makes.
     pub(super) fn cuts_texts(&self) -> bool {
         let parts = self.template.single.iter();
         self.normalizer.is_identity()

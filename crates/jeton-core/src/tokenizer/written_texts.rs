@@ -33,7 +33,7 @@ const SIZES: Sizes = Sizes {
 #[derive(Default)]
 struct Made {
     ids: Vec<u32>,
-    /// Whether places were found where the parts around it begin and end.
+    /// True if places were found where the parts around it begin and end.
     meets: bool,
 }
 

@@ -175,7 +175,7 @@ pub(super) struct CharBpe<'a> {
     pub(super) max_chars: usize,
     pub(super) spelling: &'a Spelling,
     pub(super) tie_rule: CharTieRule,
-    /// Whether a token may be; asked once of each, when its pair is the best.
+    /// True if a token may be; asked once of each, when its pair is the best.
     pub(super) allow: &'a dyn Fn(&str) -> bool,
     /// Tokens that count besides the symbols, for what is reported.
     pub(super) n_others: usize,

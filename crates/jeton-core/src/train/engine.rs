@@ -41,7 +41,7 @@ pub trait MergePolicy {
         count
     }
 
-    /// Whether this pair may become a token. Asked once, when it is the best.
+    /// True if this pair may become a token. Asked once, when it is the best.
     #[inline]
     fn may_merge(&mut self, _vocab: &Vocab, _pair: (u32, u32)) -> bool {
         true
@@ -53,7 +53,7 @@ pub trait MergePolicy {
         1
     }
 
-    /// Whether to stop before the best pair, whose count is given, is merged.
+    /// True if to stop before the best pair, whose count is given, is merged.
     #[inline]
     fn stop(&mut self, _n_tokens: usize, _best_count: u64) -> Option<StopReason> {
         None

@@ -61,7 +61,7 @@ impl ForcedTokens {
         }
     }
 
-    /// Whether all room that is left is needed to complete them.
+    /// True if all room that is left is needed to complete them.
     pub(super) fn fill(&mut self, room: usize) -> bool {
         if self.rows.is_empty() {
             return false;

@@ -64,7 +64,7 @@ pub(super) struct Learner<'a> {
     pub(super) vocab_size: usize,
     pub(super) min_frequency: u64,
     pub(super) forbidden: ByteStrings,
-    /// Whether a token must not have the bytes of one that is there: merges make none twice, but a
+    /// True if a token must not have the bytes of one that is there: merges make none twice, but a
     /// vocabulary that is continued may have tokens that no merge makes.
     pub(super) forbid_known: bool,
     pub(super) predicate: Option<MergePredicate>,

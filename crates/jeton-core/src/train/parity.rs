@@ -78,7 +78,7 @@ struct Side {
 }
 
 impl Side {
-    /// Whether it pays more for a unit than `other` does.
+    /// True if it pays more for a unit than `other` does.
     fn pays_more_than(&self, other: &Self) -> bool {
         u128::from(self.n_tokens) * u128::from(other.n_units)
             > u128::from(other.n_tokens) * u128::from(self.n_units)

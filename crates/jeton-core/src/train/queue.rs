@@ -16,7 +16,7 @@ pub(super) struct Candidate {
 
 /// Which of two candidates comes out first: a total order, since no pair is in the queue twice.
 pub(super) trait Order {
-    /// Whether pair `a` wins against pair `b` at equal score.
+    /// True if pair `a` wins against pair `b` at equal score.
     fn wins_tie(&self, a: (u32, u32), b: (u32, u32)) -> bool;
 
     #[inline]

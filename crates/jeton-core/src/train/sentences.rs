@@ -157,7 +157,7 @@ impl PieceRules {
         })
     }
 
-    /// Whether `piece` may be learned.
+    /// True if `piece` may be learned.
     pub fn allow(&self, piece: &[char]) -> bool {
         let config = &self.config;
         let n = piece.len();
@@ -213,7 +213,7 @@ impl PieceRules {
         true
     }
 
-    /// Whether no piece may hold `left` and `right` side by side, whatever stands around them.
+    /// True if no piece may hold `left` and `right` side by side, whatever stands around them.
     fn parts(&self, left: char, right: char) -> bool {
         let config = &self.config;
         if config.split_digits && (is_digit(left) || is_digit(right)) {

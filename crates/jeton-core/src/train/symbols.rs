@@ -24,7 +24,7 @@ pub struct Spelling {
 }
 
 impl Spelling {
-    /// Whether symbols are bare characters.
+    /// True if symbols are bare characters.
     fn is_plain(&self) -> bool {
         self.continuing_prefix.is_empty() && self.end_of_word_suffix.is_empty()
     }

@@ -30,7 +30,7 @@ impl Lengths {
         Some(Self(Box::new(bytes.try_into().ok()?)))
     }
 
-    /// Whether a word is no longer than some token that has its second byte. One of a byte may be any.
+    /// True if a word is no longer than some token that has its second byte. One of a byte may be any.
     #[inline(always)]
     pub(super) fn may_have(&self, word: &[u8]) -> bool {
         word.get(1)

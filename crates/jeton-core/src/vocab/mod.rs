@@ -76,7 +76,7 @@ impl Span {
         (self.len & !OPAQUE) as usize
     }
 
-    /// Whether `bytes_to_id` may answer with the id; a hole has the mark, too.
+    /// True if `bytes_to_id` may answer with the id; a hole has the mark, too.
     #[inline]
     fn is_findable(self) -> bool {
         self.len & OPAQUE == 0
@@ -251,7 +251,7 @@ impl Vocab {
             .insert(id, &self.tokens)
     }
 
-    /// Whether an id is free and may be taken.
+    /// True if an id is free and may be taken.
     pub(crate) fn can_take(&self, id: u32) -> bool {
         id < MAX_IDS && self.id_to_bytes(id).is_none()
     }
@@ -398,18 +398,18 @@ impl Vocab {
         }
     }
 
-    /// Whether `bytes_to_id` may answer with this id.
+    /// True if `bytes_to_id` may answer with this id.
     pub fn is_findable(&self, id: u32) -> bool {
         let span = self.tokens.spans.get(id as usize);
         span.is_some_and(|span| span.is_findable())
     }
 
-    /// Whether `bytes_to_id` answers with every id that is findable: no two tokens have the same bytes.
+    /// True if `bytes_to_id` answers with every id that is findable: no two tokens have the same bytes.
     pub(crate) fn is_unique(&self) -> bool {
         self.n_findable as usize == self.index.len()
     }
 
-    /// Whether the vocabulary says by itself, in nearly all cases at once, what is no token.
+    /// True if the vocabulary says by itself, in nearly all cases at once, what is no token.
     pub(crate) fn is_packed(&self) -> bool {
         self.index.packed.is_some()
     }

@@ -149,7 +149,7 @@ impl TextCounts {
         self.runs.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether some of the counts are on disk.
+    /// True if some of the counts are on disk.
     pub fn is_on_disk(&mut self) -> bool {
         !self.runs().is_empty()
     }

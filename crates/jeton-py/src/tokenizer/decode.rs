@@ -169,7 +169,7 @@ impl Tokenizer {
         Ok(texts)
     }
 
-    /// Whether each id is that of a special token, wherever it came from: bool (n_tokens,).
+    /// True if each id is that of a special token, wherever it came from: bool (n_tokens,).
     fn special_tokens_mask<'py>(
         &self,
         ids: &Bound<'py, PyAny>,

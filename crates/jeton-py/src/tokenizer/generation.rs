@@ -149,7 +149,7 @@ impl Tokenizer {
         enter(ids.py(), |_| self.core.canonical_ids(&given))
     }
 
-    /// Whether the ids are those that the tokenizer gives to their text: ``encode(decode(ids)) == ids``.
+    /// True if the ids are those that the tokenizer gives to their text: ``encode(decode(ids)) == ids``.
     ///
     /// Special tokens among the ids stay what they are. Raises ``UnknownTokenIdError`` for an id without a token.
     fn is_canonical(&self, ids: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -289,7 +289,7 @@ impl Tokenizer {
         enter(py, |_| self.core.count_up_to(text, &allow, limit))
     }
 
-    /// Whether a text has at most ``limit`` ids; reads no more of it than that takes.
+    /// True if a text has at most ``limit`` ids; reads no more of it than that takes.
     #[pyo3(signature = (text, limit, *, allow_special=None))]
     fn fits(
         &self,

@@ -263,7 +263,7 @@ impl Tokenizer {
         lengths.into_pyarray(py)
     }
 
-    /// Whether each id has a token, bool (vocab_size,).
+    /// True if each id has a token, bool (vocab_size,).
     fn is_token_mask<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         let vocab = self.core.vocab();
         let is_token = |id| vocab.id_to_bytes(id).is_some();

@@ -392,7 +392,7 @@ impl PretokenCounts {
         self.lock().max_memory()
     }
 
-    /// Whether some of them are in temporary files.
+    /// True if some of them are in temporary files.
     #[getter]
     fn is_on_disk(&self) -> bool {
         self.lock().is_on_disk()

@@ -17,7 +17,7 @@ pub struct Seed {
     pub name: String,
     /// The file.
     pub bytes: Vec<u8>,
-    /// Whether the target reads it.
+    /// True if the target reads it.
     pub is_read: bool,
 }
 

@@ -36,7 +36,7 @@ class CacheRule:
 
     @property
     def is_automatic(self) -> bool:
-        """Whether nothing has to be done for it but to keep beginnings equal."""
+        """True if nothing has to be done for it but to keep beginnings equal."""
         return self.max_break_points == 0
 
 

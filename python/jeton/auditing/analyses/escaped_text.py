@@ -76,7 +76,7 @@ def _unescaped(text: str) -> str:
 
 
 def _is_json(text: str) -> bool:
-    """Whether a whole text is an object or array of JSON: its strings have escapes, it has none."""
+    """True if a whole text is an object or array of JSON: its strings have escapes, it has none."""
     stripped = text.strip()
     if stripped[:1] + stripped[-1:] not in ("{}", "[]"):
         return False

@@ -90,7 +90,7 @@ def with_narrow_indentation(text: str) -> tuple[str, int]:
 
 
 def has_spaced_punctuation(text: str) -> bool:
-    """Whether most commas and full stops stand by themselves, as programs write cut text."""
+    """True if most commas and full stops stand by themselves, as programs write cut text."""
     # Counting substrings first: ordinary text is passed over at the speed of memory.
     n_spaced = text.count(" ,") + text.count(" .")
     if not n_spaced or n_spaced < MIN_SPACED_SHARE * (text.count(", ") + text.count(". ")):

@@ -43,7 +43,7 @@ _INNER_BLANKS = re.compile(r"[ \t]{2,}+")
 
 
 def looks_like_markup(text: str) -> bool:
-    """Whether a text is HTML or has much of it; templates and components are programs."""
+    """True if a text is HTML or has much of it; templates and components are programs."""
     if "</" not in text or _TEMPLATE.search(text):
         return False
     n_closing = len(_CLOSING.findall(text))

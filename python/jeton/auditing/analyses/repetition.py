@@ -220,7 +220,7 @@ def repeated_spans(text: str, *, n_chars: int = 0) -> list[tuple[int, int]]:
 
 
 def _has_repeated_window(hashes: NDArray[np.uint64]) -> bool:
-    """Whether a window of those at every `_ANCHOR_STEP` places stands at another place too.
+    """True if a window of those at every `_ANCHOR_STEP` places stands at another place too.
 
     A repeated passage of a window and a step holds one of them. Nearly all places fall through a
     table of the upper bits, which is far faster than sorting them.

@@ -27,7 +27,7 @@ def vocabulary_too_small(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _differs_by_size(current: Measured, other: Measured, *, is_larger: bool) -> bool:
-    """Whether it is the trade of rows for tokens: a better tokenizer is the finding of another."""
+    """True if it is the trade of rows for tokens: a better tokenizer is the finding of another."""
     if is_larger:
         return (
             other.report.vocab_size > current.report.vocab_size

@@ -98,7 +98,7 @@ class Baseline:
     documents: DocumentTable
     jeton_version: str = jeton_version
     has_features: bool = True
-    """Whether it knows what each feature costs; those of the first version do not."""
+    """True if it knows what each feature costs; those of the first version do not."""
 
     @classmethod
     def build(cls, report: AuditReport, collector: Collector) -> Baseline:
@@ -280,7 +280,7 @@ def _identity(plain: Mapping[str, Any]) -> TokenizerIdentity:
 
 
 def _is_name(asked: str, tokenizer: Tokenizer) -> bool:
-    """Whether loading ``asked`` again gives this tokenizer, wherever its vocabulary is at hand."""
+    """True if loading ``asked`` again gives this tokenizer, wherever its vocabulary is at hand."""
     if not asked or Path(asked).exists():
         return False
     try:

@@ -120,11 +120,11 @@ class Budget:
 
     @property
     def needs_baseline(self) -> bool:
-        """Whether the limit says anything without a baseline."""
+        """True if the limit says anything without a baseline."""
         return self.kind is not Kind.VALUE or self.metric == "tokenizer_changed"
 
     def is_exceeded(self, before: Fraction | None, after: Fraction) -> bool:
-        """Whether the figure fails it.
+        """True if the figure fails it.
 
         Raises:
             UsageError: The limit is of a change, and there is no value to change from.

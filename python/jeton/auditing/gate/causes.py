@@ -142,7 +142,7 @@ class Sides:
     other: Collected | None
     is_same_tokenizer: bool
     has_features: bool = True
-    """Whether the baseline has texts without their features; older ones have other steps."""
+    """True if the baseline has texts without their features; older ones have other steps."""
 
     def comparison(self) -> Comparison | None:
         """The sides to compare; None if a changed tokenizer cannot be told from a changed text."""

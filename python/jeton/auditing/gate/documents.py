@@ -78,11 +78,11 @@ class DocumentTable:
 
     limit: int = MAX_DOCUMENTS
     is_complete: bool = True
-    """Whether every document offered is in it."""
+    """True if every document offered is in it."""
     _heap: list[tuple[int, Document]] = field(default_factory=list)
 
     def wants(self, key: int) -> bool:
-        """Whether a document with this key would be kept. False means that one is left out."""
+        """True if a document with this key would be kept. False means that one is left out."""
         if len(self._heap) < self.limit or -self._heap[0][0] > key:
             return True
         self.is_complete = False

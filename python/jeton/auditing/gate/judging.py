@@ -133,7 +133,7 @@ class _Judge:
         return self._matches
 
     def has(self, metric: str) -> bool:
-        """Whether both sides have a figure."""
+        """True if both sides have a figure."""
         sides = [side for side in (self._current, self._baseline) if side is not None]
         return all(metric in self._values(side, None) for side in sides)
 

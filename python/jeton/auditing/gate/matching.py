@@ -152,6 +152,6 @@ def _by_name(sources: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _would_be_in(table: DocumentTable, document: Document) -> bool:
-    """Whether a table that kept some documents would have kept this one, had it been there."""
+    """True if a table that kept some documents would have kept this one, had it been there."""
     largest = table.largest_key
     return largest is None or document.key <= largest

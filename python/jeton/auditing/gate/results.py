@@ -124,7 +124,7 @@ class GateResult:
     baseline_tokenizer: tuple[str, str] | None
     tokenizer: tuple[str, str]
     is_bridged: bool
-    """Whether a changed tokenizer could be told exactly from changed text."""
+    """True if a changed tokenizer could be told exactly from changed text."""
     notes: tuple[str, ...] = ()
     """What a reader of the verdict should know, a sentence each."""
     sides: tuple[str, str] | None = None
@@ -134,7 +134,7 @@ class GateResult:
 
     @property
     def is_passed(self) -> bool:
-        """Whether no budget was exceeded."""
+        """True if no budget was exceeded."""
         return not any(result.is_exceeded for result in self.results)
 
     @property
@@ -144,7 +144,7 @@ class GateResult:
 
     @property
     def is_tokenizer_changed(self) -> bool:
-        """Whether the baseline has another tokenizer."""
+        """True if the baseline has another tokenizer."""
         return self.baseline_tokenizer is not None and self.baseline_tokenizer != self.tokenizer
 
     def to_dict(self) -> dict[str, Any]:

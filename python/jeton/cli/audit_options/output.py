@@ -55,7 +55,7 @@ class OutputSettings:
 
     @property
     def takes_stdout(self) -> bool:
-        """Whether an output goes to standard output instead of the tables."""
+        """True if an output goes to standard output instead of the tables."""
         return "-" in (self.json_file, self.markdown)
 
 

@@ -16,7 +16,7 @@ _MAX_INT = 2**31 - 1
 
 
 def is_sequence(value: object) -> bool:
-    """Whether a value has a length and is no text."""
+    """True if a value has a length and is no text."""
     return hasattr(value, "__len__") and not isinstance(value, (str, bytes))
 
 

@@ -91,7 +91,7 @@ class Message:
         self.__dict__["_values"][name] = _checked(field.kind, name, value)
 
     def HasField(self, name: str) -> bool:
-        """Whether a field is set."""
+        """True if a field is set."""
         value = self.__dict__["_values"].get(name)
         return value._is_set() if isinstance(value, Message) else value is not None
 

@@ -335,19 +335,19 @@ class SentencePieceProcessor(NamedMethods):
         return self._of_ids(id, lambda model, one: model.scores[one])
 
     def IsUnknown(self, id: Any) -> Any:  # noqa: A002
-        """Whether an id is that of the unknown piece."""
+        """True if an id is that of the unknown piece."""
         return self._of_ids(id, lambda model, one: model.kinds[one] == 2)
 
     def IsControl(self, id: Any) -> Any:  # noqa: A002
-        """Whether an id is that of a piece that is never made from text (``<s>``)."""
+        """True if an id is that of a piece that is never made from text (``<s>``)."""
         return self._of_ids(id, lambda model, one: model.kinds[one] == 3)
 
     def IsUnused(self, id: Any) -> Any:  # noqa: A002
-        """Whether an id is that of a piece that is switched off."""
+        """True if an id is that of a piece that is switched off."""
         return self._of_ids(id, lambda model, one: model.kinds[one] == 5)
 
     def IsByte(self, id: Any) -> Any:  # noqa: A002
-        """Whether an id is that of a byte."""
+        """True if an id is that of a byte."""
         return self._of_ids(id, lambda model, one: model.kinds[one] == 6)
 
     def unk_id(self) -> int:

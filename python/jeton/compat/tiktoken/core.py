@@ -312,7 +312,7 @@ class Encoding:
         return set(self._special_tokens)
 
     def is_special_token(self, token: int) -> bool:
-        """Whether an id is that of a special token."""
+        """True if an id is that of a special token."""
         if not isinstance(token, int):
             raise NotAnIdError(f"an id must be an integer, not {token!r}")
         return token in self._special_token_values

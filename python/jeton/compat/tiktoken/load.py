@@ -60,7 +60,7 @@ def read_file(blobpath: str) -> bytes:
 
 
 def check_hash(data: bytes, expected_hash: str) -> bool:
-    """Whether the SHA-256 of the data is this one, in hexadecimal."""
+    """True if the SHA-256 of the data is this one, in hexadecimal."""
     return hashlib.sha256(data).hexdigest() == expected_hash
 
 

@@ -64,7 +64,7 @@ class Engine:
     _words: _core.Tokenizer | None = None
 
     def known(self, number: int) -> bool:
-        """Whether an id has a token."""
+        """True if an id has a token."""
         return number in self.added or number in self.strings
 
     def spelling(self, number: int) -> str | None:

@@ -98,7 +98,7 @@ class Pipeline:
 
     @property
     def encode_special_tokens(self) -> bool:
-        """Whether special tokens that stand in a text are encoded as text."""
+        """True if special tokens that stand in a text are encoded as text."""
         return self._encode_special_tokens
 
     @encode_special_tokens.setter
@@ -172,7 +172,7 @@ class Pipeline:
         )
 
     def _skips_by_text(self, normalizer: str) -> bool:
-        """Whether skipping special tokens is anything else than leaving out their ids."""
+        """True if skipping special tokens is anything else than leaving out their ids."""
         special = {token.content for token in self._added.values() if token.special}
         respelled = normalizer != "null" and any(
             token.special and token.normalized for token in self._added.values()

@@ -42,7 +42,7 @@ class AddedToken:
 
     @property
     def special(self) -> bool:
-        """Whether decoding can leave it out."""
+        """True if decoding can leave it out."""
         return self._special
 
     @special.setter
@@ -51,22 +51,22 @@ class AddedToken:
 
     @property
     def single_word(self) -> bool:
-        """Whether it is found as a whole word only."""
+        """True if it is found as a whole word only."""
         return self._flags.get("single_word", False)
 
     @property
     def lstrip(self) -> bool:
-        """Whether it takes the white space before it along."""
+        """True if it takes the white space before it along."""
         return self._flags.get("lstrip", False)
 
     @property
     def rstrip(self) -> bool:
-        """Whether it takes the white space after it along."""
+        """True if it takes the white space after it along."""
         return self._flags.get("rstrip", False)
 
     @property
     def normalized(self) -> bool:
-        """Whether it is searched for in normalized text."""
+        """True if it is searched for in normalized text."""
         return self._flags.get("normalized", not self._special)
 
     def __getstate__(self) -> dict[str, Any]:

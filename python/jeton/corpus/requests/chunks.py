@@ -52,7 +52,7 @@ class Chunk(NamedTuple):
 
     @property
     def is_long(self) -> bool:
-        """Whether it is one line that is longer than a chunk."""
+        """True if it is one line that is longer than a chunk."""
         return len(self.data) > CHUNK_BYTES
 
 

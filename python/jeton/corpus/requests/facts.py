@@ -218,7 +218,7 @@ def _take_fees(amounts: Amounts, response: Any, known: Fields, model: str) -> No
 
 
 def _has_no_output(model: str, of_response: Fields, of_record: Fields) -> bool:
-    """Whether the call generates nothing, as embeddings and rankings do."""
+    """True if the call generates nothing, as embeddings and rankings do."""
     has = of_response.has | of_record.has
     return (
         not has.isdisjoint(("embedding", "embeddings", "embeddings_by_type"))
@@ -351,7 +351,7 @@ def _word(fields: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
 def _is_batch(
     record: Mapping[str, Any], known: Fields, of_response: Fields, parsed: ParsedRequest
 ) -> bool:
-    """Whether a record is a row of a file of batches, or of an export of them."""
+    """True if a record is a row of a file of batches, or of an export of them."""
     has = known.has
     if "batch" in has or "is_batch" in has:
         value = record.get("batch", record.get("is_batch"))

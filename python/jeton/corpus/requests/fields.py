@@ -89,7 +89,7 @@ GATEWAY_CACHE_FIELDS: Final = (
     "cf_aig_cache_status", "x_portkey_cache_status", "response_cache_hit", "from_cache",
     "is_cached", "cached", "x_cache", "cached_response", "response_cached", "cache_result",
 )  # fmt: skip
-"""Whether the gateway answered out of a cache of its own, for which no provider sends a bill."""
+"""True if the gateway answered out of a cache of its own, for which no provider sends a bill."""
 
 CONVERSATION_FIELDS: Final = (
     "conversation_id", "session_id", "thread_id", "chat_id", "litellm_session_id", "trace_id",
@@ -367,7 +367,7 @@ NO_FIELDS: Final = _fields(())
 
 
 def is_known_column(names: FieldNames, column: str) -> bool:
-    """Whether a top-level field may be looked at: what to read of a table with many columns."""
+    """True if a top-level field may be looked at: what to read of a table with many columns."""
     if column in {name.split(".")[0] for name in astuple(names)} or column in astuple(names):
         return True
     name = snake(column)

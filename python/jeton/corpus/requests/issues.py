@@ -106,7 +106,7 @@ class IssueLog:
         self._examples.setdefault(kind, [])
 
     def wants_example(self, kind: str) -> bool:
-        """Whether another place of a kind would be kept."""
+        """True if another place of a kind would be kept."""
         return len(self._examples.get(kind, ())) < MAX_EXAMPLES
 
     def n(self, kind: str) -> int:

@@ -80,7 +80,7 @@ class _Span:
         self.covering: set[str] | None = None  # answers of spans inside it that have a usage
 
     def is_wrapping(self) -> bool:
-        """Whether its usage is that of the spans inside it."""
+        """True if its usage is that of the spans inside it."""
         if self.covering is None:
             return False
         # A call with an answer of its own may have another call inside it: both count.
@@ -135,7 +135,7 @@ class Joiner:
         return True
 
     def is_repeat(self, request: ReadRequest) -> bool:
-        """Whether a request would be joined with an earlier one."""
+        """True if a request would be joined with an earlier one."""
         if not request.id or request.place is not None:
             return False
         return self._find(_identity(request))[0] >= 0
@@ -270,7 +270,7 @@ class Joiner:
         return span.ticket >= 0
 
     def _without_links(self, spans: dict[str, _Span], span: _Span) -> bool:
-        """Whether a step is beside calls in a trace that does not say what is inside what.
+        """True if a step is beside calls in a trace that does not say what is inside what.
 
         A trace has one root: several spans without a parent mean that parents were not logged.
         """

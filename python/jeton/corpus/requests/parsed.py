@@ -89,7 +89,7 @@ class ParsedRequest:
 
     @property
     def has_text(self) -> bool:
-        """Whether it is known what was sent."""
+        """True if it is known what was sent."""
         return self.prompt is not None or bool(self.chat and self.chat.messages)
 
 
@@ -103,7 +103,7 @@ def first(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def is_messages(value: Any) -> bool:
-    """Whether a value is a list of messages, each with a role and a content."""
+    """True if a value is a list of messages, each with a role and a content."""
     return (
         isinstance(value, list)
         and bool(value)

@@ -50,7 +50,7 @@ class RecordParser:
         self.unread: Counter[str] = Counter()
         """Unknown names of amounts."""
         self.uses_overhead = False
-        """Whether the published overhead was added to a request."""
+        """True if the published overhead was added to a request."""
         self.joiner = Joiner(self._report)
         """The rows of the next batch."""
         self.reader = RecordReader(

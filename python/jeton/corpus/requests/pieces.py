@@ -301,13 +301,13 @@ def answer_of(pieces: list[Any]) -> Answer | None:
 
 
 def _are_invoked(pieces: list[Any]) -> bool:
-    """Whether objects are pieces of an answer of a model of Bedrock without events of its own."""
+    """True if objects are pieces of an answer of a model of Bedrock without events of its own."""
     last = pieces[-1] if pieces else None
     return isinstance(last, dict) and _METRICS in last
 
 
 def _are_gemini(pieces: list[Any]) -> bool:
-    """Whether objects are pieces of one answer of Gemini: one prompt, totals that grow."""
+    """True if objects are pieces of one answer of Gemini: one prompt, totals that grow."""
     prompts: set[str] = set()
     ids: set[str] = set()
     total = n_ended = 0

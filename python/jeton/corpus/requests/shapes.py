@@ -267,7 +267,7 @@ def _sent(
 
 
 def _are_answers(messages: list[Any]) -> bool:
-    """Whether messages beside a usage are those that came back (.NET)."""
+    """True if messages beside a usage are those that came back (.NET)."""
     roles = {str(m.get("role", m.get("Role", ""))).lower() for m in messages if isinstance(m, dict)}
     return roles == {"assistant"}
 

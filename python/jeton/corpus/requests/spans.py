@@ -102,7 +102,7 @@ _ERROR_CODES: Final = (2, "ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR")
 
 
 def _is_span(record: Mapping[str, Any]) -> bool:
-    """Whether a record is one span (of any kind)."""
+    """True if a record is one span (of any kind)."""
     attributes = record.get("attributes")
     if isinstance(attributes, dict):
         return any(

@@ -82,12 +82,12 @@ class Usage(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether the input or the output is stated, or another amount."""
+        """True if the input or the output is stated, or another amount."""
         return self.input >= 0 or self.output >= 0 or bool(self.extras)
 
     @property
     def is_half_known(self) -> bool:
-        """Whether one of input and output is stated, and nothing else that is charged instead."""
+        """True if one of input and output is stated, and nothing else that is charged instead."""
         return (self.input >= 0) != (self.output >= 0) and not self.extras
 
 
@@ -329,7 +329,7 @@ def _with_fresh(given: int, fresh: int, n_cached: int, report: Report) -> tuple[
 
 
 def _is_disjoint(scheme: str, rest: Mapping[str, int]) -> bool:
-    """Whether the names say that each amount stands beside the others."""
+    """True if the names say that each amount stands beside the others."""
     return scheme == "short" or REQUESTS in rest
 
 

@@ -73,12 +73,12 @@ class Amounts:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the input and the output are stated."""
+        """True if the input and the output are stated."""
         return bool(self.inputs) and bool(self.outputs)
 
     @property
     def is_settled(self) -> bool:
-        """Whether both are stated, and not only as zeros."""
+        """True if both are stated, and not only as zeros."""
         inputs, outputs = self.inputs, self.outputs
         if not inputs or not outputs:
             return False
@@ -86,7 +86,7 @@ class Amounts:
 
     @property
     def is_known(self) -> bool:
-        """Whether anything is stated."""
+        """True if anything is stated."""
         return bool(self.inputs or self.outputs or self.rest)
 
 

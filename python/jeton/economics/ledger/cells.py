@@ -114,7 +114,7 @@ class Cell:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is left in it."""
+        """True if nothing is left in it."""
         return not self.n_requests and not any(self.amounts.values())
 
 

@@ -45,7 +45,7 @@ class PriceBook:
 
     @property
     def is_given(self) -> bool:
-        """Whether the prices are the caller's and not the list's."""
+        """True if the prices are the caller's and not the list's."""
         return self._given is not None
 
     def find(self, model: str, provider: str, tariff: str) -> PriceOf | NoPrice:

@@ -96,7 +96,7 @@ class ListPrice:
 
     @property
     def has_rates(self) -> bool:
-        """Whether the list has any price for the model; a price of zero is one."""
+        """True if the list has any price for the model; a price of zero is one."""
         prices = self._model.prices
         entries = [e.prices for e in prices] if isinstance(prices, list) else [prices]
         return any(v is not None for own in entries for v in own.__dict__.values())
@@ -127,7 +127,7 @@ class ListPrice:
         return found
 
     def lacks_tariff(self, period: int) -> bool:
-        """Whether a part of the tariff has no price in the list at that time."""
+        """True if a part of the tariff has no price in the list at that time."""
         active = [
             variant
             for place, variant in enumerate(self._variants)

@@ -76,7 +76,7 @@ class Ledger:
 
     @property
     def is_lower_bound(self) -> bool:
-        """Whether something that was used is not in the sum."""
+        """True if something that was used is not in the sum."""
         return bool(self.n_half_known or self.not_priced)
 
     @property

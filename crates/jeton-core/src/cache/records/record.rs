@@ -34,7 +34,7 @@ fn differing(there: &[u32; 4], here: &[u8; 16]) -> [u32; 4] {
     std::array::from_fn(|four| there[four] ^ u32::from_le_bytes(here[four]))
 }
 
-/// Whether a record has these bytes. All of it without a branch: it has them nearly always.
+/// True if a record has these bytes. All of it without a branch: it has them nearly always.
 #[inline(always)]
 fn has_bytes(text: &[u32], word: &[u8]) -> bool {
     let Some((first, rest)) = split(word) else {

@@ -91,7 +91,7 @@ impl Unit for u32 {
 /// What was written at the beginning of room.
 struct Written {
     n_bytes: usize,
-    /// Whether all numbers are those of characters.
+    /// True if all numbers are those of characters.
     is_text: bool,
 }
 
@@ -172,7 +172,7 @@ impl<U: Unit> Work for Write<'_, U> {
     }
 }
 
-/// Whether all numbers are those of characters: none is half a surrogate pair or too large. Without branches, for vectors.
+/// True if all numbers are those of characters: none is half a surrogate pair or too large. Without branches, for vectors.
 #[inline(always)]
 fn are_those_of_text(numbers: &[u32; AT_ONCE]) -> bool {
     let odd = numbers.iter().fold(0, |odd, &number| {

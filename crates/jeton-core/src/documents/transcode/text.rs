@@ -31,7 +31,7 @@ impl Kept<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.len() == 0

@@ -26,7 +26,7 @@ const DIGEST_BYTES: usize = 16;
 /// Bytes for which another thread is started: below it that takes as long as it brings.
 const MIN_BYTES_FOR_THREADS: usize = 1 << 20;
 
-/// Whether another thread is worth its while.
+/// True if another thread is worth its while.
 pub(super) fn is_large(n_bytes: usize) -> bool {
     n_bytes >= MIN_BYTES_FOR_THREADS
 }

@@ -41,7 +41,7 @@ const HEADER_BYTES: usize = 40;
 /// Who wrote a file.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
-/// Whether bytes begin as a compiled file does.
+/// True if bytes begin as a compiled file does.
 pub fn is_compiled(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }

@@ -221,7 +221,7 @@ impl Reader {
         Ok(list)
     }
 
-    /// Whether all was taken. Gives what is left of the shelf.
+    /// True if all was taken. Gives what is left of the shelf.
     pub(super) fn finish(self) -> Result<HugeArena> {
         let rest = self.head.get(self.at..).unwrap_or_default();
         if rest.len() >= PAGE || rest.iter().any(|&byte| byte != 0) || !self.shelf.is_read() {

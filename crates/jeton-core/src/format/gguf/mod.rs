@@ -167,7 +167,7 @@ fn roles(fields: &Fields<'_>, n_tokens: usize) -> Result<HashMap<u32, bool>> {
     Ok(found)
 }
 
-/// Whether a token is written for machines: brackets and the like around a name.
+/// True if a token is written for machines: brackets and the like around a name.
 fn is_markup(text: &str) -> bool {
     text.chars().count() > 2
         && !text
@@ -222,7 +222,7 @@ fn added_tokens(fields: &Fields<'_>, tokens: &Tokens) -> Result<Vec<AddedToken>>
     Ok(added)
 }
 
-/// Whether the tokens of beginning and end are put around a text, and which they are, where a file does not
+/// True if the tokens of beginning and end are put around a text, and which they are, where a file does not
 /// say.
 #[derive(Clone, Copy, Debug)]
 struct Around {

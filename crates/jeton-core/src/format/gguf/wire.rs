@@ -54,7 +54,7 @@ impl<'a> Array<'a> {
         self.len as usize
     }
 
-    /// Whether the items are single bytes.
+    /// True if the items are single bytes.
     pub(super) fn is_bytes(&self) -> bool {
         matches!(self.kind, 0 | 1)
     }

@@ -109,7 +109,7 @@ fn tokens(
     (texts, kinds)
 }
 
-/// Whether there are so few tokens for so many ids that names for all of them would take more memory than the vocabulary.
+/// True if there are so few tokens for so many ids that names for all of them would take more memory than the vocabulary.
 fn too_sparse(vocab: &Vocab, config: &Config) -> bool {
     const MOST_IDS_A_TOKEN: u64 = 16;
     let added = config.added_tokens.iter().map(|token| token.id + 1).max();

@@ -22,7 +22,7 @@ pub(super) fn read(component: Option<&Value>) -> Result<Vec<DecoderConfig>> {
     Ok(steps)
 }
 
-/// Whether the steps only turn GPT-2's alphabet back into bytes.
+/// True if the steps only turn GPT-2's alphabet back into bytes.
 pub(super) fn is_byte_level(steps: &[DecoderConfig]) -> bool {
     steps == [DecoderConfig::ByteLevel]
 }

@@ -75,7 +75,7 @@ impl Kind {
     }
 }
 
-/// Whether a BPE model in GPT-2's alphabet is the same as one on bytes: nothing is put around
+/// True if a BPE model in GPT-2's alphabet is the same as one on bytes: nothing is put around
 /// characters, and what is unknown is either impossible or handled byte by byte.
 pub(super) fn works_on_bytes(model: &Written<'_>, entries: &Entries<'_>) -> bool {
     let empty = |affix: &Option<String>| affix.as_deref().is_none_or(str::is_empty);
@@ -253,7 +253,7 @@ fn unreachable_special_tokens<'t>(
     special
 }
 
-/// Whether a token is one where every pretoken starts: a single character, affixes aside, or a byte.
+/// True if a token is one where every pretoken starts: a single character, affixes aside, or a byte.
 pub(super) fn is_symbol(content: &str, prefix: &str, suffix: &str, byte_fallback: bool) -> bool {
     let inside = content.strip_prefix(prefix).unwrap_or(content);
     let inside = inside.strip_suffix(suffix).unwrap_or(inside);

@@ -16,7 +16,7 @@ use crate::text::unicode::UnicodeVersion;
 
 const PLACE: &str = "pre_tokenizer";
 
-/// Whether a byte-level step is among the steps, and what comes after it are splits.
+/// True if a byte-level step is among the steps, and what comes after it are splits.
 pub(super) fn ends_in_byte_level(component: Option<&Value>) -> bool {
     let Some(component) = component else {
         return false;

@@ -117,7 +117,7 @@ pub(super) fn write(names: &Names, config: &Config, unknown: Option<u32>) -> Map
     vocab
 }
 
-/// Whether the reader takes a token out of the vocabulary again, because no text becomes it.
+/// True if the reader takes a token out of the vocabulary again, because no text becomes it.
 fn is_left_out(token: &AddedToken, config: &Config) -> bool {
     match &config.model {
         ModelConfig::Bpe { .. } => token.special && !is_symbol(&token.content, "", "", false),

@@ -93,7 +93,7 @@ impl SpmFile {
         Ok(file)
     }
 
-    /// Whether the file has its parts in the usual order, so that it need not be kept whole.
+    /// True if the file has its parts in the usual order, so that it need not be kept whole.
     pub fn is_canonical(&self) -> bool {
         self.unread.verbatim.is_none()
     }

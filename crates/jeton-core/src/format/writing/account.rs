@@ -53,7 +53,7 @@ fn unlike_fields(component: &str, before: &Config, after: &Config) -> String {
     format!("its {}", names.join(", "))
 }
 
-/// Whether a model in other words takes a part of the canonical form along.
+/// True if a model in other words takes a part of the canonical form along.
 fn is_translated(component: &str) -> bool {
     matches!(
         component,

@@ -120,12 +120,12 @@ impl<'m> Reach<'m> {
         Self { tokens, made }
     }
 
-    /// Whether a token has no bytes, as one of Whisper's: no text, merge or pretoken becomes it.
+    /// True if a token has no bytes, as one of Whisper's: no text, merge or pretoken becomes it.
     fn is_empty(&self, id: u32) -> bool {
         matches!(self.tokens.get(id as usize), Some(Some(Base64Bytes(bytes))) if bytes.is_empty())
     }
 
-    /// Whether a token may be made; `is_symbol`: whether text begins as it, before any merge.
+    /// True if a token may be made; `is_symbol`: whether text begins as it, before any merge.
     fn has(&self, id: u32, is_symbol: impl Fn(&[u8]) -> bool) -> bool {
         let Some(Some(Base64Bytes(bytes))) = self.tokens.get(id as usize) else {
             return true;

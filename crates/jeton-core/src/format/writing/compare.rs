@@ -292,7 +292,7 @@ fn added_tokens(before: &Config, after: &Config, ledger: &mut Ledger) {
     }
 }
 
-/// Whether no text that holds an added token ever comes to the model: it is found wherever it stands, and steps
+/// True if no text that holds an added token ever comes to the model: it is found wherever it stands, and steps
 /// that come later do not make it.
 fn is_always_found(token: &AddedToken) -> bool {
     let begins = |c: char| c.is_whitespace() || c == '\u{2581}' || c == '\u{120}';

@@ -75,9 +75,9 @@ pub struct ReadOptions {
     pub pattern: Option<String>,
     /// The special tokens of ranks.
     pub special_tokens: Option<Vec<(String, u32)>>,
-    /// Whether a word list wants lower case.
+    /// True if a word list wants lower case.
     pub lowercase: Option<bool>,
-    /// Whether GPT-2's two files want a space put before the text.
+    /// True if GPT-2's two files want a space put before the text.
     pub add_prefix_space: Option<bool>,
 }
 

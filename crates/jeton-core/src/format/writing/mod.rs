@@ -179,14 +179,14 @@ fn read(draft: &Draft, format: FileFormat) -> Result<Tokenizer> {
 const TRIED: &str = "Hello, world! It's 2026: x=\"y\"\t\u{e9}e\u{301} \u{fb01} \u{4e2d}\u{6587}\u{3000}\
     \u{1f469}\u{200d}\u{1f467}  two\r\n\n three 1234567 don't DON'T \u{2581} \u{130}\u{df} \u{e000} ";
 
-/// Whether text becomes an added token that is not allowed, because the model has it too.
+/// True if text becomes an added token that is not allowed, because the model has it too.
 fn makes(tokenizer: &Tokenizer, token: &AddedToken) -> bool {
     let mut ids = Vec::new();
     let done = tokenizer.encode_into(&token.content, &Allow::None, false, &mut ids);
     done.is_ok() && ids.contains(&token.id)
 }
 
-/// Whether two tokenizers give one text the same ids.
+/// True if two tokenizers give one text the same ids.
 fn same_ids(one: &Tokenizer, two: &Tokenizer) -> bool {
     let ids = |tokenizer: &Tokenizer| {
         let mut ids = Vec::new();

@@ -41,7 +41,7 @@ pub(crate) struct Model<'m> {
     pub(crate) vocab: &'m Vocab,
     /// None: by rank.
     pub(crate) merges: Option<&'m [(u32, u32)]>,
-    /// Whether a pretoken that is a token is never cut.
+    /// True if a pretoken that is a token is never cut.
     pub(crate) whole: bool,
 }
 
@@ -105,7 +105,7 @@ fn made(vocab: &Vocab, (left, right): (u32, u32)) -> Option<u32> {
     vocab.bytes_to_id(&[left, right].concat())
 }
 
-/// Whether a list does what ranks do: the tokens that merges do not make, or why it does not.
+/// True if a list does what ranks do: the tokens that merges do not make, or why it does not.
 pub(crate) fn by_rank(vocab: &Vocab, list: &[(u32, u32)]) -> std::result::Result<Vec<u32>, String> {
     let mut last = 0;
     for &pair in list {

@@ -136,7 +136,7 @@ pub(super) fn character(bytes: &[u8], from: usize) -> Option<(u32, usize)> {
     }
 }
 
-/// Whether a character has three bytes.
+/// True if a character has three bytes.
 #[inline(always)]
 fn is_triple(character: u32) -> bool {
     (0xE0_0000..0xF0_0000).contains(&character)
@@ -315,7 +315,7 @@ impl Cuts {
         })
     }
 
-    /// Whether some token may be on both sides of the boundary between two characters. `last`: the last byte of the
+    /// True if some token may be on both sides of the boundary between two characters. `last`: the last byte of the
     /// left one, `first`: the first byte of the right one.
     #[inline]
     fn straddled(&self, left: u32, right: u32, last: u8, first: u8) -> bool {
@@ -335,7 +335,7 @@ impl Cuts {
         self.whole.has(left, right) | of_left | of_right
     }
 
-    /// Whether some token may have a part of one character and something of the other: a part of the left one, a part
+    /// True if some token may have a part of one character and something of the other: a part of the left one, a part
     /// of the right one.
     #[inline]
     fn parts(&self, left: u32, right: u32, last: u8, first: u8) -> [bool; 2] {
@@ -347,7 +347,7 @@ impl Cuts {
         ]
     }
 
-    /// Whether some token may be on both sides of the boundary between two characters.
+    /// True if some token may be on both sides of the boundary between two characters.
     pub(super) fn may_straddle(&self, [left, right]: [&[u8]; 2]) -> bool {
         let (&[.., last], &[first, ..]) = (left, right) else {
             return false;
@@ -355,7 +355,7 @@ impl Cuts {
         self.straddled(joined(left), joined(right), last, first)
     }
 
-    /// Whether any token may have a part of one of two characters together with something of the other, as far as filters tell: a part of
+    /// True if any token may have a part of one of two characters together with something of the other, as far as filters tell: a part of
     /// the left one, a part of the right one.
     pub(super) fn may_have_parts(&self, [left, right]: [&[u8]; 2]) -> [bool; 2] {
         let (&[.., last], &[first, ..]) = (left, right) else {
@@ -364,7 +364,7 @@ impl Cuts {
         self.parts(joined(left), joined(right), last, first)
     }
 
-    /// Whether some merge may do so before that character is made. `wholes`: the tokens that their own merges end with, where it is one. Only
+    /// True if some merge may do so before that character is made. `wholes`: the tokens that their own merges end with, where it is one. Only
     /// for merges that are [in order](super::table::MergeTable::is_in_order).
     pub(super) fn come_apart(&self, both: [&[u8]; 2], wholes: [Option<u32>; 2]) -> [bool; 2] {
         self.parts.come_first(both, wholes)

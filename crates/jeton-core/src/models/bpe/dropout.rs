@@ -103,7 +103,7 @@ impl CharacterBpeModel {
     }
 }
 
-/// Whether anything is ever left out. Not a number leaves out nothing.
+/// True if anything is ever left out. Not a number leaves out nothing.
 fn drops(dropout: f64) -> bool {
     dropout > 0.0
 }

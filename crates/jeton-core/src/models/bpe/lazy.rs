@@ -62,17 +62,17 @@ pub(super) struct LazyTables {
     list: Option<Listed>,
     /// What each byte starts as.
     symbols: [u32; 256],
-    /// Whether a symbol stands for bytes that are not its own.
+    /// True if a symbol stands for bytes that are not its own.
     every: bool,
     fits: bool,
-    /// Whether every byte has a symbol. It is asked for every word that is new.
+    /// True if every byte has a symbol. It is asked for every word that is new.
     has_symbols: bool,
     tables: OnceBox<Tables>,
     /// Which words are no tokens, and which pieces do not merge.
     filter: OnceBox<TokenFilter>,
     /// What words are merged with before there are tables, if they are merged by ranks.
     fresh: OnceBox<Fresh>,
-    /// Whether words are merged by their pieces then.
+    /// True if words are merged by their pieces then.
     by_pieces: bool,
     /// What the tables leave out, too, made when it is first needed.
     every_pair: OnceLock<PairTable>,
@@ -125,7 +125,7 @@ impl LazyTables {
         self.list.as_ref()
     }
 
-    /// Whether there is, or will be, a table of merges, and every byte has a symbol.
+    /// True if there is, or will be, a table of merges, and every byte has a symbol.
     #[inline]
     pub(super) fn are_complete(&self) -> bool {
         self.fits && self.has_symbols
@@ -155,7 +155,7 @@ impl LazyTables {
         })
     }
 
-    /// Whether a thread that has no tables is to make them, for a word of so many bytes. `free`: what the thread has taken of
+    /// True if a thread that has no tables is to make them, for a word of so many bytes. `free`: what the thread has taken of
     /// the words that are left.
     pub(super) fn are_wanted(&self, n_bytes: usize, free: &mut u32) -> bool {
         if n_bytes > MAX_BYTES_WITHOUT {
@@ -181,7 +181,7 @@ impl LazyTables {
         self.maker.claim()
     }
 
-    /// Whether a word may be a token, as far as can be said at once.
+    /// True if a word may be a token, as far as can be said at once.
     #[inline]
     pub(super) fn may_be_token(&self, word: &[u8]) -> bool {
         let filter = self.filter.get();

@@ -72,13 +72,13 @@ impl Place {
     }
 }
 
-/// Whether a character, by its bytes, is one of two bytes.
+/// True if a character, by its bytes, is one of two bytes.
 #[inline(always)]
 pub(super) fn is_letter(character: u32) -> bool {
     character & 0xFFFF_E0C0 == 0xC080
 }
 
-/// Whether a letter is of the same alphabet as others, by the bits in which it differs.
+/// True if a letter is of the same alphabet as others, by the bits in which it differs.
 #[inline(always)]
 pub(super) fn is_of_one_alphabet(differ: u32) -> bool {
     differ & !0x033F == 0

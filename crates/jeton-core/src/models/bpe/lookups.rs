@@ -15,7 +15,7 @@ pub(super) struct Lookups<'t> {
     filter: &'t [u64],
     low_ids: LowIdPartition,
     table: &'t MergeTable,
-    /// Whether entries are asked for before the filter has said that there may be any.
+    /// True if entries are asked for before the filter has said that there may be any.
     asks_ahead: bool,
 }
 

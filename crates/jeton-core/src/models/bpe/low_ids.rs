@@ -31,7 +31,7 @@ impl LowIdPartition {
         }
     }
 
-    /// Whether a pair is such.
+    /// True if a pair is such.
     #[inline(always)]
     pub(super) fn has(&self, left: u32, right: u32) -> bool {
         (left | right) < self.ids

@@ -28,7 +28,7 @@ pub(super) struct Fresh {
     last: LastPairs,
 }
 
-/// Whether every pair of tokens merges whose concatenation is one: not with two tokens of the same bytes, nor with bytes that
+/// True if every pair of tokens merges whose concatenation is one: not with two tokens of the same bytes, nor with bytes that
 /// have none. Nor with too many of them.
 pub(super) fn holds(vocab: &Vocab, symbols: &[u32; 256]) -> bool {
     vocab.is_unique() && vocab.size() < MAX_ID && !symbols.contains(&NONE)

@@ -214,12 +214,12 @@ impl BpeModel {
         self.tables.get(&self.vocab).table()
     }
 
-    /// Whether a pretoken that is a token is never cut.
+    /// True if a pretoken that is a token is never cut.
     pub fn whole_pretokens(&self) -> bool {
         self.whole_pretokens
     }
 
-    /// Whether a byte has a token.
+    /// True if a byte has a token.
     pub(crate) fn knows_byte(&self, byte: u8) -> bool {
         self.bytes[usize::from(byte)] != NONE
     }
@@ -229,7 +229,7 @@ impl BpeModel {
         self.missing
     }
 
-    /// Whether every token stands for its own bytes, no more and no fewer: none is left out, and none becomes an unknown
+    /// True if every token stands for its own bytes, no more and no fewer: none is left out, and none becomes an unknown
     /// token.
     pub(crate) fn keeps_bytes(&self) -> bool {
         self.missing.id().is_none() && !self.bytes.contains(&NONE)

@@ -98,7 +98,7 @@ impl All {
         self.of_each &= start.symbol;
     }
 
-    /// Whether all is known, and each letter begins as its symbol or as its bytes, as [`Start::begins_as_bytes`] says.
+    /// True if all is known, and each letter begins as its symbol or as its bytes, as [`Start::begins_as_bytes`] says.
     #[inline(always)]
     pub(super) fn are_usual(self) -> bool {
         self.of_each & IS_KNOWN != 0 && self.unusual == 0
@@ -133,7 +133,7 @@ impl Start {
         }
     }
 
-    /// Whether the right one, if it has two bytes, begins as these unless the next one says that it is open.
+    /// True if the right one, if it has two bytes, begins as these unless the next one says that it is open.
     #[inline(always)]
     pub(super) fn begins_as_bytes(self) -> bool {
         self.symbol & (RIGHT_IS_OPEN | MANY) != 0

@@ -108,7 +108,7 @@ impl PairTable {
         (folded >> (self.shift - FILTER_BITS.trailing_zeros())) as usize
     }
 
-    /// Whether an id is in such a place of some pair.
+    /// True if an id is in such a place of some pair.
     #[inline]
     fn is_in(&self, id: u32, place: u8) -> bool {
         self.places

@@ -58,9 +58,9 @@ pub(super) struct MergeTable {
     /// The id that a merge makes is its index and this, unless there is a list of them.
     offset: u32,
     merged: Vec<u32>,
-    /// Whether every byte has a symbol.
+    /// True if every byte has a symbol.
     complete: bool,
-    /// Whether every pair comes after those that make its sides.
+    /// True if every pair comes after those that make its sides.
     is_in_order: bool,
     symbols: [u32; 256],
     /// Those of each script once more; none of a table that is not in order.
@@ -77,7 +77,7 @@ pub(super) struct Raw {
     pub(super) scripts: [Vec<u64>; 3],
 }
 
-/// Whether a model is small enough.
+/// True if a model is small enough.
 pub(super) fn fits(vocab: &Vocab, n_listed: usize) -> bool {
     fits_sizes(vocab.size(), n_listed)
 }
@@ -377,12 +377,12 @@ impl MergeTable {
         self.kernel
     }
 
-    /// Whether every byte has a symbol.
+    /// True if every byte has a symbol.
     pub(super) fn complete(&self) -> bool {
         self.complete
     }
 
-    /// Whether every pair comes after those that make its two sides.
+    /// True if every pair comes after those that make its two sides.
     pub(super) fn is_in_order(&self) -> bool {
         self.is_in_order
     }

@@ -76,13 +76,13 @@ impl TokenFilter {
         filter
     }
 
-    /// Whether a word may be a token.
+    /// True if a word may be a token.
     #[inline]
     pub(super) fn may_have(&self, word: &[u8]) -> bool {
         !is_known(word) || self.has(word.iter().fold(0, |hash, &byte| push(hash, byte)))
     }
 
-    /// Whether a piece of at least three bytes may be one.
+    /// True if a piece of at least three bytes may be one.
     #[inline(always)]
     pub(super) fn may_have_piece(&self, begins: &Beginnings, start: usize, end: usize) -> bool {
         self.has(begins.piece(start, end))

@@ -128,7 +128,7 @@ impl Windows {
         true
     }
 
-    /// Whether the token that a window begins with is what it was, so that the rest of the window's can follow.
+    /// True if the token that a window begins with is what it was, so that the rest of the window's can follow.
     /// `first`: its number, `from`: where the ids of the pretoken begin.
     fn small_window(
         &mut self,

@@ -239,7 +239,7 @@ impl UnigramModel {
         (self.unknown != NO_ID).then_some(self.unknown)
     }
 
-    /// Whether unknown characters become bytes.
+    /// True if unknown characters become bytes.
     pub fn byte_fallback(&self) -> bool {
         self.bytes.is_some()
     }

@@ -62,7 +62,7 @@ pub(super) struct Lattice {
     first: Vec<u32>,
     /// Best score of each prefix; none if it cannot be cut.
     best: Vec<Option<f64>>,
-    /// Whether sums are rounded to `f32`.
+    /// True if sums are rounded to `f32`.
     single: bool,
 }
 

@@ -40,7 +40,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Whether text can become this piece by matching.
+    /// True if text can become this piece by matching.
     pub fn is_matched(&self) -> bool {
         matches!(
             self.kind,

@@ -131,7 +131,7 @@ impl Trie {
         })
     }
 
-    /// Whether following the text ends because the text does: longer keys may begin with it.
+    /// True if following the text ends because the text does: longer keys may begin with it.
     pub(crate) fn is_cut_off(&self, text: &[u8]) -> bool {
         let mut node = self.root;
         for &byte in text {

@@ -82,7 +82,7 @@ impl UnigramModel {
         }
     }
 
-    /// Whether a text is a piece that text can become.
+    /// True if a text is a piece that text can become.
     pub(crate) fn has_piece(&self, text: &str) -> bool {
         self.trie.get(text.as_bytes()).is_some()
     }

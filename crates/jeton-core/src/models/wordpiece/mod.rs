@@ -36,7 +36,7 @@ pub struct WordPieceModel {
     prefix: String,
     max_chars: usize,
     unknown: Option<u32>,
-    /// Whether tokens of short words may be looked up: the vocabulary says of most texts at once that they are none, and which
+    /// True if tokens of short words may be looked up: the vocabulary says of most texts at once that they are none, and which
     /// token each of the others is.
     looks_up: bool,
 }

@@ -27,9 +27,9 @@ pub(crate) enum Part<'m> {
 struct Begun {
     bytes: [u8; 4],
     n_bytes: u8,
-    /// Whether it is not the first.
+    /// True if it is not the first.
     is_second: bool,
-    /// Whether there is anything at all.
+    /// True if there is anything at all.
     is_behind: bool,
 }
 

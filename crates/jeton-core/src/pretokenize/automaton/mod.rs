@@ -144,7 +144,7 @@ impl Automaton {
         Ok(automaton)
     }
 
-    /// Whether matches depend on what is before them: then a part of a text does not have those of the whole.
+    /// True if matches depend on what is before them: then a part of a text does not have those of the whole.
     pub(crate) fn looks_behind(&self) -> bool {
         self.behind.is_some()
     }
@@ -287,7 +287,7 @@ impl Automaton {
     }
 }
 
-/// Whether a place behind a character is one where states are remembered: the first in its stride.
+/// True if a place behind a character is one where states are remembered: the first in its stride.
 #[inline]
 fn is_noted(position: usize, width: usize) -> bool {
     position / STRIDE != (position - width) / STRIDE

@@ -1,4 +1,4 @@
-//! Whether possessive repetition makes a difference.
+//! True if possessive repetition makes a difference.
 
 use regex_syntax::hir::ClassUnicode;
 
@@ -50,7 +50,7 @@ fn first(node: &Ast) -> (ClassUnicode, bool) {
     }
 }
 
-/// Whether every possessive repetition behaves as a greedy one would.
+/// True if every possessive repetition behaves as a greedy one would.
 ///
 /// For a repetition of one class that is so when giving a character back could never help: what
 /// follows must start with a character outside the class (the one given back is inside), or be able

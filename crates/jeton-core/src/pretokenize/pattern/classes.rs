@@ -136,7 +136,7 @@ fn named(parser: &Parser<'_>, name: &str, plain: &str) -> Result<ClassUnicode, P
         .map_err(|_| unknown())
 }
 
-/// Whether a name is that of a block: those begin with "In", as do few other properties.
+/// True if a name is that of a block: those begin with "In", as do few other properties.
 fn blocks_begin_with_in(plain: &str) -> bool {
     !matches!(plain, "inherited") && !plain.starts_with("inscriptional")
 }
@@ -346,7 +346,7 @@ fn content(parser: &mut Parser<'_>) -> Result<(ClassUnicode, bool), ParseError> 
     Ok((set.finish(), negative))
 }
 
-/// Whether a class that begins with `]` has another one, not escaped.
+/// True if a class that begins with `]` has another one, not escaped.
 fn closes_later(rest: &str) -> bool {
     let mut bytes = rest.bytes();
     while let Some(byte) = bytes.next() {

@@ -5,7 +5,7 @@ use super::oniguruma::{Flags, Parser};
 use super::{Greed, MAX_ATOMS, MAX_REPEAT, ParseError};
 
 impl Parser<'_> {
-    /// Whether a repetition stands here.
+    /// True if a repetition stands here.
     pub(super) fn repetition_ahead(&self) -> Result<bool, ParseError> {
         Ok(match self.peek() {
             Some('*' | '+' | '?') => true,

@@ -140,7 +140,7 @@ impl Search<'_> {
         Ok(places)
     }
 
-    /// Whether a part of the normalized text comes from the very beginning of the text that was given.
+    /// True if a part of the normalized text comes from the very beginning of the text that was given.
     fn begins_the_text(&self, pretokenizer: &PreTokenizer, offset: usize) -> Result<bool> {
         if self.from.kind != Kind::Start || offset > 0 || !pretokenizer.needs_origin() {
             return Ok(self.from.kind == Kind::Start && offset == 0);

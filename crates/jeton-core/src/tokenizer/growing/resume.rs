@@ -41,12 +41,12 @@ impl Cut {
         paths: None,
     };
 
-    /// Whether normalization goes on.
+    /// True if normalization goes on.
     pub(super) fn normalizes_on(&self) -> bool {
         matches!(self.kind, Kind::Part | Kind::Inside)
     }
 
-    /// Whether a pretoken, or what steps before the last see as one, goes on.
+    /// True if a pretoken, or what steps before the last see as one, goes on.
     pub(super) fn goes_on(&self) -> bool {
         self.kind == Kind::Inside
     }

@@ -32,7 +32,7 @@ impl Lengths {
         }
     }
 
-    /// Whether joining the two makes no token that is too long; if it does, so does whatever comes to lie there.
+    /// True if joining the two makes no token that is too long; if it does, so does whatever comes to lie there.
     #[inline]
     pub(super) fn fit(&self, left: u32, right: u32) -> bool {
         self.of[left as usize].saturating_add(self.of[right as usize]) <= self.most
@@ -163,7 +163,7 @@ impl<'l> Fragments<'l> {
         }
     }
 
-    /// Whether all fragments found room.
+    /// True if all fragments found room.
     fn cut_all(&mut self, fragments: &PretokenCounts) -> Result<bool> {
         let mut tokens = Vec::new();
         for (key, count) in fragments.iter() {

@@ -186,7 +186,7 @@ impl PretokenCounts {
         self.table.len()
     }
 
-    /// Whether nothing was counted.
+    /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.table.len() == 0
     }

@@ -61,7 +61,7 @@ impl Table {
         self.short.memory_bytes() + self.medium.memory_bytes() + self.long.memory_bytes()
     }
 
-    /// Whether it takes more than it may.
+    /// True if it takes more than it may.
     pub(super) fn is_above_limit(&self) -> bool {
         self.memory_bytes() > self.limit
     }
@@ -353,7 +353,7 @@ impl Table {
     }
 }
 
-/// Whether the first comes before the second, where it is there.
+/// True if the first comes before the second, where it is there.
 fn is_before(first: Option<(&[u8], u64)>, second: Option<(&[u8], u64)>) -> bool {
     match (first, second) {
         (Some(first), Some(second)) => first.0.cmp(second.0) == Ordering::Less,

@@ -78,7 +78,7 @@ impl<'p> Pieces<'p> {
     }
 }
 
-/// Whether a text has more than one character.
+/// True if a text has more than one character.
 pub(super) fn is_long(text: &str) -> bool {
     text.chars().nth(1).is_some()
 }

@@ -66,7 +66,7 @@ pub(super) fn normalizer(config: &Config, pieces: &[Piece], ledger: &mut Ledger)
 }
 
 impl Spaces {
-    /// Whether a step is one of SentencePiece's rules.
+    /// True if a step is one of SentencePiece's rules.
     fn take(&mut self, step: &NormalizerConfig) -> bool {
         match step {
             NormalizerConfig::Precompiled { charsmap } if self.charsmap.is_empty() => {

@@ -339,7 +339,7 @@ type Made = (u32, Vec<(u32, u32)>);
 /// Runs of one character up to this length are tried.
 const MAX_RUN: usize = 1024;
 
-/// Whether pieces of one score are merged alike by a list, which has an order for them, and by SentencePiece, which takes
+/// True if pieces of one score are merged alike by a list, which has an order for them, and by SentencePiece, which takes
 /// the first in the text. It is so where no two of their pairs can overlap; and for runs of one character (Llama's
 /// spaces) it can be tried: how a run is cut repeats itself from the longest piece on.
 fn ties_agree(group: &[Made], model: &SpmModel, texts: &[&str], merges: &[(u32, u32)]) -> bool {

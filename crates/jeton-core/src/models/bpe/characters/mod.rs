@@ -42,15 +42,15 @@ pub struct CharacterBpeOptions {
     /// What becomes of a character that has neither a token nor tokens for its bytes. `Fail` is what
     /// `tokenizers` does where an unknown token is named that the vocabulary lacks.
     pub missing: Missing,
-    /// Whether unknown characters in a row become one token.
+    /// True if unknown characters in a row become one token.
     pub fuse_unknown: bool,
-    /// Whether a character without a token is spelled in tokens of bytes, where all of these exist.
+    /// True if a character without a token is spelled in tokens of bytes, where all of these exist.
     pub byte_fallback: bool,
     /// What stands before each character but the first; may be empty.
     pub continuing_prefix: String,
     /// What stands behind the last character; may be empty.
     pub end_of_word_suffix: String,
-    /// Whether a pretoken that is a token is never cut (`ignore_merges`).
+    /// True if a pretoken that is a token is never cut (`ignore_merges`).
     pub whole_pretokens: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::vocab::Vocab;
 /// Pages that cover Unicode: code points end at U+10FFFF.
 const PAGES: usize = 0x1100;
 
-/// Whether a character is the first or the last of its pretoken.
+/// True if a character is the first or the last of its pretoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place(u8);
 

@@ -78,7 +78,7 @@ impl Parts {
         ]
     }
 
-    /// Whether something may take a part of one of two neighbours together with something of the other, a part of the left one, a part of
+    /// True if something may take a part of one of two neighbours together with something of the other, a part of the left one, a part of
     /// the right one. `wholes`: the token that a character's own merges end with, if it is one.
     pub(super) fn come_first(
         &self,

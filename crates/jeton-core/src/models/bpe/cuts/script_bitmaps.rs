@@ -177,7 +177,7 @@ impl Alphabets {
         }
     }
 
-    /// Whether some token may straddle the boundary between two characters; None if they are not of one alphabet.
+    /// True if some token may straddle the boundary between two characters; None if they are not of one alphabet.
     #[inline(always)]
     pub(super) fn straddled(&self, left: u32, right: u32) -> Option<bool> {
         let (bits, place) = match place_of_two(left, right) {

@@ -18,7 +18,7 @@ const MOST: usize = 15;
 /// A class whose characters are counted.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
-    /// Whether a byte is a character of the class.
+    /// True if a byte is a character of the class.
     has: [bool; 256],
     /// The same, if these bytes are side by side, as digits are, and there are any.
     bytes: Option<RangeInclusive<u8>>,

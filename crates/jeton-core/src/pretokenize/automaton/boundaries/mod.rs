@@ -370,7 +370,7 @@ impl Boundaries {
         progress.boundaries = boundaries | ends;
     }
 
-    /// Whether a match ends at a place, where a run of characters of one kind is before it that tells what one of them would, and
+    /// True if a match ends at a place, where a run of characters of one kind is before it that tells what one of them would, and
     /// so the character before the run is the last but one: Thai has two marks on many letters. None where that is not so,
     /// or does not tell.
     #[inline(never)]

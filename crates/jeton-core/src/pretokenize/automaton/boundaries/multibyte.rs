@@ -26,9 +26,9 @@ pub(super) struct BlockContext {
     /// The kind that decides before the last character that begins before it (that of the one before that, or before a run
     /// of one kind: see [`super::repeated`]), and those of the last two.
     pub(super) kinds: [u8; 3],
-    /// Whether there are none.
+    /// True if there are none.
     pub(super) is_start: bool,
-    /// Whether a character of the block before it spoils what comes after it.
+    /// True if a character of the block before it spoils what comes after it.
     pub(super) spoils: bool,
 }
 

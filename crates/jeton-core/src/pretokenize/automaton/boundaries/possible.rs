@@ -86,7 +86,7 @@ impl<'a> Possible<'a> {
         self.stride - 1
     }
 
-    /// Whether a match may end before a character, and the state behind it.
+    /// True if a match may end before a character, and the state behind it.
     pub(super) fn step(&self, state: u16, class: usize) -> (bool, u16) {
         let transition = self.transitions[state as usize * self.stride + class];
         (transition & ACCEPT != 0, transition & !ACCEPT)

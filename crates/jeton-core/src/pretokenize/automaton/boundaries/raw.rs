@@ -70,7 +70,7 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 }
 
 impl Tables {
-    /// Whether no entry leads outside of the table that it is an index of.
+    /// True if no entry leads outside of the table that it is an index of.
     fn stay_inside(&self) -> bool {
         let slice = ((MAX_SLICES - 1) << 4) as u8;
         let column = |&column: &u8| column & !slice == 0;

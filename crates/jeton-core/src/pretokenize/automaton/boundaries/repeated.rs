@@ -123,7 +123,7 @@ fn last_three(kinds: &[u8; BLOCK], mut begins: u64) -> [u8; 3] {
     [a, b, c]
 }
 
-/// Whether a character before a run of a kind decides what one character of that kind would leave open.
+/// True if a character before a run of a kind decides what one character of that kind would leave open.
 fn decides(tables: &Tables, before: usize, kind: usize) -> bool {
     let spoils = |kind: usize| tables.kind_next[kind] & SPOILS != 0;
     tables.repeats[kind] >> before & 1 != 0 && before != kind && !spoils(before) && !spoils(kind)
