@@ -20,7 +20,7 @@ def test_riddles_are_found(tmp_path: Path) -> None:
     source = tmp_path / "crates" / "a" / "src"
     source.mkdir(parents=True)
     (source / "lib.rs").write_text(
-        "//! What it is.\n\n/// Returns the ids.\n/// What follows is its second line.\nfn f() {}\n",
+        "//! What it is.\n\n/// Returns ids.\n/// What follows is its second line.\nfn f() {}\n",
         encoding="utf-8",
     )
     package = tmp_path / "python" / "jeton"
