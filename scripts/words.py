@@ -46,7 +46,7 @@ def python_riddles(root: Path = ROOT) -> Iterator[Riddle]:
                     continue
                 first = value.value.strip().split("\n")[0]
                 if _RIDDLE.match(first):
-                    yield path.relative_to(root).as_posix(), node.lineno, first
+                    yield path.relative_to(root).as_posix(), value.lineno, first
 
 
 def main() -> int:

@@ -12,8 +12,7 @@ Only public names live here. What is heavy is imported when it is first used, so
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jeton._core import (
     Encoding,
@@ -25,6 +24,7 @@ from jeton._core import (
     Tokenizer,
     __version__,
 )
+from jeton._lazy import lazy_names
 from jeton.errors import (
     ApproximationWarning,
     CatalogError,
@@ -136,17 +136,4 @@ _LAZY = {
     "train": "jeton.training",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Import a lazy public name on first use (PEP 562)."""
-    module = _LAZY.get(name)
-    if module is None:
-        raise AttributeError(f"module 'jeton' has no attribute {name!r}")
-    value = getattr(import_module(module), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """The public names, whether imported yet or not."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _LAZY)

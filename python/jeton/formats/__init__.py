@@ -9,8 +9,9 @@ ids a file gives.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from jeton._lazy import lazy_names
 
 if TYPE_CHECKING:
     from jeton.formats.detection import FileFormat, detect
@@ -61,17 +62,4 @@ _LAZY = {
     "to_bytes": "jeton.formats.writing",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use (PEP 562)."""
-    module = _LAZY.get(name)
-    if module is None:
-        raise AttributeError(f"module 'jeton.formats' has no attribute {name!r}")
-    value = getattr(import_module(module), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """The public names, whether imported yet or not."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _LAZY)

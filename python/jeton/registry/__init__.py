@@ -13,8 +13,9 @@ Nothing touches the network unless it is asked to.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from jeton._lazy import lazy_names
 
 if TYPE_CHECKING:
     from jeton.registry.adding import add
@@ -49,17 +50,4 @@ _LAZY = {
     "training_card": "jeton.registry.places",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use (PEP 562)."""
-    module = _LAZY.get(name)
-    if module is None:
-        raise AttributeError(f"module 'jeton.registry' has no attribute {name!r}")
-    value = getattr(import_module(module), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """The public names, whether imported yet or not."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _LAZY)

@@ -6,8 +6,9 @@ when it is first used: most runs want one or two of them.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from jeton._lazy import lazy_names
 
 if TYPE_CHECKING:
     from jeton.report.json_report import safe_json, schema, to_json, write_json
@@ -37,17 +38,4 @@ _LAZY = {
     "write_json": "jeton.report.json_report",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use (PEP 562)."""
-    module = _LAZY.get(name)
-    if module is None:
-        raise AttributeError(f"module 'jeton.report' has no attribute {name!r}")
-    value = getattr(import_module(module), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """The public names, whether imported yet or not."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _LAZY)
