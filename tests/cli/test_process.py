@@ -145,7 +145,7 @@ def test_ctrl_c_while_waiting_for_input(words: list[str], environment: dict[str,
         process.stdin.write(feed)
     process.stdin.flush()
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 2
+    assert process.wait(60) == 130
     assert process.stderr.read().decode() == "jeton: interrupted\n"
     for stream in (process.stdin, process.stderr):
         with suppress(BrokenPipeError):
@@ -172,7 +172,7 @@ def test_ctrl_c_in_the_middle_of_the_work(environment: dict[str, str], tmp_path:
         process.wait(3)
     process.send_signal(signal.SIGINT)
     _, words_said = process.communicate(timeout=60)
-    assert process.returncode == 2
+    assert process.returncode == 130
     assert words_said.decode() == "jeton: interrupted\n"
     assert list(Path().iterdir()) == []
 

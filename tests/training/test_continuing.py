@@ -102,7 +102,7 @@ def test_what_cannot_be_continued_says_why() -> None:
         continue_training(base, iter(_DOMAIN), vocab_size=270)
     tiny = b"[UNK]\na\n##b\n"
     wordpiece = _core.Tokenizer.from_vocab_txt(tiny)
-    with pytest.raises(TrainingError, match="only byte-level BPE with all 256 bytes"):
+    with pytest.raises(TrainingError, match="only BPE on bytes can be continued"):
         continue_training(wordpiece, iter(_DOMAIN), vocab_size=300)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import options, outputs, planning_options, streams, tables
+from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.progress import training_progress
 from jeton.errors import UsageError
 
@@ -21,7 +22,15 @@ __all__ = ["cost_aware"]
 _ALGORITHMS = ("trimmed-bpe", "min-token-unigram", "superbpe")
 
 
-@click.command("cost-aware")
+_SECTIONS = {
+    "Most used": ("model", "gpu", "output_tokens", "vocab_sizes", "output"),
+    "Training": ("algorithms", "pattern", "num_threads"),
+    "Input": ("field", "documents", "strict", "on_bad_record"),
+    "Output": ("json_file", "quiet"),
+}
+
+
+@click.command("cost-aware", cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @planning_options.model_option
 @planning_options.gpu_option

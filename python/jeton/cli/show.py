@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.option_groups import SectionedCommand
 from jeton.cli.outputs import check_outputs
 from jeton.cli.token_rows import Below, Token, aligned_lines, terminal_width, token_lines, visible
 from jeton.errors import UsageError
@@ -20,8 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["show", "visible"]
 
+_SECTIONS = {
+    "Most used": ("tokenizer_names", "text", "with_bytes", "with_ranks", "ids", "html"),
+    "Input": ("documents", "file_format", "field", "strict"),
+    "Tokenizer": ("allow_special", "pattern", "special_tokens"),
+    "Output": ("as_json",),
+}
 
-@click.command()
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("file", required=False)
 @click.option(
     "-t",
