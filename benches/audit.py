@@ -150,7 +150,7 @@ def _batches(path: str, kind: Kind) -> Iterator[TextBatch]:
 
 
 def _cpu_seconds() -> float:
-    """Of this process and of those that it has started and waited for."""
+    """Returns the CPU seconds of this process and of the children that it waited for."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 

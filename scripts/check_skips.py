@@ -1,8 +1,9 @@
 """Fail when a test was skipped although what it needs is, or should be, there.
 
 Reads the JUnit file of a pytest run. A skip for want of the shared data is a failure where that
-data lies beside the project; a skip for want of a browser is a failure under continuous
-integration (``CI=true``). Silent when all is well, so that pytest's own last line stays last.
+data lies beside the project; a skip for want of a browser or a package is a failure
+under continuous integration (``CI=true``). Silent when all is well, so that pytest's own last line
+stays last.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ __all__ = ["forbidden_skips", "main", "skips"]
 
 SHARED_REASON = re.compile(r"\bshared\b", re.IGNORECASE)
 BROWSER_REASON = re.compile(r"\b(chromium|browser|playwright)\b", re.IGNORECASE)
+MISSING_PACKAGE = re.compile(r"could not import ", re.IGNORECASE)
+"""As ``pytest.importorskip`` says it: CI has installed all packages, so none may be missing."""
 
 
 def skips(junit: Path) -> Iterator[tuple[str, str]]:
@@ -44,7 +47,7 @@ def forbidden_skips(
     if shared_exists:
         patterns.append(SHARED_REASON)
     if continuous_integration:
-        patterns.append(BROWSER_REASON)
+        patterns += [BROWSER_REASON, MISSING_PACKAGE]
     return [
         (name, reason)
         for name, reason in skips(junit)

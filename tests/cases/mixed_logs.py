@@ -112,7 +112,7 @@ def _openai(call: Call) -> list[dict[str, Any]]:
 
 
 def _pieces(call: Call) -> list[dict[str, Any]]:
-    """The same as a stream, one piece a line; only the last says what was used."""
+    """Returns the answer as a stream, one piece a line; only the last has the usage."""
     whole = _openai(call)[0]
     whole = whole.get("response", whole)
     if call.tier == "batch":

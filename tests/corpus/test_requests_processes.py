@@ -92,7 +92,7 @@ def lines_of_all_kinds() -> list[bytes]:
 
 
 def everything(stream: RequestStream) -> list[Any]:
-    """What a stream hands out and counts, as values that compare."""
+    """Returns the output and counts of a stream, as values that compare."""
     found: list[Any] = []
 
     def add(columns: Any) -> None:

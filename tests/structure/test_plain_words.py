@@ -6,7 +6,7 @@ from pathlib import Path
 
 from scripts import words
 
-MOST = 1325
+MOST = 1294
 """Riddles that are left, 2026-11-28. Lower it with every one that you mend."""
 
 

@@ -128,6 +128,8 @@ def junit(tmp_path: Path, *reasons: str, kind: str = "pytest.skip") -> Path:
         ("needs the shared data folder", False, True, False),
         ("Chromium was not found", False, True, True),
         ("Chromium was not found", True, False, False),
+        ("could not import 'pyarrow': No module named 'pyarrow'", True, True, True),
+        ("could not import 'pyarrow': No module named 'pyarrow'", True, False, False),
         ("needs Windows", True, True, False),
     ],
 )

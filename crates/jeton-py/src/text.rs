@@ -29,7 +29,7 @@ pub(crate) fn type_error(value: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("a text must be str or bytes, not {}", kind(value)))
 }
 
-/// The same of one of several texts, with its place among them.
+/// Reads one of several texts; an error names its place among them.
 pub(crate) fn type_error_at(value: &Bound<'_, PyAny>, index: usize) -> PyErr {
     PyTypeError::new_err(format!(
         "text {index} (counted from 0) is {}; a text must be str or bytes\nhint: leave it out, or \

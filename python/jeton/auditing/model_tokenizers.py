@@ -74,7 +74,7 @@ TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "tekken.json", "vocab.js
 
 
 def tokenizer_of_facts(model: ModelFacts) -> ModelTokenizer | None:
-    """What the text of a planned model is counted with: the one in its folder goes first."""
+    """Returns the tokenizer of a planned model: the one in its folder goes first."""
     if model.folder and any((Path(model.folder) / name).is_file() for name in TOKENIZER_FILES):
         return ModelTokenizer(model.name, model.folder, Basis.EXACT)
     return tokenizer_of_model(model.name)

@@ -171,7 +171,7 @@ def say(text: str) -> None:
 
 
 _SPACES = frozenset("\n\u00a0\u202f")
-"""What is no printable character and may stand: the line end, and spaces in numbers with units."""
+"""Characters that may stand unprinted: the line end, and spaces in numbers with units."""
 
 
 def shown(text: str) -> str:

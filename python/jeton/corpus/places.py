@@ -30,7 +30,7 @@ ID_FIELDS: Final = (
 provider made up."""
 
 ID_COLUMNS: Final = tuple(name for name in ID_FIELDS if "." not in name)
-"""Those of them that a column of a table may be."""
+"""Names among them that a column of a table may have."""
 
 _MAX_ID_CHARS: Final = 200
 """A longer value is no id; it would only fill a file."""

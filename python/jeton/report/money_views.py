@@ -135,7 +135,7 @@ class BillModelRow:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What a part of the difference comes from; ``usd`` where that is known."""
+    """Cause of a part of the difference; ``usd`` where that is known."""
 
     path: str
     usd: Shown | None

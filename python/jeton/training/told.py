@@ -1,4 +1,4 @@
-"""What is said after training: tokens that text spells, characters that are lost, a text that ends.
+"""Remarks after training: tokens that text spells, characters that are lost, a text that ends.
 
 Checks of the result, so that they hold for every algorithm alike.
 """

@@ -10,7 +10,7 @@ use crate::cache::tables::CacheMemory;
 use crate::memory::arena::HugeArena;
 use crate::memory::huge_pages::{HugeSlice, Zeroed};
 
-/// What a cache takes at most: for each thread, however many pretokens a text has. A thread has four of them;
+/// Most bytes of one cache of one thread, however many pretokens a text has. A thread has four of them;
 /// that of phrases also has some kilobytes for what came once.
 pub(crate) const MAX_BYTES: usize = 8 << 20;
 

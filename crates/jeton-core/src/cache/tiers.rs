@@ -178,7 +178,7 @@ impl PretokenCache {
         self.keep_phrase(role, word, ids);
     }
 
-    /// The same of what no other cache has room for: a phrase is kept when it comes again, as most come once.
+    /// Keeps a phrase that no other tier has room for, when it comes again: most come once.
     /// Says whether it was kept.
     fn keep_phrase(&mut self, role: Role, word: &[u8], ids: &[u32]) -> bool {
         let is_worth = self.records.comes_again(word);

@@ -59,7 +59,7 @@ pub trait Model: Send + Sync {
         self.encode_pretoken(unit, scratch, out)
     }
 
-    /// The same with the bytes of the pretoken that each id stands for: `each(id, start, end)`.
+    /// Encodes a pretoken and tells the bytes that each id stands for: `each(id, start, end)`.
     fn encode_spans(
         &self,
         pretoken: &[u8],

@@ -66,7 +66,7 @@ pub(crate) struct BatchLookup {
     known: [u32; ROOM],
     n_known: usize,
     kernel: Kernel,
-    /// Of the last pretoken that was looked for by [`Self::look_up_slow`], see [`Miss`].
+    /// Search of the last pretoken that [`Self::look_up_slow`] looked for, see [`Miss`].
     is_new: bool,
     search: Search,
     /// Short words with few ids that were not in their own set, in this text so far.

@@ -82,7 +82,7 @@ impl WordScratch {
         self.caches.few_ids.places().fetch(key)
     }
 
-    /// What short words are kept with: see [`PretokenCache::keep_small_ids`].
+    /// Chooses the width of kept ids: see [`PretokenCache::keep_small_ids`].
     #[inline]
     pub(crate) fn keep_small_ids(&mut self, small: bool) {
         self.caches.keep_small_ids(small);

@@ -26,7 +26,7 @@ MIN_SIGNS = 4
 
 _SPACES = ("   ", "  ", " ", "\u00a0", "\t", "\n", "\u2009", "\u200a", "\u202f", "\u3000")
 _BETWEEN = (*_SPACES, "-", ".", "_", "|", "\u00b7", "/", ", ", ",", "*", "+")
-"""What programs put between letters, longer ones before their parts."""
+"""Separators that programs put between letters, longer ones before their parts."""
 
 
 def _patterns_of(between: str) -> tuple[re.Pattern[str], re.Pattern[str]]:

@@ -34,7 +34,7 @@ _OTHER_WORDS = {
     "compression": "bytes_per_token",
     "fertility": "tokens_per_word",
 }
-"""What people call figures, with the beginning of their names."""
+"""Words that people use for figures, with the beginning of their names."""
 
 _OPTIONS = {
     "usd_": "--price-model (and --requests-per-day for a day, month or year)",

@@ -130,7 +130,7 @@ class GateResult:
     sides: tuple[str, str] | None = None
     """Names of the baseline and of today's corpus, where two corpora were compared."""
     places: Mapping[str, FeaturePlace] = field(default_factory=dict)
-    """Of each check of the audit that looks for a feature, where most of it stands today."""
+    """Returns the place with most of a feature, for each check that looks for one."""
 
     @property
     def is_passed(self) -> bool:

@@ -29,12 +29,12 @@ MAX_EVENTS: Final = 10_000
 """Requests and issues of a line, and odd lines of a chunk, that are told; more is left unread."""
 
 Note = tuple[str, int, str]
-"""What is reported of a line: the kind of an issue, the line, a detail."""
+"""Report on a line: the kind of an issue, the line, a detail."""
 
 Report = Callable[[str, int, str], None]
 
 _LEFT_OUT, _EVENTS, _UNREAD = range(3)
-"""What became of a line that is not one plain request."""
+"""Outcome of a line that is not one plain request."""
 
 
 class Chunk(NamedTuple):
@@ -117,7 +117,7 @@ class ChunkReader:
         )
 
     def read(self, first_line: int, data: bytes) -> bytes:
-        """What the lines say, for ``records_of_chunk``; empty: read it yourself."""
+        """Returns the lines' content for ``records_of_chunk``; empty: read it yourself."""
         requests: list[ReadRequest] = []
         odd: list[tuple[int, int, int, Any]] = []
 
@@ -194,7 +194,7 @@ def _requests(columns: tuple[Any, ...]) -> list[ReadRequest]:
 def records_of_chunk(
     chunk: Chunk, answer: bytes, *, max_record_bytes: int, report: Report
 ) -> tuple[Iterator[tuple[int, Any]], int]:
-    """What the lines of a chunk are, and how many of them were left unread.
+    """Content of the lines of a chunk, and the number left unread.
 
     Args:
         chunk: The lines.

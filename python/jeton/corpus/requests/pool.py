@@ -76,7 +76,7 @@ class _Process:
         self._send(0, options)
 
     def ask(self, first_line: int, data: bytes) -> bytes:
-        """What the lines say.
+        """Returns the content of the lines.
 
         Raises:
             OSError: The process has ended.

@@ -91,9 +91,9 @@ class RecordReader:
         stateful: Callable[[str, Mapping[str, Any], Fields], bool],
     ) -> None:
         self.line = 0
-        """Of the record that is read."""
+        """Place of the record that is read."""
         self.record_id = ""
-        """What that record calls itself."""
+        """Id that the record gives itself."""
         self._names = options.names
         self._turns = options.turns
         self._time_unit: TimeUnit = options.time_unit
@@ -283,7 +283,7 @@ class RecordReader:
             )
 
     def _text(self, parsed: ParsedRequest, chat: Chat | None) -> tuple[str, int]:
-        """What was sent as one text, and the tokens that the chat's format adds."""
+        """Returns the sent text, and the tokens that the chat's format adds."""
         if chat is None:
             return parsed.prompt or "", 0
         if self._template is not None:

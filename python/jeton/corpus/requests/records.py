@@ -145,7 +145,7 @@ class _Notes:
             self._report(kind, line, detail)
 
     def take(self) -> tuple[tuple[str, int, str], ...]:
-        """What was reported since the last time."""
+        """Returns the reports since the last call."""
         notes, self._waiting = tuple(self._waiting), []
         return notes
 

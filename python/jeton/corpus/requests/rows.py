@@ -72,6 +72,6 @@ class ReadRequest(NamedTuple):
 
 
 class ReadEvents(NamedTuple):
-    """What a record gave that is not one plain request: requests and issues, in order."""
+    """Requests and issues of a record that is not one plain request, in order."""
 
     events: tuple[ReadRequest | Reported, ...]

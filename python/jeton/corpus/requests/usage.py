@@ -95,7 +95,7 @@ UNKNOWN_USAGE: Final = Usage()
 
 _PLAIN: Final = frozenset({TOTAL, READ_INSIDE, REASONING})
 _LOOSE_TOTALS: Final = ("anthropic", "aws", "")
-"""Whose totals leave the cached tokens out as often as not."""
+"""Providers whose totals leave the cached tokens out as often as not."""
 
 _ALL_BESIDE: Final = ("cursor",)
 """Providers whose amounts all stand beside one another, whatever the names say elsewhere."""

@@ -20,7 +20,7 @@ _MAX_CHARS: Final = 60
 
 
 def variant_of(provider: str, model: str, words: Mapping[str, str], places: Places) -> str:
-    """What a request states of its variant, as ``key=value``; empty: nothing that matters.
+    """Variant that a request states, as ``key=value``; empty: nothing that matters.
 
     Args:
         provider: Who answered.

@@ -18,7 +18,7 @@ pub(super) struct LowIdPartition {
 }
 
 impl LowIdPartition {
-    /// Of a table in which so many of the pairs are such: as full as the rest of it. There is a rest in any case.
+    /// Returns the partition of a table with so many low pairs: as full as the rest, which is never empty.
     pub(super) fn new(n_low: usize, n_pairs: usize, n_slots: usize, n_words: usize) -> Self {
         let share = |n: usize| (n_low as u64 * n as u64 / n_pairs as u64) as usize;
         if n_low == 0 || n_pairs == 0 || n_slots < 2 || n_words < 2 {

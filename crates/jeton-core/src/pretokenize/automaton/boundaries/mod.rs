@@ -67,7 +67,7 @@ pub(super) struct Progress {
     /// Characters of that block that spoil what comes next, and whether it has longer ones.
     spoils: u64,
     is_wide: bool,
-    /// What is before the next block, if it has longer ones: see [`BlockContext::kinds`].
+    /// Context of the next block, if it has longer characters: see [`BlockContext::kinds`].
     last: [u8; 3],
     /// The rows of longer characters that came last.
     recent: Recent,
